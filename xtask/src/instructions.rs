@@ -1,4 +1,4 @@
-//! `cargo xtask instructions`: counts the instructions for copying a short segment.
+//! `cargo xtask instructions`: counts the instructions for copying a short segment, and for a call from C.
 //!
 //! Callgrind counts, so the figures depend on no clock and on no other program: with the same
 //! compiler and C library they are the same every time. Callgrind does not run AVX-512, so that is not counted.
@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::c_library;
 use crate::packages::{answer, cargo};
 use crate::root;
 use crate::test::skip;
@@ -22,7 +23,15 @@ const MAX_BYTES: usize = 50;
 /// The bench's exit status if the processor lacks the instructions of a technique.
 const NOT_HERE: i32 = 3;
 
-/// Prints the counts; false if a copy takes more than `memcpy`.
+/// Lists that C and Rust write to `/dev/null`: segments, and bytes of each.
+const LISTS_OF_C: [(usize, usize); 6] =
+    [(1, 24), (4, 24), (4, 4000), (16, 200), (64, 24), (64, 4000)];
+/// Techniques of `crates/vectored-capi/benches/calls.c`.
+const TECHNIQUES_OF_C: [&str; 3] = ["gather", "writev", "fwrite"];
+/// A call of `vectored_gather_write` may take this many instructions more than `Gather::write_all`.
+const MAX_MORE_IN_C: i64 = 60;
+
+/// Prints the counts; false if a copy takes more than `memcpy`, or a call of C too many more than one of Rust.
 pub fn run() -> Result<bool> {
     if let Some(reason) = missing() {
         skip("instructions", &reason)?;
@@ -54,7 +63,49 @@ pub fn run() -> Result<bool> {
     if !is_well {
         println!("   up to {MAX_BYTES} bytes a copy takes more instructions than memcpy");
     }
+    Ok(calls_of_c(&bench)? && is_well)
+}
+
+/// Prints the instructions of a call from C and from Rust; false if C takes too many more.
+fn calls_of_c(bench: &PathBuf) -> Result<bool> {
+    println!("   instructions per call to /dev/null, with the C library and its static linkage");
+    print!("   {:>9} {:>6} {:>11}", "segments", "bytes", "Gather");
+    for technique in TECHNIQUES_OF_C {
+        print!(" {:>11}", format!("C: {technique}"));
+    }
+    println!();
+    let mut is_well = true;
+    c_library::with_program("benches/calls.c", |program| {
+        for (segments, bytes) in LISTS_OF_C {
+            let of =
+                |program: &PathBuf, technique: &str| a_call(program, technique, bytes, segments);
+            let rust = of(bench, "Gather")?;
+            print!("   {segments:>9} {bytes:>6} {rust:>11}");
+            for technique in TECHNIQUES_OF_C {
+                let figure = of(program, technique)?;
+                print!(" {figure:>11}");
+                is_well &= technique != "gather" || figure <= rust + MAX_MORE_IN_C;
+            }
+            println!();
+        }
+        Ok(())
+    })?;
+    if !is_well {
+        println!(
+            "   a call from C takes more than {MAX_MORE_IN_C} instructions more than one from Rust"
+        );
+    }
     Ok(is_well)
+}
+
+/// Instructions of a call.
+fn a_call(program: &PathBuf, technique: &str, bytes: usize, segments: usize) -> Result<i64> {
+    let (few, many) = (100, 300);
+    let counted = |calls| count(program, technique, (bytes, segments), calls);
+    let Some((at_few, at_many)) = counted(few)?.zip(counted(many)?) else {
+        bail!("'{}' knows no technique '{technique}'", program.display());
+    };
+    Ok((at_many as i64 - at_few as i64) / (many - few) as i64)
 }
 
 /// The unit of the figures, and the rule by which the command fails.
@@ -98,21 +149,27 @@ fn executable(messages: &str) -> Option<PathBuf> {
 /// Instructions per segment. Two counts are subtracted, so that the start of the program does not count.
 fn a_segment(bench: &PathBuf, technique: &str, bytes: usize) -> Result<Option<f64>> {
     let (few, many) = (100, 300);
-    let Some(at_few) = count(bench, technique, bytes, few)? else {
+    let list = (bytes, SEGMENTS);
+    let Some(at_few) = count(bench, technique, list, few)? else {
         return Ok(None);
     };
-    let Some(at_many) = count(bench, technique, bytes, many)? else {
+    let Some(at_many) = count(bench, technique, list, many)? else {
         return Ok(None);
     };
     let segments = (many - few) * SEGMENTS;
     Ok(Some((at_many as f64 - at_few as f64) / segments as f64))
 }
 
-fn count(bench: &PathBuf, technique: &str, bytes: usize, calls: usize) -> Result<Option<u64>> {
+fn count(
+    program: &PathBuf,
+    technique: &str,
+    (bytes, segments): (usize, usize),
+    calls: usize,
+) -> Result<Option<u64>> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    command.arg(bench).args(["--instructions", technique]);
-    command.args([bytes, SEGMENTS, calls].map(|number| number.to_string()));
+    command.arg(program).args(["--instructions", technique]);
+    command.args([bytes, segments, calls].map(|number| number.to_string()));
     let output = command
         .current_dir(root())
         .output()

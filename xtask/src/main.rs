@@ -46,7 +46,7 @@
 //!   If Miri cannot be installed, that is printed and is no failure.
 //! - `systems [--only TARGET] [--all]` builds the project for other systems, and runs there what can be run
 //!   here: see [`systems`]. `--all` runs every test under the emulators, which takes long.
-//! - `instructions` counts the instructions for copying a short segment, under callgrind.
+//! - `instructions` counts the instructions for copying a short segment, and for a call from C, under callgrind.
 //!
 //! The exit status of every command is 0 when all is well, 1 when something is
 //! not, and 2 when the command line is wrong.
@@ -114,7 +114,7 @@ Commands:
   release-notes    [--version 0.1.0]: a section of CHANGELOG.md
   miri             the library without its system calls, under Miri
   systems          [--only TARGET] [--all]: type checks, links and runs for other systems
-  instructions     instructions for copying a short segment, counted by callgrind
+  instructions     instructions for copying a short segment and for a call from C, counted by callgrind
   help             this text
 ";
 

@@ -64,7 +64,7 @@ const CRATES: [Crate; 8] = [
             &["buffered", "bytes_buf"],
             &["queue"],
             &["codec"],
-            &["calibrate", "uring", "windows"],
+            &["calibrate", "raw", "uring", "windows"],
         ],
     },
     Crate {

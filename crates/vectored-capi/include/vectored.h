@@ -201,8 +201,8 @@ const char *vectored_version_string(void);
  *
  * EBADF: `fd` is negative, or not open for writing.
  *
- * EFAULT: `iov` is NULL and `iovcnt` is not 0, or a segment of 1 byte or more has a NULL `iov_base`: found before any byte is
- * written. Or a segment is in memory that the kernel cannot read.
+ * EFAULT: `iov` is NULL and `iovcnt` is not 0; no byte is written. Or the kernel cannot read the memory of a segment of 1
+ * byte or more, for example because its `iov_base` is NULL; some bytes may be written.
  *
  * EINVAL: a segment has more than SSIZE_MAX bytes, or the descriptor is a socket that keeps messages apart (SOCK_DGRAM,
  * SOCK_SEQPACKET) and the list is not exactly one message: use `vectored_write_once`. No byte is written.
@@ -283,7 +283,7 @@ ssize_t vectored_write_once(int fd,
  *
  * EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
  *
- * EBADF, EFAULT: as `vectored_write_all`. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
+ * EBADF: as `vectored_write_all`. EFAULT: also, before any byte, if `iov_base` of a segment of 1 byte or more is NULL. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
  * never EINTR.
  */
 ssize_t vectored_read_exact(int fd,
@@ -383,7 +383,8 @@ void vectored_gather_free(struct vectored_gather *gather);
 /**
  * Writes all segments in order, and returns their bytes.
  *
- * As `vectored_write_all`, except that short segments are copied.
+ * As `vectored_write_all`, except that short segments are copied, as by memcpy(3): if this process cannot read the memory of
+ * such a segment, it gets the signal SIGSEGV, and not the error EFAULT.
  *
  * Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
  */

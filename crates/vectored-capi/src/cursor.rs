@@ -1,9 +1,7 @@
 //! Positions in a list.
 
-use std::ops::Deref;
-
 use libc::{c_int, iovec, size_t, ssize_t};
-use vectored::{RawSegments, SegmentCursor};
+use vectored::{RawList, SegmentCursor};
 
 use crate::entry::{Failure, object, object_ref, status, transfer};
 
@@ -36,9 +34,9 @@ pub unsafe extern "C" fn vectored_cursor_remaining(
     // SAFETY: `done` is null, and the caller promises the list and the cursor.
     unsafe {
         transfer(std::ptr::null_mut(), || {
-            let segments = RawSegments::new(iov, iovcnt)?;
-            let cursor = position(object_ref(cursor)?, &segments)?;
-            Ok(cursor.remaining_bytes(&segments))
+            let list = RawList::new(iov, iovcnt)?;
+            let cursor = position(object_ref(cursor)?, |at| list.contains(at))?;
+            Ok(list.remaining_bytes(cursor))
         })
     }
 }
@@ -56,13 +54,13 @@ pub unsafe extern "C" fn vectored_cursor_advance(
 ) -> c_int {
     // SAFETY: the caller promises the list and the cursor.
     status(|| unsafe {
-        let segments = RawSegments::new(iov, iovcnt)?;
+        let list = RawList::new(iov, iovcnt)?;
         let cursor = object(cursor)?;
-        let mut to = position(cursor, &segments)?;
-        if (bytes as u64) > to.remaining_bytes(&segments) {
+        let mut to = position(cursor, |at| list.contains(at))?;
+        if (bytes as u64) > list.remaining_bytes(to) {
             return Err(Failure::of(libc::EINVAL));
         }
-        to.advance(&segments, bytes);
+        list.advance(&mut to, bytes);
         keep(cursor, to);
         Ok(())
     })
@@ -74,16 +72,13 @@ pub unsafe extern "C" fn vectored_cursor_advance(
 ///
 /// `EINVAL` if it is outside of the list.
 #[inline]
-pub(crate) fn position<S: Deref<Target = [u8]>>(
+pub(crate) fn position(
     cursor: &vectored_cursor,
-    segments: &[S],
+    is_within: impl FnOnce(SegmentCursor) -> bool,
 ) -> Result<SegmentCursor, Failure> {
-    let is_within = match segments.get(cursor.segment) {
-        Some(segment) => cursor.offset <= segment.len(),
-        None => cursor.segment == segments.len() && cursor.offset == 0,
-    };
-    match is_within {
-        true => Ok(SegmentCursor::at(cursor.segment, cursor.offset)),
+    let at = SegmentCursor::at(cursor.segment, cursor.offset);
+    match is_within(at) {
+        true => Ok(at),
         false => Err(Failure::of(libc::EINVAL)),
     }
 }

@@ -1,7 +1,7 @@
 //! Lists whose short segments are copied together.
 
 use libc::{c_int, iovec, off_t, size_t, ssize_t};
-use vectored::{Gather, RawSegments};
+use vectored::{Gather, RawList};
 
 use crate::cost_model::vectored_cost_model;
 use crate::cursor::vectored_cursor;
@@ -48,7 +48,8 @@ pub unsafe extern "C" fn vectored_gather_free(gather: *mut vectored_gather) {
 
 /// Writes all segments in order, and returns their bytes.
 ///
-/// As `vectored_write_all`, except that short segments are copied.
+/// As `vectored_write_all`, except that short segments are copied, as by memcpy(3): if this process cannot read the memory of
+/// such a segment, it gets the signal SIGSEGV, and not the error EFAULT.
 ///
 /// Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
 #[unsafe(no_mangle)]
@@ -64,8 +65,8 @@ pub unsafe extern "C" fn vectored_gather_write(
         transfer(done, || {
             let gather = object(gather)?;
             let fd = descriptor(fd)?;
-            let segments = RawSegments::new(iov, iovcnt)?;
-            Ok(gather.0.write_all(fd, &segments)?)
+            let list = RawList::new(iov, iovcnt)?;
+            Ok(list.gather_all(&mut gather.0, fd)?)
         })
     }
 }
@@ -90,9 +91,9 @@ pub unsafe extern "C" fn vectored_gather_write_from(
         transfer(done, || {
             let gather = object(gather)?;
             let fd = descriptor(fd)?;
-            let segments = RawSegments::new(iov, iovcnt)?;
-            resumed(object(cursor)?, &segments, |at| {
-                gather.0.write_from(fd, &segments, at)
+            let list = RawList::new(iov, iovcnt)?;
+            resumed(object(cursor)?, list, |at| {
+                list.gather_from(&mut gather.0, fd, at)
             })
         })
     }
@@ -117,8 +118,8 @@ pub unsafe extern "C" fn vectored_gather_pwrite(
         transfer(done, || {
             let gather = object(gather)?;
             let fd = descriptor(fd)?;
-            let segments = RawSegments::new(iov, iovcnt)?;
-            Ok(gather.0.write_all_at(fd, &segments, place(offset)?)?)
+            let list = RawList::new(iov, iovcnt)?;
+            Ok(list.gather_all_at(&mut gather.0, fd, place(offset)?)?)
         })
     }
 }

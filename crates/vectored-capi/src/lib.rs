@@ -6,8 +6,8 @@
 //! # Safety
 //!
 //! `unsafe` because every function is one that C calls, with pointers of C. Each pointer is checked for null, and what else a
-//! caller promises is said in the header. The memory of segments becomes slices by
-//! [`vectored::RawSegments`], whose docs give the argument.
+//! caller promises is said in the header. Lists are passed on as
+//! [`vectored::RawList`]: no reference to the bytes of a segment is made.
 //!
 //! No panic leaves a function: see [`entry`].
 

@@ -1,9 +1,7 @@
 //! Lists that are written and read without a handle: nothing is copied.
 
-use std::io::IoSlice;
-
 use libc::{c_int, iovec, off_t, size_t, ssize_t};
-use vectored::{RawSegments, RawSegmentsMut, SegmentCursor};
+use vectored::{RawList, RawListMut, SegmentCursor, TransferError};
 
 use crate::cursor::{keep, position, vectored_cursor};
 use crate::entry::{Failure, descriptor, object, transfer};
@@ -17,8 +15,8 @@ use crate::entry::{Failure, descriptor, object, transfer};
 ///
 /// EBADF: `fd` is negative, or not open for writing.
 ///
-/// EFAULT: `iov` is NULL and `iovcnt` is not 0, or a segment of 1 byte or more has a NULL `iov_base`: found before any byte is
-/// written. Or a segment is in memory that the kernel cannot read.
+/// EFAULT: `iov` is NULL and `iovcnt` is not 0; no byte is written. Or the kernel cannot read the memory of a segment of 1
+/// byte or more, for example because its `iov_base` is NULL; some bytes may be written.
 ///
 /// EINVAL: a segment has more than SSIZE_MAX bytes, or the descriptor is a socket that keeps messages apart (SOCK_DGRAM,
 /// SOCK_SEQPACKET) and the list is not exactly one message: use `vectored_write_once`. No byte is written.
@@ -37,8 +35,8 @@ pub unsafe extern "C" fn vectored_write_all(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let segments = RawSegments::new(iov, iovcnt)?;
-            Ok(vectored::write_all_vectored(fd, &segments)?)
+            let list = RawList::new(iov, iovcnt)?;
+            Ok(list.write_all(fd)?)
         })
     }
 }
@@ -62,10 +60,8 @@ pub unsafe extern "C" fn vectored_write_from(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let segments = RawSegments::new(iov, iovcnt)?;
-            resumed(object(cursor)?, &segments, |at| {
-                vectored::write_from(fd, &segments, at)
-            })
+            let list = RawList::new(iov, iovcnt)?;
+            resumed(object(cursor)?, list, |at| list.write_from(fd, at))
         })
     }
 }
@@ -90,12 +86,8 @@ pub unsafe extern "C" fn vectored_pwrite_all(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let segments = RawSegments::new(iov, iovcnt)?;
-            Ok(vectored::write_all_vectored_at(
-                fd,
-                &segments,
-                place(offset)?,
-            )?)
+            let list = RawList::new(iov, iovcnt)?;
+            Ok(list.write_all_at(fd, place(offset)?)?)
         })
     }
 }
@@ -127,8 +119,8 @@ pub unsafe extern "C" fn vectored_write_once(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let segments = RawSegments::new(iov, iovcnt)?;
-            Ok(vectored::write_once(fd, &segments)?)
+            let list = RawList::new(iov, iovcnt)?;
+            Ok(list.write_once(fd)?)
         })
     }
 }
@@ -145,7 +137,7 @@ pub unsafe extern "C" fn vectored_write_once(
 ///
 /// EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
 ///
-/// EBADF, EFAULT: as `vectored_write_all`. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
+/// EBADF: as `vectored_write_all`. EFAULT: also, before any byte, if `iov_base` of a segment of 1 byte or more is NULL. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
 /// never EINTR.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_read_exact(
@@ -158,8 +150,8 @@ pub unsafe extern "C" fn vectored_read_exact(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
-            Ok(vectored::read_exact_vectored(fd, &mut segments)?)
+            let mut list = RawListMut::new(iov, iovcnt)?;
+            Ok(list.read_exact(fd)?)
         })
     }
 }
@@ -182,10 +174,10 @@ pub unsafe extern "C" fn vectored_read_into(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            let mut list = RawListMut::new(iov, iovcnt)?;
             let cursor = object(cursor)?;
-            let mut at = position(cursor, &segments)?;
-            let read = vectored::read_into(fd, &mut segments, &mut at);
+            let mut at = position(cursor, |at| list.contains(at))?;
+            let read = list.read_into(fd, &mut at);
             keep(cursor, at);
             Ok(read?)
         })
@@ -207,8 +199,8 @@ pub unsafe extern "C" fn vectored_read_up_to_eof(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
-            Ok(vectored::read_up_to_eof_vectored(fd, &mut segments)?)
+            let mut list = RawListMut::new(iov, iovcnt)?;
+            Ok(list.read_up_to_eof(fd)?)
         })
     }
 }
@@ -230,9 +222,8 @@ pub unsafe extern "C" fn vectored_pread_exact(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
-            let offset = place(offset)?;
-            Ok(vectored::read_exact_vectored_at(fd, &mut segments, offset)?)
+            let mut list = RawListMut::new(iov, iovcnt)?;
+            Ok(list.read_exact_at(fd, place(offset)?)?)
         })
     }
 }
@@ -253,13 +244,8 @@ pub unsafe extern "C" fn vectored_pread_up_to_eof(
     unsafe {
         transfer(done, || {
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
-            let offset = place(offset)?;
-            Ok(vectored::read_up_to_eof_vectored_at(
-                fd,
-                &mut segments,
-                offset,
-            )?)
+            let mut list = RawListMut::new(iov, iovcnt)?;
+            Ok(list.read_up_to_eof_at(fd, place(offset)?)?)
         })
     }
 }
@@ -277,10 +263,10 @@ pub(crate) fn place(offset: off_t) -> Result<u64, Failure> {
 #[inline]
 pub(crate) fn resumed(
     cursor: &mut vectored_cursor,
-    segments: &[IoSlice<'_>],
-    write: impl FnOnce(&mut SegmentCursor) -> Result<u64, vectored::TransferError>,
+    list: RawList<'_>,
+    write: impl FnOnce(&mut SegmentCursor) -> Result<u64, TransferError>,
 ) -> Result<u64, Failure> {
-    let mut at = position(cursor, segments)?;
+    let mut at = position(cursor, |at| list.contains(at))?;
     let written = write(&mut at);
     keep(cursor, at);
     Ok(written?)

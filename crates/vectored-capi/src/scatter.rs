@@ -1,7 +1,7 @@
 //! Lists whose short segments are read through a buffer.
 
 use libc::{c_int, iovec, off_t, size_t, ssize_t};
-use vectored::{RawSegmentsMut, Scatter};
+use vectored::{RawListMut, Scatter, SegmentCursor};
 
 use crate::cost_model::vectored_cost_model;
 use crate::cursor::{keep, position, vectored_cursor};
@@ -58,8 +58,8 @@ pub unsafe extern "C" fn vectored_scatter_read_exact(
         transfer(done, || {
             let scatter = object(scatter)?;
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
-            Ok(scatter.0.read_exact(fd, &mut segments)?)
+            let mut list = RawListMut::new(iov, iovcnt)?;
+            Ok(list.scatter_into(&mut scatter.0, fd, &mut SegmentCursor::new())?)
         })
     }
 }
@@ -81,10 +81,10 @@ pub unsafe extern "C" fn vectored_scatter_read_into(
         transfer(done, || {
             let scatter = object(scatter)?;
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            let mut list = RawListMut::new(iov, iovcnt)?;
             let cursor = object(cursor)?;
-            let mut at = position(cursor, &segments)?;
-            let read = scatter.0.read_into(fd, &mut segments, &mut at);
+            let mut at = position(cursor, |at| list.contains(at))?;
+            let read = list.scatter_into(&mut scatter.0, fd, &mut at);
             keep(cursor, at);
             Ok(read?)
         })
@@ -108,8 +108,8 @@ pub unsafe extern "C" fn vectored_scatter_read_up_to_eof(
         transfer(done, || {
             let scatter = object(scatter)?;
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
-            Ok(scatter.0.read_up_to_eof(fd, &mut segments)?)
+            let mut list = RawListMut::new(iov, iovcnt)?;
+            Ok(list.scatter_up_to_eof(&mut scatter.0, fd)?)
         })
     }
 }
@@ -131,9 +131,9 @@ pub unsafe extern "C" fn vectored_scatter_pread_exact(
         transfer(done, || {
             let scatter = object(scatter)?;
             let fd = descriptor(fd)?;
-            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            let mut list = RawListMut::new(iov, iovcnt)?;
             let offset = place(offset)?;
-            Ok(scatter.0.read_exact_at(fd, &mut segments, offset)?)
+            Ok(list.scatter_exact_at(&mut scatter.0, fd, offset)?)
         })
     }
 }

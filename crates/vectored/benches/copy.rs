@@ -9,6 +9,14 @@
 #[path = "../src/sys/copy/mod.rs"]
 mod copy;
 
+#[allow(dead_code)]
+#[path = "../src/sys/entry.rs"]
+mod entry;
+
+#[allow(dead_code)]
+#[path = "../src/sys/span.rs"]
+mod span;
+
 use std::fs::File;
 use std::hint::black_box;
 use std::io::IoSlice;

@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use crate::Limits;
 use crate::runs::Stretch;
+use crate::sys::span::{Span, part, spans};
 
 /// A position in a list of segments: the index of a segment, and how many of its bytes have been moved.
 ///
@@ -105,11 +106,16 @@ impl SegmentCursor {
     /// assert_eq!(cursor, SegmentCursor::at(3, 0));
     /// ```
     pub fn advance<S: Deref<Target = [u8]>>(&mut self, segments: &[S], bytes: usize) {
+        self.advance_over(spans(segments), bytes);
+    }
+
+    /// [`advance`](SegmentCursor::advance), by spans.
+    pub(crate) fn advance_over<S: Span>(&mut self, segments: &[S], bytes: usize) {
         self.assert_within(segments);
         let mut to = *self;
         let mut left = bytes;
         while let Some(segment) = segments.get(to.segment) {
-            let here = segment.len() - to.offset;
+            let here = segment.byte_len() - to.offset;
             if left < here {
                 to.offset += left;
                 left = 0;
@@ -129,6 +135,11 @@ impl SegmentCursor {
     /// Whether no byte is left. Empty segments have none.
     #[must_use]
     pub fn is_at_end<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> bool {
+        self.is_end_of(spans(segments))
+    }
+
+    /// [`is_at_end`](SegmentCursor::is_at_end), by spans.
+    pub(crate) fn is_end_of<S: Span>(&self, segments: &[S]) -> bool {
         self.skip_empty(segments).segment == segments.len()
     }
 
@@ -138,11 +149,14 @@ impl SegmentCursor {
     /// [`u64::MAX`].
     #[must_use]
     pub fn remaining_bytes<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> u64 {
+        self.bytes_left_in(spans(segments))
+    }
+
+    /// [`remaining_bytes`](SegmentCursor::remaining_bytes), by spans.
+    pub(crate) fn bytes_left_in<S: Span>(&self, segments: &[S]) -> u64 {
         self.assert_within(segments);
-        remaining(
-            segments[self.segment..].iter().map(|s| s.len()),
-            self.offset,
-        )
+        let rest = &segments[self.segment..];
+        remaining(rest.iter().map(Span::byte_len), self.offset)
     }
 
     /// The next batch: the segments that one call can take from here.
@@ -196,16 +210,17 @@ impl SegmentCursor {
         while scratch.len() < limits.segments
             && let Some(segment) = segments.get(end.segment)
         {
-            let rest = &segment[end.offset..];
-            if rest.len() > limits.bytes - bytes {
+            let rest = part(segment, end.offset, segment.byte_len());
+            let len = rest.byte_len();
+            if len > limits.bytes - bytes {
                 if scratch.is_empty() {
                     return Some(end.cut(rest, limits.bytes, scratch));
                 }
                 break;
             }
-            if !rest.is_empty() {
-                scratch.push(IoSlice::new(rest));
-                bytes += rest.len();
+            if len > 0 {
+                scratch.push(rest);
+                bytes += len;
             }
             end = SegmentCursor::at(end.segment + 1, 0);
         }
@@ -219,11 +234,11 @@ impl SegmentCursor {
     /// A batch of the first `bytes` of `rest`, which begins at this cursor.
     pub(crate) fn cut<'b, 'a: 'b>(
         self,
-        rest: &'a [u8],
+        rest: IoSlice<'a>,
         bytes: usize,
         scratch: &'b mut Vec<IoSlice<'a>>,
     ) -> Batch<'b> {
-        scratch.push(IoSlice::new(&rest[..bytes]));
+        scratch.push(part(&rest, 0, bytes));
         Batch {
             slices: scratch,
             bytes,
@@ -232,14 +247,14 @@ impl SegmentCursor {
     }
 
     /// The same position after any empty segments: on a byte that is still to be moved, or at the end of the list.
-    pub(crate) fn skip_empty<S: Deref<Target = [u8]>>(self, segments: &[S]) -> SegmentCursor {
+    pub(crate) fn skip_empty<S: Span>(self, segments: &[S]) -> SegmentCursor {
         self.assert_within(segments);
         match segments.get(self.segment) {
             None => self,
-            Some(segment) if self.offset < segment.len() => self,
+            Some(segment) if self.offset < segment.byte_len() => self,
             Some(_) => {
                 let after = &segments[self.segment + 1..];
-                let empties = after.iter().take_while(|segment| segment.is_empty());
+                let empties = after.iter().take_while(|segment| segment.byte_len() == 0);
                 SegmentCursor::at(self.segment + 1 + empties.count(), 0)
             }
         }
@@ -247,7 +262,7 @@ impl SegmentCursor {
 
     /// The segments from here that can go in one call as they lie in the list: [`Stretch::of`], or none if the cursor
     /// is inside a segment.
-    pub(crate) fn stretch<S: Deref<Target = [u8]>>(
+    pub(crate) fn stretch<S: Span>(
         self,
         segments: &[S],
         limits: Limits,
@@ -273,12 +288,19 @@ impl SegmentCursor {
         }
     }
 
-    fn assert_within<S: Deref<Target = [u8]>>(self, segments: &[S]) {
-        let is_within = match segments.get(self.segment) {
-            Some(segment) => self.offset <= segment.len(),
+    /// Whether it is a position of the list.
+    pub(crate) fn is_within<S: Span>(self, segments: &[S]) -> bool {
+        match segments.get(self.segment) {
+            Some(segment) => self.offset <= segment.byte_len(),
             None => self.segment == segments.len() && self.offset == 0,
-        };
-        assert!(is_within, "{self:?} is outside of the list of segments");
+        }
+    }
+
+    fn assert_within<S: Span>(self, segments: &[S]) {
+        assert!(
+            self.is_within(segments),
+            "{self:?} is outside of the list of segments"
+        );
     }
 }
 

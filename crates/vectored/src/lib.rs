@@ -207,6 +207,8 @@ mod descriptor;
 mod error;
 mod gather;
 mod queue;
+#[cfg(unix)]
+mod raw;
 mod read;
 mod runs;
 mod sys;
@@ -249,6 +251,10 @@ pub use gather::gathers::Gathers;
 pub use queue::policy::QueuePolicy;
 pub use queue::segment::{IntoSegment, Segment};
 pub use queue::{QueueFull, SegmentQueue};
+#[cfg(unix)]
+pub use raw::list::RawList;
+#[cfg(unix)]
+pub use raw::list_mut::RawListMut;
 pub use read::all::{
     read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
     read_up_to_eof_vectored_at,
@@ -256,7 +262,6 @@ pub use read::all::{
 pub use read::scatter::Scatter;
 pub use read::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
-pub use sys::raw::{RawSegments, RawSegmentsMut};
 pub use transfer::aligned_buffer::AlignedBuffer;
 pub use write::all::{write_all_vectored, write_from};
 pub use write::direct::{DirectAlignment, write_all_direct_at};

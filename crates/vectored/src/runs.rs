@@ -5,10 +5,10 @@
 //! entry. Empty segments never reach the kernel and do not end a run.
 
 use std::io::IoSlice;
-use std::ops::Deref;
 
 use crate::sys::coalesce::adjoins;
 use crate::sys::limits::Limits;
+use crate::sys::span::Span;
 
 /// How the segments of one call are chosen.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +34,8 @@ impl RunPolicy {
 
 /// Whether `segment` may be part of a run.
 #[inline(always)]
-pub(crate) fn is_small(segment: &[u8], small_bytes: usize) -> bool {
-    segment.len() <= small_bytes
+pub(crate) fn is_small(segment: &(impl Span + ?Sized), small_bytes: usize) -> bool {
+    segment.byte_len() <= small_bytes
 }
 
 /// Whether the first two segments are a run.
@@ -48,10 +48,10 @@ pub(crate) fn begins_run(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
 }
 
 /// Whether `segments` go on a run that ends before them: the first of them that is not empty is small.
-pub(crate) fn extends_run<S: Deref<Target = [u8]>>(segments: &[S], small_bytes: usize) -> bool {
+pub(crate) fn extends_run<S: Span>(segments: &[S], small_bytes: usize) -> bool {
     segments
         .iter()
-        .find(|segment| !segment.is_empty())
+        .find(|segment| segment.byte_len() > 0)
         .is_some_and(|segment| is_small(segment, small_bytes))
 }
 
@@ -65,18 +65,14 @@ pub(crate) struct Stretch {
 
 impl Stretch {
     /// The stretch at the start of `segments`: it ends before an empty segment, before a run, and at the limits.
-    pub(crate) fn of<S: Deref<Target = [u8]>>(
-        segments: &[S],
-        limits: Limits,
-        small_bytes: usize,
-    ) -> Stretch {
+    pub(crate) fn of<S: Span>(segments: &[S], limits: Limits, small_bytes: usize) -> Stretch {
         let mut count = 0;
         let mut bytes = 0;
         let mut is_full = false;
         // The length of the last segment, if it is small.
         let mut last_small = None;
         for segment in segments {
-            let len = segment.len();
+            let len = segment.byte_len();
             if count == limits.segments || len > limits.bytes - bytes {
                 // A first segment that exceeds the bytes of a call has to be cut.
                 is_full = count > 0;
@@ -104,7 +100,7 @@ impl Stretch {
             count,
             bytes,
             // Empty segments up to the end of the list are no reason to build a list.
-            is_whole_call: is_full || (count > 0 && after.iter().all(|s| s.is_empty())),
+            is_whole_call: is_full || (count > 0 && after.iter().all(|s| s.byte_len() == 0)),
         }
     }
 }
@@ -127,16 +123,16 @@ impl ListScan {
     pub(crate) fn of(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
         let mut bytes = 0_usize;
         let mut may_adjoin = false;
-        let mut last: &[u8] = &[];
+        let mut last_end = std::ptr::null();
         let mut behind = segments.iter();
         while let Some(segment) = behind.next() {
             if is_small(segment, small_bytes) && ends_scan(segment, behind.as_slice(), small_bytes)
             {
                 return None;
             }
-            may_adjoin |= adjoins(last, segment);
-            last = segment;
-            bytes = bytes.checked_add(segment.len())?;
+            may_adjoin |= std::ptr::eq(last_end, segment.start());
+            last_end = segment.end();
+            bytes = bytes.checked_add(segment.byte_len())?;
         }
         Some(ListScan { bytes, may_adjoin })
     }
@@ -145,8 +141,8 @@ impl ListScan {
 /// Whether a list with this small segment cannot go as it is. Out of line, since most lists have none.
 #[cold]
 #[inline(never)]
-fn ends_scan(segment: &[u8], behind: &[IoSlice<'_>], small_bytes: usize) -> bool {
-    segment.is_empty() || extends_run(behind, small_bytes)
+fn ends_scan(segment: &IoSlice<'_>, behind: &[IoSlice<'_>], small_bytes: usize) -> bool {
+    segment.byte_len() == 0 || extends_run(behind, small_bytes)
 }
 
 /// The bytes of a list whose segments all adjoin, without an empty one: to the kernel it is one segment. `None` for
@@ -155,12 +151,17 @@ pub(crate) fn contiguous_bytes(segments: &[IoSlice<'_>]) -> Option<usize> {
     let [first, _, ..] = segments else {
         return None;
     };
-    let is_contiguous = !first.is_empty()
+    let is_contiguous = first.byte_len() > 0
         && segments
             .windows(2)
-            .all(|pair| adjoins(&pair[0], &pair[1]) && !pair[1].is_empty());
-    // It is one piece of memory, so the sum is no more than that.
-    is_contiguous.then(|| segments.iter().map(|segment| segment.len()).sum())
+            .all(|pair| adjoins(&pair[0], &pair[1]) && pair[1].byte_len() > 0);
+    if !is_contiguous {
+        return None;
+    }
+    // It is one piece of memory, so the sum is no more than that, unless a raw list claims more than there is.
+    segments
+        .iter()
+        .try_fold(0_usize, |sum, segment| sum.checked_add(segment.byte_len()))
 }
 
 #[cfg(test)]

@@ -5,4 +5,4 @@ pub mod options;
 mod test;
 
 pub use install::install;
-pub use test::test;
+pub use test::{test, with_program};

@@ -47,6 +47,18 @@ pub fn test() -> Result<()> {
     c.run_with_cmake(&folder.0.join("cmake"))
 }
 
+/// Installs the library, compiles one program of the crate with the static library, and passes it to `run`.
+pub fn with_program(source: &str, run: impl FnOnce(&PathBuf) -> Result<()>) -> Result<()> {
+    let folder = Folder::new()?;
+    let prefix = folder.0.join("prefix");
+    install(&Place::in_folder(&prefix))?;
+    let program = folder.0.join("program");
+    let source = root().join(CRATE).join(source);
+    let installed = Installed { prefix: &prefix };
+    installed.compile(&COMPILERS[0], &source, &program, "static", &["-O2"])?;
+    run(&program)
+}
+
 /// A compiler of C and its twin for C++.
 struct Compiler {
     c: &'static str,

@@ -55,6 +55,7 @@ use crate::runs::{ListScan, RunPolicy, begins_run, contiguous_bytes, is_small};
 use crate::sys::coalesce::adjoins;
 use crate::sys::copy::MAX_FEW_SEGMENTS;
 use crate::sys::copy::sizes::MAX_BY_16;
+use crate::sys::span::Span;
 use crate::sys::staging::{StagingBuffer, StagingTail};
 use crate::transfer::write_loop::Sink;
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
@@ -289,7 +290,7 @@ impl FastPath {
     ) -> usize {
         let is_few = segments.len() <= MAX_FEW_SEGMENTS;
         let short_bytes = if is_few { MAX_BY_16 } else { MAX_SHORT_OF_MANY };
-        let first_bytes = segments[0].len();
+        let first_bytes = segments[0].byte_len();
         if first_bytes <= short_bytes {
             self.staging.fill_short_run(segments, small_bytes)
         } else if is_few && self.fitting_pages(small_bytes, segments) == small_bytes {
@@ -379,7 +380,7 @@ impl FastPath {
             return false;
         }
         let entries = 1 + rest.len();
-        let lengths = rest.iter().map(|segment| segment.len());
+        let lengths = rest.iter().map(Span::byte_len);
         let bytes = lengths.fold(0, usize::saturating_add);
         let worth_bytes = entries.saturating_mul(self.threshold(entries));
         let is_worth_it = bytes <= worth_bytes && bytes <= self.staging.free_bytes();
@@ -440,11 +441,11 @@ impl FastPath {
     fn fitting_pages(&self, threshold: usize, segments: &[IoSlice<'_>]) -> usize {
         match segments {
             [first, second, ..]
-                if first.len() == second.len()
-                    && (MIN_PAGE_FITTING_BYTES..=threshold).contains(&first.len())
-                    && !self.model.copies_up_to(threshold, first.len()) =>
+                if first.byte_len() == second.byte_len()
+                    && (MIN_PAGE_FITTING_BYTES..=threshold).contains(&first.byte_len())
+                    && !self.model.copies_up_to(threshold, first.byte_len()) =>
             {
-                first.len() - 1
+                first.byte_len() - 1
             }
             _ => threshold,
         }
@@ -545,7 +546,7 @@ fn completed(
 /// vain. (If the first segment is shorter than the others, that happens all the same.)
 #[inline(always)]
 fn is_likely_long(segments: &[IoSlice<'_>], most_bytes: usize) -> bool {
-    segments.len().saturating_mul(segments[0].len()) > most_bytes
+    segments.len().saturating_mul(segments[0].byte_len()) > most_bytes
 }
 
 /// Whether `bytes` are a call: not none, and not more than `most_bytes`.
@@ -561,7 +562,7 @@ fn is_call(bytes: usize, most_bytes: usize) -> bool {
 fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)> {
     let mut sum = 0_usize;
     for (index, segment) in segments.iter().enumerate() {
-        sum = sum.saturating_add(segment.len());
+        sum = sum.saturating_add(segment.byte_len());
         if sum > bytes {
             return Some((index + 1, sum));
         }

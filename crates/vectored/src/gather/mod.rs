@@ -22,6 +22,8 @@ use crate::error::TransferError;
 use crate::gather::fast_path::{FastPath, FastPathMiss, SingleCall};
 use crate::gather::pace::Pace;
 use crate::gather::plan::{plan, plan_after_staged_prefix};
+use crate::sys::codes;
+use crate::sys::span::are_objects;
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
@@ -144,21 +146,29 @@ impl Gather {
         fd: impl AsDescriptor,
         segments: &[IoSlice<'_>],
     ) -> Result<u64, TransferError> {
-        self.write_all_to(fd.as_descriptor(), segments)
+        self.write_all_to(fd.as_descriptor(), segments, false)
     }
 
     /// Compiled once, and not for each kind of descriptor.
+    ///
+    /// A `raw` list may have a segment of more than `isize::MAX` bytes, and is refused then. That is checked only if one
+    /// call does not write the list: such a segment is neither copied nor within the bytes of a call.
     #[inline(never)]
-    fn write_all_to(
+    pub(crate) fn write_all_to(
         &mut self,
         fd: BorrowedDescriptor<'_>,
         segments: &[IoSlice<'_>],
+        is_raw: bool,
     ) -> Result<u64, TransferError> {
         // Not by `write_from`: most transfers need no cursor.
         let mut stream = Stream::of(fd);
         match self.fast_path.send_in_one_call(segments, &mut stream) {
             Ok(bytes) => Ok(bytes),
             Err(miss) => {
+                if is_raw && !are_objects(segments) {
+                    let refusal = io::Error::from_raw_os_error(codes::EINVAL);
+                    return Err(TransferError::new(0, refusal));
+                }
                 let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
                 let sent = self.resume_after_miss(miss, segments, cursor, may_split, stream);
                 sent.or_else(|error| {
@@ -427,7 +437,7 @@ impl Gather {
             if let Some(attempt) = first.take() {
                 return Some(attempt);
             }
-            if from.is_at_end(segments) {
+            if from.is_end_of(segments) {
                 return None;
             }
             let policy = self.fast_path.policy_for_rest(policy, segments, from);

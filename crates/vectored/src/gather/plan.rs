@@ -7,6 +7,7 @@ use std::io::IoSlice;
 
 use crate::cursor::{Batch, SegmentCursor};
 use crate::runs::{RunPolicy, extends_run, is_small};
+use crate::sys::span::{Span, part};
 use crate::sys::staging::StagingTail;
 
 /// Plans the call at `from`; `None` at the end of the list.
@@ -83,40 +84,41 @@ fn fill<'b, 'a: 'b>(
     while iovecs.len() < policy.limits.segments
         && let [segment, behind @ ..] = rest
     {
-        let data = &segment[offset..];
-        if data.len() > left {
+        let data = part(segment, offset, segment.byte_len());
+        let len = data.byte_len();
+        if len > left {
             if iovecs.is_empty() {
                 let from = SegmentCursor::at(segments.len() - rest.len(), offset);
                 return from.cut(data, left, iovecs);
             }
             if policy.limits.bytes - left < policy.fill_bytes {
-                iovecs.push(IoSlice::new(&data[..left]));
+                iovecs.push(part(&data, 0, left));
                 offset += left;
                 left = 0;
             }
             break;
         }
-        let is_run = !data.is_empty() && is_small(data, small_bytes);
+        let is_run = len > 0 && is_small(&data, small_bytes);
         if !is_run || !extends_run(behind, small_bytes) {
-            if !data.is_empty() {
-                left -= data.len();
-                iovecs.push(IoSlice::new(data));
+            if len > 0 {
+                left -= len;
+                iovecs.push(data);
             }
             (rest, offset) = (behind, 0);
             continue;
         }
-        if data.len() > staging.free_bytes() {
+        if len > staging.free_bytes() {
             if !staging.reserve() {
                 // There is no memory for a staging buffer: everything is referenced.
                 small_bytes = 0;
                 continue;
             }
-            if data.len() > staging.free_bytes() {
+            if len > staging.free_bytes() {
                 break;
             }
         }
-        staging.push(data);
-        let count = staging.push_run_up_to(behind, small_bytes, left - data.len());
+        staging.push(&data);
+        let count = staging.push_run_up_to(behind, small_bytes, left - len);
         let run = staging.take();
         left -= run.len();
         iovecs.push(IoSlice::new(run));

@@ -268,7 +268,7 @@ pub(crate) fn file_source(
 
 /// Fails with `InvalidInput` if a list at `offset` would end past the largest 64-bit `off_t`.
 pub(crate) fn check_offset(segments: &[IoSliceMut<'_>], offset: u64) -> io::Result<()> {
-    let bytes = SegmentCursor::new().remaining_bytes(segments);
+    let bytes = SegmentCursor::new().bytes_left_in(segments);
     match offset.checked_add(bytes) {
         Some(end) if i64::try_from(end).is_ok() => Ok(()),
         _ => Err(io::Error::new(

@@ -16,6 +16,8 @@ use std::mem::MaybeUninit;
 
 use super::entry::{Entry, entry};
 
+use super::span::Span;
+
 /// The most entries that a coalesced list may have: their memory is on the stack.
 const MAX_ENTRIES: usize = 128;
 
@@ -48,19 +50,19 @@ impl CoalescedList<'_> {
 
 /// Whether `other` begins where `one` ends. An empty segment may count.
 #[inline(always)]
-pub(crate) fn adjoins(one: &[u8], other: &[u8]) -> bool {
-    std::ptr::eq(one.as_ptr_range().end, other.as_ptr())
+pub(crate) fn adjoins(one: &impl Span, other: &impl Span) -> bool {
+    std::ptr::eq(one.end(), other.start())
 }
 
 /// Whether any segment adjoins the one before it.
 #[inline(always)]
 pub(super) fn any_adjoin(slices: &[IoSlice<'_>]) -> bool {
-    let mut last: &[u8] = &[];
+    let mut last_end = std::ptr::null();
     for slice in slices {
-        if adjoins(last, slice) {
+        if std::ptr::eq(last_end, slice.start()) {
             return true;
         }
-        last = slice;
+        last_end = slice.end();
     }
     false
 }
@@ -81,7 +83,7 @@ pub(super) fn coalesce<'s>(
     // Where the last entry begins, and its length.
     let mut last: Option<(usize, usize)> = None;
     for slice in slices {
-        let (base, len) = (slice.as_ptr().expose_provenance(), slice.len());
+        let (base, len) = (slice.start().expose_provenance(), slice.byte_len());
         match &mut last {
             Some((last_base, last_len)) if *last_base + *last_len == base => *last_len += len,
             _ => {

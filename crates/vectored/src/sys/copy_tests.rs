@@ -5,14 +5,14 @@
 //! `unsafe` for reading back memory that was initialised, and for a page that cannot be read.
 #![allow(unsafe_code)]
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 #[cfg(all(unix, not(miri)))]
 use std::ptr;
 
 use proptest::prelude::*;
 
-use super::copy::{Copier, copy_run, copy_short, copy_short_run};
+use super::copy::{Copier, copy_into, copy_run, copy_short_run};
 use crate::testing::any_sizes;
 
 const GUARD: u8 = 0xee;
@@ -152,7 +152,7 @@ fn every_length_is_copied_whole_to_initialised_memory_and_nothing_beside_it() {
     for len in 0..=200 {
         let from = bytes(len);
         let mut to = vec![GUARD; len + 2];
-        copy_short(&from, &mut to[1..=len]);
+        copy_into(&from, &mut IoSliceMut::new(&mut to[1..=len]));
         assert_eq!(to[1..=len], from, "length {len}");
         assert_eq!((to[0], to[len + 1]), (GUARD, GUARD), "length {len}");
     }

@@ -11,7 +11,11 @@ pub(crate) mod entry;
 pub(crate) mod file_identity;
 pub(crate) mod limits;
 pub(crate) mod owned_bytes;
+#[cfg(unix)]
 pub(crate) mod raw;
+pub(crate) mod span;
+#[cfg(test)]
+mod span_tests;
 pub(crate) mod staging;
 pub(crate) mod uninit;
 #[cfg(unix)]

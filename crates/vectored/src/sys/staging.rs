@@ -22,6 +22,7 @@ use std::ops::Deref;
 use std::{mem, ptr, slice};
 
 use super::copy::{Copier, copy_by_memcpy, copy_one, copy_run, copy_short_run};
+use super::span::Span;
 
 /// The alignment of staging memory, in bytes.
 pub(crate) const STAGING_ALIGNMENT: usize = 4096;
@@ -147,9 +148,10 @@ impl StagingBuffer {
     ///
     /// If it does not fit.
     #[inline]
-    pub(crate) fn push(&mut self, segment: &[u8]) {
-        copy_one(segment, &mut self.free()[..segment.len()]);
-        self.filled += segment.len();
+    pub(crate) fn push(&mut self, segment: &(impl Span + ?Sized)) {
+        let len = segment.byte_len();
+        copy_one(segment, &mut self.free()[..len]);
+        self.filled += len;
     }
 
     /// Replaces the content by the first of `segments`, up to one of more than `most_segment_bytes` or 128 bytes, or to
@@ -274,9 +276,10 @@ impl<'a> StagingTail<'a> {
     ///
     /// If it does not fit.
     #[inline]
-    pub(crate) fn push(&mut self, segment: &[u8]) {
-        copy_one(segment, &mut self.memory[self.filled..][..segment.len()]);
-        self.filled += segment.len();
+    pub(crate) fn push(&mut self, segment: &(impl Span + ?Sized)) {
+        let len = segment.byte_len();
+        copy_one(segment, &mut self.memory[self.filled..][..len]);
+        self.filled += len;
     }
 
     /// Copies segments after the content, up to the first one that has more than `most_segment_bytes` or with which
@@ -430,6 +433,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "out of range")]
     fn what_does_not_fit_is_refused() {
-        StagingBuffer::with_capacity(10).push(&[0; 11]);
+        StagingBuffer::with_capacity(10).push(&[0; 11][..]);
     }
 }

@@ -13,6 +13,7 @@ use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::codes;
+use crate::sys::span::spans;
 
 /// A list of buffers of these sizes. No two neighbouring bytes are the same, and the pattern does
 /// not repeat within a power of two.
@@ -188,7 +189,7 @@ pub(crate) fn check_place<S: Deref<Target = [u8]>>(
     has_moved: bool,
 ) {
     if has_moved {
-        assert_eq!(cursor, cursor.skip_empty(segments));
+        assert_eq!(cursor, cursor.skip_empty(spans(segments)));
     }
 }
 

@@ -81,7 +81,7 @@ impl Receiver {
             if read == plan.bytes {
                 *cursor = plan.end.skip_empty(segments);
             } else {
-                cursor.advance(segments, read);
+                cursor.advance_over(segments, read);
             }
         }
         // If all segments are empty, no call has moved it.

@@ -5,11 +5,11 @@
 
 use std::io::IoSliceMut;
 use std::mem;
-use std::ops::Deref;
 
 use crate::cursor::SegmentCursor;
 use crate::runs::{RunPolicy, extends_run, is_small};
-use crate::sys::copy::copy_short;
+use crate::sys::copy::copy_into;
+use crate::sys::span::{Span, part_mut};
 
 /// One call, which fills the caller's list from `start` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) struct Run {
 ///
 /// Each run becomes one entry, within `staging_bytes`. As with writes, the call ends where the staging buffer is full, and
 /// a lone small segment is read directly.
-pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
+pub(crate) fn plan_read<S: Span>(
     segments: &[S],
     from: SegmentCursor,
     policy: RunPolicy,
@@ -75,7 +75,7 @@ pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
     while plan.entries < limits.segments
         && let Some(segment) = segments.get(plan.end.segment())
     {
-        let rest = segment.len() - plan.end.offset();
+        let rest = segment.byte_len() - plan.end.offset();
         let room = limits.bytes - plan.bytes;
         if rest > room {
             if plan.entries == 0 {
@@ -93,15 +93,13 @@ pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
         }
         let mut bytes = rest;
         let mut following = 0;
-        if is_small(&segment[plan.end.offset()..], small_bytes)
-            && extends_run(&segments[next..], small_bytes)
-        {
+        if rest <= small_bytes && extends_run(&segments[next..], small_bytes) {
             if rest > free {
                 break;
             }
             let room = room.min(free);
             for segment in &segments[next..] {
-                let len = segment.len();
+                let len = segment.byte_len();
                 if len > room - bytes || !is_small(segment, small_bytes) {
                     break;
                 }
@@ -162,10 +160,10 @@ impl ReadPlan {
                 let end = if is_cut {
                     self.end.offset()
                 } else {
-                    segment.len()
+                    segment.byte_len()
                 };
                 if end > offset {
-                    iovecs.push(IoSliceMut::new(&mut segment[offset..end]));
+                    iovecs.push(part_mut(segment, offset, end));
                 }
                 index += 1;
             }
@@ -200,9 +198,9 @@ pub(crate) fn copy_out(
     let whole = from.len();
     let mut offset = at.offset();
     for segment in &mut segments[at.segment()..] {
-        let to = &mut segment[offset..];
-        let (here, after) = from.split_at(from.len().min(to.len()));
-        copy_short(here, &mut to[..here.len()]);
+        let free = segment.byte_len() - offset;
+        let (here, after) = from.split_at(from.len().min(free));
+        copy_into(here, &mut part_mut(segment, offset, offset + here.len()));
         from = after;
         if from.is_empty() {
             break;

@@ -11,7 +11,10 @@ use std::io::{self, IoSlice, IoSliceMut};
 use crate::descriptor::borrowed::{BorrowedDescriptor, RawDescriptor, raw};
 use crate::sys;
 use crate::sys::codes;
+use crate::sys::copy::copy_into;
 use crate::sys::file_identity::{FileIdentity, FileKind};
+use crate::sys::span::{Span, part, part_mut};
+use crate::sys::staging::StagingBuffer;
 use crate::transfer::support_cache::{SupportCache, is_refusal};
 use crate::transfer::write_loop::Sink;
 
@@ -252,14 +255,14 @@ impl<'r> ListCalls<'r> {
         slices: &[IoSlice<'_>],
         call: &mut WriteCall<'_>,
     ) -> io::Result<usize> {
-        if slices[0].len() >= MAX_STAGED_BYTES {
+        if slices[0].byte_len() >= MAX_STAGED_BYTES {
             return call(&slices[..1]);
         }
-        let bytes = slices.iter().map(|slice| slice.len());
-        let mut staging = Vec::with_capacity(staged_bytes(bytes));
+        let bytes = slices.iter().map(Span::byte_len);
+        let mut staging = StagingBuffer::with_capacity(staged_bytes(bytes));
         for slice in slices {
-            let free = MAX_STAGED_BYTES - staging.len();
-            staging.extend_from_slice(&slice[..slice.len().min(free)]);
+            let here = slice.byte_len().min(staging.free_bytes());
+            staging.push(&part(slice, 0, here));
         }
         call(&[IoSlice::new(&staging)])
     }
@@ -270,16 +273,16 @@ impl<'r> ListCalls<'r> {
         slices: &mut [IoSliceMut<'_>],
         call: &mut ReadCall<'_>,
     ) -> io::Result<usize> {
-        if slices[0].len() >= MAX_STAGED_BYTES {
+        if slices[0].byte_len() >= MAX_STAGED_BYTES {
             return call(&mut slices[..1]);
         }
-        let bytes = slices.iter().map(|slice| slice.len());
+        let bytes = slices.iter().map(Span::byte_len);
         let mut staging = vec![0; staged_bytes(bytes)];
         let read = call(&mut [IoSliceMut::new(&mut staging)])?;
         let mut rest = &staging[..read];
         for slice in slices {
-            let (here, after) = rest.split_at(rest.len().min(slice.len()));
-            slice[..here.len()].copy_from_slice(here);
+            let (here, after) = rest.split_at(rest.len().min(slice.byte_len()));
+            copy_into(here, &mut part_mut(slice, 0, here.len()));
             rest = after;
         }
         Ok(read)

@@ -136,7 +136,7 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
     ) -> Result<SplitGuard<F>, TransferError> {
         let mut guard = SplitGuard::unasked(start, may_split);
         let has_begun = start != SegmentCursor::new();
-        if has_begun != start.is_at_end(segments) {
+        if has_begun != start.is_end_of(segments) {
             guard.ask().map_err(|error| TransferError::new(0, error))?;
         }
         Ok(guard)
@@ -166,7 +166,7 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         batch: Batch<'_>,
         sink: &mut impl Sink,
     ) -> Attempt {
-        let is_whole = from == self.start && batch.end.is_at_end(segments);
+        let is_whole = from == self.start && batch.end.is_end_of(segments);
         if !is_whole && let Err(error) = self.ask() {
             return Attempt::of(batch.bytes, batch.end, Err(error));
         }
@@ -208,7 +208,7 @@ pub(crate) fn send_all(
                 if written == given {
                     *cursor = end.skip_empty(segments);
                 } else {
-                    cursor.advance(segments, written);
+                    cursor.advance_over(segments, written);
                 }
             }
             Err(error) => return Err(TransferError::new(transferred, error)),

@@ -7,6 +7,7 @@ use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::sys::files::PIPE_BUF;
+use crate::sys::span::Span as _;
 use crate::sys::{self, codes};
 use crate::transfer::write_loop::FnSink;
 
@@ -102,7 +103,7 @@ fn send_once(
     let Some(batch) = SegmentCursor::new().next_batch(segments, limits, &mut scratch) else {
         return Ok(0);
     };
-    if !batch.end.is_at_end(segments) {
+    if !batch.end.is_end_of(segments) {
         return Err(refused(exceeded(segments, limits)));
     }
     // Up to `PIPE_BUF` bytes a pipe keeps the call in one piece, so it need not be told from a file.
@@ -133,14 +134,14 @@ fn send_once(
 
 /// The error that names the limit which the list exceeds.
 fn exceeded(segments: &[IoSlice<'_>], limits: Limits) -> io::Error {
-    let bytes = SegmentCursor::new().remaining_bytes(segments);
+    let bytes = SegmentCursor::new().bytes_left_in(segments);
     if bytes > limits.bytes as u64 {
         return invalid(format!(
             "{bytes} bytes exceed the {} of one system call (MAX_CALL_BYTES)",
             limits.bytes
         ));
     }
-    let count = segments.iter().filter(|s| !s.is_empty()).count();
+    let count = segments.iter().filter(|s| s.byte_len() > 0).count();
     invalid(format!(
         "{count} segments exceed the {} of one system call (IOV_MAX)",
         limits.segments

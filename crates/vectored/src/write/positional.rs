@@ -96,7 +96,7 @@ pub(crate) fn into_file(
 
 /// Returns an error if the end of the list would exceed the largest `off_t`.
 pub(crate) fn check_end(segments: &[IoSlice<'_>], offset: u64) -> Result<(), TransferError> {
-    let bytes = SegmentCursor::new().remaining_bytes(segments);
+    let bytes = SegmentCursor::new().bytes_left_in(segments);
     match offset.checked_add(bytes) {
         Some(end) if i64::try_from(end).is_ok() => Ok(()),
         _ => Err(TransferError::new(

@@ -14,7 +14,7 @@
 
 #![allow(unsafe_code)]
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -22,6 +22,8 @@ use std::ptr;
 mod x86_64;
 
 pub(crate) mod sizes;
+
+use super::span::Span;
 
 use self::sizes::MAX_BY_16;
 #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -146,7 +148,7 @@ fn copy_run_baseline(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    let accepts = |segment: &[u8], _| segment.len() <= most_bytes;
+    let accepts = |len, _| len <= most_bytes;
     // SAFETY: `copy_bytes` copies as `copy_while` demands.
     unsafe { copy_while(segments, to, accepts, copy_bytes) }
 }
@@ -167,7 +169,7 @@ fn copy_stretches(
     let (mut count, mut bytes) = (0, 0);
     while let Some(next) = segments.get(count) {
         let (rest, free) = (&segments[count..], &mut to[bytes..]);
-        let len = next.len();
+        let len = next.byte_len();
         if len > most_bytes || len > free.len() {
             break;
         }
@@ -198,10 +200,7 @@ fn copy_long_run(
     to: &mut [MaybeUninit<u8>],
     short_bytes: usize,
 ) -> (usize, usize) {
-    let accepts = |segment: &[u8], free| {
-        let len = segment.len();
-        len <= most_bytes && !is_short(len, free, short_bytes)
-    };
+    let accepts = |len, free| len <= most_bytes && !is_short(len, free, short_bytes);
     // SAFETY: `copy_bytes` copies as `copy_while` demands.
     unsafe { copy_while(segments, to, accepts, copy_bytes) }
 }
@@ -216,13 +215,13 @@ pub(crate) fn copy_by_memcpy(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    let accepts = |segment: &[u8], _| segment.len() <= most_bytes;
+    let accepts = |len, _| len <= most_bytes;
     // SAFETY: `copy_nonoverlapping` copies as `copy_while` demands.
     unsafe { copy_while(segments, to, accepts, ptr::copy_nonoverlapping) }
 }
 
-/// Copies segments by `copy` to the start of `to` until one does not fit or `accepts` returns false for it and the number
-/// of free bytes. Returns what [`copy_run`] does.
+/// Copies segments by `copy` to the start of `to` until one does not fit or `accepts` returns false for its length and the
+/// number of free bytes. Returns what [`copy_run`] does.
 ///
 /// # Safety
 ///
@@ -232,7 +231,7 @@ pub(crate) fn copy_by_memcpy(
 unsafe fn copy_while(
     segments: &[IoSlice<'_>],
     to: &mut [MaybeUninit<u8>],
-    accepts: impl Fn(&[u8], usize) -> bool,
+    accepts: impl Fn(usize, usize) -> bool,
     copy: unsafe fn(*const u8, *mut u8, usize),
 ) -> (usize, usize) {
     let whole = to.len();
@@ -241,13 +240,13 @@ unsafe fn copy_while(
     // Few variables, so that registers hold them across a call of `memcpy`.
     let mut rest = segments.iter();
     while let Some(segment) = rest.as_slice().first() {
-        let len = segment.len();
-        if len > free || !accepts(segment, free) {
+        let len = segment.byte_len();
+        if len > free || !accepts(len, free) {
             break;
         }
         // SAFETY: the last `free` bytes of `to`, at least `len`, may be written. `to` is borrowed exclusively, so the
         // segment is no part of it.
-        unsafe { copy(segment.as_ptr(), end.wrapping_sub(free), len) };
+        unsafe { copy(segment.start(), end.wrapping_sub(free), len) };
         free -= len;
         rest.next();
     }
@@ -260,18 +259,19 @@ unsafe fn copy_while(
 ///
 /// If the lengths differ.
 #[inline(always)]
-pub(crate) fn copy_one(from: &[u8], to: &mut [MaybeUninit<u8>]) {
-    assert_eq!(from.len(), to.len());
+pub(crate) fn copy_one(from: &(impl Span + ?Sized), to: &mut [MaybeUninit<u8>]) {
+    let len = from.byte_len();
+    assert_eq!(len, to.len());
     // SAFETY: both have this length, and `to` is borrowed exclusively, so they do not overlap.
-    unsafe { copy_bytes(from.as_ptr(), to.as_mut_ptr().cast(), from.len()) };
+    unsafe { copy_bytes(from.start(), to.as_mut_ptr().cast(), len) };
 }
 
-/// As [`copy_one`], to memory that is initialised already.
+/// As [`copy_one`], to a segment that bytes are read into.
 #[inline(always)]
-pub(crate) fn copy_short(from: &[u8], to: &mut [u8]) {
-    assert_eq!(from.len(), to.len());
-    // SAFETY: as in `copy_one`.
-    unsafe { copy_bytes(from.as_ptr(), to.as_mut_ptr(), from.len()) };
+pub(crate) fn copy_into(from: &[u8], to: &mut IoSliceMut<'_>) {
+    assert_eq!(from.len(), to.byte_len());
+    // SAFETY: as in `copy_one`: the segment borrows its memory exclusively.
+    unsafe { copy_bytes(from.as_ptr(), to.start().cast_mut(), from.len()) };
 }
 
 /// Copies `len` bytes by overlapping moves of fixed size, or by `memcpy` if they are more than 128.

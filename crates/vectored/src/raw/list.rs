@@ -1,0 +1,195 @@
+//! A list of another language that is written.
+
+use std::fmt;
+use std::io::{self, IoSlice};
+
+use crate::cursor::SegmentCursor;
+use crate::descriptor::AsDescriptor;
+use crate::error::TransferError;
+use crate::gather::Gather;
+use crate::sys::codes;
+use crate::sys::span::{Span, are_objects};
+use crate::write::all::{write_all_vectored, write_from};
+use crate::write::once::write_once;
+use crate::write::positional::write_all_vectored_at;
+
+/// A list that a caller in another language passed as an array of `iovec`: for bindings.
+///
+/// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is written, except
+/// for the time of a system call that gets a single segment. The kernel reads them, or they are copied by address, as
+/// memcpy(3) does. So other threads may change them, as with writev(2): it is unspecified then which bytes are written.
+/// The address of an empty segment may be null.
+///
+/// Each method is the function that it names, and refuses a list in which a segment has more than `isize::MAX` bytes, with
+/// `EINVAL` and before any byte, as writev(2) does.
+///
+/// A segment at an address that cannot be read is `EFAULT` if it is referenced. If it is copied, as short segments are
+/// by a [`Gather`], this process reads it, and receives `SIGSEGV`: that is excluded by the promise of
+/// [`new`](RawList::new).
+///
+/// # Examples
+///
+/// ```
+/// use vectored::RawList;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let null = std::fs::File::create("/dev/null")?;
+/// let iov = [libc::iovec { iov_base: c"word".as_ptr().cast_mut().cast(), iov_len: 4 }];
+/// // SAFETY: there is one entry, whose 4 bytes live as long as the program.
+/// let list = unsafe { RawList::new(iov.as_ptr(), iov.len()) }?;
+/// assert_eq!(list.write_all(&null)?, 4);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct RawList<'a> {
+    /// Their bytes are not to be referred to: see `sys/span.rs`.
+    segments: &'a [IoSlice<'a>],
+}
+
+impl<'a> RawList<'a> {
+    #[inline(always)]
+    pub(super) fn of(segments: &'a [IoSlice<'a>]) -> RawList<'a> {
+        RawList { segments }
+    }
+
+    /// [`write_all_vectored`].
+    ///
+    /// # Errors
+    ///
+    /// As [`write_all_vectored`], and `EINVAL` [for a segment that is too long](RawList).
+    pub fn write_all(self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
+        self.check_lengths()?;
+        write_all_vectored(fd, self.segments)
+    }
+
+    /// [`write_from`].
+    ///
+    /// # Errors
+    ///
+    /// As [`write_from`], and `EINVAL` [for a segment that is too long](RawList).
+    ///
+    /// # Panics
+    ///
+    /// If the cursor lies outside of the list: [`contains`](RawList::contains) tells.
+    pub fn write_from(
+        self,
+        fd: impl AsDescriptor,
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        self.check_lengths()?;
+        write_from(fd, self.segments, cursor)
+    }
+
+    /// [`write_all_vectored_at`].
+    ///
+    /// # Errors
+    ///
+    /// As [`write_all_vectored_at`], and `EINVAL` [for a segment that is too long](RawList).
+    pub fn write_all_at(self, fd: impl AsDescriptor, offset: u64) -> Result<u64, TransferError> {
+        self.check_lengths()?;
+        write_all_vectored_at(fd, self.segments, offset)
+    }
+
+    /// [`write_once`].
+    ///
+    /// # Errors
+    ///
+    /// As [`write_once`], and `EINVAL` [for a segment that is too long](RawList).
+    pub fn write_once(self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
+        self.check_lengths()?;
+        write_once(fd, self.segments)
+    }
+
+    /// [`Gather::write_all`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Gather::write_all`], and `EINVAL` [for a segment that is too long](RawList).
+    #[inline(always)]
+    pub fn gather_all(
+        self,
+        gather: &mut Gather,
+        fd: impl AsDescriptor,
+    ) -> Result<u64, TransferError> {
+        gather.write_all_to(fd.as_descriptor(), self.segments, true)
+    }
+
+    /// [`Gather::write_from`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Gather::write_from`], and `EINVAL` [for a segment that is too long](RawList).
+    ///
+    /// # Panics
+    ///
+    /// If the cursor lies outside of the list: [`contains`](RawList::contains) tells.
+    pub fn gather_from(
+        self,
+        gather: &mut Gather,
+        fd: impl AsDescriptor,
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        self.check_lengths()?;
+        gather.write_from(fd, self.segments, cursor)
+    }
+
+    /// [`Gather::write_all_at`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Gather::write_all_at`], and `EINVAL` [for a segment that is too long](RawList).
+    pub fn gather_all_at(
+        self,
+        gather: &mut Gather,
+        fd: impl AsDescriptor,
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        self.check_lengths()?;
+        gather.write_all_at(fd, self.segments, offset)
+    }
+
+    /// Whether the cursor is a position of the list.
+    #[must_use]
+    #[inline]
+    pub fn contains(self, cursor: SegmentCursor) -> bool {
+        cursor.is_within(self.segments)
+    }
+
+    /// [`SegmentCursor::remaining_bytes`].
+    ///
+    /// # Panics
+    ///
+    /// If the cursor lies outside of the list.
+    #[must_use]
+    pub fn remaining_bytes(self, cursor: SegmentCursor) -> u64 {
+        cursor.bytes_left_in(self.segments)
+    }
+
+    /// [`SegmentCursor::advance`].
+    ///
+    /// # Panics
+    ///
+    /// If the cursor lies outside of the list, or if fewer bytes remain.
+    pub fn advance(self, cursor: &mut SegmentCursor, bytes: usize) {
+        cursor.advance_over(self.segments, bytes);
+    }
+
+    fn check_lengths(self) -> Result<(), TransferError> {
+        match are_objects(self.segments) {
+            true => Ok(()),
+            false => {
+                let refusal = io::Error::from_raw_os_error(codes::EINVAL);
+                Err(TransferError::new(0, refusal))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for RawList<'_> {
+    /// The lengths, without the bytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lengths = self.segments.iter().map(Span::byte_len);
+        f.debug_list().entries(lengths).finish()
+    }
+}

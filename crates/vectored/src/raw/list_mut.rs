@@ -1,0 +1,149 @@
+//! A list of another language that is read into.
+
+use std::fmt;
+use std::io::IoSliceMut;
+
+use crate::cursor::SegmentCursor;
+use crate::descriptor::AsDescriptor;
+use crate::error::TransferError;
+use crate::read::all::{
+    read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
+    read_up_to_eof_vectored_at,
+};
+use crate::read::scatter::Scatter;
+use crate::sys::span::Span;
+
+/// A list to read into that a caller in another language passed as an array of `iovec`: as
+/// [`RawList`](crate::RawList), for reads.
+///
+/// Each method is the function that it names.
+pub struct RawListMut<'a> {
+    /// Their bytes are not to be referred to: see `sys/span.rs`.
+    segments: Vec<IoSliceMut<'a>>,
+}
+
+impl<'a> RawListMut<'a> {
+    pub(super) fn of(segments: Vec<IoSliceMut<'a>>) -> RawListMut<'a> {
+        RawListMut { segments }
+    }
+
+    /// [`read_exact_vectored`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read_exact_vectored`].
+    pub fn read_exact(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
+        read_exact_vectored(fd, &mut self.segments)
+    }
+
+    /// [`read_into`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read_into`].
+    ///
+    /// # Panics
+    ///
+    /// If the cursor lies outside of the list: [`contains`](RawListMut::contains) tells.
+    pub fn read_into(
+        &mut self,
+        fd: impl AsDescriptor,
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        read_into(fd, &mut self.segments, cursor)
+    }
+
+    /// [`read_up_to_eof_vectored`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read_up_to_eof_vectored`].
+    pub fn read_up_to_eof(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
+        read_up_to_eof_vectored(fd, &mut self.segments)
+    }
+
+    /// [`read_exact_vectored_at`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read_exact_vectored_at`].
+    pub fn read_exact_at(
+        &mut self,
+        fd: impl AsDescriptor,
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        read_exact_vectored_at(fd, &mut self.segments, offset)
+    }
+
+    /// [`read_up_to_eof_vectored_at`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read_up_to_eof_vectored_at`].
+    pub fn read_up_to_eof_at(
+        &mut self,
+        fd: impl AsDescriptor,
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        read_up_to_eof_vectored_at(fd, &mut self.segments, offset)
+    }
+
+    /// [`Scatter::read_into`], which from the start of the list is [`Scatter::read_exact`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Scatter::read_into`].
+    ///
+    /// # Panics
+    ///
+    /// If the cursor lies outside of the list: [`contains`](RawListMut::contains) tells.
+    pub fn scatter_into(
+        &mut self,
+        scatter: &mut Scatter,
+        fd: impl AsDescriptor,
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        scatter.read_into(fd, &mut self.segments, cursor)
+    }
+
+    /// [`Scatter::read_up_to_eof`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Scatter::read_up_to_eof`].
+    pub fn scatter_up_to_eof(
+        &mut self,
+        scatter: &mut Scatter,
+        fd: impl AsDescriptor,
+    ) -> Result<u64, TransferError> {
+        scatter.read_up_to_eof(fd, &mut self.segments)
+    }
+
+    /// [`Scatter::read_exact_at`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Scatter::read_exact_at`].
+    pub fn scatter_exact_at(
+        &mut self,
+        scatter: &mut Scatter,
+        fd: impl AsDescriptor,
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        scatter.read_exact_at(fd, &mut self.segments, offset)
+    }
+
+    /// Whether the cursor is a position of the list.
+    #[must_use]
+    pub fn contains(&self, cursor: SegmentCursor) -> bool {
+        cursor.is_within(&self.segments)
+    }
+}
+
+impl fmt::Debug for RawListMut<'_> {
+    /// The lengths, without the bytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lengths = self.segments.iter().map(Span::byte_len);
+        f.debug_list().entries(lengths).finish()
+    }
+}

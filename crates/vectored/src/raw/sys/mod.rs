@@ -1,0 +1,57 @@
+//! How an array of `iovec` becomes a list: what a caller promises.
+
+#![allow(unsafe_code)]
+
+use std::io;
+
+use libc::iovec;
+
+use super::list::RawList;
+use super::list_mut::RawListMut;
+use crate::sys::raw;
+
+impl RawList<'_> {
+    /// The list of the `count` entries at `iov`. A null `iov` with a `count` of 0 is an empty list.
+    ///
+    /// # Safety
+    ///
+    /// As long as the result lives:
+    ///
+    /// - the `count` entries at `iov`, if any, are aligned, can be read, and do not change;
+    /// - the bytes of each segment of a list that is written can be read by this process. They may change: it is
+    ///   unspecified then which of them are written.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` if `iov` is null and `count` is not 0, and `EINVAL` if the array has more than `isize::MAX` bytes.
+    #[inline(always)]
+    pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawList<'a>> {
+        // SAFETY: the caller's promise about the entries. The methods of the result pass it to code that reads lengths and
+        // addresses by `Span`, and makes a reference to the bytes of one segment, for the time of a system call, after
+        // the lengths were checked.
+        unsafe { raw::list(iov, count) }.map(RawList::of)
+    }
+}
+
+impl RawListMut<'_> {
+    /// The list of the `count` entries at `iov`. A null `iov` with a `count` of 0 is an empty list.
+    ///
+    /// The array is copied: a caller may share it between threads, and a list is borrowed exclusively while it is read into.
+    ///
+    /// # Safety
+    ///
+    /// The `count` entries at `iov`, if any, are aligned and can be read. As long as the result lives, the bytes of each
+    /// segment can be read and written, and no two segments overlap.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` if `iov` is null and `count` is not 0, or if a segment that is not empty has a null address; `EINVAL` if the
+    /// array or a segment has more than `isize::MAX` bytes; `ENOMEM` if there is no memory for the copy.
+    pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawListMut<'a>> {
+        // SAFETY: the caller's promise.
+        unsafe { raw::list_mut(iov, count) }.map(RawListMut::of)
+    }
+}
+
+#[cfg(test)]
+mod tests;
