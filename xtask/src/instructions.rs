@@ -68,14 +68,16 @@ pub fn run() -> Result<bool> {
 
 /// Prints the instructions of a call from C and from Rust; false if C takes too many more.
 fn calls_of_c(bench: &PathBuf) -> Result<bool> {
-    println!("   instructions per call to /dev/null, with the C library and its static linkage");
-    print!("   {:>9} {:>6} {:>11}", "segments", "bytes", "Gather");
-    for technique in TECHNIQUES_OF_C {
-        print!(" {:>11}", format!("C: {technique}"));
-    }
-    println!();
     let mut is_well = true;
     c_library::with_program("benches/calls.c", |program| {
+        println!(
+            "   instructions per call to /dev/null, with the C library and its static linkage"
+        );
+        print!("   {:>9} {:>6} {:>11}", "segments", "bytes", "Gather");
+        for technique in TECHNIQUES_OF_C {
+            print!(" {:>11}", format!("C: {technique}"));
+        }
+        println!();
         for (segments, bytes) in LISTS_OF_C {
             let of =
                 |program: &PathBuf, technique: &str| a_call(program, technique, bytes, segments);

@@ -3,6 +3,7 @@
  *   calls --instructions gather|writev|fwrite BYTES SEGMENTS CALLS
  */
 
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

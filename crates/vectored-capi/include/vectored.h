@@ -18,18 +18,27 @@
  * Functions with a gather or scatter handle copy short segments together, which is faster if segments have up to a few
  * hundred bytes. The others need no handle and copy nothing.
  *
- * Example: write a list to a non-blocking descriptor.
+ * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. It is C99 and C++.
  *
- *   struct iovec iov[2] = {{head, head_bytes}, {body, body_bytes}};
- *   vectored_gather *gather = vectored_gather_new();      // NULL if there is no memory; keep it for further lists
- *   vectored_cursor cursor = {0, 0};                      // the start of the list
- *   while (vectored_gather_write_from(gather, fd, iov, 2, &cursor, NULL) < 0) {
- *       if (errno != EAGAIN)
- *           return -1;                                    // cursor says what was written
- *       struct pollfd ready = {fd, POLLOUT, 0};
- *       poll(&ready, 1, -1);
+ * Example: write a list to a non-blocking descriptor. Returns 0, or -1 with errno.
+ *
+ *   #include <errno.h>
+ *   #include <poll.h>
+ *   #include <vectored.h>
+ *
+ *   // Keep the handle of vectored_gather_new() for further lists; free it with vectored_gather_free().
+ *   int send_list(vectored_gather *gather, int fd, const struct iovec *iov, size_t iovcnt)
+ *   {
+ *       vectored_cursor cursor = {0, 0};                  // the start of the list
+ *       while (vectored_gather_write_from(gather, fd, iov, iovcnt, &cursor, NULL) < 0) {
+ *           if (errno != EAGAIN)
+ *               return -1;                                // the list is written up to the cursor
+ *           struct pollfd ready = {fd, POLLOUT, 0};
+ *           if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+ *               return -1;
+ *       }
+ *       return 0;
  *   }
- *   vectored_gather_free(gather);
  *
  * Rules of all functions:
  *
@@ -64,6 +73,7 @@
 #define VECTORED_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -244,7 +254,7 @@ ssize_t vectored_write_from(int fd,
 ssize_t vectored_pwrite_all(int fd,
                             const struct iovec *iov,
                             size_t iovcnt,
-                            off_t offset,
+                            int64_t offset,
                             size_t *done);
 
 /**
@@ -326,7 +336,7 @@ ssize_t vectored_read_up_to_eof(int fd,
 ssize_t vectored_pread_exact(int fd,
                              const struct iovec *iov,
                              size_t iovcnt,
-                             off_t offset,
+                             int64_t offset,
                              size_t *done);
 
 /**
@@ -338,7 +348,7 @@ ssize_t vectored_pread_exact(int fd,
 ssize_t vectored_pread_up_to_eof(int fd,
                                  const struct iovec *iov,
                                  size_t iovcnt,
-                                 off_t offset,
+                                 int64_t offset,
                                  size_t *done);
 
 /**
@@ -420,7 +430,7 @@ ssize_t vectored_gather_pwrite(struct vectored_gather *gather,
                                int fd,
                                const struct iovec *iov,
                                size_t iovcnt,
-                               off_t offset,
+                               int64_t offset,
                                size_t *done);
 
 /**
@@ -484,7 +494,7 @@ ssize_t vectored_scatter_pread_exact(struct vectored_scatter *scatter,
                                      int fd,
                                      const struct iovec *iov,
                                      size_t iovcnt,
-                                     off_t offset,
+                                     int64_t offset,
                                      size_t *done);
 
 /**

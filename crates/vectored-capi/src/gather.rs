@@ -1,6 +1,6 @@
 //! Lists whose short segments are copied together.
 
-use libc::{c_int, iovec, off_t, size_t, ssize_t};
+use libc::{c_int, iovec, size_t, ssize_t};
 use vectored::{Gather, RawList};
 
 use crate::cost_model::vectored_cost_model;
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn vectored_gather_pwrite(
     fd: c_int,
     iov: *const iovec,
     iovcnt: size_t,
-    offset: off_t,
+    offset: i64,
     done: *mut size_t,
 ) -> ssize_t {
     // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.

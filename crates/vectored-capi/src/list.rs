@@ -1,6 +1,6 @@
 //! Lists that are written and read without a handle: nothing is copied.
 
-use libc::{c_int, iovec, off_t, size_t, ssize_t};
+use libc::{c_int, iovec, size_t, ssize_t};
 use vectored::{RawList, RawListMut, SegmentCursor, TransferError};
 
 use crate::cursor::{keep, position, vectored_cursor};
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn vectored_pwrite_all(
     fd: c_int,
     iov: *const iovec,
     iovcnt: size_t,
-    offset: off_t,
+    offset: i64,
     done: *mut size_t,
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn vectored_pread_exact(
     fd: c_int,
     iov: *const iovec,
     iovcnt: size_t,
-    offset: off_t,
+    offset: i64,
     done: *mut size_t,
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn vectored_pread_up_to_eof(
     fd: c_int,
     iov: *const iovec,
     iovcnt: size_t,
-    offset: off_t,
+    offset: i64,
     done: *mut size_t,
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn vectored_pread_up_to_eof(
 /// # Errors
 ///
 /// `EINVAL` if it is negative, as for pwrite(2).
-pub(crate) fn place(offset: off_t) -> Result<u64, Failure> {
+pub(crate) fn place(offset: i64) -> Result<u64, Failure> {
     u64::try_from(offset).map_err(|_| Failure::of(libc::EINVAL))
 }
 
