@@ -29,7 +29,7 @@ const fn optional(name: &'static str, packages: &'static [&'static str]) -> Prog
     }
 }
 
-const PROGRAMS: [Program; 19] = [
+const PROGRAMS: [Program; 22] = [
     required("cc", &["gcc", "libc6-dev"]),
     optional("mkfs.ext4", &["e2fsprogs"]),
     optional("mkfs.xfs", &["xfsprogs"]),
@@ -37,6 +37,9 @@ const PROGRAMS: [Program; 19] = [
     optional("strace", &["strace"]),
     optional("chromium", &["chromium"]),
     optional("valgrind", &["valgrind"]),
+    optional("g++", &["g++"]),
+    optional("pkg-config", &["pkg-config"]),
+    optional("cmake", &["cmake", "make"]),
     optional("fish", &["fish"]),
     optional("zsh", &["zsh"]),
     optional("man", &["man-db"]),

@@ -25,14 +25,17 @@ const VALGRIND_ERROR: &str = "--error-exitcode=99";
 
 /// Installs, compiles and runs; fails at the first program that fails.
 pub fn test() -> Result<()> {
+    let compilers: Vec<Compiler> = COMPILERS.into_iter().filter(Compiler::is_there).collect();
+    if compilers.is_empty() || !is_there("pkg-config") {
+        skip("gcc with g++, or pkg-config, is missing");
+        return Ok(());
+    }
     let folder = Folder::new()?;
     let prefix = folder.0.join("prefix");
     install(&Place::in_folder(&prefix))?;
     let c = Installed { prefix: &prefix };
     c.check_symbols()?;
     let programs = programs()?;
-    let compilers: Vec<Compiler> = COMPILERS.into_iter().filter(Compiler::is_there).collect();
-    ensure!(!compilers.is_empty(), "no compiler of C is on PATH");
     for source in &programs {
         for compiler in &compilers {
             for (how, words) in BUILDS {
