@@ -8,7 +8,7 @@ use crate::bench_target::BenchTarget;
 use crate::command_line::{named, names, number, numbers};
 use crate::grid::Wanted;
 use crate::mix::Mix;
-use crate::techniques::PEERS;
+use crate::techniques::peers_and_c_callers;
 
 /// The text of `--help`.
 pub const HELP: &str = "\
@@ -29,7 +29,8 @@ Options:
   --caches LIST       hot,cold [both]
   --iovec-setup WHEN  fill the array of iovec in each call (timed) or once before them [once]
   --peers LIST        buf-writer,buf-writer-large,std-vectored,tokio-util,stdio-large,libuv,
-                      libevent-copy,libevent-reference,go-net-buffers, or none [all]
+                      libevent-copy,libevent-reference,go-net-buffers,c-gather,c-writev,c-fwrite,
+                      or none [all]
   --calibrations N    calibrations, 1 to 3; adaptive is measured with each [3]
   --seed N            seed of the random numbers [1]
   --quick             21 rounds of few cells, to check that all works
@@ -90,7 +91,7 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
     let mut options = Options {
         wanted: Wanted::default(),
         rounds: ROUNDS,
-        peers: PEERS.to_vec(),
+        peers: peers_and_c_callers(),
         calibrations: 3,
         seed: 1,
         list: false,
@@ -122,7 +123,7 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
                 let list = value()?;
                 options.peers = match list.as_str() {
                     "none" => Vec::new(),
-                    list => names(&word, list, &PEERS, |one| one)?,
+                    list => names(&word, list, &peers_and_c_callers(), |one| one)?,
                 };
             }
             "--calibrations" => match number(&word, &value()?)? {

@@ -8,7 +8,7 @@ use vectored_lab::report::{PlotOptions, plot};
 use crate::bench_target::BenchTarget;
 use crate::grid::{COUNTS, List};
 use crate::promises::{Rounds, geometric_mean, promises, ratio};
-use crate::techniques::{BY_HAND, PEERS};
+use crate::techniques::{BY_HAND, peers_and_c_callers};
 
 /// The length of the longest bar, in characters.
 const BAR_COLUMNS: usize = 40;
@@ -74,7 +74,7 @@ fn machine(host: &Host) -> String {
 
 /// For each target, one bar for each other technique.
 fn peer_bars(cells: &[Cell]) -> String {
-    let rivals = [&BY_HAND[..], &PEERS].concat();
+    let rivals = [&BY_HAND[..], &peers_and_c_callers()].concat();
     let mut text = String::new();
     for target in BenchTarget::ALL {
         let here: Vec<&Cell> = cells

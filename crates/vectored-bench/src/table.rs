@@ -5,11 +5,11 @@ use vectored_lab::report::left_out_in_words;
 
 use crate::grid::name_of;
 use crate::promises::{Row, Section};
-use crate::techniques::{ADAPTIVES, BY_HAND, CONTROL, PEERS};
+use crate::techniques::{ADAPTIVES, BY_HAND, CONTROL, peers_and_c_callers};
 
 /// Every cell with its floor and the time ÷ floor of each technique, then the cells that were left out.
 pub fn table(results: &Results) -> String {
-    let all = [&BY_HAND[..], &[CONTROL], &ADAPTIVES, &PEERS].concat();
+    let all = [&BY_HAND[..], &[CONTROL], &ADAPTIVES, &peers_and_c_callers()].concat();
     let is_measured = |&technique: &Technique| {
         let mut cells = results.cells.iter();
         cells.any(|cell| cell.technique(technique).is_some())

@@ -32,3 +32,11 @@ pub const PEERS: [Technique; 9] = [
     Technique::LibeventReference,
     Technique::GoNetBuffers,
 ];
+
+/// Programs of C: by the C library, and by hand. Their ratios to `adaptive` are for information.
+pub const C_CALLERS: [Technique; 3] = [Technique::CGather, Technique::CWritev, Technique::CFwrite];
+
+/// All that `--peers` names.
+pub fn peers_and_c_callers() -> Vec<Technique> {
+    [&PEERS[..], &C_CALLERS].concat()
+}

@@ -3,6 +3,7 @@
 //! A peer is opened once for each sample, untimed: a program opens it once for each descriptor.
 
 mod buf_writer;
+mod c_caller;
 mod go;
 mod libevent;
 mod libuv;
@@ -19,10 +20,12 @@ use vectored_lab::model::Technique;
 
 pub use go::GoProgram;
 
+use crate::sys::c_callers::{CCallers, How};
 use crate::sys::evbuffer::{Adding, Evbuffers};
 use crate::sys::uv::Uv;
-use crate::techniques::ADAPTIVES;
+use crate::techniques::{ADAPTIVES, C_CALLERS};
 use buf_writer::StdBufWriter;
+use c_caller::CProgram;
 use go::GoNetBuffers;
 use libevent::Libevent;
 use libuv::Libuv;
@@ -36,6 +39,7 @@ pub struct Peers {
     evbuffers: Result<Evbuffers, String>,
     runtime: Rc<tokio::runtime::Runtime>,
     go: Result<Rc<GoProgram>, String>,
+    c: Result<CCallers, String>,
 }
 
 impl Peers {
@@ -65,6 +69,10 @@ impl Peers {
                 true => GoProgram::start().map(Rc::new),
                 false => Err(unwanted()),
             },
+            c: match C_CALLERS.into_iter().any(is_wanted) {
+                true => CCallers::build(),
+                false => Err(unwanted()),
+            },
         })
     }
 
@@ -74,6 +82,7 @@ impl Peers {
             Technique::Libuv => self.uv.as_ref().err(),
             Technique::LibeventCopy | Technique::LibeventReference => self.evbuffers.as_ref().err(),
             Technique::GoNetBuffers => self.go.as_ref().err(),
+            Technique::CGather | Technique::CWritev | Technique::CFwrite => self.c.as_ref().err(),
             _ => None,
         };
         reason.map(|reason| {
@@ -114,6 +123,14 @@ impl Peers {
             Technique::GoNetBuffers => {
                 let program = self.go.as_ref().expect(loaded);
                 Box::new(GoNetBuffers::new(Rc::clone(program)))
+            }
+            Technique::CGather | Technique::CWritev | Technique::CFwrite => {
+                let how = match technique {
+                    Technique::CGather => How::Gather,
+                    Technique::CWritev => How::Writev,
+                    _ => How::Fwrite,
+                };
+                Box::new(CProgram::new(*self.c.as_ref().expect(loaded), how))
             }
             Technique::WriteEachAgain => {
                 movers(Contender::Technique(Technique::WriteEach), &models[0])

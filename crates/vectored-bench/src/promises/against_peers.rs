@@ -7,7 +7,7 @@ use super::ratio::{Rounds, geometric_mean, over_floor, ratio};
 use super::section::{Row, Section, factor, factor_or_dash, names};
 use crate::bench_target::BenchTarget;
 use crate::grid::name_of;
-use crate::techniques::{BY_HAND, PEERS};
+use crate::techniques::{BY_HAND, C_CALLERS, PEERS, peers_and_c_callers};
 
 /// The promised upper limit of the gather tax of `adaptive`.
 fn promised_tax(target: BenchTarget) -> Option<f64> {
@@ -22,7 +22,7 @@ fn promised_tax(target: BenchTarget) -> Option<f64> {
 
 /// The gather tax of each technique, by target.
 pub fn gather_taxes(cells: &[KnownCell<'_>]) -> Section {
-    let techniques = [&BY_HAND[..], &[ADAPTIVE], &PEERS].concat();
+    let techniques = [&BY_HAND[..], &[ADAPTIVE], &peers_and_c_callers()].concat();
     let plain = select(cells, |known| {
         known.is_hot() && !known.has_reader() && known.list.is_plain()
     });
@@ -103,6 +103,34 @@ pub fn mean_ratios(cells: &[KnownCell<'_>]) -> Section {
         title: "Adaptive ÷ each other technique, geometric mean of hot cells. Promised except on \
                 null: below 1 for peers, at most 1 for techniques by hand"
             .to_owned(),
+        columns: BenchTarget::ALL
+            .iter()
+            .map(BenchTarget::to_string)
+            .collect(),
+        rows: rows.collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// The mean ratio of a C program that calls the C library to each program by hand, and to `adaptive`, by target.
+pub fn from_c(cells: &[KnownCell<'_>]) -> Section {
+    let cells = contested(cells);
+    let [ours, by_hand @ ..] = C_CALLERS;
+    let rows = [&by_hand[..], &[ADAPTIVE]].concat().into_iter();
+    let rows = rows.filter_map(|rival| {
+        let mean = |target: BenchTarget| {
+            let here = cells.iter().filter(|known| known.target == target);
+            let ratios =
+                here.filter_map(|known| Some(ratio(known.cell, ours, rival, Rounds::All)?.ratio));
+            geometric_mean(ratios)
+        };
+        let means = BenchTarget::ALL.map(mean);
+        let found = means.iter().copied().map(factor_or_dash).collect();
+        let is_measured = means.iter().any(Option::is_some);
+        is_measured.then(|| Row::plain(rival.to_string(), found))
+    });
+    Section {
+        title: format!("From C: {ours} ÷ each other technique, geometric mean of hot cells"),
         columns: BenchTarget::ALL
             .iter()
             .map(BenchTarget::to_string)

@@ -17,6 +17,7 @@ pub fn sections(cells: &[Cell]) -> Vec<Section> {
         against_best::cold_sources(&known),
         against_peers::gather_taxes(&known),
         against_peers::mean_ratios(&known),
+        against_peers::from_c(&known),
         against_peers::lost_cells(&known),
     ]
 }

@@ -5,14 +5,13 @@
 //! The declarations are those of `liburing_peer.c`, which is compiled from the text that this file includes.
 #![allow(unsafe_code)]
 
-use std::ffi::{CString, c_int, c_uint};
+use std::ffi::{c_int, c_uint};
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::process::Command;
 use std::ptr::NonNull;
 
-use super::library::Library;
+use super::compiled;
 
 const SOURCE: &str = include_str!("liburing_peer.c");
 
@@ -61,18 +60,7 @@ impl Liburing {
     ///
     /// If there is no `cc`, or no liburing with its headers: the last lines of what `cc` says.
     pub fn build() -> Result<Liburing, String> {
-        let stem = std::env::temp_dir().join(format!("vectored-liburing-{}", std::process::id()));
-        let (source, object) = (stem.with_extension("c"), stem.with_extension("so"));
-        let built = compile(&source, &object).and_then(|()| {
-            let name = CString::new(object.as_os_str().as_encoded_bytes()).expect("a path");
-            // Loaded until the process ends, as is its name.
-            Library::load(Box::leak(name.into_boxed_c_str()))
-        });
-        for path in [&source, &object] {
-            // They may not have been made.
-            let _absent = std::fs::remove_file(path);
-        }
-        let library = built?;
+        let library = compiled::build("liburing", SOURCE, &["-luring"])?;
         // SAFETY: the types are those of the definitions in `SOURCE`.
         unsafe {
             Ok(Liburing {
@@ -101,19 +89,6 @@ impl Liburing {
             }),
             None => Err(io::Error::from_raw_os_error(error)),
         }
-    }
-}
-
-fn compile(source: &std::path::Path, object: &std::path::Path) -> Result<(), String> {
-    std::fs::write(source, SOURCE).map_err(|error| format!("cannot write the source: {error}"))?;
-    let mut command = Command::new("cc");
-    command.args(["-O2", "-shared", "-fPIC", "-o"]);
-    command.args([object, source]).arg("-luring");
-    let output = command.output();
-    let output = output.map_err(|error| format!("cannot start cc: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
     }
 }
 

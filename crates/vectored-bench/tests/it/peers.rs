@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use vectored::CostModel;
 use vectored_bench::bench_target::BenchTarget;
 use vectored_bench::peers::Peers;
-use vectored_bench::techniques::PEERS;
+use vectored_bench::techniques::peers_and_c_callers;
 use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds};
 use vectored_lab::model::{CellSpec, Experiment, Technique, Workload};
 use vectored_lab::stats::target_kind;
@@ -27,8 +27,8 @@ fn report_skip(test: &str, reason: &str) {
 /// Measuring compares every byte that it can read back, so two rounds are enough.
 #[test]
 fn every_byte_of_every_peer_arrives() {
-    let peers = Rc::new(Peers::find(&PEERS).unwrap());
-    let here: Vec<Technique> = PEERS
+    let peers = Rc::new(Peers::find(&peers_and_c_callers()).unwrap());
+    let here: Vec<Technique> = peers_and_c_callers()
         .into_iter()
         .filter(|&peer| match peers.missing(peer) {
             None => true,

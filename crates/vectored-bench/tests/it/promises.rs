@@ -8,7 +8,7 @@ use vectored_bench::mix::Mix;
 use vectored_bench::page::page;
 use vectored_bench::promises::{Rounds, against_best, promises, ratio};
 use vectored_bench::table::table;
-use vectored_bench::techniques::{ADAPTIVES, BY_HAND, CONTROL, PEERS};
+use vectored_bench::techniques::{ADAPTIVES, BY_HAND, CONTROL, peers_and_c_callers};
 use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run_rounds};
 use vectored_lab::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Host, Results, Ruler, SCHEMA, Target, Technique,
@@ -46,6 +46,7 @@ fn cost_ns(spec: &CellSpec, contender: Contender) -> f64 {
         Technique::Libuv if list == (Target::Unix, 2, Some(1000)) => 0.9 * best,
         Technique::BufWriter => 0.99 * best,
         Technique::GoNetBuffers => 6.0 * each,
+        Technique::CGather => 1.02 * best,
         _ => 1.2 * writev,
     }
 }
@@ -60,7 +61,7 @@ fn samples() -> Results {
     let mut cells = Vec::new();
     for part in parts(&wanted) {
         for (specs, peers) in [
-            (&part.with_peers, &PEERS[..]),
+            (&part.with_peers, &peers_and_c_callers()[..]),
             (&part.without_peers, &[][..]),
         ] {
             if !specs.is_empty() {

@@ -58,6 +58,12 @@ pub enum Technique {
     LibeventReference,
     /// `net.Buffers` of Go, in a process of its own.
     GoNetBuffers,
+    /// `vectored_gather_write` of the library's C interface, called by C.
+    CGather,
+    /// A loop of `writev` in C, by hand.
+    CWritev,
+    /// `fwrite` a segment and `fflush` in C, with a buffer of 256 KiB.
+    CFwrite,
     /// [`Technique::WriteEach`] a second time: the A/A control for measurements with a concurrent reader.
     WriteEachAgain,
     /// [`Technique::Adaptive`] with a second, independent calibration.
@@ -103,7 +109,7 @@ impl Technique {
     /// Techniques that a dependent crate implements: it passes their movers to
     /// [`DescriptorSampler::with_movers`](crate::measure::DescriptorSampler::with_movers). They are
     /// listed here so that results can name them.
-    pub const GUESTS: [Technique; 12] = [
+    pub const GUESTS: [Technique; 15] = [
         Technique::BufWriter,
         Technique::BufWriterLarge,
         Technique::StdVectored,
@@ -113,6 +119,9 @@ impl Technique {
         Technique::LibeventCopy,
         Technique::LibeventReference,
         Technique::GoNetBuffers,
+        Technique::CGather,
+        Technique::CWritev,
+        Technique::CFwrite,
         Technique::WriteEachAgain,
         Technique::Adaptive2,
         Technique::Adaptive3,
@@ -226,6 +235,9 @@ impl Technique {
             Technique::LibeventCopy => "libevent-copy",
             Technique::LibeventReference => "libevent-reference",
             Technique::GoNetBuffers => "go-net-buffers",
+            Technique::CGather => "c-gather",
+            Technique::CWritev => "c-writev",
+            Technique::CFwrite => "c-fwrite",
             Technique::WriteEachAgain => "write-each-again",
             Technique::Adaptive2 => "adaptive-2",
             Technique::Adaptive3 => "adaptive-3",
