@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 /// Lines of a log that could not be used for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skipped {
     /// The reason and, where there is one, the remedy: `lists of segments were cut: trace again with -s1 -v`.
     pub reason: String,

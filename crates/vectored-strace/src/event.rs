@@ -9,6 +9,7 @@
 /// order in which calls began. A call whose arguments could not be read is an [`Action::Other`] with its name: check the
 /// name if such a call must not be missed.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Event<'a> {
     /// The thread that made the call. 0 in a log that names no threads, and for the first thread of a log that names
     /// threads only while there are several (`[pid 12]`).
@@ -29,6 +30,21 @@ pub struct Event<'a> {
     pub site: Option<&'a [u8]>,
 }
 
+impl<'a> Event<'a> {
+    /// A call of thread 0, without times and call site: for tests of programs that read events.
+    pub fn new(name: &'a [u8], action: Action<'a>) -> Event<'a> {
+        Event {
+            thread: 0,
+            began_ns: None,
+            clock_ns: 0,
+            took_ns: None,
+            name,
+            action,
+            site: None,
+        }
+    }
+}
+
 /// A file descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor<'a> {
@@ -41,6 +57,7 @@ pub struct Descriptor<'a> {
 
 /// The effect of a call.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Action<'a> {
     /// A call that moves bytes, successful or not.
     Transfer(Transfer<'a>),
@@ -211,6 +228,7 @@ pub enum Named<'a> {
 
 /// A call that moves bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Transfer<'a> {
     /// The direction. Calls between two descriptors are writes.
     pub direction: Direction,
@@ -245,6 +263,34 @@ pub struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
+    /// A successful transfer of a list without flags, for tests of programs that read events. It moved all bytes. Its form
+    /// is [`Form::Plain`] for one segment, and otherwise [`Form::List`].
+    pub fn new(
+        direction: Direction,
+        descriptor: Descriptor<'a>,
+        segment_bytes: &'a [u64],
+    ) -> Transfer<'a> {
+        let bytes = segment_bytes.iter().sum();
+        Transfer {
+            direction,
+            descriptor,
+            from: None,
+            form: match segment_bytes.len() {
+                1 => Form::Plain,
+                _ => Form::List,
+            },
+            segment_bytes: Some(segment_bytes),
+            segment_count: segment_bytes.len() as u64,
+            asked_bytes: Some(bytes),
+            result: Ok(bytes),
+            offset: None,
+            special: false,
+            more: false,
+            sync: false,
+            addressed: false,
+        }
+    }
+
     /// A successful transfer of one buffer without flags.
     #[inline(always)]
     pub(crate) fn plain(
@@ -283,6 +329,7 @@ pub enum Direction {
 
 /// How a transfer passes its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Form {
     /// One buffer: `write`, `read`, `pwrite64`, `send`, `recvfrom` …
     Plain,
@@ -295,6 +342,7 @@ pub enum Form {
 
 /// Flags of `open` and `fcntl(F_SETFL)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenFlags {
     /// `O_APPEND`.
     pub append: bool,
@@ -316,6 +364,7 @@ pub struct OpenFlags {
 
 /// A kind of socket, by its domain and type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SocketKind {
     /// `AF_UNIX`, `SOCK_STREAM`.
     UnixStream,

@@ -173,20 +173,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use vectored_strace::event::{Direction, Form, Transfer};
+    use vectored_strace::event::{Direction, Transfer};
 
     fn pace(calls: &[(u64, u64)]) -> CallTimes {
         let mut pace = CallTimes::default();
         for &(began_ns, took_ns) in calls {
-            pace.note(&Event {
-                thread: 1,
-                began_ns: Some(began_ns),
-                clock_ns: 1000,
-                took_ns: Some(took_ns),
-                name: b"futex",
-                action: Action::Other { descriptor: None },
-                site: None,
-            });
+            let mut event = Event::new(b"futex", Action::Other { descriptor: None });
+            (event.began_ns, event.took_ns) = (Some(began_ns), Some(took_ns));
+            pace.note(&event);
         }
         pace
     }
@@ -232,15 +226,10 @@ mod tests {
             let mut pace = CallTimes::default();
             for call in 0..1000 {
                 let is_late = call % 100 == 99;
-                pace.note(&Event {
-                    thread: 1,
-                    began_ns: Some(call * 10_000_000),
-                    clock_ns: 1000,
-                    took_ns: Some(if is_late { 5_000_000 } else { 40_000 }),
-                    name: name.as_bytes(),
-                    action: action(),
-                    site: None,
-                });
+                let mut event = Event::new(name.as_bytes(), action());
+                event.began_ns = Some(call * 10_000_000);
+                event.took_ns = Some(if is_late { 5_000_000 } else { 40_000 });
+                pace.note(&event);
             }
             pace.waited_ns()
         };
@@ -266,21 +255,7 @@ mod tests {
     }
 
     fn transfer_of(descriptor: Descriptor<'static>) -> Transfer<'static> {
-        Transfer {
-            direction: Direction::Read,
-            descriptor,
-            from: None,
-            form: Form::Plain,
-            segment_bytes: Some(&[4]),
-            segment_count: 1,
-            asked_bytes: Some(4),
-            result: Ok(4),
-            offset: None,
-            special: false,
-            more: false,
-            sync: false,
-            addressed: false,
-        }
+        Transfer::new(Direction::Read, descriptor, &[4])
     }
 
     #[test]

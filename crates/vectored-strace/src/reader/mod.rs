@@ -89,6 +89,7 @@ pub struct Reader<R> {
 
 /// Options of a [`Reader`].
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// The thread of lines that name none. Default: 0. For a part of a log (`-ff`) it is the number in the file's name.
     pub thread: u32,

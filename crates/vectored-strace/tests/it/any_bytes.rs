@@ -11,7 +11,8 @@ proptest! {
     #[test]
     fn the_sizes_of_reads_do_not_change_the_events(log in log_like(), pieces in prop::collection::vec(1..40_usize, 1..8)) {
         let whole = events_of(&mut Reader::new(&log[..]));
-        let options = ReadOptions { buffer_bytes: 1, ..ReadOptions::default() };
+        let mut options = ReadOptions::default();
+        options.buffer_bytes = 1;
         let pieces = ChunkPolicy { rest: &log, sizes: pieces.iter().cycle() };
         prop_assert_eq!(whole, events_of(&mut Reader::with_options(pieces, options)));
     }

@@ -166,6 +166,7 @@ fn text_of_action(action: &Action) -> String {
         Action::Name { program } => format!("name {}", lossy(program)),
         Action::Signal => "signal".to_owned(),
         Action::Exit { process_ended } => format!("exit {process_ended}"),
+        other => panic!("no text for {other:?}"),
     }
 }
 

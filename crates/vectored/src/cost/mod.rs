@@ -77,6 +77,8 @@ use crate::cost::thresholds::CopyThresholds;
 /// machine under load. A cost that is wrong by a factor of two does little harm, since near the threshold both
 /// techniques take about the same time.
 ///
+/// A minor version may add a cost: make a model of your own with `..CostModel::default()`, as below.
+///
 /// # Examples
 ///
 /// ```
@@ -166,6 +168,7 @@ pub struct CostModel {
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case")
 )]
+#[non_exhaustive]
 pub enum TargetKind {
     /// A regular file of a file system on a disk, written through the page cache.
     File,

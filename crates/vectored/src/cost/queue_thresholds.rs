@@ -7,16 +7,17 @@
 /// decides before it knows how many segments a call will have.
 /// [`CostModel::calibrate`](crate::CostModel::calibrate) measures both.
 ///
+/// A minor version may add a threshold: end a literal with `..QueueThresholds::default()`.
+///
 /// # Examples
 ///
 /// ```
 /// use vectored::{CostModel, QueuePolicy, QueueThresholds};
 ///
-/// let measured = QueueThresholds { copy_below_bytes: Some(3000), join_below_bytes: Some(20_000) };
+/// let measured = QueueThresholds { copy_below_bytes: Some(3000), ..QueueThresholds::default() };
 /// let model = CostModel { queue_thresholds: measured, ..CostModel::default() };
 /// let policy = QueuePolicy::from_model(&model);
 /// assert_eq!(policy.copy_below_bytes, 3000);
-/// assert_eq!(policy.join_below_bytes, 20_000);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -127,6 +127,7 @@ pub(crate) fn interpolate(below: Measured, above: Measured, segment_count: usize
 
 /// The error of [`CopyThresholds::set`]: the number of segments is not in [`CopyThresholds::COUNTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownSegmentCount {
     /// The number of segments that was passed.
     pub segment_count: usize,

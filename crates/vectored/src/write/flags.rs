@@ -131,6 +131,7 @@ impl fmt::Debug for WriteFlags {
 
 /// The reaction to a [flag](WriteFlags) that the kernel or the file system refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OnRefusal {
     /// Write without the flag, if there is another way to do what it stands for.
     ///

@@ -110,7 +110,7 @@ pub(crate) fn kind_of_socket(kind: SocketKind) -> FdKind {
         SocketKind::UnixStream => FdKind::Unix,
         SocketKind::Tcp => FdKind::Tcp,
         SocketKind::Datagram => FdKind::Datagram,
-        SocketKind::Other => FdKind::Other,
+        _ => FdKind::Other,
     }
 }
 

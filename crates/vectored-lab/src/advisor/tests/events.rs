@@ -77,21 +77,10 @@ fn transfer(
     segments: Vec<u64>,
     moved: u64,
 ) -> Transfer<'static> {
-    Transfer {
-        direction,
-        descriptor: fd(number),
-        from: None,
-        form: Form::Plain,
-        segment_count: segments.len() as u64,
-        asked_bytes: Some(segments.iter().sum()),
-        segment_bytes: Some(kept(segments)),
-        result: Ok(moved),
-        offset: None,
-        special: false,
-        more: false,
-        sync: false,
-        addressed: false,
-    }
+    let mut transfer = Transfer::new(direction, fd(number), kept(segments));
+    transfer.form = Form::Plain;
+    transfer.result = Ok(moved);
+    transfer
 }
 
 pub(super) fn write(number: i32, bytes: u64) -> Line {
@@ -123,10 +112,8 @@ pub(super) fn pread(number: i32, bytes: u64, offset: u64) -> Line {
 
 pub(super) fn writev(number: i32, segments: &[u64]) -> Line {
     let bytes = segments.iter().sum();
-    let transfer = Transfer {
-        form: Form::List,
-        ..transfer(Direction::Write, number, segments.to_vec(), bytes)
-    };
+    let mut transfer = transfer(Direction::Write, number, segments.to_vec(), bytes);
+    transfer.form = Form::List;
     line("writev", Action::Transfer(transfer))
 }
 
@@ -299,15 +286,13 @@ pub(super) fn feed(analysis: &mut Analysis, lines: &[Line]) {
     let mut now_ns = 1_000_000_000;
     for line in lines {
         now_ns += line.after_ns;
-        analysis.follow(&Event {
-            thread: line.thread,
-            began_ns: Some(now_ns),
-            clock_ns: 1000,
-            took_ns: Some(1000),
-            name: line.name.as_bytes(),
-            action: line.action.clone(),
-            site: line.site,
-        });
+        let mut event = Event::new(line.name.as_bytes(), line.action.clone());
+        event.thread = line.thread;
+        event.began_ns = Some(now_ns);
+        event.clock_ns = 1000;
+        event.took_ns = Some(1000);
+        event.site = line.site;
+        analysis.follow(&event);
         now_ns += 1000;
     }
 }

@@ -24,12 +24,9 @@ fn shown(number: i32, text: u8) -> Descriptor<'static> {
 }
 
 fn flags(append: bool, close_on_exec: bool, creates: bool) -> OpenFlags {
-    OpenFlags {
-        append,
-        close_on_exec,
-        creates,
-        ..OpenFlags::default()
-    }
+    let mut flags = OpenFlags::default();
+    (flags.append, flags.close_on_exec, flags.creates) = (append, close_on_exec, creates);
+    flags
 }
 
 fn any_call() -> impl Strategy<Value = Line> {

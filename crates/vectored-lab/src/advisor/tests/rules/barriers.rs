@@ -6,10 +6,8 @@ use vectored_strace::event::OpenFlags;
 
 #[test]
 fn writes_with_o_sync_are_not_counted() {
-    let flags = OpenFlags {
-        sync: true,
-        ..OpenFlags::default()
-    };
+    let mut flags = OpenFlags::default();
+    flags.sync = true;
     check(
         &[open_with(3, "a", flags), write(3, 8), write(3, 8)],
         &[
@@ -118,10 +116,8 @@ fn kinds_that_are_never_counted_are_never_listed() {
         check(&[write(3, 8).to(text), write(3, 8).to(text)], &[]);
         check(&[read(3, 8).to(text), read(3, 8).to(text)], &[]);
     }
-    let flags = OpenFlags {
-        directory: true,
-        ..OpenFlags::default()
-    };
+    let mut flags = OpenFlags::default();
+    flags.directory = true;
     check(&[open_with(3, "a", flags), write(3, 8), write(3, 8)], &[]);
     check(&[open_at(3, "/dev/tty"), write(3, 8), write(3, 8)], &[]);
 }
@@ -233,10 +229,8 @@ fn another_thread_that_asks_for_a_file_by_its_path_sees_its_size() {
 
 #[test]
 fn a_file_that_is_made_may_be_waited_for() {
-    let flags = OpenFlags {
-        creates: true,
-        ..OpenFlags::default()
-    };
+    let mut flags = OpenFlags::default();
+    flags.creates = true;
     check(
         &[
             open(3),
@@ -330,10 +324,8 @@ fn files_that_are_written_in_turn_are_counted_with_a_note_on_their_order() {
 
 #[test]
 fn a_file_that_is_opened_for_each_record_is_listed() {
-    let append = OpenFlags {
-        append: true,
-        ..OpenFlags::default()
-    };
+    let mut append = OpenFlags::default();
+    append.append = true;
     let record = || [open_with(3, "a", append), write(3, 8), close(3)];
     let expected =
         "adjacent-writes file 3→1: write 4 (the file is closed and opened again between them)";

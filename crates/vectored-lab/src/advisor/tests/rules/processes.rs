@@ -110,10 +110,8 @@ fn processes_that_seem_to_have_forked_each_other_end_the_search() {
 
 #[test]
 fn exec_closes_what_is_to_be_closed() {
-    let flags = OpenFlags {
-        close_on_exec: true,
-        ..OpenFlags::default()
-    };
+    let mut flags = OpenFlags::default();
+    flags.close_on_exec = true;
     let unknown = "adjacent-writes unknown 2→1: write 4 (the log does not say what the descriptor leads to: trace again with -yy)";
     check(
         &[
