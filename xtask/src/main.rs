@@ -45,7 +45,8 @@
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   If Miri cannot be installed, that is printed and is no failure.
 //! - `systems [--only TARGET] [--all]` builds the project for other systems, and runs there what can be run
-//!   here: see [`systems`]. `--all` runs every test under the emulators, which takes long.
+//!   here: see [`systems`]. `--all` runs every case of the property tests,
+//!   and links the tests for macOS and FreeBSD too.
 //! - `instructions` counts the instructions for copying a short segment, and for a call from C, under callgrind.
 //!
 //! The exit status of every command is 0 when all is well, 1 when something is
@@ -76,6 +77,7 @@ mod steps;
 mod systems;
 mod test;
 mod tidy;
+mod workflow;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -95,8 +95,17 @@ pub fn run() -> bool {
             .flat_map(|program| program.packages)
             .copied()
             .collect();
-        if !packages.is_empty() {
-            remedies.extend(install_packages(&packages).err());
+        if packages.is_empty() {
+            continue;
+        }
+        if let Err(remedy) = install_packages(&packages) {
+            // Not every system has every package, and apt-get installs all or none.
+            let one_by_one = is_optional && missing.len() > 1;
+            let of_program = |program: &&&Program| program.is_optional;
+            for program in missing.iter().filter(of_program).filter(|_| one_by_one) {
+                let _ = install_packages(program.packages);
+            }
+            remedies.push(remedy);
         }
     }
     let mut is_complete = true;

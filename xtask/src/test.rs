@@ -14,6 +14,8 @@ use anyhow::{Context, Result, bail};
 use crate::packages::{Package, Target, cargo, metadata, packages};
 use crate::programs::Build;
 use crate::steps::{Output, Report, Step};
+use crate::systems::{self, Facts, Scope};
+use crate::workflow;
 
 /// The variable that names the file to which a test that cannot run appends its reason.
 pub const SKIPS: &str = "VECTORED_SKIPS";
@@ -41,11 +43,14 @@ pub fn run(only: Option<&str>) -> Result<bool> {
     let packages = packages(&metadata()?);
     let tests = tests_build();
     let benches = benches_build(&packages);
+    let facts = Facts::default();
     // Alone: the others need what it installs.
     let mut first = vec![Step::command("setup", || xtask("setup"))];
     // One lane builds for most of the run, the other one runs what was built.
     let mut all = checks();
+    all.push(workflow(&skips.path));
     all.extend(builds(&tests, &benches));
+    all.extend(systems::steps(&facts, &skips.path, Scope::Minutes));
     all.extend(programs(&packages, (&tests, &benches), &skips.path));
     if let Some(only) = only {
         let names = names(first.iter().chain(&all));
@@ -59,6 +64,7 @@ pub fn run(only: Option<&str>) -> Result<bool> {
     report.run(&first, 1);
     report.run(&all, LANES);
     println!("{}\n", skips.listed()?);
+    print!("{}", facts.listed());
     println!("{}", report.summary());
     Ok(report.is_well())
 }
@@ -77,6 +83,14 @@ pub fn checks<'a>() -> Vec<Step<'a>> {
             cargo_words("fmt --manifest-path fuzz/Cargo.toml --check")
         }),
     ]
+}
+
+/// The syntax of the workflow for GitHub Actions.
+fn workflow(skips: &Path) -> Step<'_> {
+    Step::new("workflow", |output| match workflow::check(output)? {
+        None => Ok(()),
+        Some(why) => append_skip(skips, &format!("workflow: {why}")),
+    })
 }
 
 /// The lints of everything.
@@ -257,6 +271,13 @@ fn xtask(command: &str) -> Command {
     let mut this = Command::new(program);
     this.arg(command);
     this
+}
+
+/// Appends a line to the list of what could not run.
+pub fn append_skip(skips: &Path, line: &str) -> Result<(), String> {
+    let file = File::options().append(true).create(true).open(skips);
+    let written = file.and_then(|mut file| writeln!(file, "{line}"));
+    written.map_err(|error| format!("cannot write '{}': {error}", skips.display()))
 }
 
 /// The file to which tests that cannot run append their reasons; removed at the end.

@@ -10,17 +10,16 @@ mod toolchain;
 mod zig;
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 
 use crate::steps::{Output, Report, Step};
-use crate::systems::build::{Scope, build};
+pub use crate::systems::build::Scope;
+use crate::systems::build::build;
 use crate::systems::table::{SYSTEMS, System};
-use crate::test::Skips;
+use crate::test::{Skips, append_skip};
 
 /// The build folder of all systems: other steps do not wait for its lock.
 const FOLDER: &str = "target/systems";
@@ -110,7 +109,7 @@ pub fn steps<'a>(facts: &'a Facts, skips: &'a Path, scope: Scope) -> Vec<Step<'a
             for fact in facts_of_system {
                 match &fact {
                     Fact::Done(what) => output.line(&format!("   {}: {what}", system.name))?,
-                    Fact::Skipped(what) => append(skips, &format!("{}: {what}", system.name))?,
+                    Fact::Skipped(what) => append_skip(skips, &format!("{}: {what}", system.name))?,
                 }
                 facts.add(system, fact);
             }
@@ -119,12 +118,6 @@ pub fn steps<'a>(facts: &'a Facts, skips: &'a Path, scope: Scope) -> Vec<Step<'a
         Step::new(system.name, work).builds_in(FOLDER)
     };
     SYSTEMS.iter().map(step).collect()
-}
-
-fn append(skips: &Path, line: &str) -> Result<(), String> {
-    let file = File::options().append(true).create(true).open(skips);
-    let written = file.and_then(|mut file| writeln!(file, "{line}"));
-    written.map_err(|error| format!("cannot write '{}': {error}", skips.display()))
 }
 
 #[cfg(test)]

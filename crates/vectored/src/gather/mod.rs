@@ -486,6 +486,9 @@ pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
 mod chunks_tests;
 #[cfg(test)]
 mod pace_tests;
+// Lists of gigabytes.
+#[cfg(all(test, not(miri)))]
+mod systems_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

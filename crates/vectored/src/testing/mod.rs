@@ -3,6 +3,7 @@
 #[cfg(feature = "bytes")]
 pub(crate) mod bufs;
 pub(crate) mod reads;
+pub(crate) mod systems;
 
 use std::io::{self, IoSlice};
 use std::ops::Deref;

@@ -120,7 +120,7 @@ impl ListCalls<'static> {
 }
 
 impl<'r> ListCalls<'r> {
-    fn new(support: &'r SupportCache) -> ListCalls<'r> {
+    pub(crate) fn new(support: &'r SupportCache) -> ListCalls<'r> {
         ListCalls {
             support,
             is_refused: None,

@@ -1,7 +1,9 @@
 //! Payloads, and all functions that write a whole list, under one type.
 
 use std::fs;
-use std::io::{IoSlice, Write};
+use std::io::IoSlice;
+#[cfg(target_os = "linux")]
+use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use std::mem;
 use std::ptr;
 use std::thread;
 
-use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, iocb, syscall};
+use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, syscall};
 
 use crate::in_flight::sys::backend::{
     Backend, Call, Ended, MAX_REFUSALS, Operation, PAUSE, cannot_wait,
@@ -16,6 +16,24 @@ use crate::in_flight::sys::backend::{
 /// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
 const PREADV: u16 = 7;
 const PWRITEV: u16 = 8;
+
+/// `struct iocb` of the same header. (The crate libc has it for glibc alone.)
+#[repr(C)]
+#[derive(Clone, Default)]
+struct Iocb {
+    data: u64,
+    /// `aio_key` and `aio_rw_flags`, in the order of the processor's bytes: both 0.
+    key_and_flags: [u32; 2],
+    lio_opcode: u16,
+    reqprio: i16,
+    fildes: u32,
+    buf: u64,
+    nbytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    resfd: u32,
+}
 
 /// `struct io_event` of the same header.
 #[repr(C)]
@@ -31,11 +49,11 @@ struct IoEvent {
 pub(super) struct Context {
     id: c_ulong,
     /// The control block of each slot.
-    blocks: Vec<iocb>,
+    blocks: Vec<Iocb>,
     /// The slots whose control blocks the kernel has not got.
     started: Vec<usize>,
     /// The pointers of a call of io_submit(2).
-    pointers: Vec<*mut iocb>,
+    pointers: Vec<*mut Iocb>,
     events: Vec<IoEvent>,
     /// Calls that the kernel has and whose events were not taken.
     in_kernel: usize,
@@ -49,8 +67,7 @@ impl Context {
         answer(unsafe { syscall(SYS_io_setup, depth as c_long, &raw mut id) })?;
         let context = Context {
             id,
-            // SAFETY: a control block consists of integers, for which zero is a value.
-            blocks: (0..depth).map(|_| unsafe { mem::zeroed() }).collect(),
+            blocks: vec![Iocb::default(); depth as usize],
             started: Vec::with_capacity(depth as usize),
             pointers: Vec::with_capacity(depth as usize),
             events: vec![IoEvent::default(); depth as usize],
@@ -58,7 +75,7 @@ impl Context {
         };
         // A sandbox may allow io_setup(2) alone.
         // SAFETY: with a count of zero the kernel uses no pointer.
-        answer(unsafe { syscall(SYS_io_submit, id, 0 as c_long, ptr::null::<*mut iocb>()) })?;
+        answer(unsafe { syscall(SYS_io_submit, id, 0 as c_long, ptr::null::<*mut Iocb>()) })?;
         context.get_events(0, &mut [])?;
         Ok(context)
     }
@@ -126,16 +143,16 @@ impl Context {
 impl Backend for Context {
     unsafe fn start(&mut self, slot: usize, call: Call) {
         let block = &mut self.blocks[slot];
-        block.aio_data = slot as u64;
-        block.aio_lio_opcode = match call.operation {
+        block.data = slot as u64;
+        block.lio_opcode = match call.operation {
             Operation::Write => PWRITEV,
             Operation::Read => PREADV,
         };
-        block.aio_fildes = call.fd as u32;
-        block.aio_buf = call.array.addr() as u64;
-        block.aio_nbytes = call.count as u64;
+        block.fildes = call.fd as u32;
+        block.buf = call.array.addr() as u64;
+        block.nbytes = call.count as u64;
         // A stream has no offsets, and an appending write ignores it. It is in the range of `i64`.
-        block.aio_offset = call.offset.unwrap_or(0) as i64;
+        block.offset = call.offset.unwrap_or(0) as i64;
         self.started.push(slot);
     }
 
