@@ -48,6 +48,8 @@
 //!   here: see [`systems`]. `--all` runs every case of the property tests,
 //!   and links the tests for macOS and FreeBSD too.
 //! - `instructions` counts the instructions for copying a short segment, and for a call from C, under callgrind.
+//! - `wine-tests` builds the tests for Windows with mingw and runs them under Wine. If one of them is missing, that is
+//!   printed and is no failure.
 //!
 //! The exit status of every command is 0 when all is well, 1 when something is
 //! not, and 2 when the command line is wrong.
@@ -77,6 +79,7 @@ mod steps;
 mod systems;
 mod test;
 mod tidy;
+mod wine;
 mod workflow;
 
 use std::path::{Path, PathBuf};
@@ -117,6 +120,7 @@ Commands:
   miri             the library without its system calls, under Miri
   systems          [--only TARGET] [--all]: type checks, links and runs for other systems
   instructions     instructions for copying a short segment and for a call from C, counted by callgrind
+  wine-tests       the tests for Windows, under Wine
   help             this text
 ";
 
@@ -187,6 +191,7 @@ enum Command {
     Miri,
     Systems(systems::Options),
     Instructions,
+    WineTests,
 }
 
 impl Command {
@@ -258,6 +263,7 @@ impl Command {
                 all: args.flag("--all"),
             }),
             Some("instructions") => Command::Instructions,
+            Some("wine-tests") => Command::WineTests,
             None | Some("help" | "--help" | "-h") => Command::Help,
             Some(other) => return Err(format!("unknown command '{other}': see cargo xtask help")),
         };
@@ -297,6 +303,7 @@ impl Command {
             Command::Miri => miri::run(),
             Command::Systems(options) => systems::run(&options),
             Command::Instructions => instructions::run(),
+            Command::WineTests => wine::run(),
         }
     }
 }

@@ -1,25 +1,30 @@
 //! The behaviour of the public interface, on real descriptors.
 
-#[cfg(feature = "bytes")]
+#[cfg(all(feature = "bytes", unix))]
 mod buf;
 #[cfg(feature = "codec")]
 mod codec;
 mod cursor;
+#[cfg(unix)]
 mod descriptors;
 mod direct;
 #[cfg(target_os = "linux")]
 mod fallback;
+#[cfg(unix)]
 mod flags;
 // Files in memory, the size of a pipe, and calls that the kernel counts or keeps apart.
 #[cfg(target_os = "linux")]
 mod gather_writer;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(unix)]
 mod messages;
+#[cfg(unix)]
 mod once;
 mod positional;
-#[cfg(feature = "tokio")]
+#[cfg(all(feature = "tokio", unix))]
 mod queue_tokio;
+#[cfg(unix)]
 mod reads;
 mod support;
 #[cfg(all(
@@ -36,3 +41,5 @@ mod sys;
     target_endian = "little"
 ))]
 mod uring;
+#[cfg(windows)]
+mod windows;

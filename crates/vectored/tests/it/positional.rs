@@ -2,13 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, Read, Seek, SeekFrom};
-use std::os::fd::BorrowedFd;
 
-use vectored::{Gather, TransferError, write_all_vectored_at};
+use vectored::{AsDescriptor, BorrowedDescriptor, Gather, TransferError, write_all_vectored_at};
 
-use crate::support::{TemporaryFile, list, mixed_sizes, payload, set_nonblocking};
+use crate::support::{TemporaryFile, list, mixed_sizes, payload};
 
-type WriteAt = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>], u64) -> Result<u64, TransferError>>;
+type WriteAt =
+    Box<dyn FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>], u64) -> Result<u64, TransferError>>;
 
 fn writers_at() -> Vec<(&'static str, WriteAt)> {
     let mut gather = Gather::default();
@@ -24,8 +24,8 @@ fn writers_at() -> Vec<(&'static str, WriteAt)> {
     ]
 }
 
-fn as_fd(fd: &impl std::os::fd::AsFd) -> BorrowedFd<'_> {
-    fd.as_fd()
+fn as_fd(fd: &impl AsDescriptor) -> BorrowedDescriptor<'_> {
+    fd.as_descriptor()
 }
 
 #[test]
@@ -38,7 +38,10 @@ fn the_bytes_are_at_the_offset_and_the_position_does_not_move() {
             let data = payload(&mixed_sizes(count));
             let bytes = write_at(as_fd(&file), &list(&data), offset).unwrap();
             assert_eq!(bytes, data.concat().len() as u64, "{name}");
-            assert_eq!(file.stream_position().unwrap(), 17, "{name}");
+            // On Windows each call at an offset moves the position.
+            if cfg!(unix) {
+                assert_eq!(file.stream_position().unwrap(), 17, "{name}");
+            }
             let content = fs::read(&path.0).unwrap();
             let (gap, rest) = content.split_at(offset as usize);
             assert!(gap.iter().all(|&byte| byte == 0), "{name}");
@@ -88,17 +91,10 @@ fn a_list_that_would_end_past_the_last_offset_is_refused_before_any_byte() {
 fn a_pipe_has_no_offsets() {
     for (name, mut write_at) in writers_at() {
         let (mut reader, writer) = io::pipe().unwrap();
-        set_nonblocking(&reader);
         let error = write_at(as_fd(&writer), &list(&payload(&[3, 4])), 0).unwrap_err();
-        assert_eq!(
-            error.io_error().raw_os_error(),
-            Some(libc::ESPIPE),
-            "{name}"
-        );
+        assert_eq!(error.kind(), ErrorKind::NotSeekable, "{name}");
         assert_eq!(error.transferred(), 0, "{name}");
-        assert_eq!(
-            reader.read(&mut [0]).unwrap_err().kind(),
-            ErrorKind::WouldBlock
-        );
+        drop(writer);
+        assert_eq!(reader.read(&mut [0]).unwrap(), 0, "{name}");
     }
 }

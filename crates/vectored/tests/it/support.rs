@@ -4,14 +4,18 @@ use std::fs;
 use std::io::IoSlice;
 #[cfg(target_os = "linux")]
 use std::io::Write;
-use std::os::fd::{AsFd, BorrowedFd};
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
+#[cfg(unix)]
 use rustix::fs::OFlags;
 use vectored::{
-    CostModel, Gather, Gathers, OnRefusal, SegmentCursor, TransferError, WriteFlags,
-    write_all_vectored, write_all_vectored_at, write_all_vectored_with, write_from,
+    BorrowedDescriptor, CostModel, Gather, Gathers, SegmentCursor, TransferError,
+    write_all_vectored, write_all_vectored_at, write_from,
 };
+#[cfg(unix)]
+use vectored::{OnRefusal, WriteFlags, write_all_vectored_with};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251, so they differ from a zeroed file and from themselves
 /// shifted by up to 250 bytes.
@@ -27,7 +31,8 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
     data.iter().map(|bytes| IoSlice::new(bytes)).collect()
 }
 
-type WriteAll = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>]) -> Result<u64, TransferError>>;
+type WriteAll =
+    Box<dyn FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>]) -> Result<u64, TransferError>>;
 
 /// Checks that the cursor has advanced by the counted bytes, with and without an error.
 fn check_cursor(
@@ -82,6 +87,7 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
                 check_cursor(segments, cursor, result)
             }),
         ),
+        #[cfg(unix)]
         (
             // Pipes, sockets, devices and many file systems refuse this flag; the fallback must hide that.
             "write_all_vectored_with",
@@ -155,10 +161,12 @@ impl Drop for TemporaryFile {
     }
 }
 
+#[cfg(unix)]
 pub fn set_nonblocking(fd: impl AsFd) {
     add_flag(fd, OFlags::NONBLOCK);
 }
 
+#[cfg(unix)]
 pub fn add_flag(fd: impl AsFd, flag: OFlags) {
     let flags = rustix::fs::fcntl_getfl(&fd).unwrap();
     rustix::fs::fcntl_setfl(&fd, flags | flag).unwrap();

@@ -11,7 +11,9 @@ use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle, RawHandle};
 use std::ptr;
 
 use windows_sys::Win32::Foundation::WAIT_OBJECT_0;
-use windows_sys::Win32::System::Threading::{CreateEventW, INFINITE, WaitForSingleObject};
+use windows_sys::Win32::System::Threading::{
+    CreateEventW, INFINITE, ResetEvent, WaitForSingleObject,
+};
 
 thread_local! {
     /// Kept between the calls of a thread: to create an event is a system call.
@@ -22,13 +24,18 @@ thread_local! {
 pub(crate) struct Event(Option<OwnedHandle>);
 
 impl Event {
-    /// An event that is not set. The call that is to set it resets it when it begins.
+    /// An event that is not set.
     pub(crate) fn take() -> io::Result<Event> {
         // `Err` while the thread ends.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
-        match kept {
-            Some(event) => Ok(Event(Some(event))),
-            None => create().map(|event| Event(Some(event))),
+        let Some(event) = kept else {
+            return create().map(|event| Event(Some(event)));
+        };
+        // A call that ended at once has set it, and nothing has waited.
+        // SAFETY: the handle is open. The call takes no memory.
+        match unsafe { ResetEvent(event.as_raw_handle()) } {
+            0 => Err(io::Error::last_os_error()),
+            _ => Ok(Event(Some(event))),
         }
     }
 
@@ -38,14 +45,22 @@ impl Event {
             .map_or(ptr::null_mut(), AsRawHandle::as_raw_handle)
     }
 
-    /// Waits until the event is set.
+    /// Waits until the event is set and the call `is_done`.
     ///
     /// It aborts the process if the wait fails, which it cannot for an open event: the caller's memory is in use until then.
-    pub(crate) fn wait(&self) {
-        // SAFETY: the handle is open. The call takes no memory.
-        let outcome = unsafe { WaitForSingleObject(self.raw(), INFINITE) };
-        if outcome != WAIT_OBJECT_0 {
-            std::process::abort();
+    pub(crate) fn wait(&self, is_done: impl Fn() -> bool) {
+        loop {
+            // SAFETY: the handle is open. The call takes no memory.
+            let outcome = unsafe { WaitForSingleObject(self.raw(), INFINITE) };
+            if outcome != WAIT_OBJECT_0 {
+                std::process::abort();
+            }
+            // The kernel writes the result before it sets the event, so this holds; memory that the kernel still uses
+            // must not be given up if it does not.
+            if is_done() {
+                return;
+            }
+            std::thread::yield_now();
         }
     }
 }

@@ -9,6 +9,7 @@
 //! `unsafe` for the two calls. The kernel uses the memory of a call until it ends, and these functions return after that.
 #![allow(unsafe_code)]
 
+use std::cell::UnsafeCell;
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 use std::ptr;
@@ -18,7 +19,7 @@ use windows_sys::Win32::Foundation::{
     NTSTATUS, RtlNtStatusToDosError, STATUS_BUFFER_OVERFLOW, STATUS_END_OF_FILE, STATUS_PENDING,
     STATUS_PIPE_BROKEN,
 };
-use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, IO_STATUS_BLOCK_0};
 
 use super::event::Event;
 
@@ -33,7 +34,7 @@ pub(crate) unsafe fn write(
     len: usize,
     offset: Option<u64>,
 ) -> io::Result<usize> {
-    let mut call = Call::new(offset)?;
+    let call = Call::new(offset)?;
     // SAFETY: `call` and the memory of the caller outlive the call: `end` waits for it. The event is set by no other call.
     let status = unsafe {
         NtWriteFile(
@@ -41,7 +42,7 @@ pub(crate) unsafe fn write(
             call.event.raw(),
             None,
             ptr::null(),
-            &mut call.result,
+            call.result.get(),
             from.cast(),
             call_bytes(len),
             call.offset(),
@@ -67,7 +68,7 @@ pub(crate) unsafe fn read(
     len: usize,
     offset: Option<u64>,
 ) -> io::Result<usize> {
-    let mut call = Call::new(offset)?;
+    let call = Call::new(offset)?;
     // SAFETY: as in `write`.
     let status = unsafe {
         NtReadFile(
@@ -75,7 +76,7 @@ pub(crate) unsafe fn read(
             call.event.raw(),
             None,
             ptr::null(),
-            &mut call.result,
+            call.result.get(),
             to.cast(),
             call_bytes(len),
             call.offset(),
@@ -95,7 +96,8 @@ pub(crate) unsafe fn read(
 /// What the kernel uses until a call ends.
 struct Call {
     event: Event,
-    result: IO_STATUS_BLOCK,
+    /// Written by the kernel.
+    result: UnsafeCell<IO_STATUS_BLOCK>,
     offset: Option<i64>,
 }
 
@@ -105,7 +107,12 @@ impl Call {
         let offset = offset.map(i64::try_from).transpose();
         Ok(Call {
             event: Event::take()?,
-            result: IO_STATUS_BLOCK::default(),
+            result: UnsafeCell::new(IO_STATUS_BLOCK {
+                Anonymous: IO_STATUS_BLOCK_0 {
+                    Status: STATUS_PENDING,
+                },
+                Information: 0,
+            }),
             offset: offset.map_err(|_| io::Error::from_raw_os_error(super::codes::EINVAL))?,
         })
     }
@@ -115,18 +122,20 @@ impl Call {
     }
 
     /// Waits until the kernel is done, and returns the status and the number of bytes.
-    fn end(self, status: NTSTATUS) -> (NTSTATUS, usize) {
+    ///
+    /// By reference: the kernel has the address of `result`, so a call must not move before it has ended.
+    fn end(&self, status: NTSTATUS) -> (NTSTATUS, usize) {
+        // SAFETY: the block is initialised, and the kernel writes a status and a number to it. It is read volatile, since
+        // the compiler does not know of that write.
+        let read = || unsafe { self.result.get().read_volatile() };
         if status != STATUS_PENDING {
-            // An error that is known at once leaves the block as it was: all zeros.
-            return (status, self.result.Information);
+            // An error that is known at once leaves the block as it was: no bytes.
+            return (status, read().Information);
         }
-        self.event.wait();
-        let result = ptr::from_ref(&self.result);
-        // SAFETY: the kernel has written the block before it set the event. It is read through a pointer and volatile,
-        // since the compiler does not know of that write.
-        let result = unsafe { result.read_volatile() };
-        // SAFETY: the kernel writes the status, and no pointer, when it ends a call.
-        (unsafe { result.Anonymous.Status }, result.Information)
+        // SAFETY: the kernel has set the status, and no pointer.
+        let status = || unsafe { read().Anonymous.Status };
+        self.event.wait(|| status() != STATUS_PENDING);
+        (status(), read().Information)
     }
 }
 

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 use std::ptr;
 
-use windows_sys::Win32::Foundation::{ERROR_HANDLE_EOF, ERROR_IO_PENDING};
+use windows_sys::Win32::Foundation::{ERROR_HANDLE_EOF, ERROR_IO_PENDING, STATUS_PENDING};
 use windows_sys::Win32::Storage::FileSystem::{
     FILE_SEGMENT_ELEMENT, ReadFileScatter, WriteFileGather,
 };
@@ -111,7 +111,11 @@ impl<'s> Elements<'s> {
                 &raw mut overlapped,
             )?
         } {
-            Started::InFlight => event.wait(),
+            Started::InFlight => {
+                let state = &raw const overlapped.Internal;
+                // SAFETY: initialised; the kernel writes a number to it, of which the compiler does not know.
+                event.wait(|| unsafe { state.read_volatile() } != STATUS_PENDING as usize);
+            }
             Started::AtEnd => return Ok(0),
         }
         // SAFETY: the call of this `OVERLAPPED` has ended.

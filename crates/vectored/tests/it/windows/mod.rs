@@ -1,0 +1,7 @@
+//! Handles, sockets and lists of pages of Windows.
+
+mod children;
+mod files;
+mod pages;
+mod port;
+mod sockets;

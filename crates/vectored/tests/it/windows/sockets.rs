@@ -1,0 +1,166 @@
+//! Sockets, whose calls take lists.
+
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::thread;
+
+use vectored::{
+    AsDescriptor, Gather, GatherWriter, Scatter, SegmentCursor, read_exact_uninit,
+    read_exact_vectored, read_into, write_all_vectored, write_all_vectored_at, write_from,
+    write_once,
+};
+
+use crate::support::{list, mixed_sizes, payload, writers};
+
+fn tcp_pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (one, listener.accept().unwrap().0)
+}
+
+#[test]
+fn a_tcp_stream_gets_everything() {
+    for (name, mut write_all) in writers() {
+        for count in [1, 2, 1023, 1024, 1025, 3000] {
+            let data = payload(&mixed_sizes(count));
+            let expected = data.concat();
+            let (writer, mut reader) = tcp_pair();
+            let reading = thread::spawn(move || {
+                let mut all = Vec::new();
+                reader.read_to_end(&mut all).map(|_| all)
+            });
+            let bytes = write_all(writer.as_descriptor(), &list(&data)).unwrap();
+            drop(writer);
+            assert_eq!(bytes, expected.len() as u64, "{name}");
+            assert!(reading.join().unwrap().unwrap() == expected, "{name}");
+        }
+    }
+}
+
+/// One call takes a list whose parts `send` would need several calls for.
+#[test]
+fn a_datagram_is_one_list_and_a_list_that_is_not_one_datagram_is_refused() {
+    let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    sender.connect(receiver.local_addr().unwrap()).unwrap();
+    let data = payload(&[700, 300, 0, 2000]);
+    assert_eq!(write_once(&sender, &list(&data)).unwrap(), 3000);
+    let mut received = [0; 5000];
+    assert_eq!(receiver.recv(&mut received).unwrap(), 3000);
+    assert!(received[..3000] == data.concat());
+
+    for (name, mut write_all) in writers() {
+        let error = write_all(sender.as_descriptor(), &list(&payload(&[700; 1025]))).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
+        assert_eq!(error.transferred(), 0, "{name}");
+        assert!(error.to_string().contains("SOCK_DGRAM"), "{name}: {error}");
+    }
+    let mut byte = [0];
+    let error = read_exact_vectored(&receiver, &mut [IoSliceMut::new(&mut byte)]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn a_full_socket_would_block_and_the_cursor_resumes() {
+    let (writer, mut reader) = tcp_pair();
+    writer.set_nonblocking(true).unwrap();
+    let data = payload(&[100_000; 150]);
+    let expected = data.concat();
+    let segments = list(&data);
+    let mut cursor = SegmentCursor::new();
+    let mut gather = Gather::default();
+    let error = write_from(&writer, &segments, &mut cursor).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    let left = cursor.remaining_bytes(&segments);
+    assert_eq!(error.transferred() + left, expected.len() as u64);
+    assert!(left > 0);
+    let reading = thread::spawn(move || {
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).map(|_| all)
+    });
+    loop {
+        match gather.write_from(&writer, &segments, &mut cursor) {
+            Ok(_) => break,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+        }
+        thread::yield_now();
+    }
+    drop(writer);
+    assert!(reading.join().unwrap().unwrap() == expected);
+}
+
+#[test]
+fn an_empty_socket_would_block_and_the_cursor_resumes() {
+    let (reader, mut writer) = tcp_pair();
+    reader.set_nonblocking(true).unwrap();
+    let (mut head, mut body) = ([0; 4], [0; 4]);
+    let mut segments = [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)];
+    let mut cursor = SegmentCursor::new();
+    let error = read_into(&reader, &mut segments, &mut cursor).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.transferred()),
+        (ErrorKind::WouldBlock, 0)
+    );
+    writer.write_all(b"headbody").unwrap();
+    let mut scatter = Scatter::default();
+    while let Err(error) = scatter.read_into(&reader, &mut segments, &mut cursor) {
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        thread::yield_now();
+    }
+    assert_eq!((&head, &body), (b"head", b"body"));
+}
+
+#[test]
+fn memory_that_is_not_initialised_is_filled_up_to_the_end() {
+    let (reader, mut writer) = tcp_pair();
+    writer.write_all(b"hello").unwrap();
+    drop(writer);
+    let mut memory = [MaybeUninit::uninit(); 5];
+    assert_eq!(read_exact_uninit(&reader, &mut memory).unwrap(), b"hello");
+    let error = read_exact_uninit(&reader, &mut memory).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn a_buffered_writer_gathers() {
+    let (writer, mut reader) = tcp_pair();
+    let mut buffered = GatherWriter::new(&writer);
+    buffered.write_all(b"head ").unwrap();
+    buffered.write_all(&[b'x'; 100_000]).unwrap();
+    buffered.flush().unwrap();
+    drop(buffered);
+    drop(writer);
+    let mut all = Vec::new();
+    reader.read_to_end(&mut all).unwrap();
+    assert_eq!(all.len(), 100_005);
+    assert!(all.starts_with(b"head xxx"));
+}
+
+#[test]
+fn a_socket_has_no_offsets() {
+    let (writer, _reader) = tcp_pair();
+    let error = write_all_vectored_at(&writer, &[IoSlice::new(b"ab")], 0).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotSeekable);
+}
+
+#[test]
+fn a_peer_that_is_gone_is_an_error() {
+    let (writer, reader) = tcp_pair();
+    drop(reader);
+    // Short lists, so that no call waits for room.
+    let data = payload(&[100, 200]);
+    let error: io::Error = loop {
+        match write_all_vectored(&writer, &list(&data)) {
+            // The answer of the peer's system may not be here yet.
+            Ok(_) => thread::yield_now(),
+            Err(error) => break error.into(),
+        }
+    };
+    let kinds = [
+        ErrorKind::ConnectionReset,
+        ErrorKind::ConnectionAborted,
+        ErrorKind::BrokenPipe,
+    ];
+    assert!(kinds.contains(&error.kind()), "{error}");
+}
