@@ -315,8 +315,7 @@ impl Drop for Skips {
 pub fn skip(name: &str, reason: &str) -> Result<()> {
     println!("skipped {name}: {reason}");
     if let Some(list) = std::env::var_os(SKIPS) {
-        let mut list = File::options().append(true).open(list)?;
-        writeln!(list, "{name}: {reason}")?;
+        append_skip(Path::new(&list), &format!("{name}: {reason}")).map_err(anyhow::Error::msg)?;
     }
     Ok(())
 }

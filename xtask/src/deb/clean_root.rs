@@ -12,10 +12,10 @@ use crate::root;
 use crate::test::skip;
 
 /// What the root has beyond the smallest Debian: what shows a page, and the shells.
-const INCLUDED: &str = "man-db,bash-completion,zsh,fish,strace";
+const INCLUDED: &str = "man-db,bash-completion,zsh,fish,strace,pkg-config";
 
 /// Commands that must succeed with the packages installed, each with a word of its output.
-const USES: [(&str, &str); 8] = [
+const USES: [(&str, &str); 10] = [
     ("vectored --version", "vectored"),
     (
         "cd /tmp && vectored measure --target null --segments 2 --sizes 100 --budget 500ms",
@@ -36,6 +36,8 @@ const USES: [(&str, &str); 8] = [
         "fish -c 'complete --do-complete \"vectored meas\"'",
         "measure",
     ),
+    ("ldconfig -p", "libvectored.so.1"),
+    ("pkg-config --cflags --libs vectored", "-lvectored"),
 ];
 
 /// Folders whose contents dpkg and man change for their own ends.

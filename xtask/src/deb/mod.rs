@@ -1,6 +1,7 @@
 //! `cargo xtask deb`: packages for Debian, and their installation in a clean root.
 
 mod clean_root;
+mod library;
 mod package;
 mod program;
 
@@ -34,7 +35,8 @@ pub fn run(options: &Options) -> Result<bool> {
     let output = root().join(&options.output);
     fs::create_dir_all(&output)
         .with_context(|| format!("cannot make the directory '{}'", output.display()))?;
-    let packages = [program::build(&output)?];
+    let [runtime, development] = library::build(&output)?;
+    let packages = [program::build(&output)?, runtime, development];
     let mut is_well = true;
     for package in &packages {
         println!("{}", package.display());

@@ -100,7 +100,8 @@ impl Staging {
         let architecture = architecture.trim();
         let mut sums = String::new();
         let mut bytes = 0;
-        for file in files(&self.folder)? {
+        let is_content = |file: &PathBuf| !file.starts_with(self.folder.join("DEBIAN"));
+        for file in files(&self.folder)?.into_iter().filter(is_content) {
             bytes += fs::symlink_metadata(&file)?.len().div_ceil(1024);
             if file.is_symlink() {
                 continue;
@@ -181,7 +182,7 @@ fn make_folder(folder: &Path) -> Result<()> {
 }
 
 /// All files below a folder, in the order of their names.
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<_>>()?;
@@ -196,7 +197,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn version() -> String {
+pub fn version() -> String {
     // All packages of the workspace that are published have this version.
     let manifest = include_str!("../../../Cargo.toml");
     let version = manifest

@@ -134,7 +134,7 @@ pub(crate) fn copy_short_run(
     #[cfg(not(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
     {
         let most_bytes = most_bytes.min(MAX_BY_16);
-        let accepts = |segment: &[u8], free| segment.len() <= most_bytes && free >= MAX_BY_16;
+        let accepts = |len, free| len <= most_bytes && free >= MAX_BY_16;
         // SAFETY: `copy_bytes` copies as `copy_while` demands.
         unsafe { copy_while(segments, to, accepts, copy_bytes) }
     }
