@@ -50,7 +50,7 @@ impl CoalescedList<'_> {
 
 /// Whether `other` begins where `one` ends. An empty segment may count.
 #[inline(always)]
-pub(crate) fn adjoins(one: &impl Span, other: &impl Span) -> bool {
+pub(crate) fn adjoins(one: &(impl Span + ?Sized), other: &impl Span) -> bool {
     std::ptr::eq(one.end(), other.start())
 }
 
