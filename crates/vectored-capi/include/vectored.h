@@ -49,7 +49,7 @@
  *
  * Result. Functions that move bytes return their number. On an error they return -1 and set errno; errno is
  * unspecified after a success. `*done` is set to 0 first, and on return, with or without an error, it is the number of bytes
- * that this call moved: always the first bytes of the list, or the first behind the cursor. `done` may be NULL.
+ * that this call moved: always the first bytes of the list, or the first after the cursor. `done` may be NULL.
  *
  * EINTR never occurs: an interrupted system call is made again. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
  * and on sockets with a timeout. EFAULT: a pointer is NULL that must not be. EBADF: a negative descriptor.

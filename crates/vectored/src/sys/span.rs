@@ -26,7 +26,7 @@ pub(crate) trait Span {
     /// The number of bytes.
     fn byte_len(&self) -> usize;
 
-    /// The address behind the last byte.
+    /// The address after the last byte.
     #[inline(always)]
     fn end(&self) -> *const u8 {
         self.start().wrapping_add(self.byte_len())
