@@ -92,7 +92,7 @@ impl Work<'_> {
             Linker::Gcc { name, .. } if !is_on_path(name) => {
                 self.check_and_skip(std, &format!("there is no {name}: cargo xtask setup"))
             }
-            Linker::Gcc { .. } if self.system.runner == Runner::Wine => self.check(std),
+            Linker::Gcc { .. } if self.system.runner == Runner::Wine => self.under_wine(std),
             Linker::Gcc { .. } => self.test(),
             Linker::Native => self.static_tool(),
         }
@@ -165,6 +165,25 @@ impl Work<'_> {
         }
         self.output.run(command.env(SKIPS, self.skips))?;
         self.did(how.unwrap_or("linked"), TESTS);
+        if self.scope == Scope::All {
+            self.check(&Std::Installed)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the tests for Windows, by the command of this program for them.
+    fn under_wine(&mut self, std: &Std) -> Result<(), String> {
+        if !is_on_path("wine") {
+            self.check(std)?;
+            self.skip("nothing was run", "there is no wine: cargo xtask setup");
+            return Ok(());
+        }
+        let this = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut tests = Command::new(this);
+        tests.arg("wine-tests").env(SKIPS, self.skips);
+        tests.env("CARGO_TARGET_DIR", root().join(FOLDER));
+        self.output.run(&mut tests)?;
+        self.did("ran under Wine", "what cargo xtask wine-tests runs");
         Ok(())
     }
 
