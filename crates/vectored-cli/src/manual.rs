@@ -163,7 +163,7 @@ mod tests {
         program.build();
         let pages = pages();
         let commands: Vec<&clap::Command> = std::iter::once(&program)
-            .chain(program.get_subcommands())
+            .chain(program.get_subcommands().filter(|one| !one.is_hide_set()))
             .collect();
         assert_eq!(pages.len(), commands.len());
         for (page, command) in pages.iter().zip(commands) {

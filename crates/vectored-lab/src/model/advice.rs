@@ -38,3 +38,15 @@ pub struct AsynchronousAdvice {
     /// The advice.
     pub text: String,
 }
+
+/// How the fastest technique changes with the number of writers. Every figure in it is in the cells of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WriterAdvice {
+    /// The conditions that it holds for, with the lowest number of writers.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// The measured numbers of writers, ascending.
+    pub writer_counts: Vec<u32>,
+    /// The sentences.
+    pub text: String,
+}

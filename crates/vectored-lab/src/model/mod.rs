@@ -22,7 +22,7 @@ pub(crate) mod technique;
 pub(crate) mod workload;
 pub(crate) mod writers;
 
-pub use crate::model::advice::{Advice, AsynchronousAdvice};
+pub use crate::model::advice::{Advice, AsynchronousAdvice, WriterAdvice};
 pub use crate::model::advisory::{
     ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
     FindingKind, Grade, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
@@ -56,6 +56,5 @@ pub use crate::model::workload::{
     Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload,
 };
 pub use crate::model::writers::{
-    MAX_WRITERS, RECORD_HEAD_BYTES, RecordCounts, WriterAdvice, WriterFigures, WriterKind,
-    WriterTargets, Writers,
+    MAX_WRITERS, RECORD_HEAD_BYTES, RecordCounts, WriterFigures, WriterKind, WriterTargets, Writers,
 };

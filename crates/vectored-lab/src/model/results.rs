@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::model::advice::{Advice, AsynchronousAdvice};
+use crate::model::advice::{Advice, AsynchronousAdvice, WriterAdvice};
 use crate::model::conditions::{Conditions, one};
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
@@ -15,7 +15,7 @@ use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
-use crate::model::writers::{WriterAdvice, WriterFigures, Writers};
+use crate::model::writers::{WriterFigures, Writers};
 
 /// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";

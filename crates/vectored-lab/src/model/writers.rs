@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::conditions::Conditions;
-
 /// The most writers at once.
 pub const MAX_WRITERS: u32 = 256;
 
@@ -133,16 +131,4 @@ impl RecordCounts {
         self.doubled += other.doubled;
         self.out_of_order += other.out_of_order;
     }
-}
-
-/// How the fastest technique changes with the number of writers. Every figure in it is in the cells of the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WriterAdvice {
-    /// The conditions that it holds for, with the lowest number of writers.
-    #[serde(flatten)]
-    pub conditions: Conditions,
-    /// The measured numbers of writers, ascending.
-    pub writer_counts: Vec<u32>,
-    /// The sentences.
-    pub text: String,
 }

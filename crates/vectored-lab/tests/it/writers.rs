@@ -10,9 +10,13 @@ use vectored_lab::measure::{
     WriterMovers, movers, run_rounds,
 };
 use vectored_lab::model::{
-    Cache, CellSpec, Experiment, Layout, Target, Technique, Workload, WriterKind, WriterTargets,
-    Writers,
+    Cache, Cell, CellSpec, Experiment, Layout, RecordCounts, Saved, Target, Technique, Workload,
+    WriterFigures, WriterKind, WriterTargets, Writers, ZerocopyCounts,
 };
+use vectored_lab::report::{TableOptions, csv, html, json, markdown, parse, table};
+use vectored_lab::stats::WriterSamples;
+
+use crate::report::results;
 
 const TECHNIQUES: [Technique; 4] = [
     Technique::WriteEach,
@@ -297,4 +301,84 @@ fn a_panic_of_a_writer_is_an_error() {
         .unwrap_err()
         .error;
     assert!(error.to_string().contains("ended unexpectedly"), "{error}");
+}
+
+#[test]
+fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
+    let mut saved = results();
+    // Files of earlier versions have no such fields.
+    assert!(!json(&saved).contains("writers") && parse(&json(&saved)).unwrap() == saved);
+    let samples = WriterSamples {
+        record_ns: vec![vec![100.0, 150.0]; 3],
+        records: RecordCounts {
+            records: 100,
+            torn: 7,
+            ..RecordCounts::default()
+        },
+        whole_records_promised: false,
+    };
+    let cell = &mut saved.cells[0];
+    cell.writers = Some(Writers {
+        count: 2,
+        kind: WriterKind::Processes,
+        targets: WriterTargets::Shared,
+    });
+    cell.techniques[0].writers = samples.figures(64);
+    cell.techniques[1].zerocopy = Some(ZerocopyCounts {
+        sends: 9,
+        copied: 9,
+    });
+    let again = parse(&json(&saved)).unwrap();
+    assert_eq!(again.cells[0], saved.cells[0]);
+    let lines = csv(&again);
+    assert!(
+        lines.contains("2,processes,shared,\"[100.0,150.0]\""),
+        "{lines}"
+    );
+    let shown = table(&again, TableOptions::default());
+    let page = html(&[&Saved::Results(Box::new(again))]);
+    for text in [shown, markdown(&saved), page] {
+        assert!(
+            text.contains("Several writers: file, processes, shared target"),
+            "{text}"
+        );
+        assert!(text.contains("7.0 % torn?"), "{text}");
+    }
+    let refused = |change: &dyn Fn(&mut Cell), words: &str| {
+        let mut wrong = saved.clone();
+        change(&mut wrong.cells[0]);
+        let error = parse(&json(&wrong)).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    let figures = |change: &'static dyn Fn(&mut WriterFigures)| {
+        move |cell: &mut Cell| change(cell.techniques[0].writers.as_mut().unwrap())
+    };
+    refused(
+        &|cell| cell.writers.as_mut().unwrap().count = 0,
+        "0 writers",
+    );
+    refused(
+        &|cell| cell.writers.as_mut().unwrap().count = 257,
+        "257 writers",
+    );
+    refused(&|cell| cell.writers = None, "each of the 0 writers");
+    refused(
+        &figures(&|one| one.writer_median_ns.truncate(1)),
+        "each of the 2 writers",
+    );
+    refused(
+        &figures(&|one| one.writer_median_ns[0] = 0.0),
+        "a positive time",
+    );
+    refused(
+        &figures(&|one| one.fairness = 1.5),
+        "fairness is not from 0 to 1",
+    );
+    refused(&figures(&|one| one.records_per_s = -1.0), "throughput");
+    refused(
+        &figures(&|one| one.records.lost = 94),
+        "more records torn or lost",
+    );
+    let copied = |cell: &mut Cell| cell.techniques[1].zerocopy.as_mut().unwrap().copied = 10;
+    refused(&copied, "more copied sends");
 }

@@ -11,7 +11,7 @@ use crate::measure::targets::{FILE_SPAN_BYTES, StreamKind, check_directory};
 use crate::measure::writers::crew::Crew;
 use crate::measure::writers::processes::ProcessCrew;
 use crate::measure::writers::promise::whole_records_promised;
-use crate::measure::writers::records::{self, body};
+use crate::measure::writers::records::{self, WriterRecord, body};
 use crate::measure::writers::target::RecordTarget;
 use crate::measure::writers::threads::ThreadCrew;
 use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
@@ -50,7 +50,7 @@ pub(crate) struct WritersCell {
     writers: Writers,
     /// Dropped before the targets: its writers keep descriptors of them.
     crew: Box<dyn Crew>,
-    targets: Vec<(RecordTarget, Vec<(u32, Vec<u8>)>)>,
+    targets: Vec<(RecordTarget, Vec<WriterRecord>)>,
     record_bytes: u64,
     file_system: Option<String>,
     arrived: Vec<u8>,

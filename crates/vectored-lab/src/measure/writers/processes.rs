@@ -140,10 +140,11 @@ impl WriterProcess {
     /// Reads what is there of the answer; `None` if that is not all of it.
     fn read(&mut self) -> io::Result<Option<io::Result<Span>>> {
         let mut piece = [0; 512];
-        let count = self.control.read(&mut piece)?;
-        if count == 0 {
-            return Err(ended());
-        }
+        let count = match self.control.read(&mut piece) {
+            // An order that was not read makes it a reset.
+            Ok(0) | Err(_) => return Err(ended()),
+            Ok(count) => count,
+        };
         self.answer.extend_from_slice(&piece[..count]);
         if self.answer.last() != Some(&b'\n') {
             return Ok(None);

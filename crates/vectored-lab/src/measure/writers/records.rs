@@ -4,14 +4,16 @@ use fastrand::Rng;
 
 use crate::model::{RECORD_HEAD_BYTES, RecordCounts};
 
+/// The number of a writer, with all bytes of one of its records.
+pub(crate) type WriterRecord = (u32, Vec<u8>);
+
 /// The records of one batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch<'a> {
     /// A number that no other batch of the target has, so that old bytes cannot pass for these.
     pub mark: u32,
-    /// The writers of this target, with all bytes of one of their records. Those after the head are the
-    /// same in each record of a writer.
-    pub writers: &'a [(u32, Vec<u8>)],
+    /// The writers of this target. The bytes after the head are the same in each record of a writer.
+    pub writers: &'a [WriterRecord],
     /// Records of each writer.
     pub records_each: u32,
 }
