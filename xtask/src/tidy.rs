@@ -54,7 +54,7 @@ const CRATES: [Crate; 8] = [
         folder: "crates/vectored",
         floors: &[
             &["descriptor", "error"],
-            &["sys"],
+            &["interruption", "sys"],
             &["runs"],
             &["cursor"],
             &["cost"],

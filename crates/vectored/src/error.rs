@@ -102,7 +102,8 @@ impl TransferError {
     /// - [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
     ///   given, without an error, or the one call of [`write_once`](crate::write_once) took only a part;
     /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was full;
-    /// - [`Interrupted`](io::ErrorKind::Interrupted) does not occur: interrupted calls are retried;
+    /// - [`Interrupted`](io::ErrorKind::Interrupted) occurs within [`interruptible`](crate::interruptible) only: interrupted
+    ///   calls are retried;
     /// - any other kind comes from the system call, or from this crate as the function's docs say.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {

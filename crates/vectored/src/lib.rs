@@ -86,7 +86,7 @@
 //! # Signals, timeouts and full descriptors
 //!
 //! - **`EINTR`** is always retried: an interrupted call has moved nothing. So a signal handler
-//!   cannot end a transfer. If a signal interrupts a call that has moved some bytes, the call is short, and the
+//!   cannot end a transfer, except through [`interruptible`]. If a signal interrupts a call that has moved some bytes, the call is short, and the
 //!   transfer continues.
 //! - **A full non-blocking descriptor** (or, for reads, an empty one) is the error
 //!   [`WouldBlock`](std::io::ErrorKind::WouldBlock), and [`transferred`](TransferError::transferred) counts the
@@ -206,6 +206,7 @@ mod cursor;
 mod descriptor;
 mod error;
 mod gather;
+mod interruption;
 mod queue;
 #[cfg(unix)]
 mod raw;
@@ -248,6 +249,7 @@ pub use descriptor::{AsDescriptor, BorrowedDescriptor};
 pub use error::TransferError;
 pub use gather::Gather;
 pub use gather::gathers::Gathers;
+pub use interruption::{CallEnd, interruptible};
 pub use queue::policy::QueuePolicy;
 pub use queue::segment::{IntoSegment, Segment};
 pub use queue::{QueueFull, SegmentQueue};

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
+use crate::interruption::{CallEnd, go_on_after};
 use crate::sys;
 use crate::sys::limits::MAX_CALL_BYTES;
 use crate::sys::uninit::Filling;
@@ -112,7 +113,11 @@ fn fill(
         let error = match (result, at_eof) {
             (Ok(0), AtEof::Stop) => break,
             (Ok(0), AtEof::Fail) => unexpected_eof(),
-            (Ok(_), _) => continue,
+            (Ok(_), _) if filling.is_full() => break,
+            (Ok(_), _) => match go_on_after(CallEnd::Other) {
+                Ok(()) => continue,
+                Err(stopped) => stopped,
+            },
             (Err(error), _) => error,
         };
         return Err(TransferError::reading(filling.filled_bytes() as u64, error));

@@ -5,6 +5,7 @@ use std::mem;
 
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::interruption::{CallEnd, go_on_after};
 use crate::runs::RunPolicy;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
@@ -44,7 +45,8 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// The first error of `source` other than `EINTR`, and the end of the file if `at_eof` says so.
+    /// The first error of `source` other than `EINTR`, the end of the file if `at_eof` says so, and `EINTR` if the program
+    /// stops the transfer.
     pub(crate) fn receive_all(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -83,6 +85,10 @@ impl Receiver {
             } else {
                 cursor.advance_over(segments, read);
             }
+            if cursor.segment() < segments.len() {
+                go_on_after(CallEnd::Other)
+                    .map_err(|error| TransferError::reading(transferred, error))?;
+            }
         }
         // If all segments are empty, no call has moved it.
         *cursor = SegmentCursor::at(segments.len(), 0);
@@ -106,11 +112,12 @@ impl Receiver {
     }
 }
 
-/// Makes a call, and retries it after `EINTR`: an interrupted call has moved nothing ("Errors" of read(2)).
+/// Makes a call, and retries it after `EINTR` unless the program stops the transfer: an interrupted call has moved nothing
+/// ("Errors" of read(2)).
 pub(crate) fn retry_interrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => go_on_after(CallEnd::Cut)?,
             result => return result,
         }
     }

@@ -6,6 +6,7 @@ use std::io::{self, IoSlice};
 use crate::cursor::{Batch, SegmentCursor};
 use crate::descriptor::borrowed::RawDescriptor;
 use crate::error::TransferError;
+use crate::interruption::{CallEnd, go_on_after};
 
 /// Makes the system calls of a transfer: a descriptor, or a script in tests.
 pub(crate) trait Sink: Sized {
@@ -96,7 +97,7 @@ pub(crate) fn send(
     }
 }
 
-/// Retries a call that has failed with `error`, as long as that is `EINTR`.
+/// Retries a call that has failed with `error`, as long as that is `EINTR` and the program does not stop the transfer.
 ///
 /// An interrupted call has moved nothing ("Errors" of write(2)), so it is retried as it was.
 ///
@@ -107,6 +108,7 @@ pub(crate) fn retry_interrupted(
     call: &mut dyn FnMut() -> io::Result<usize>,
 ) -> io::Result<usize> {
     while error.kind() == io::ErrorKind::Interrupted {
+        go_on_after(CallEnd::Cut)?;
         match call() {
             Err(other) => error = other,
             result => return result,
@@ -183,7 +185,8 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
 ///
 /// # Errors
 ///
-/// The first error other than `EINTR`, and `WriteZero` for a call that moved nothing.
+/// The first error other than `EINTR`, `WriteZero` for a call that moved nothing, and `EINTR` if the program stops the
+/// transfer.
 pub(crate) fn send_all(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
@@ -205,10 +208,16 @@ pub(crate) fn send_all(
                     "the system call reported {written} bytes of {given}"
                 );
                 transferred += written as u64;
+                let mut call_end = CallEnd::Other;
                 if written == given {
                     *cursor = end.skip_empty(segments);
                 } else {
                     cursor.advance_over(segments, written);
+                    call_end = CallEnd::Cut;
+                }
+                if cursor.segment() < segments.len() {
+                    go_on_after(call_end)
+                        .map_err(|error| TransferError::new(transferred, error))?;
                 }
             }
             Err(error) => return Err(TransferError::new(transferred, error)),

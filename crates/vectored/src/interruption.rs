@@ -1,0 +1,187 @@
+//! A question between the system calls of a transfer, by which a program ends it at a signal.
+//!
+//! A fn pointer for each thread, and not an argument of every function: only a language with signal handlers of its own
+//! needs it, and a transfer that is one call pays nothing for it.
+
+use std::cell::Cell;
+use std::io;
+
+/// How the last system call of a transfer ended, of which more are to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallEnd {
+    /// With `EINTR`, or with a part of the bytes of a write: a signal may be the cause.
+    Cut,
+    /// In another way. A signal may have come since, or during the call.
+    Other,
+}
+
+/// A function that returns true to stop a transfer.
+type ShouldStop = fn(CallEnd) -> bool;
+
+thread_local! {
+    static SHOULD_STOP: Cell<Option<ShouldStop>> = const { Cell::new(None) };
+}
+
+/// Runs `transfer`, which `should_stop` can end between two system calls.
+///
+/// A transfer retries after `EINTR`, so a signal handler cannot end it. Within `transfer`, the functions of this crate that
+/// take a descriptor ask `should_stop` on this thread before they make another system call. If it returns true, they return
+/// an error of the kind [`Interrupted`](io::ErrorKind::Interrupted) with the bytes moved before it. A transfer that takes
+/// one call, and is not interrupted, does not ask.
+///
+/// It is for bindings to languages that run signal handlers outside of the signal: Python's are run by
+/// `PyErr_CheckSignals`. A call of `interruptible` within another replaces the function until it returns.
+///
+/// A signal that comes after `should_stop` has returned and before the system call begins does not interrupt that call.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{ErrorKind, IoSlice};
+/// use vectored::{interruptible, iov_max, write_all_vectored};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let null = std::fs::File::create("/dev/null")?;
+/// let two_calls = vec![IoSlice::new(b"x"); iov_max() + 1];
+/// let result = interruptible(|_| true, || write_all_vectored(&null, &two_calls));
+/// let stopped = result.unwrap_err();
+/// assert_eq!(stopped.kind(), ErrorKind::Interrupted);
+/// assert_eq!(stopped.transferred(), iov_max() as u64);
+/// # Ok(())
+/// # }
+/// ```
+pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce() -> T) -> T {
+    let _restored = Restored(SHOULD_STOP.replace(Some(should_stop)));
+    transfer()
+}
+
+/// Puts back the function of before, also after a panic.
+struct Restored(Option<ShouldStop>);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        SHOULD_STOP.set(self.0);
+    }
+}
+
+/// Asks whether the transfer goes on after a call that ended in this way.
+///
+/// # Errors
+///
+/// `EINTR` if it does not.
+#[cold]
+pub(crate) fn go_on_after(end: CallEnd) -> io::Result<()> {
+    match SHOULD_STOP.get() {
+        Some(should_stop) if should_stop(end) => Err(io::Error::from_raw_os_error(libc::EINTR)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::reads::ScriptedSource;
+    use crate::testing::{Answer, ScriptedSink, any_limits, any_script, any_sizes, list, payload};
+    use crate::transfer::read_loop::AtEof;
+    use crate::write::all::send_all_referenced;
+    use crate::{CostModel, Gather, SegmentCursor, TransferError};
+    use proptest::prelude::*;
+    use std::io::{IoSlice, IoSliceMut};
+
+    thread_local! {
+        static ASKED: Cell<Vec<CallEnd>> = const { Cell::new(Vec::new()) };
+    }
+
+    fn note_and_stop(end: CallEnd) -> bool {
+        let mut asked = ASKED.take();
+        asked.push(end);
+        ASKED.set(asked);
+        true
+    }
+
+    /// Runs `transfer` until it succeeds, and checks that it was stopped after each call. It returns the number of calls so
+    /// far, and its result.
+    fn stop_after_each_call(mut transfer: impl FnMut() -> (usize, Result<u64, TransferError>)) {
+        let mut calls_before = 0;
+        loop {
+            let (calls, result) = interruptible(note_and_stop, &mut transfer);
+            let asked = ASKED.take();
+            assert!(calls - calls_before <= 1, "{} calls", calls - calls_before);
+            assert!(asked.len() <= 1, "{asked:?}");
+            calls_before = calls;
+            match result {
+                Ok(_) => {
+                    assert!(asked.is_empty(), "asked at the end of the list");
+                    return;
+                }
+                Err(error) => {
+                    let is_stopped = error.kind() == io::ErrorKind::Interrupted;
+                    assert_eq!(is_stopped, asked.len() == 1, "{error}: {asked:?}");
+                    let is_cut = is_stopped && error.transferred() == 0;
+                    assert!(!is_cut || asked == [CallEnd::Cut]);
+                }
+            }
+        }
+    }
+
+    type Send<'f> = &'f mut dyn FnMut(
+        &[IoSlice<'_>],
+        &mut SegmentCursor,
+        &mut ScriptedSink,
+    ) -> Result<u64, TransferError>;
+
+    fn check_write(sizes: &[usize], script: &[Answer], limits: crate::Limits, send: Send<'_>) {
+        let data = payload(sizes);
+        let (segments, mut cursor) = (list(&data), SegmentCursor::new());
+        let mut sink = ScriptedSink::new(script.to_vec(), limits);
+        stop_after_each_call(|| {
+            let result = send(&segments, &mut cursor, &mut sink);
+            (sink.calls, result)
+        });
+        assert_eq!(sink.taken, data.concat());
+    }
+
+    proptest! {
+        #[test]
+        fn a_transfer_that_is_stopped_after_each_call_loses_nothing(
+            sizes in any_sizes(), script in any_script(), limits in any_limits()
+        ) {
+            check_write(&sizes, &script, limits, &mut |segments, cursor, sink| {
+                send_all_referenced(segments, cursor, limits, || Ok(()), |slices| sink.call(slices))
+            });
+            let mut gather = Gather::within(limits, CostModel::default());
+            check_write(&sizes, &script, limits, &mut |segments, cursor, sink| {
+                gather.send_all(segments, cursor, || Ok(()), |slices| sink.call(slices))
+            });
+
+            let data = payload(&sizes).concat();
+            let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size]).collect();
+            let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
+            let mut cursor = SegmentCursor::new();
+            let mut source = ScriptedSource::new(data, &script, limits);
+            stop_after_each_call(|| {
+                let result = crate::read::all::receive_directly(
+                    &mut segments, &mut cursor, limits, AtEof::Stop, |slices| source.call(slices),
+                );
+                (source.calls, result)
+            });
+        }
+    }
+
+    #[test]
+    fn the_function_holds_for_its_thread_and_until_the_transfer_is_over() {
+        let is_set = || SHOULD_STOP.get().is_some();
+        interruptible(
+            |_| true,
+            || {
+                assert!(is_set());
+                interruptible(|_| false, || assert!(go_on_after(CallEnd::Cut).is_ok()));
+                assert!(go_on_after(CallEnd::Cut).is_err());
+                std::thread::scope(|scope| assert!(!scope.spawn(is_set).join().unwrap()));
+            },
+        );
+        let panicked = std::panic::catch_unwind(|| interruptible(|_| true, || panic!("expected")));
+        assert!(panicked.is_err() && !is_set());
+    }
+}
