@@ -59,6 +59,15 @@ impl Args {
         self.value(name)
     }
 
+    /// The words of an option that may be given several times.
+    pub fn words(&mut self, name: &str) -> Result<Vec<String>, String> {
+        let mut words = Vec::new();
+        while let Some(word) = self.value(name)? {
+            words.push(word);
+        }
+        Ok(words)
+    }
+
     /// A path.
     pub fn path(&mut self, name: &str, default: &str) -> Result<PathBuf, String> {
         let value = self.value(name)?;
@@ -122,6 +131,18 @@ mod tests {
         assert!(args.flag("--experiments"));
         assert!(!args.flag("--experiments"));
         assert_eq!(args.finish(), Ok(()));
+    }
+
+    #[test]
+    fn an_option_may_be_given_several_times() {
+        let mut args = args("--python a pipe --python b");
+        assert_eq!(
+            args.words("--python"),
+            Ok(vec!["a".to_owned(), "b".to_owned()])
+        );
+        assert_eq!(args.words("--python"), Ok(Vec::new()));
+        assert_eq!(args.rest(), ["pipe"]);
+        assert!(self::args("--python").words("--python").is_err());
     }
 
     #[test]

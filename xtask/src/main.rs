@@ -42,6 +42,8 @@
 //! - `msrv` builds the published crates with the oldest Rust that they promise. If it cannot be installed, that is printed.
 //! - `deny` has cargo-deny check licences, sources, duplicates and advisories of the dependencies.
 //! - `release-notes [--version 0.1.0]` prints a section of CHANGELOG.md, by default the unreleased changes.
+//! - `python [--python PATH]…` builds the wheel of the Python package with maturin, which pip installs, and runs the tests
+//!   of `crates/vectored-py` in a clean environment of each CPython from 3.11 on that is found, or of these.
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   If Miri cannot be installed, that is printed and is no failure.
 //! - `systems [--only TARGET] [--all]` builds the project for other systems, and runs there what can be run
@@ -68,6 +70,7 @@ mod modules;
 mod packages;
 mod pairs;
 mod programs;
+mod python;
 mod release;
 #[cfg(feature = "lab")]
 mod reproducibility;
@@ -117,6 +120,7 @@ Commands:
   msrv             a build with the oldest Rust that the crates promise
   deny             licences, sources, duplicates and advisories of the dependencies
   release-notes    [--version 0.1.0]: a section of CHANGELOG.md
+  python           [--python PATH]...: builds the wheel, and tests it with each CPython from 3.11 on
   miri             the library without its system calls, under Miri
   systems          [--only TARGET] [--all]: type checks, links and runs for other systems
   instructions     instructions for copying a short segment and for a call from C, counted by callgrind
@@ -188,6 +192,9 @@ enum Command {
     ReleaseNotes {
         version: Option<String>,
     },
+    Python {
+        interpreters: Vec<PathBuf>,
+    },
     Miri,
     Systems(systems::Options),
     Instructions,
@@ -257,6 +264,13 @@ impl Command {
             Some("release-notes") => Command::ReleaseNotes {
                 version: args.word("--version")?,
             },
+            Some("python") => Command::Python {
+                interpreters: args
+                    .words("--python")?
+                    .into_iter()
+                    .map(PathBuf::from)
+                    .collect(),
+            },
             Some("miri") => Command::Miri,
             Some("systems") => Command::Systems(systems::Options {
                 only: args.word("--only")?,
@@ -300,6 +314,7 @@ impl Command {
             Command::Msrv => release::msrv::run(),
             Command::Deny => release::deny::run(),
             Command::ReleaseNotes { version } => release::notes::run(version.as_deref()),
+            Command::Python { interpreters } => python::run(interpreters).map(|()| true),
             Command::Miri => miri::run(),
             Command::Systems(options) => systems::run(&options),
             Command::Instructions => instructions::run(),

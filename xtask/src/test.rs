@@ -198,6 +198,7 @@ fn programs<'a>(
     steps.push(Step::command("publish", recorded(&["publish"])));
     steps.push(Step::command("msrv", recorded(&["msrv"])).builds_in(MSRV));
     steps.push(Step::command("deny", recorded(&["deny"])));
+    steps.push(Step::command("python", recorded(&["python"])).builds_in(RELEASE));
     steps
 }
 

@@ -39,7 +39,7 @@ const C_ABI: &str = "crates/vectored-capi/src";
 const MAX_LINES: usize = 800;
 
 /// The rooms of each crate by floor, the lowest first.
-const CRATES: [Crate; 8] = [
+const CRATES: [Crate; 9] = [
     Crate {
         folder: "crates/vectored-strace",
         floors: &[
@@ -74,6 +74,16 @@ const CRATES: [Crate; 8] = [
             &["cost_model", "cursor"],
             &["list", "queue"],
             &["gather", "scatter"],
+        ],
+    },
+    Crate {
+        folder: "crates/vectored-py",
+        floors: &[
+            &["signals", "sys"],
+            &["cost_model", "failure"],
+            &["transfer"],
+            &["cursor"],
+            &["gather", "list"],
         ],
     },
     Crate {

@@ -1,0 +1,87 @@
+//! The costs by which a [`Gather`](crate::gather::Gather) decides.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use vectored::{CalibrationTarget, TargetKind};
+
+/// The costs of a call, a segment and a byte on a kind of target.
+#[pyclass(frozen, module = "vectored")]
+pub struct CostModel(pub vectored::CostModel);
+
+#[pymethods]
+impl CostModel {
+    #[staticmethod]
+    #[pyo3(signature = (target = "other"))]
+    fn default_for(target: &str) -> PyResult<CostModel> {
+        let kind = match target {
+            "file" => TargetKind::File,
+            "pipe" => TargetKind::Pipe,
+            "socket" => TargetKind::Socket,
+            "other" => TargetKind::Other,
+            _ => return Err(unknown(target, "'file', 'pipe', 'socket' or 'other'")),
+        };
+        Ok(CostModel(vectored::CostModel::default_for(kind)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (target, *, directory = None, milliseconds = 50))]
+    fn calibrate(
+        py: Python<'_>,
+        target: &str,
+        directory: Option<PathBuf>,
+        milliseconds: u64,
+    ) -> PyResult<CostModel> {
+        let target = match (target, &directory) {
+            ("file", Some(directory)) => CalibrationTarget::File(directory),
+            ("file-overwrite", Some(directory)) => CalibrationTarget::FileOverwrite(directory),
+            ("file" | "file-overwrite", None) => {
+                let message = format!("'{target}' needs the argument directory");
+                return Err(PyValueError::new_err(message));
+            }
+            (_, Some(_)) => {
+                let message =
+                    format!("'{target}' takes no directory: only 'file' and 'file-overwrite' do");
+                return Err(PyValueError::new_err(message));
+            }
+            ("pipe", None) => CalibrationTarget::Pipe,
+            ("unix-socket", None) => CalibrationTarget::UnixSocket,
+            ("tcp-socket", None) => CalibrationTarget::TcpSocket,
+            ("null", None) => CalibrationTarget::Null,
+            _ => {
+                let known =
+                    "'file', 'file-overwrite', 'pipe', 'unix-socket', 'tcp-socket' or 'null'";
+                return Err(unknown(target, known));
+            }
+        };
+        let budget = Duration::from_millis(milliseconds);
+        let model = py.detach(|| vectored::CostModel::calibrate(target, budget))?;
+        Ok(CostModel(model))
+    }
+
+    fn copy_below_bytes(&self, segment_count: usize) -> usize {
+        self.0.copy_below_bytes(segment_count)
+    }
+
+    #[getter]
+    fn staging_bytes(&self) -> usize {
+        self.0.staging_bytes
+    }
+
+    fn __eq__(&self, other: &CostModel) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<vectored.CostModel: call {} ns, segment {} ns, staging {} bytes>",
+            self.0.call_ns, self.0.segment_ns, self.0.staging_bytes
+        )
+    }
+}
+
+fn unknown(target: &str, known: &str) -> PyErr {
+    PyValueError::new_err(format!("target must be {known}, not '{target}'"))
+}

@@ -1,0 +1,115 @@
+//! The position in a list of buffers.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use vectored::SegmentCursor;
+
+use crate::transfer::{move_by, with_segments};
+
+/// A position in a list of buffers.
+#[pyclass(frozen, module = "vectored")]
+pub struct Cursor(Mutex<State>);
+
+struct State {
+    at: SegmentCursor,
+    is_in_use: bool,
+}
+
+/// The position of a cursor that a call uses. It goes back into the cursor when this is dropped.
+pub struct InUse<'c> {
+    cursor: &'c Cursor,
+    pub at: SegmentCursor,
+}
+
+impl Cursor {
+    /// Takes the position for a call that moves it.
+    ///
+    /// # Errors
+    ///
+    /// `RuntimeError` if another call uses it: both would move the same bytes.
+    pub fn take(&self) -> PyResult<InUse<'_>> {
+        let mut state = self.state();
+        if state.is_in_use {
+            return Err(PyRuntimeError::new_err(
+                "the cursor is in use by another call, in another thread or before a signal handler",
+            ));
+        }
+        state.is_in_use = true;
+        Ok(InUse {
+            cursor: self,
+            at: state.at,
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        let mut state = self.cursor.state();
+        state.at = self.at;
+        state.is_in_use = false;
+    }
+}
+
+#[pymethods]
+impl Cursor {
+    #[new]
+    #[pyo3(signature = (segment = 0, offset = 0))]
+    fn new(segment: usize, offset: usize) -> Cursor {
+        Cursor(Mutex::new(State {
+            at: SegmentCursor::at(segment, offset),
+            is_in_use: false,
+        }))
+    }
+
+    #[getter]
+    fn segment(&self) -> usize {
+        self.state().at.segment()
+    }
+
+    #[getter]
+    fn offset(&self) -> usize {
+        self.state().at.offset()
+    }
+
+    fn advance(&self, buffers: &Bound<'_, PyAny>, count: u64) -> PyResult<()> {
+        let mut cursor = self.take()?;
+        let at = with_segments(buffers, cursor.at, |segments, mut at| {
+            let left = at.remaining_bytes(segments);
+            if count > left {
+                let message = format!("cannot advance by {count} bytes: only {left} remain");
+                return Err(PyValueError::new_err(message));
+            }
+            // At most the bytes of a list, each of which has an address; a list with a buffer many times may have more.
+            let mut count = count;
+            while count > 0 {
+                let step = usize::try_from(count).unwrap_or(usize::MAX);
+                at.advance(segments, step);
+                count -= step as u64;
+            }
+            Ok(at)
+        })?;
+        move_by(&mut cursor.at, at);
+        Ok(())
+    }
+
+    fn remaining(&self, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let at = self.state().at;
+        with_segments(buffers, at, |segments, at| Ok(at.remaining_bytes(segments)))
+    }
+
+    fn __eq__(&self, other: &Cursor) -> bool {
+        let at = self.state().at;
+        at == other.state().at
+    }
+
+    fn __repr__(&self) -> String {
+        let at = self.state().at;
+        format!("Cursor(segment={}, offset={})", at.segment(), at.offset())
+    }
+}

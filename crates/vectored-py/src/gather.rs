@@ -1,0 +1,82 @@
+//! A gathering writer that threads may share.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use vectored::SegmentCursor;
+
+use crate::cost_model::CostModel;
+use crate::cursor::Cursor;
+use crate::transfer::{place, write};
+
+/// Copies short buffers together and references long ones, in one system call.
+#[pyclass(frozen, module = "vectored")]
+pub struct Gather {
+    model: vectored::CostModel,
+    /// The working memory, unless a call uses it. A second call at the same time, in another thread or a signal handler, gets
+    /// a new one.
+    idle: Mutex<Option<vectored::Gather>>,
+}
+
+impl Gather {
+    fn with_gather<T>(&self, run: impl FnOnce(&mut vectored::Gather) -> T) -> T {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = idle().take();
+        let mut gather = taken.unwrap_or_else(|| vectored::Gather::new(self.model));
+        let result = run(&mut gather);
+        *idle() = Some(gather);
+        result
+    }
+}
+
+#[pymethods]
+impl Gather {
+    #[new]
+    #[pyo3(signature = (cost_model = None))]
+    fn new(cost_model: Option<&CostModel>) -> Gather {
+        Gather {
+            model: cost_model.map_or_else(Default::default, |model| model.0),
+            idle: Mutex::new(None),
+        }
+    }
+
+    #[getter]
+    fn cost_model(&self) -> CostModel {
+        CostModel(self.model)
+    }
+
+    #[pyo3(signature = (fd, buffers, *, offset = None))]
+    fn write_all(
+        &self,
+        fd: &Bound<'_, PyAny>,
+        buffers: &Bound<'_, PyAny>,
+        offset: Option<i64>,
+    ) -> PyResult<u64> {
+        let offset = offset.map(place).transpose()?;
+        let start = &mut SegmentCursor::new();
+        self.with_gather(|gather| {
+            write(fd, buffers, start, |fd, segments, _| match offset {
+                None => gather.write_all(fd, segments),
+                Some(offset) => gather.write_all_at(fd, segments, offset),
+            })
+        })
+    }
+
+    fn write_from(
+        &self,
+        fd: &Bound<'_, PyAny>,
+        buffers: &Bound<'_, PyAny>,
+        cursor: &Bound<'_, Cursor>,
+    ) -> PyResult<u64> {
+        let mut cursor = cursor.get().take()?;
+        self.with_gather(|gather| {
+            write(fd, buffers, &mut cursor.at, |fd, segments, cursor| {
+                gather.write_from(fd, segments, cursor)
+            })
+        })
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<vectored.Gather>"
+    }
+}

@@ -1,0 +1,50 @@
+//! Signals during a transfer: Python's handlers run between its system calls.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use vectored::CallEnd;
+
+/// To check for signals takes Python's lock, for which a thread may wait 5 ms while another one computes. After calls that no
+/// signal has ended, it is checked so rarely that it takes at most one part in this many of a transfer's time.
+const SHARE: u32 = 20;
+
+thread_local! {
+    /// The exception that a handler raised, which ended the transfer.
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+    /// The time before which a call that no signal has ended is followed by no check.
+    static NOT_BEFORE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Runs the handlers of the signals that have come; true if one has raised an exception.
+pub fn should_stop(end: CallEnd) -> bool {
+    let began = Instant::now();
+    if end != CallEnd::Cut && NOT_BEFORE.get().is_some_and(|time| began < time) {
+        return false;
+    }
+    // An interpreter that shuts down runs no handlers.
+    let checked = Python::try_attach(run_handlers).unwrap_or(Ok(()));
+    let pause = began
+        .elapsed()
+        .saturating_mul(SHARE)
+        .min(Duration::from_secs(1));
+    NOT_BEFORE.set(Some(began + pause));
+    match checked {
+        Ok(()) => false,
+        Err(raised) => {
+            RAISED.set(Some(raised));
+            true
+        }
+    }
+}
+
+/// Runs the handlers of the signals that have come, until one raises an exception.
+fn run_handlers(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
+}
+
+/// The exception that ended the last transfer of this thread, once.
+pub fn take_raised() -> Option<PyErr> {
+    RAISED.take()
+}

@@ -1,0 +1,168 @@
+//! Buffers that are exported by their objects for the time of a call.
+
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use libc::iovec;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use vectored::{RawSegments, RawSegmentsMut};
+
+/// What the transfer does with the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It reads them.
+    Read,
+    /// It writes to them.
+    Write,
+}
+
+/// The exported buffers of a list, in order, released when this is dropped.
+///
+/// While a buffer is exported, its object neither moves nor frees nor resizes its memory. It holds the attachment to the
+/// interpreter, so it cannot be dropped while Python's lock is released.
+pub struct Exports<'py> {
+    /// Boxed, since an exporter may store the address of a view within the view.
+    views: Box<[MaybeUninit<ffi::Py_buffer>]>,
+    /// The number of initialized `views`.
+    count: usize,
+    entries: Vec<iovec>,
+    py: Python<'py>,
+}
+
+impl<'py> Exports<'py> {
+    /// Exports the buffers from index `from` on.
+    ///
+    /// # Errors
+    ///
+    /// `TypeError` if an object has no buffer, `BufferError` if its buffer is not contiguous, or read-only and to be written.
+    /// A note gives the index of the object.
+    pub fn new(
+        buffers: &Bound<'py, PyTuple>,
+        from: usize,
+        access: Access,
+    ) -> PyResult<Exports<'py>> {
+        let length = buffers.len().saturating_sub(from);
+        let mut exports = Exports {
+            views: Box::new_uninit_slice(length),
+            count: 0,
+            entries: Vec::with_capacity(length),
+            py: buffers.py(),
+        };
+        for (index, object) in buffers.iter().enumerate().skip(from) {
+            exports
+                .push(&object, access)
+                .map_err(|error| with_index(exports.py, error, index))?;
+        }
+        Ok(exports)
+    }
+
+    fn push(&mut self, object: &Bound<'py, PyAny>, access: Access) -> PyResult<()> {
+        let flags = match access {
+            Access::Read => ffi::PyBUF_SIMPLE,
+            Access::Write => ffi::PyBUF_WRITABLE,
+        };
+        let view = self.views[self.count].as_mut_ptr();
+        // SAFETY: `object` is an object, this thread is attached to the interpreter, and the view can be written.
+        let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), view, flags) };
+        if status != 0 {
+            let error = PyErr::fetch(self.py);
+            return Err(as_buffer_error(object, error, access));
+        }
+        self.count += 1;
+        // SAFETY: the call succeeded, so it has filled the view.
+        let view = unsafe { &*view };
+        // `len` is never negative. An empty buffer may have a null address, and a list with one would be copied.
+        self.entries.push(iovec {
+            iov_base: if view.buf.is_null() && view.len == 0 {
+                NonNull::<u8>::dangling().as_ptr().cast()
+            } else {
+                view.buf
+            },
+            iov_len: view.len.unsigned_abs(),
+        });
+        Ok(())
+    }
+
+    /// The buffers as a list to write.
+    pub fn segments(&self) -> PyResult<RawSegments<'_>> {
+        // SAFETY: `entries` does not change while it is borrowed. Each entry is the memory of an exported buffer, which its
+        // object neither moves nor frees until the view is released, which is done when `self` is dropped. Python code may
+        // change the bytes meanwhile, as it may during `os.writev`: the library passes them to the kernel or copies them,
+        // and takes no decision by their content.
+        let segments = unsafe { RawSegments::new(self.entries.as_ptr(), self.entries.len()) };
+        Ok(segments?)
+    }
+
+    /// The buffers as a list to fill.
+    ///
+    /// # Errors
+    ///
+    /// `ValueError` if two of them overlap.
+    pub fn segments_mut(&mut self) -> PyResult<RawSegmentsMut<'_>> {
+        self.refuse_overlaps()?;
+        // SAFETY: as in `segments`. The buffers were exported as writable, and no two of them overlap. Python code that uses
+        // the same memory at the same time sees any mixture of old and new bytes, as during `os.readv`.
+        let segments = unsafe { RawSegmentsMut::new(self.entries.as_ptr(), self.entries.len()) };
+        Ok(segments?)
+    }
+
+    fn refuse_overlaps(&self) -> PyResult<()> {
+        let filled = self.entries.iter().filter(|entry| entry.iov_len > 0);
+        let mut ranges: Vec<(usize, usize)> = filled
+            .map(|entry| (entry.iov_base.addr(), entry.iov_len))
+            .collect();
+        ranges.sort_unstable();
+        let overlaps = ranges
+            .windows(2)
+            .any(|pair| pair[1].0 - pair[0].0 < pair[0].1);
+        match overlaps {
+            true => Err(PyValueError::new_err(
+                "two buffers of the list overlap: a read fills each byte once",
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for Exports<'_> {
+    fn drop(&mut self) {
+        for view in &mut self.views[..self.count] {
+            // SAFETY: the first `count` views were filled by `PyObject_GetBuffer`, and are released once. `self.py` says that
+            // this thread is attached to the interpreter.
+            unsafe { ffi::PyBuffer_Release(view.as_mut_ptr()) };
+        }
+    }
+}
+
+/// The error of a buffer that cannot be had in this way. Some objects, such as arrays of numpy, raise a `ValueError` for it.
+/// For one that is read-only, CPython raises a `BufferError` or, for a bytes object, as well.
+fn as_buffer_error(object: &Bound<'_, PyAny>, error: PyErr, access: Access) -> PyErr {
+    let py = object.py();
+    if !error.is_instance_of::<PyValueError>(py) {
+        return error;
+    }
+    let wanted = match access {
+        Access::Read => "contiguous",
+        Access::Write => "contiguous and writable",
+    };
+    let message = format!("a buffer must be {wanted}: {}", error.value(py));
+    let refused = PyBufferError::new_err(message);
+    refused.set_cause(py, Some(error));
+    refused
+}
+
+/// The error with a note of the object's index in its list.
+fn with_index(py: Python<'_>, error: PyErr, index: usize) -> PyErr {
+    let is_ours =
+        error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py);
+    if is_ours {
+        let note = format!("at index {index} of the list of buffers");
+        if let Err(other) = error.value(py).call_method1("add_note", (note,)) {
+            return other;
+        }
+    }
+    error
+}

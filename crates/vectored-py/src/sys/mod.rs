@@ -1,0 +1,49 @@
+//! What needs `unsafe`: descriptors and buffers of Python.
+//!
+//! # Safety
+//!
+//! `unsafe` for functions of Python's C interface, and for lists of memory that Python's objects own.
+
+#![allow(unsafe_code)]
+
+mod exports;
+
+pub use exports::{Access, Exports};
+
+use std::ffi::c_int;
+use std::os::fd::{BorrowedFd, RawFd};
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// The descriptor of an int, or of an object with a method `fileno`.
+///
+/// # Errors
+///
+/// `TypeError` for any other object, `ValueError` if the number is negative or the file is closed.
+pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
+    // SAFETY: `file` is an object, and this thread is attached to the interpreter, as its type says.
+    let fd: c_int = unsafe { ffi::PyObject_AsFileDescriptor(file.as_ptr()) };
+    match fd < 0 {
+        true => Err(PyErr::fetch(file.py())),
+        false => Ok(fd),
+    }
+}
+
+/// A descriptor for the time of a transfer.
+///
+/// # Panics
+///
+/// If it is negative, which [`descriptor`] does not return.
+pub fn borrowed<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
+    assert!(fd >= 0, "{fd} is no descriptor");
+    // SAFETY: it is not -1. It is used in system calls alone, and never closed: if the number is not open, or another thread
+    // closes it, these calls fail as those of `os.write` do.
+    unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+/// Whether an object has the buffer protocol.
+pub fn is_buffer(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: `object` is an object, and this thread is attached to the interpreter, as its type says.
+    unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) == 1 }
+}

@@ -1,0 +1,134 @@
+//! Runs a transfer of Python's buffers: exported, and without Python's lock.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::BorrowedFd;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use vectored::{SegmentCursor, TransferError, interruptible};
+
+use crate::failure::raised;
+use crate::signals::should_stop;
+use crate::sys::{Access, Exports, borrowed, descriptor, is_buffer};
+
+/// Writes from a position in a list of buffers on, by `call`. The position moves with the bytes that were written.
+pub fn write<'py>(
+    file: &Bound<'py, PyAny>,
+    buffers: &Bound<'py, PyAny>,
+    cursor: &mut SegmentCursor,
+    call: impl Send
+    + FnOnce(BorrowedFd<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Result<u64, TransferError>,
+) -> PyResult<u64> {
+    let fd = descriptor(file)?;
+    let exports = exported(buffers, *cursor, Access::Read)?;
+    let segments = exports.segments()?;
+    let mut at = within(*cursor, &segments)?;
+    let result = without_lock(file.py(), || call(borrowed(fd), &segments, &mut at));
+    move_by(cursor, at);
+    result
+}
+
+/// Reads into a list of buffers from a position on, by `call`. The position moves with the bytes that were read.
+pub fn read<'py>(
+    file: &Bound<'py, PyAny>,
+    buffers: &Bound<'py, PyAny>,
+    cursor: &mut SegmentCursor,
+    call: impl Send
+    + FnOnce(
+        BorrowedFd<'_>,
+        &mut [IoSliceMut<'_>],
+        &mut SegmentCursor,
+    ) -> Result<u64, TransferError>,
+) -> PyResult<u64> {
+    let fd = descriptor(file)?;
+    let mut exports = exported(buffers, *cursor, Access::Write)?;
+    let mut segments = exports.segments_mut()?;
+    let mut at = within(*cursor, &segments)?;
+    let result = without_lock(file.py(), || call(borrowed(fd), &mut segments, &mut at));
+    move_by(cursor, at);
+    result
+}
+
+/// The lengths of a list of buffers, as a list of segments, from a position on.
+pub fn with_segments<'py, T>(
+    buffers: &Bound<'py, PyAny>,
+    cursor: SegmentCursor,
+    run: impl FnOnce(&[IoSlice<'_>], SegmentCursor) -> PyResult<T>,
+) -> PyResult<T> {
+    let exports = exported(buffers, cursor, Access::Read)?;
+    let segments = exports.segments()?;
+    run(&segments, within(cursor, &segments)?)
+}
+
+/// Moves a position in a whole list to one in the part that began at its segment.
+pub fn move_by(cursor: &mut SegmentCursor, at: SegmentCursor) {
+    *cursor = SegmentCursor::at(cursor.segment() + at.segment(), at.offset());
+}
+
+/// An offset in a file.
+///
+/// # Errors
+///
+/// `ValueError` if it is negative.
+pub fn place(offset: i64) -> PyResult<u64> {
+    u64::try_from(offset)
+        .map_err(|_| PyValueError::new_err(format!("offset must be 0 or more, not {offset}")))
+}
+
+/// The buffers from the segment of `cursor` on.
+fn exported<'py>(
+    buffers: &Bound<'py, PyAny>,
+    cursor: SegmentCursor,
+    access: Access,
+) -> PyResult<Exports<'py>> {
+    let list = listed(buffers)?;
+    if cursor.segment() > list.len() {
+        return Err(outside(cursor, &format!("{} buffers", list.len())));
+    }
+    Exports::new(&list, cursor.segment(), access)
+}
+
+/// The objects of an iterable, which no code can change any more.
+fn listed<'py>(buffers: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    if let Ok(list) = buffers.cast::<PyList>() {
+        return Ok(list.to_tuple());
+    }
+    if is_buffer(buffers) {
+        return Err(PyTypeError::new_err(format!(
+            "buffers must be a list of bytes-like objects, not one object of the type '{}': put it in a list",
+            buffers.get_type().name()?
+        )));
+    }
+    let tuple = buffers.py().get_type::<PyTuple>().call1((buffers,))?;
+    Ok(tuple.cast_into::<PyTuple>()?)
+}
+
+/// The position of a cursor in a list that begins at its segment.
+fn within<S: std::ops::Deref<Target = [u8]>>(
+    cursor: SegmentCursor,
+    segments: &[S],
+) -> PyResult<SegmentCursor> {
+    let bytes = segments.first().map_or(0, |segment| segment.len());
+    match cursor.offset() <= bytes {
+        true => Ok(SegmentCursor::at(0, cursor.offset())),
+        false => Err(outside(cursor, &format!("a buffer of {bytes} bytes there"))),
+    }
+}
+
+fn outside(cursor: SegmentCursor, list: &str) -> PyErr {
+    PyValueError::new_err(format!(
+        "the cursor (segment {}, offset {}) is outside of the list, which has {list}",
+        cursor.segment(),
+        cursor.offset()
+    ))
+}
+
+/// Runs a transfer while other threads of Python run, and stops it if a signal handler raises an exception.
+fn without_lock(
+    py: Python<'_>,
+    transfer: impl Send + FnOnce() -> Result<u64, TransferError>,
+) -> PyResult<u64> {
+    py.detach(|| interruptible(should_stop, transfer))
+        .map_err(|error| raised(py, error))
+}

@@ -1,0 +1,222 @@
+//! `cargo xtask python`: builds the wheel of the Python package, and tests it in a clean environment of each CPython.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::packages::answer;
+use crate::root;
+use crate::test::SKIPS;
+
+const CRATE: &str = "crates/vectored-py";
+
+/// Where environments and wheels lie.
+const FOLDER: &str = "target/python";
+
+/// The versions of CPython on which the package is tested, if they are there.
+const VERSIONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
+
+/// As `build-system.requires` in `pyproject.toml` has it.
+const MATURIN: &str = "maturin>=1.9.4,<2";
+
+/// Builds and tests; fails at the first interpreter whose tests fail. Without `interpreters`, those of [`VERSIONS`] are
+/// searched for.
+pub fn run(interpreters: Vec<PathBuf>) -> Result<()> {
+    let interpreters = match interpreters.is_empty() {
+        true => found(),
+        false => interpreters,
+    };
+    let Some(first) = interpreters.first() else {
+        skip(&format!("no CPython of {} is there", VERSIONS.join(", ")));
+        return Ok(());
+    };
+    let folder = root().join(FOLDER);
+    let Some(tools) = tools(first, &folder.join("tools"))? else {
+        return Ok(());
+    };
+    let wheel = build(&tools, first, &folder.join("wheels"))?;
+    let mut tested = 0;
+    for interpreter in &interpreters {
+        if let Some(environment) = environment(interpreter, &folder)? {
+            test(&environment, &wheel)?;
+            tested += 1;
+        }
+    }
+    ensure!(tested > 0, "no environment could be made to test the wheel");
+    Ok(())
+}
+
+/// An environment of Python (`venv`).
+struct Environment {
+    folder: PathBuf,
+}
+
+impl Environment {
+    fn program(&self, name: &str) -> PathBuf {
+        self.folder.join("bin").join(name)
+    }
+
+    /// Installs packages; the reason if that fails.
+    fn install(&self, words: &[&str]) -> Result<(), String> {
+        let mut pip = Command::new(self.program("python"));
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]);
+        let reason = |error: anyhow::Error| {
+            let text = format!("{error:#}");
+            text.lines().last().unwrap_or_default().to_owned()
+        };
+        answer(pip.args(words)).map(drop).map_err(reason)
+    }
+}
+
+/// The environment with maturin, kept between runs; `None` if pip cannot get it.
+fn tools(interpreter: &Path, folder: &Path) -> Result<Option<Environment>> {
+    let tools = Environment {
+        folder: folder.to_owned(),
+    };
+    if works(Command::new(tools.program("maturin")).arg("--version")) {
+        return Ok(Some(tools));
+    }
+    if let Err(reason) = make(interpreter, folder).and_then(|()| tools.install(&[MATURIN])) {
+        skip(&format!("maturin cannot be installed: {reason}"));
+        return Ok(None);
+    }
+    Ok(Some(tools))
+}
+
+/// Builds the wheel, which is the only file in `folder` then.
+fn build(tools: &Environment, interpreter: &Path, folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove '{}'", folder.display()))?;
+    }
+    let mut maturin = Command::new(tools.program("maturin"));
+    maturin
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--quiet",
+            "--manifest-path",
+        ])
+        .arg(root().join(CRATE).join("Cargo.toml"))
+        .args(["--interpreter".as_ref(), interpreter.as_os_str()])
+        .args(["--out".as_ref(), folder.as_os_str()]);
+    answer(&mut maturin)?;
+    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    let mut paths = entries.iter().map(fs::DirEntry::path);
+    let wheel = paths.find(|path| path.extension().is_some_and(|end| end == "whl"));
+    let wheel =
+        wheel.with_context(|| format!("maturin made no wheel in '{}'", folder.display()))?;
+    println!("   built '{}'", wheel.display());
+    Ok(wheel)
+}
+
+/// A new environment of an interpreter; `None` if it has no `venv` or `pip`.
+fn environment(interpreter: &Path, folder: &Path) -> Result<Option<Environment>> {
+    let version = "import sys; print('%d.%d' % sys.version_info[:2])";
+    let version = answer(Command::new(interpreter).args(["-c", version]))?;
+    let folder = folder.join(format!("venv-{}", version.trim()));
+    match make(interpreter, &folder) {
+        Ok(()) => Ok(Some(Environment { folder })),
+        Err(reason) => {
+            skip(&format!(
+                "'{}' makes no environment: {reason}",
+                interpreter.display()
+            ));
+            Ok(None)
+        }
+    }
+}
+
+fn make(interpreter: &Path, folder: &Path) -> Result<(), String> {
+    let mut venv = Command::new(interpreter);
+    venv.args(["-m", "venv", "--clear"]).arg(folder);
+    answer(&mut venv)
+        .map(drop)
+        .map_err(|error| format!("{error:#}"))
+}
+
+/// Installs the wheel and nothing else, and runs the tests.
+fn test(environment: &Environment, wheel: &Path) -> Result<()> {
+    let wheel = wheel.display().to_string();
+    if let Err(reason) = environment.install(&["--no-index", "--no-deps", &wheel]) {
+        bail!("the wheel cannot be installed: {reason}");
+    }
+    let python = environment.program("python");
+    let status = Command::new(&python)
+        .args([
+            "-X",
+            "dev",
+            "-W",
+            "error",
+            "-m",
+            "unittest",
+            "discover",
+            "--start-directory",
+        ])
+        .arg(root().join(CRATE).join("tests"))
+        // So that the package is the installed one.
+        .current_dir(&environment.folder)
+        .status()
+        .with_context(|| format!("cannot run '{}'", python.display()))?;
+    ensure!(
+        status.success(),
+        "the tests fail with '{}'",
+        python.display()
+    );
+    println!("   tested with '{}'", python.display());
+    Ok(())
+}
+
+/// The interpreters of [`VERSIONS`]: those of pyenv, and else those on PATH.
+fn found() -> Vec<PathBuf> {
+    VERSIONS
+        .iter()
+        .filter_map(|version| of_pyenv(version).or_else(|| on_path(version)))
+        .collect()
+}
+
+fn of_pyenv(version: &str) -> Option<PathBuf> {
+    let pyenv = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pyenv"));
+    let entries = fs::read_dir(pyenv.or_else(home)?.join("versions")).ok()?;
+    let prefix = format!("{version}.");
+    let folders = entries.filter_map(Result::ok);
+    let folders = folders.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
+    let mut pythons: Vec<PathBuf> = folders
+        .map(|entry| entry.path().join("bin/python"))
+        .filter(|python| works(Command::new(python).arg("--version")))
+        .collect();
+    pythons.sort();
+    pythons.pop()
+}
+
+fn on_path(version: &str) -> Option<PathBuf> {
+    let name = format!("python{version}");
+    works(Command::new(&name).args(["-c", "import venv, ensurepip"])).then(|| PathBuf::from(name))
+}
+
+fn works(command: &mut Command) -> bool {
+    let silent = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    silent.is_ok_and(|status| status.success())
+}
+
+/// Prints why a part is skipped, and appends it to the list that `cargo xtask test` prints.
+fn skip(reason: &str) {
+    println!("   skipped: {reason}");
+    if let Some(list) = std::env::var_os(SKIPS) {
+        let list = OpenOptions::new().append(true).open(list);
+        if let Err(error) = list.and_then(|mut list| writeln!(list, "python: {reason}")) {
+            eprintln!("cannot write the list of skipped tests: {error}");
+        }
+    }
+}
