@@ -1,10 +1,12 @@
 """What several tests use: lists of buffers with known content, and descriptors with a reader."""
 
 import array
+import fcntl
 import mmap
 import os
 import random
 import socket
+import termios
 import threading
 import unittest
 
@@ -53,6 +55,13 @@ def in_any_form(data, rng):
     return data if rest else array.array("i", data) if whole else array.array("d")
 
 
+def buffered_bytes(fd):
+    """The bytes in a pipe."""
+    count = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, count)
+    return count[0]
+
+
 class Reader:
     """A thread that reads a descriptor to its end, in pieces of a size; the end closes it."""
 
@@ -91,5 +100,5 @@ class Descriptors(unittest.TestCase):
     """A test that makes descriptors."""
 
     def pair(self, name="pipe"):
-        """A reader and a writer. The test closes the reader, unless a `Reader` does."""
+        """A reader and a writer, which the test closes. A `Reader` closes what it reads."""
         return PAIRS[name]()

@@ -13,12 +13,14 @@ from ._vectored import (
     write_from,
     write_once,
 )
+from ._writer import GatherWriter
 
 __all__ = [
     "IOV_MAX",
     "CostModel",
     "Cursor",
     "Gather",
+    "GatherWriter",
     "__version__",
     "read_exact",
     "read_into",

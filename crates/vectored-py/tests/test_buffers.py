@@ -1,0 +1,242 @@
+"""Which objects are taken, for how long they are locked, and that nothing is copied or leaked."""
+
+import array
+import gc
+import mmap
+import os
+import sys
+import tempfile
+import threading
+import time
+import tracemalloc
+import unittest
+
+import vectored
+from support import Descriptors, Reader, buffered_bytes, skip
+
+
+class Objects(Descriptors):
+    def setUp(self):
+        self.null = open(os.devnull, "r+b", buffering=0)
+        self.addCleanup(self.null.close)
+
+    def test_bytes_count_whatever_the_format_is(self):
+        matrix = memoryview(bytes(range(24))).cast("B", (2, 3, 4))
+        floats = array.array("d", [1.5, 2.5])
+        with tempfile.TemporaryFile(buffering=0) as file:
+            self.assertEqual(vectored.write_all(file, [matrix, floats, b""]), 40)
+            file.seek(0)
+            self.assertEqual(file.read(), bytes(range(24)) + floats.tobytes())
+            back = array.array("d", [0, 0])
+            self.assertEqual(vectored.read_exact(file, [back], offset=24), 16)
+            self.assertEqual(back, floats)
+
+    def test_a_mapping_is_written_and_read_into(self):
+        with tempfile.TemporaryFile(buffering=0) as file, mmap.mmap(-1, 10_000) as mapping:
+            mapping[:] = b"m" * 10_000
+            vectored.Gather().write_all(file, [b"head", mapping])
+            mapping[:] = bytes(10_000)
+            vectored.read_exact(file, [mapping], offset=4)
+            self.assertEqual(mapping[:], b"m" * 10_000)
+
+    def test_arrays_of_numpy_are_taken_if_they_are_contiguous(self):
+        try:
+            import numpy
+        except ImportError:
+            skip(f"numpy is not installed for {sys.version.split()[0]}")
+        numbers = numpy.arange(12, dtype="int32").reshape(3, 4)
+        with tempfile.TemporaryFile(buffering=0) as file:
+            self.assertEqual(vectored.write_all(file, [numbers, numbers[1]]), 64)
+            back = numpy.zeros((3, 4), dtype="int32")
+            vectored.read_exact(file, [back], offset=0)
+            self.assertTrue((back == numbers).all())
+            for wrong in (numbers[:, 1], numbers.T):
+                with self.assertRaises(BufferError):
+                    vectored.write_all(file, [wrong])
+            numbers.flags.writeable = False
+            with self.assertRaises(BufferError):
+                vectored.read_exact(file, [numbers], offset=0)
+
+    def test_what_is_no_buffer_is_refused_by_its_index(self):
+        for wrong in ("text", 7, None, [b"nested"]):
+            with self.assertRaises(TypeError) as caught:
+                vectored.write_all(self.null, [b"a", b"b", wrong])
+            self.assertEqual(caught.exception.__notes__, ["at index 2 of the list of buffers"])
+
+    def test_a_single_buffer_is_no_list(self):
+        for wrong in (b"bytes", bytearray(b"more"), memoryview(b"view")):
+            with self.assertRaisesRegex(TypeError, "put it in a list"):
+                vectored.write_all(self.null, wrong)
+        with self.assertRaises(TypeError):
+            vectored.write_all(self.null, 3)
+
+    def test_what_is_not_contiguous_is_refused(self):
+        view = memoryview(b"0123456789")
+        for wrong in (view[::2], view[::-1]):
+            with self.assertRaises(BufferError):
+                vectored.write_all(self.null, [b"a", wrong])
+            with self.assertRaises(BufferError):
+                vectored.GatherWriter(self.null, closefd=False).write(wrong)
+
+    def test_what_is_read_only_is_not_read_into(self):
+        for wrong in (b"bytes", memoryview(bytearray(3)).toreadonly()):
+            with self.assertRaises(BufferError):
+                vectored.read_exact(self.null, [bytearray(0), wrong])
+
+    def test_a_descriptor_is_an_int_or_has_fileno(self):
+        class File:
+            def fileno(self):
+                return null.fileno()
+
+        null = self.null
+        for fd in (null, File(), null.fileno()):
+            self.assertEqual(vectored.write_all(fd, [b"abc"]), 3)
+        with self.assertRaises(ValueError):
+            vectored.write_all(-1, [b"abc"])
+        for wrong in ("1", None, object()):
+            with self.assertRaises(TypeError):
+                vectored.write_all(wrong, [b"abc"])
+        with self.assertRaises(ValueError):
+            with tempfile.TemporaryFile() as closed:
+                pass
+            vectored.write_all(closed, [b"abc"])
+
+    def test_an_object_that_changes_the_list_while_it_is_exported_changes_nothing(self):
+        if sys.version_info < (3, 12):
+            skip("classes with __buffer__ need Python 3.12")
+
+        class Evil:
+            def __buffer__(self, flags):
+                buffers.clear()
+                gc.collect()
+                return memoryview(b"evil")
+
+        buffers = [bytes(bytearray(b"first")), Evil(), bytes(bytearray(b"last"))]
+        with tempfile.TemporaryFile(buffering=0) as file:
+            self.assertEqual(vectored.write_all(file, buffers), 13)
+            file.seek(0)
+            self.assertEqual(file.read(), b"firstevillast")
+
+
+class Locks(Descriptors):
+    def blocked_write(self, buffers, write=vectored.write_all):
+        """Starts a write to a pipe in a thread, and waits until the pipe is full."""
+        source, sink = self.pair()
+        result = []
+
+        def run():
+            result.append(write(sink, buffers))
+            os.close(sink)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        # This thread runs while the other one is blocked: the lock is released.
+        while buffered_bytes(source) < 32768:
+            time.sleep(0.001)
+        return source, thread, result
+
+    def test_other_threads_run_during_a_blocked_write_and_the_buffer_keeps_its_size(self):
+        for write in (vectored.write_all, vectored.Gather().write_all):
+            data = bytearray(b"x" * 300_000)
+            source, thread, result = self.blocked_write([b"head", data], write)
+            self.assertTrue(thread.is_alive())
+            for resize in (data.clear, lambda: data.extend(b"y"), lambda: data.pop()):
+                with self.assertRaises(BufferError):
+                    resize()
+            reader = Reader(source)
+            thread.join()
+            self.assertEqual(result, [300_004])
+            self.assertEqual(reader.result(), b"head" + b"x" * 300_000)
+            data.clear()  # It is released.
+
+    def test_the_content_may_change_during_a_write(self):
+        data = bytearray(b"a" * 1_000_000)
+        source, thread, result = self.blocked_write([data])
+        data[:] = b"b" * 1_000_000
+        reader = Reader(source)
+        thread.join()
+        arrived = reader.result()
+        self.assertEqual(len(arrived), 1_000_000)
+        self.assertEqual(arrived.strip(b"a").strip(b"b"), b"")
+        self.assertEqual(arrived[-1:], b"b")
+
+    def test_buffers_are_released_after_every_error(self):
+        data = bytearray(b"abc")
+        with open(os.devnull, "rb") as refuses:
+            for wrong in ([data], [data, 3], [data, memoryview(b"abc")[::2]]):
+                for write in (vectored.write_all, vectored.Gather().write_all):
+                    with self.assertRaises((OSError, TypeError, BufferError)):
+                        write(refuses, wrong)
+            for cursor in (vectored.Cursor(0, 4), vectored.Cursor(2), vectored.Cursor(1, 1)):
+                with self.assertRaises(ValueError):
+                    vectored.write_from(refuses, [data], cursor)
+            with self.assertRaises(ValueError):
+                vectored.read_exact(refuses, [data, data])
+            with self.assertRaises(EOFError):
+                vectored.read_exact(refuses, [data])
+        data.append(1)
+
+
+class Leaks(Descriptors):
+    def test_no_reference_and_no_memory_is_left(self):
+        gather, piece = vectored.Gather(), bytes(bytearray(100))
+        views = [memoryview(piece)[i:] for i in range(50)]
+        target = [bytearray(10), bytearray(20)]
+        with open(os.devnull, "r+b", buffering=0) as null:
+
+            def work():
+                gather.write_all(null, views)
+                vectored.write_all(null, iter(views))
+                vectored.write_from(null, views, vectored.Cursor(3, 5))
+                try:
+                    vectored.read_exact(null, target)
+                except EOFError:
+                    pass
+                try:
+                    vectored.write_all(null, [*views, "wrong"])
+                except TypeError:
+                    pass
+                with vectored.GatherWriter(null, 300, closefd=False) as writer:
+                    for view in views:
+                        writer.write(view)
+
+            work()
+            counts = [sys.getrefcount(one) for one in (piece, views[0], target[0], null)]
+            gc.collect()
+            tracemalloc.start()
+            work()
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(200):
+                work()
+            gc.collect()
+            after = tracemalloc.get_traced_memory()[0]
+            tracemalloc.stop()
+            after_all = [sys.getrefcount(one) for one in (piece, views[0], target[0], null)]
+        self.assertEqual(after_all, counts)
+        # One object left by each of 200 turns would take more.
+        self.assertLess(after - before, 200 * 16)
+
+    def test_a_long_bytes_object_is_not_copied(self):
+        data = bytes(50_000_000)
+        with open(os.devnull, "wb", buffering=0) as null:
+            before = peak()
+            vectored.write_all(null, [b"head", data])
+            vectored.Gather().write_all(null, [b"head", data])
+            with vectored.GatherWriter(null, closefd=False) as writer:
+                writer.write(b"head")
+                writer.write(bytearray(0))
+                writer.write(memoryview(data))
+                writer.writelines([data, memoryview(data)])
+            self.assertLess(peak() - before, 25_000_000)
+
+
+def peak():
+    """The most memory that this process has had, in bytes."""
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+
+
+if __name__ == "__main__":
+    unittest.main()
