@@ -8,7 +8,10 @@ use vectored::SegmentCursor;
 
 use crate::transfer::{move_by, with_segments};
 
-/// A position in a list of buffers.
+/// A position in a list of buffers: the index of one, and how many of its bytes have been moved.
+///
+/// It is the whole state of a transfer that a non-blocking descriptor has interrupted. Pass the same buffers each time;
+/// others may be added at the end. A call that uses the cursor while another one does raises RuntimeError.
 #[pyclass(frozen, module = "vectored")]
 pub struct Cursor(Mutex<State>);
 
@@ -67,16 +70,19 @@ impl Cursor {
         }))
     }
 
+    /// The index of the buffer with the next byte; at the end of the list, the number of buffers.
     #[getter]
     fn segment(&self) -> usize {
         self.state().at.segment()
     }
 
+    /// The number of bytes of that buffer that have been moved.
     #[getter]
     fn offset(&self) -> usize {
         self.state().at.offset()
     }
 
+    /// Move forward by `count` bytes, for example by `done` of an exception. ValueError if fewer are left.
     fn advance(&self, buffers: &Bound<'_, PyAny>, count: u64) -> PyResult<()> {
         let mut cursor = self.take()?;
         let at = with_segments(buffers, cursor.at, |segments, mut at| {
@@ -98,6 +104,7 @@ impl Cursor {
         Ok(())
     }
 
+    /// The bytes from here to the end of the list.
     fn remaining(&self, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
         let at = self.state().at;
         with_segments(buffers, at, |segments, at| Ok(at.remaining_bytes(segments)))

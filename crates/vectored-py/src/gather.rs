@@ -9,7 +9,13 @@ use crate::cost_model::CostModel;
 use crate::cursor::Cursor;
 use crate::transfer::{place, write};
 
-/// Copies short buffers together and references long ones, in one system call.
+/// Writes lists of short and long buffers: copies runs of short ones together, and references the long ones.
+///
+/// Each buffer of a system call costs the kernel some 20 ns, however short it is. To copy a short one costs less. The
+/// cost model decides which ones are short; the bytes arrive in the same order in any case.
+///
+/// Keep the Gather and use it again: it owns the memory into which it copies. Threads may share one; each call that
+/// runs at the same time as another allocates memory of its own.
 #[pyclass(frozen, module = "vectored")]
 pub struct Gather {
     model: vectored::CostModel,
@@ -40,11 +46,13 @@ impl Gather {
         }
     }
 
+    /// The costs by which it decides.
     #[getter]
     fn cost_model(&self) -> CostModel {
         CostModel(self.model)
     }
 
+    /// Write all buffers in order, and return their bytes, as the function write_all.
     #[pyo3(signature = (fd, buffers, *, offset = None))]
     fn write_all(
         &self,
@@ -62,6 +70,7 @@ impl Gather {
         })
     }
 
+    /// Write from the cursor to the end of the list, and return the bytes of this call, as the function write_from.
     fn write_from(
         &self,
         fd: &Bound<'_, PyAny>,

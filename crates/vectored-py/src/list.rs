@@ -6,6 +6,14 @@ use vectored::SegmentCursor;
 use crate::cursor::Cursor;
 use crate::transfer::{place, read, write};
 
+/// Write all buffers in order, and return their bytes. Nothing is copied.
+///
+/// With `offset`, write at that place of a file. The file's position is neither used nor moved.
+///
+/// A list of more than IOV_MAX buffers, and one of which a call takes only a part, takes several system calls. Other
+/// writers may write between them. For short buffers, Gather.write_all is faster.
+///
+/// On a non-blocking descriptor that is full, it raises BlockingIOError. Use write_from if you expect that.
 #[pyfunction]
 #[pyo3(signature = (fd, buffers, *, offset = None))]
 pub fn write_all(
@@ -21,6 +29,11 @@ pub fn write_all(
     })
 }
 
+/// Write from the cursor to the end of the list, and return the bytes of this call. Nothing is copied.
+///
+/// The cursor moves by exactly the bytes that were written, also if an exception is raised. After BlockingIOError, wait
+/// until the descriptor is ready and call it again with the same list and cursor. It returns when all of the list is
+/// written.
 #[pyfunction]
 pub fn write_from(
     fd: &Bound<'_, PyAny>,
@@ -33,6 +46,11 @@ pub fn write_from(
     })
 }
 
+/// Write all buffers in exactly one system call, and return their bytes.
+///
+/// For messages on datagram sockets, records of up to 4096 bytes on a pipe with several writers, and lines of a log that
+/// several programs append to. If one call cannot take the list, it raises OSError (EINVAL) before any byte. If the call
+/// was short, it raises OSError (EIO) with `done`.
 #[pyfunction]
 pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
     let start = &mut SegmentCursor::new();
@@ -41,6 +59,11 @@ pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult
     })
 }
 
+/// Read until all buffers are full, and return their bytes. What follows stays in the stream.
+///
+/// With `offset`, read from that place of a file. The file's position is neither used nor moved.
+///
+/// It raises EOFError if the file or stream ends before that. The first `done` bytes of the list are then those read.
 #[pyfunction]
 #[pyo3(signature = (fd, buffers, *, offset = None))]
 pub fn read_exact(
@@ -56,6 +79,9 @@ pub fn read_exact(
     })
 }
 
+/// Read until all buffers are full or the file ends, and return the bytes read.
+///
+/// If they are fewer than the buffers have, the file or stream has ended. With `offset`, as read_exact.
 #[pyfunction]
 #[pyo3(signature = (fd, buffers, *, offset = None))]
 pub fn read_up_to_eof(
@@ -71,6 +97,10 @@ pub fn read_up_to_eof(
     })
 }
 
+/// Read from the cursor on until the buffers are full, and return the bytes of this call.
+///
+/// The cursor moves by exactly the bytes that were read, also if an exception is raised. After BlockingIOError, wait
+/// until the descriptor is readable and call it again with the same list and cursor.
 #[pyfunction]
 pub fn read_into(
     fd: &Bound<'_, PyAny>,

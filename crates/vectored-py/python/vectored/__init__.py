@@ -1,4 +1,43 @@
-"""Gather writes and scatter reads that are complete and correct."""
+"""Gather writes and scatter reads that are complete and correct.
+
+`os.writev` sends several buffers in one system call, but a program that calls it must handle four cases:
+
+- it may stop in the middle of a buffer, and returns how far it came;
+- it raises `OSError` for more than `IOV_MAX` buffers, which are 1024 on Linux;
+- with less than a few hundred bytes a buffer, it is slower than `b"".join`;
+- if a non-blocking descriptor is full, the program has to find the place in its list.
+
+The functions of this module write all of a list, or raise an exception whose attribute `done` counts the bytes
+that went before it. Reads are the same in the other direction.
+
+| task | function |
+|---|---|
+| write lists of short and long buffers | `Gather.write_all`; keep the `Gather` for further lists |
+| write a list once, or one of long buffers | `write_all` |
+| write to a non-blocking descriptor | `Gather.write_from` with a `Cursor` |
+| write a record or message that must be one system call | `write_once` |
+| replace a file that is open for writing | `GatherWriter` |
+| fill a list from a file, pipe or stream socket | `read_exact`, `read_up_to_eof` |
+| fill a list from a non-blocking descriptor | `read_into` with a `Cursor` |
+
+Arguments of all functions:
+
+- `fd`: an int, or an object with a method `fileno`, such as a file or a socket. The functions bypass the buffer of a
+  file object: flush it first, or open it with `buffering=0`.
+- `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
+  `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be contiguous; its format does not matter, and
+  its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
+  threads run, and a buffer cannot be resized: `bytearray.extend` raises `BufferError`.
+
+Exceptions of all functions:
+
+- `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`;
+- `EOFError` with `done`, if a file or stream ends before `read_exact` or `read_into` has filled the list;
+- what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
+  thread. A system call that waits ends when a signal comes, so they run at once;
+- before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not contiguous or not writable,
+  `ValueError` for a closed file, a wrong offset, buffers that overlap, or a cursor outside of the list.
+"""
 
 from ._vectored import (
     IOV_MAX,

@@ -21,11 +21,31 @@ def _size(piece):
 
 
 class GatherWriter(io.BufferedIOBase):
-    # Documented in __init__.pyi.
+    """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
+
+    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. It is
+    faster than those for `writelines` and for long buffers: what is buffered and all lines go by one system call of a
+    `Gather`. A bytes object is never copied by the writer; others are copied if they are buffered.
+
+    Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
+
+    After an exception, what earlier calls wrote is still buffered, and the next call continues with it. The attribute
+    `done` counts the bytes of the call that raised it.
+
+    On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take
+    none of it (`characters_written` is 0). They may buffer more than `buffer_size` bytes, once. After BlockingIOError,
+    wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too. A TextIOWrapper
+    loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+    """
 
     def __init__(self, file, buffer_size=65536, *, closefd=True, gather=None):
+        """Write to a descriptor, or to that of an object with a method `fileno`.
+
+        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is
+        false.
+        """
         # First all that `close` uses, which is called even if this function fails.
-        self._file = None
+        self._file, self._fd = None, -1
         self._lock = threading.RLock()
         self._is_sending = False
         # What is kept never changes: bytes objects.
@@ -41,23 +61,31 @@ class GatherWriter(io.BufferedIOBase):
         self._file = file
 
     def write(self, data, /):
+        """Write or buffer all bytes of an object, and return their number."""
         size = _size(data)
         with self._lock:
             self._accept((data,), size)
         return size
 
     def writelines(self, lines, /):
+        """Write or buffer all bytes of the objects, in one system call if their number allows it. Adds no line ends."""
         lines = list(lines)
         size = sum(map(_size, lines))
         with self._lock:
             self._accept(lines, size)
 
     def flush(self):
+        """Write what is buffered."""
         with self._lock:
             self._check_open()
             self._send(())
 
     def close(self):
+        """Flush, and close the file unless `closefd` was false.
+
+        If the flush fails, the file is closed nevertheless, and what is buffered is lost. After BlockingIOError it is not
+        closed: repeat the call.
+        """
         with self._lock:
             if self.closed:
                 return
@@ -102,15 +130,18 @@ class GatherWriter(io.BufferedIOBase):
         return True
 
     def tell(self):
+        """The position in the file behind what is buffered."""
         with self._lock:
             return os.lseek(self.fileno(), 0, os.SEEK_CUR) + self._kept
 
     def seek(self, offset, whence=os.SEEK_SET, /):
+        """Flush, and move the position."""
         with self._lock:
             self.flush()
             return os.lseek(self._fd, offset, whence)
 
     def truncate(self, size=None, /):
+        """Flush, and cut or extend the file to `size`, or to the position."""
         with self._lock:
             self.flush()
             if size is None:
@@ -168,6 +199,8 @@ class GatherWriter(io.BufferedIOBase):
         if self._is_sending:
             raise RuntimeError("reentrant call: a signal handler uses the writer that it has interrupted")
         buffers = [*self._pieces, *pieces]
+        if not buffers:
+            return
         old_count, old_size = len(self._pieces), self._kept
         cursor = Cursor()
         self._is_sending = True

@@ -1,0 +1,253 @@
+"""Gather writes and scatter reads that are complete and correct.
+
+`os.writev` sends several buffers in one system call, but a program that calls it must handle four cases:
+
+- it may stop in the middle of a buffer, and returns how far it came;
+- it raises `OSError` for more than `IOV_MAX` buffers, which are 1024 on Linux;
+- with less than a few hundred bytes a buffer, it is slower than `b"".join`;
+- if a non-blocking descriptor is full, the program has to find the place in its list.
+
+The functions of this module write all of a list, or raise an exception whose attribute `done` counts the bytes
+that went before it. Reads are the same in the other direction.
+
+| task | function |
+|---|---|
+| write lists of short and long buffers | `Gather.write_all`; keep the `Gather` for further lists |
+| write a list once, or one of long buffers | `write_all` |
+| write to a non-blocking descriptor | `Gather.write_from` with a `Cursor` |
+| write a record or message that must be one system call | `write_once` |
+| replace a file that is open for writing | `GatherWriter` |
+| fill a list from a file, pipe or stream socket | `read_exact`, `read_up_to_eof` |
+| fill a list from a non-blocking descriptor | `read_into` with a `Cursor` |
+
+Arguments of all functions:
+
+- `fd`: an int, or an object with a method `fileno`, such as a file or a socket. The functions bypass the buffer of a
+  file object: flush it first, or open it with `buffering=0`.
+- `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
+  `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be contiguous; its format does not matter, and
+  its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
+  threads run, and a buffer cannot be resized: `bytearray.extend` raises `BufferError`.
+
+Exceptions of all functions:
+
+- `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`;
+- `EOFError` with `done`, if a file or stream ends before `read_exact` or `read_into` has filled the list;
+- what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
+  thread. A system call that waits ends when a signal comes, so they run at once;
+- before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not contiguous or not writable,
+  `ValueError` for a closed file, a wrong offset, buffers that overlap, or a cursor outside of the list.
+"""
+
+import io
+from collections.abc import Iterable
+from typing import Literal, Protocol, final
+
+from typing_extensions import Buffer
+
+class _HasFileno(Protocol):
+    def fileno(self) -> int: ...
+
+IOV_MAX: int
+"""The most buffers that one system call takes: 1024 on Linux."""
+
+__version__: str
+
+def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
+    """Write all buffers in order, and return their bytes. Nothing is copied.
+
+    With `offset`, write at that place of a file. The file's position is neither used nor moved.
+
+    A list of more than IOV_MAX buffers, and one of which a call takes only a part, takes several system calls. Other
+    writers may write between them. For short buffers, Gather.write_all is faster.
+
+    On a non-blocking descriptor that is full, it raises BlockingIOError. Use write_from if you expect that.
+    """
+
+def write_from(fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+    """Write from the cursor to the end of the list, and return the bytes of this call. Nothing is copied.
+
+    The cursor moves by exactly the bytes that were written, also if an exception is raised. After BlockingIOError, wait
+    until the descriptor is ready and call it again with the same list and cursor. It returns when all of the list is
+    written.
+    """
+
+def write_once(fd: int | _HasFileno, buffers: Iterable[Buffer]) -> int:
+    """Write all buffers in exactly one system call, and return their bytes.
+
+    For messages on datagram sockets, records of up to 4096 bytes on a pipe with several writers, and lines of a log that
+    several programs append to. If one call cannot take the list, it raises OSError (EINVAL) before any byte. If the call
+    was short, it raises OSError (EIO) with `done`.
+    """
+
+def read_exact(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
+    """Read until all buffers are full, and return their bytes. What follows stays in the stream.
+
+    With `offset`, read from that place of a file. The file's position is neither used nor moved.
+
+    It raises EOFError if the file or stream ends before that. The first `done` bytes of the list are then those read.
+    """
+
+def read_up_to_eof(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
+    """Read until all buffers are full or the file ends, and return the bytes read.
+
+    If they are fewer than the buffers have, the file or stream has ended. With `offset`, as read_exact.
+    """
+
+def read_into(fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+    """Read from the cursor on until the buffers are full, and return the bytes of this call.
+
+    The cursor moves by exactly the bytes that were read, also if an exception is raised. After BlockingIOError, wait
+    until the descriptor is readable and call it again with the same list and cursor.
+    """
+
+@final
+class Cursor:
+    """A position in a list of buffers: the index of one, and how many of its bytes have been moved.
+
+    It is the whole state of a transfer that a non-blocking descriptor has interrupted. Pass the same buffers each time;
+    others may be added at the end. A call that uses the cursor while another one does raises RuntimeError.
+    """
+
+    def __new__(cls, segment: int = 0, offset: int = 0) -> Cursor: ...
+    @property
+    def segment(self) -> int:
+        """The index of the buffer with the next byte; at the end of the list, the number of buffers."""
+
+    @property
+    def offset(self) -> int:
+        """The number of bytes of that buffer that have been moved."""
+
+    def advance(self, buffers: Iterable[Buffer], count: int) -> None:
+        """Move forward by `count` bytes, for example by `done` of an exception. ValueError if fewer are left."""
+
+    def remaining(self, buffers: Iterable[Buffer]) -> int:
+        """The bytes from here to the end of the list."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __ne__(self, other: object) -> bool: ...
+
+@final
+class Gather:
+    """Writes lists of short and long buffers: copies runs of short ones together, and references the long ones.
+
+    Each buffer of a system call costs the kernel some 20 ns, however short it is. To copy a short one costs less. The
+    cost model decides which ones are short; the bytes arrive in the same order in any case.
+
+    Keep the Gather and use it again: it owns the memory into which it copies. Threads may share one; each call that
+    runs at the same time as another allocates memory of its own.
+    """
+
+    def __new__(cls, cost_model: CostModel | None = None) -> Gather: ...
+    @property
+    def cost_model(self) -> CostModel:
+        """The costs by which it decides."""
+
+    def write_all(self, fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
+        """Write all buffers in order, and return their bytes, as the function write_all."""
+
+    def write_from(self, fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+        """Write from the cursor to the end of the list, and return the bytes of this call, as the function write_from."""
+
+@final
+class CostModel:
+    """The costs of a system call, a buffer and a byte on a kind of descriptor.
+
+    The defaults were measured on one machine. `calibrate` measures them on this one.
+    """
+
+    @staticmethod
+    def default_for(target: Literal["file", "pipe", "socket", "other"] = "other") -> CostModel:
+        """The costs of one machine for a kind of descriptor: 'file', 'pipe', 'socket' or 'other'.
+
+        The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader works meanwhile.
+        """
+
+    @staticmethod
+    def calibrate(
+        target: Literal["file", "file-overwrite", "pipe", "unix-socket", "tcp-socket", "null"],
+        *,
+        directory: str | None = None,
+        milliseconds: int = 50,
+    ) -> CostModel:
+        """Measure the costs on this machine, in about that time, on descriptors of its own.
+
+        'file' is appended to, 'file-overwrite' is overwritten. Both need `directory`, for an unnamed file of up to 16 MiB
+        there. Take 75 ms for them.
+        """
+
+    def copy_below_bytes(self, segment_count: int) -> int:
+        """The length in bytes up to which a buffer is copied, in a list of this many buffers."""
+
+    @property
+    def staging_bytes(self) -> int:
+        """The size in bytes of the memory that a Gather copies into."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __ne__(self, other: object) -> bool: ...
+
+class GatherWriter(io.BufferedIOBase):
+    """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
+
+    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. It is
+    faster than those for `writelines` and for long buffers: what is buffered and all lines go by one system call of a
+    `Gather`. A bytes object is never copied by the writer; others are copied if they are buffered.
+
+    Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
+
+    After an exception, what earlier calls wrote is still buffered, and the next call continues with it. The attribute
+    `done` counts the bytes of the call that raised it.
+
+    On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take
+    none of it (`characters_written` is 0). They may buffer more than `buffer_size` bytes, once. After BlockingIOError,
+    wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too. A TextIOWrapper
+    loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+    """
+
+    def __init__(
+        self,
+        file: int | _HasFileno,
+        buffer_size: int = 65536,
+        *,
+        closefd: bool = True,
+        gather: Gather | None = None,
+    ) -> None:
+        """Write to a descriptor, or to that of an object with a method `fileno`.
+
+        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is
+        false.
+        """
+
+    def write(self, data: Buffer, /) -> int:
+        """Write or buffer all bytes of an object, and return their number."""
+
+    def writelines(self, lines: Iterable[Buffer], /) -> None:
+        """Write or buffer all bytes of the objects, in one system call if their number allows it. Adds no line ends."""
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+
+    def close(self) -> None:
+        """Flush, and close the file unless `closefd` was false.
+
+        If the flush fails, the file is closed nevertheless, and what is buffered is lost. After BlockingIOError it is not
+        closed: repeat the call.
+        """
+
+    def fileno(self) -> int: ...
+    def isatty(self) -> bool: ...
+    def writable(self) -> bool: ...
+    def seekable(self) -> bool: ...
+    def tell(self) -> int:
+        """The position in the file behind what is buffered."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Flush, and move the position."""
+
+    def truncate(self, size: int | None = None, /) -> int:
+        """Flush, and cut or extend the file to `size`, or to the position."""
+
+    @property
+    def name(self) -> str | int: ...
+    @property
+    def mode(self) -> str: ...
