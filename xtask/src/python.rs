@@ -38,15 +38,14 @@ pub fn run(interpreters: Vec<PathBuf>) -> Result<()> {
         return Ok(());
     };
     let wheel = build(&tools, first, &folder.join("wheels"))?;
-    let mut tested = 0;
+    let mut tested = None;
     for interpreter in &interpreters {
         if let Some(environment) = environment(interpreter, &folder)? {
             test(&environment, &wheel)?;
-            tested += 1;
+            tested = Some(environment);
         }
     }
-    ensure!(tested > 0, "no environment could be made to test the wheel");
-    Ok(())
+    check_types(&tested.context("no environment could be made to test the wheel")?)
 }
 
 /// An environment of Python (`venv`).
@@ -68,6 +67,10 @@ impl Environment {
             "install",
             "--quiet",
             "--disable-pip-version-check",
+            "--retries",
+            "1",
+            "--timeout",
+            "15",
         ]);
         let reason = |error: anyhow::Error| {
             let text = format!("{error:#}");
@@ -151,6 +154,10 @@ fn test(environment: &Environment, wheel: &Path) -> Result<()> {
     if let Err(reason) = environment.install(&["--no-index", "--no-deps", &wheel]) {
         bail!("the wheel cannot be installed: {reason}");
     }
+    // Its tests say so if it is not there.
+    if let Err(reason) = environment.install(&["--only-binary", ":all:", "numpy"]) {
+        println!("   numpy cannot be installed: {reason}");
+    }
     let python = environment.program("python");
     let status = Command::new(&python)
         .args([
@@ -175,6 +182,32 @@ fn test(environment: &Environment, wheel: &Path) -> Result<()> {
     );
     println!("   tested with '{}'", python.display());
     Ok(())
+}
+
+/// Checks the stubs against the module, and the examples against the stubs.
+fn check_types(environment: &Environment) -> Result<()> {
+    if let Err(reason) = environment.install(&["mypy"]) {
+        skip(&format!("mypy cannot be installed: {reason}"));
+        return Ok(());
+    }
+    // The native module has no stubs of its own.
+    let config = environment.folder.join("mypy.ini");
+    fs::write(&config, "[mypy]\nignore_missing_imports = True\n")
+        .with_context(|| format!("cannot write '{}'", config.display()))?;
+    let mypy = |words: &[&str]| {
+        let mut command = Command::new(environment.program("python"));
+        command.arg("-m").args(words);
+        let status = command.current_dir(&environment.folder).status();
+        let status = status.context("cannot run mypy")?;
+        ensure!(status.success(), "'{}' fails", words.join(" "));
+        Ok(())
+    };
+    let config = "--mypy-config-file=mypy.ini";
+    mypy(&["mypy.stubtest", config, "vectored"])?;
+    let examples = root().join(CRATE).join("examples").display().to_string();
+    // `done` is an attribute that Python's own exceptions do not declare.
+    let strict = ["mypy", "--strict", "--disable-error-code=attr-defined"];
+    mypy(&[&strict[..], &["--config-file=mypy.ini", &examples]].concat())
 }
 
 /// The interpreters of [`VERSIONS`]: those of pyenv, and else those on PATH.

@@ -10,7 +10,7 @@ with tempfile.TemporaryFile(buffering=0) as file:
 
     header, numbers, trailer = bytearray(4), array.array("d", bytes(24)), bytearray(3)
     count = vectored.read_exact(file, [header, numbers, trailer], offset=0)
-    print(f"{count} bytes: {bytes(header)}, {list(numbers)}, {bytes(trailer)}")
+    print(f"{count} bytes: {bytes(header)!r}, {list(numbers)}, {bytes(trailer)!r}")
     assert list(numbers) == [0.5, 1.5, 2.5]
 
     try:

@@ -12,7 +12,7 @@ os.set_blocking(sink, False)
 received = bytearray()
 
 
-def read_slowly():
+def read_slowly() -> None:
     while part := os.read(source, 20_000):
         received.extend(part)
         time.sleep(0.001)

@@ -4,11 +4,14 @@ import ast
 import importlib.resources
 import inspect
 import os
+import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import vectored
+from support import Reader
 
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -50,6 +53,44 @@ class Stubs(unittest.TestCase):
 
     def test_the_package_says_that_it_is_typed(self):
         self.assertTrue(importlib.resources.files(vectored).joinpath("py.typed").is_file())
+
+
+class Claims(unittest.TestCase):
+    def test_writev_stops_where_the_docs_say(self):
+        source, sink = os.pipe()
+        os.set_blocking(sink, False)
+        records = [b"x" * 100] * 5000
+        with open(source, "rb", buffering=0) as reader, open(sink, "wb", buffering=0) as writer:
+            with self.assertRaisesRegex(OSError, "Invalid argument"):
+                os.writev(sink, records)
+            self.assertEqual(vectored.IOV_MAX, 1024)
+            self.assertEqual(os.writev(sink, records[:1024]), 65536)
+            with self.assertRaises(BlockingIOError):
+                os.writev(sink, records[656:1024])
+            reader.read(65536)
+            cursor = vectored.Cursor()
+            with self.assertRaises(BlockingIOError):
+                vectored.Gather().write_from(writer, records, cursor)
+            self.assertEqual(cursor, vectored.Cursor(655, 36))
+
+    def test_the_programs_of_the_readme_run(self):
+        with open(os.path.join(FOLDER, "README.md")) as file:
+            programs = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
+        self.assertEqual(len(programs), 3)
+        source, sink = os.pipe()
+        reader = Reader(source, 10_000)
+        programs[1] += f"\nos.set_blocking({sink}, False)"
+        programs[1] += f"\nsend({sink}, [memoryview(b'%d,' % i) for i in range(5000)])"
+        programs[2] = "import vectored\n" + programs[2]
+        with tempfile.TemporaryDirectory() as folder:
+            for program in programs:
+                command = [sys.executable, "-X", "dev", "-W", "error", "-c", program]
+                subprocess.run(command, cwd=folder, pass_fds=[sink], check=True)
+            self.assertEqual(os.path.getsize(os.path.join(folder, "answer.txt")), 100_013)
+            with open(os.path.join(folder, "log")) as log:
+                self.assertEqual(log.read(), "one two three\n")
+        os.close(sink)
+        self.assertEqual(reader.result(), b"".join(b"%d," % i for i in range(5000)))
 
 
 class Examples(unittest.TestCase):

@@ -45,6 +45,21 @@ from typing import Literal, Protocol, final
 
 from typing_extensions import Buffer
 
+__all__ = [
+    "IOV_MAX",
+    "CostModel",
+    "Cursor",
+    "Gather",
+    "GatherWriter",
+    "__version__",
+    "read_exact",
+    "read_into",
+    "read_up_to_eof",
+    "write_all",
+    "write_from",
+    "write_once",
+]
+
 class _HasFileno(Protocol):
     def fileno(self) -> int: ...
 
@@ -124,8 +139,8 @@ class Cursor:
     def remaining(self, buffers: Iterable[Buffer]) -> int:
         """The bytes from here to the end of the list."""
 
-    def __eq__(self, other: object) -> bool: ...
-    def __ne__(self, other: object) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
 
 @final
 class Gather:
@@ -183,8 +198,8 @@ class CostModel:
     def staging_bytes(self) -> int:
         """The size in bytes of the memory that a Gather copies into."""
 
-    def __eq__(self, other: object) -> bool: ...
-    def __ne__(self, other: object) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
 
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
