@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use vectored::SegmentCursor;
 
-use crate::transfer::{move_by, with_segments};
+use crate::transfer::{move_by, with_list};
 
 /// A position in a list of buffers: the index of one, and how many of its bytes have been moved.
 ///
@@ -85,8 +85,8 @@ impl Cursor {
     /// Move forward by `count` bytes, for example by `done` of an exception. ValueError if fewer are left.
     fn advance(&self, buffers: &Bound<'_, PyAny>, count: u64) -> PyResult<()> {
         let mut cursor = self.take()?;
-        let at = with_segments(buffers, cursor.at, |segments, mut at| {
-            let left = at.remaining_bytes(segments);
+        let at = with_list(buffers, cursor.at, |list, mut at| {
+            let left = list.remaining_bytes(at);
             if count > left {
                 let message = format!("cannot advance by {count} bytes: only {left} remain");
                 return Err(PyValueError::new_err(message));
@@ -95,7 +95,7 @@ impl Cursor {
             let mut count = count;
             while count > 0 {
                 let step = usize::try_from(count).unwrap_or(usize::MAX);
-                at.advance(segments, step);
+                list.advance(&mut at, step);
                 count -= step as u64;
             }
             Ok(at)
@@ -107,7 +107,7 @@ impl Cursor {
     /// The bytes from here to the end of the list.
     fn remaining(&self, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
         let at = self.state().at;
-        with_segments(buffers, at, |segments, at| Ok(at.remaining_bytes(segments)))
+        with_list(buffers, at, |list, at| Ok(list.remaining_bytes(at)))
     }
 
     fn __eq__(&self, other: &Cursor) -> bool {

@@ -63,9 +63,9 @@ impl Gather {
         let offset = offset.map(place).transpose()?;
         let start = &mut SegmentCursor::new();
         self.with_gather(|gather| {
-            write(fd, buffers, start, |fd, segments, _| match offset {
-                None => gather.write_all(fd, segments),
-                Some(offset) => gather.write_all_at(fd, segments, offset),
+            write(fd, buffers, start, |fd, list, _| match offset {
+                None => list.gather_all(gather, fd),
+                Some(offset) => list.gather_all_at(gather, fd, offset),
             })
         })
     }
@@ -79,8 +79,8 @@ impl Gather {
     ) -> PyResult<u64> {
         let mut cursor = cursor.get().take()?;
         self.with_gather(|gather| {
-            write(fd, buffers, &mut cursor.at, |fd, segments, cursor| {
-                gather.write_from(fd, segments, cursor)
+            write(fd, buffers, &mut cursor.at, |fd, list, cursor| {
+                list.gather_from(gather, fd, cursor)
             })
         })
     }

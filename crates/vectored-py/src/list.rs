@@ -23,9 +23,9 @@ pub fn write_all(
 ) -> PyResult<u64> {
     let offset = offset.map(place).transpose()?;
     let start = &mut SegmentCursor::new();
-    write(fd, buffers, start, |fd, segments, cursor| match offset {
-        None => vectored::write_from(fd, segments, cursor),
-        Some(offset) => vectored::write_all_vectored_at(fd, segments, offset),
+    write(fd, buffers, start, |fd, list, cursor| match offset {
+        None => list.write_from(fd, cursor),
+        Some(offset) => list.write_all_at(fd, offset),
     })
 }
 
@@ -41,8 +41,8 @@ pub fn write_from(
     cursor: &Bound<'_, Cursor>,
 ) -> PyResult<u64> {
     let mut cursor = cursor.get().take()?;
-    write(fd, buffers, &mut cursor.at, |fd, segments, cursor| {
-        vectored::write_from(fd, segments, cursor)
+    write(fd, buffers, &mut cursor.at, |fd, list, cursor| {
+        list.write_from(fd, cursor)
     })
 }
 
@@ -54,9 +54,7 @@ pub fn write_from(
 #[pyfunction]
 pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
     let start = &mut SegmentCursor::new();
-    write(fd, buffers, start, |fd, segments, _| {
-        vectored::write_once(fd, segments)
-    })
+    write(fd, buffers, start, |fd, list, _| list.write_once(fd))
 }
 
 /// Read until all buffers are full, and return their bytes. What follows stays in the stream.
@@ -73,9 +71,9 @@ pub fn read_exact(
 ) -> PyResult<u64> {
     let offset = offset.map(place).transpose()?;
     let start = &mut SegmentCursor::new();
-    read(fd, buffers, start, |fd, segments, cursor| match offset {
-        None => vectored::read_into(fd, segments, cursor),
-        Some(offset) => vectored::read_exact_vectored_at(fd, segments, offset),
+    read(fd, buffers, start, |fd, list, cursor| match offset {
+        None => list.read_into(fd, cursor),
+        Some(offset) => list.read_exact_at(fd, offset),
     })
 }
 
@@ -91,9 +89,9 @@ pub fn read_up_to_eof(
 ) -> PyResult<u64> {
     let offset = offset.map(place).transpose()?;
     let start = &mut SegmentCursor::new();
-    read(fd, buffers, start, |fd, segments, _| match offset {
-        None => vectored::read_up_to_eof_vectored(fd, segments),
-        Some(offset) => vectored::read_up_to_eof_vectored_at(fd, segments, offset),
+    read(fd, buffers, start, |fd, list, _| match offset {
+        None => list.read_up_to_eof(fd),
+        Some(offset) => list.read_up_to_eof_at(fd, offset),
     })
 }
 
@@ -108,7 +106,7 @@ pub fn read_into(
     cursor: &Bound<'_, Cursor>,
 ) -> PyResult<u64> {
     let mut cursor = cursor.get().take()?;
-    read(fd, buffers, &mut cursor.at, |fd, segments, cursor| {
-        vectored::read_into(fd, segments, cursor)
+    read(fd, buffers, &mut cursor.at, |fd, list, cursor| {
+        list.read_into(fd, cursor)
     })
 }

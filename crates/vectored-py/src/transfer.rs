@@ -1,12 +1,11 @@
 //! Runs a transfer of Python's buffers: exported, and without Python's lock.
 
-use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use vectored::{SegmentCursor, TransferError, interruptible};
+use vectored::{RawList, RawListMut, SegmentCursor, TransferError, interruptible};
 
 use crate::failure::raised;
 use crate::signals::should_stop;
@@ -18,13 +17,13 @@ pub fn write<'py>(
     buffers: &Bound<'py, PyAny>,
     cursor: &mut SegmentCursor,
     call: impl Send
-    + FnOnce(BorrowedFd<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Result<u64, TransferError>,
+    + FnOnce(BorrowedFd<'_>, RawList<'_>, &mut SegmentCursor) -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
     let fd = descriptor(file)?;
     let exports = exported(buffers, *cursor, Access::Read)?;
-    let segments = exports.segments()?;
-    let mut at = within(*cursor, &segments)?;
-    let result = without_lock(file.py(), || call(borrowed(fd), &segments, &mut at));
+    let list = exports.list()?;
+    let mut at = within(*cursor, &exports)?;
+    let result = without_lock(file.py(), || call(borrowed(fd), list, &mut at));
     move_by(cursor, at);
     result
 }
@@ -37,28 +36,27 @@ pub fn read<'py>(
     call: impl Send
     + FnOnce(
         BorrowedFd<'_>,
-        &mut [IoSliceMut<'_>],
+        &mut RawListMut<'_>,
         &mut SegmentCursor,
     ) -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
     let fd = descriptor(file)?;
     let mut exports = exported(buffers, *cursor, Access::Write)?;
-    let mut segments = exports.segments_mut()?;
-    let mut at = within(*cursor, &segments)?;
-    let result = without_lock(file.py(), || call(borrowed(fd), &mut segments, &mut at));
+    let mut at = within(*cursor, &exports)?;
+    let mut list = exports.list_mut()?;
+    let result = without_lock(file.py(), || call(borrowed(fd), &mut list, &mut at));
     move_by(cursor, at);
     result
 }
 
-/// The lengths of a list of buffers, as a list of segments, from a position on.
-pub fn with_segments<'py, T>(
+/// Runs something with a list of buffers from a position on.
+pub fn with_list<'py, T>(
     buffers: &Bound<'py, PyAny>,
     cursor: SegmentCursor,
-    run: impl FnOnce(&[IoSlice<'_>], SegmentCursor) -> PyResult<T>,
+    run: impl FnOnce(RawList<'_>, SegmentCursor) -> PyResult<T>,
 ) -> PyResult<T> {
     let exports = exported(buffers, cursor, Access::Read)?;
-    let segments = exports.segments()?;
-    run(&segments, within(cursor, &segments)?)
+    run(exports.list()?, within(cursor, &exports)?)
 }
 
 /// Moves a position in a whole list to one in the part that began at its segment.
@@ -104,12 +102,9 @@ fn listed<'py>(buffers: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     Ok(tuple.cast_into::<PyTuple>()?)
 }
 
-/// The position of a cursor in a list that begins at its segment.
-fn within<S: std::ops::Deref<Target = [u8]>>(
-    cursor: SegmentCursor,
-    segments: &[S],
-) -> PyResult<SegmentCursor> {
-    let bytes = segments.first().map_or(0, |segment| segment.len());
+/// The position of a cursor in buffers that begin at its segment.
+fn within(cursor: SegmentCursor, exports: &Exports<'_>) -> PyResult<SegmentCursor> {
+    let bytes = exports.first_bytes();
     match cursor.offset() <= bytes {
         true => Ok(SegmentCursor::at(0, cursor.offset())),
         false => Err(outside(cursor, &format!("a buffer of {bytes} bytes there"))),

@@ -1,7 +1,6 @@
 //! The packages of the C library: what programs load, and what they are built with.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -61,7 +60,7 @@ pub fn build(output: &Path) -> Result<[PathBuf; 2]> {
         }
         let to = format!("usr/{libdir}/{name}");
         match fs::read_link(&path) {
-            Ok(target) => symlink(target, runtime.folder.join(&to))?,
+            Ok(target) => runtime.add_link(&to, &target)?,
             Err(_) => {
                 runtime.add(&to, 0o644, &fs::read(&path)?)?;
                 shared = to;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,6 +48,13 @@ impl Staging {
         fs::write(&path, contents).with_context(|| format!("cannot write '{}'", path.display()))?;
         fs::set_permissions(&path, Permissions::from_mode(mode))?;
         Ok(())
+    }
+
+    /// Adds a symbolic link.
+    pub fn add_link(&self, path: &str, target: &Path) -> Result<()> {
+        let path = self.folder.join(path);
+        make_folder(path.parent().expect("a link lies in a folder"))?;
+        symlink(target, &path).with_context(|| format!("cannot make '{}'", path.display()))
     }
 
     /// Adds a compressed file, whose name ends with `.gz`.

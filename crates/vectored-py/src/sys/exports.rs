@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use vectored::{RawSegments, RawSegmentsMut};
+use vectored::{RawList, RawListMut};
 
 /// What the transfer does with the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,14 +86,19 @@ impl<'py> Exports<'py> {
         Ok(())
     }
 
+    /// The bytes of the first buffer, 0 without one.
+    pub fn first_bytes(&self) -> usize {
+        self.entries.first().map_or(0, |entry| entry.iov_len)
+    }
+
     /// The buffers as a list to write.
-    pub fn segments(&self) -> PyResult<RawSegments<'_>> {
+    pub fn list(&self) -> PyResult<RawList<'_>> {
         // SAFETY: `entries` does not change while it is borrowed. Each entry is the memory of an exported buffer, which its
         // object neither moves nor frees until the view is released, which is done when `self` is dropped. Python code may
         // change the bytes meanwhile, as it may during `os.writev`: the library passes them to the kernel or copies them,
         // and takes no decision by their content.
-        let segments = unsafe { RawSegments::new(self.entries.as_ptr(), self.entries.len()) };
-        Ok(segments?)
+        let list = unsafe { RawList::new(self.entries.as_ptr(), self.entries.len()) };
+        Ok(list?)
     }
 
     /// The buffers as a list to fill.
@@ -101,12 +106,12 @@ impl<'py> Exports<'py> {
     /// # Errors
     ///
     /// `ValueError` if two of them overlap.
-    pub fn segments_mut(&mut self) -> PyResult<RawSegmentsMut<'_>> {
+    pub fn list_mut(&mut self) -> PyResult<RawListMut<'_>> {
         self.refuse_overlaps()?;
-        // SAFETY: as in `segments`. The buffers were exported as writable, and no two of them overlap. Python code that uses
+        // SAFETY: as in `list`. The buffers were exported as writable, and no two of them overlap. Python code that uses
         // the same memory at the same time sees any mixture of old and new bytes, as during `os.readv`.
-        let segments = unsafe { RawSegmentsMut::new(self.entries.as_ptr(), self.entries.len()) };
-        Ok(segments?)
+        let list = unsafe { RawListMut::new(self.entries.as_ptr(), self.entries.len()) };
+        Ok(list?)
     }
 
     fn refuse_overlaps(&self) -> PyResult<()> {
