@@ -99,7 +99,14 @@ const CRATES: [Crate; 9] = [
     Crate {
         folder: "crates/vectored-conformance",
         floors: &[
-            &["host", "model", "outcome", "script", "sys"],
+            &[
+                "host",
+                "model",
+                "outcome",
+                "owned_descriptor",
+                "script",
+                "sys",
+            ],
             &["queue"],
             &["readers", "writers"],
             &[

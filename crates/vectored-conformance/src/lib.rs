@@ -12,14 +12,21 @@
 //! - [`queue`] has what is done with a `SegmentQueue` at random.
 //! - [`soak`] runs the suite at random, [`fuzz`] for the fuzz targets.
 //!
+//! On Windows there are the writers, the model and the targets that it has.
+//!
 //! The crate is not published, and not made for speed.
 
+#[cfg(unix)]
 pub mod fuzz;
+#[cfg(unix)]
 pub mod host;
+#[cfg(unix)]
 pub mod in_flight;
 pub mod model;
 pub mod outcome;
+mod owned_descriptor;
 pub mod queue;
+#[cfg(unix)]
 pub mod readers;
 #[cfg(all(
     target_os = "linux",
@@ -34,22 +41,32 @@ pub mod ring_sessions;
 ))]
 pub mod rings;
 pub mod script;
+#[cfg(unix)]
 pub mod soak;
+#[cfg(unix)]
 pub mod source;
+#[cfg(unix)]
 mod sys;
 pub mod target;
-#[cfg(not(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-)))]
+#[cfg(all(
+    unix,
+    not(all(
+        target_os = "linux",
+        target_pointer_width = "64",
+        target_endian = "little"
+    ))
+))]
 mod without_rings;
 pub mod writers;
 
+#[cfg(unix)]
 pub use sys::signals;
-#[cfg(not(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-)))]
+#[cfg(all(
+    unix,
+    not(all(
+        target_os = "linux",
+        target_pointer_width = "64",
+        target_endian = "little"
+    ))
+))]
 pub use without_rings::{ring_sessions, rings};

@@ -1,21 +1,25 @@
 //! Descriptors to write to, and the bytes that arrive.
 
 use std::fs::File;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, IoSlice, Read, Seek, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+#[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+#[cfg(unix)]
 use rustix::fs::OFlags;
+#[cfg(unix)]
+use vectored::AsDescriptor;
 use vectored::SegmentCursor;
 
+#[cfg(unix)]
 use crate::host::{file_in_memory, seal_length, shrink_pipe};
 use crate::outcome::Takes;
+use crate::owned_descriptor::OwnedDescriptor;
 use crate::writers::WriteFn;
 
 /// The content of a file before a list is appended to it.
@@ -30,7 +34,7 @@ pub(crate) const MAX_IDLE: u32 = 100;
 pub struct Target {
     /// The name in messages of failing tests.
     pub name: &'static str,
-    writer: OwnedFd,
+    writer: OwnedDescriptor,
     receiver: Receiver,
 }
 
@@ -41,6 +45,7 @@ enum Receiver {
     /// A thread that reads until the end.
     Thread(JoinHandle<Vec<u8>>),
     /// The non-blocking other end, emptied whenever the writer would block.
+    #[cfg(unix)]
     Drained { from: File, received: Vec<u8> },
 }
 
@@ -65,12 +70,17 @@ pub struct Delivery {
 pub const ALL: &[fn(&Path) -> io::Result<Target>] = &[
     Target::file,
     Target::appended_file,
+    #[cfg(unix)]
     |_| Target::memory(None),
     |_| Target::pipe(),
+    #[cfg(unix)]
     |_| Target::small_pipe(Duration::ZERO),
+    #[cfg(unix)]
     |_| Target::unix_stream(),
     |_| Target::tcp_stream(),
+    #[cfg(unix)]
     |_| Target::non_blocking_pipe(),
+    #[cfg(unix)]
     |_| Target::non_blocking_unix_stream(),
 ];
 
@@ -89,11 +99,12 @@ impl Target {
         let mut file = nameless(directory, true)?;
         file.write_all(BEFORE)?;
         // O_APPEND writes at the end of the file, wherever the position is.
-        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
+        file.rewind()?;
         Ok(Target::of_file("a file opened to append", file, BEFORE))
     }
 
     /// A file in memory. With a limit, a file of that size, sealed against growing.
+    #[cfg(unix)]
     pub fn memory(limit: Option<u64>) -> io::Result<Target> {
         let file = file_in_memory()?;
         if let Some(limit) = limit {
@@ -111,6 +122,7 @@ impl Target {
     }
 
     /// A blocking pipe of one page. Its reader waits before each read.
+    #[cfg(unix)]
     pub fn small_pipe(wait: Duration) -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
         shrink_pipe(&writer)?;
@@ -126,6 +138,7 @@ impl Target {
     }
 
     /// A Unix stream socket. A thread reads it.
+    #[cfg(unix)]
     pub fn unix_stream() -> io::Result<Target> {
         let (reader, writer) = UnixStream::pair()?;
         let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
@@ -142,6 +155,7 @@ impl Target {
     }
 
     /// A non-blocking pipe of one page, emptied whenever the writer would block.
+    #[cfg(unix)]
     pub fn non_blocking_pipe() -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
         shrink_pipe(&writer)?;
@@ -149,6 +163,7 @@ impl Target {
     }
 
     /// A non-blocking Unix stream socket, emptied whenever the writer would block.
+    #[cfg(unix)]
     pub fn non_blocking_unix_stream() -> io::Result<Target> {
         let (reader, writer) = UnixStream::pair()?;
         Target::drained("a non-blocking Unix stream", writer.into(), reader.into())
@@ -185,7 +200,7 @@ impl Target {
         let (mut resumptions, mut miscounts) = (0, 0);
         let mut idle = 0;
         let error = loop {
-            let outcome = write_fn(self.writer.as_fd(), segments, &mut cursor);
+            let outcome = write_fn(self.writer.as_descriptor(), segments, &mut cursor);
             reported += outcome.transferred;
             let Some(error) = outcome.error else {
                 break None;
@@ -229,7 +244,7 @@ impl Target {
         }
     }
 
-    fn read(name: &'static str, writer: OwnedFd, thread: JoinHandle<Vec<u8>>) -> Target {
+    fn read(name: &'static str, writer: OwnedDescriptor, thread: JoinHandle<Vec<u8>>) -> Target {
         Target {
             name,
             writer,
@@ -237,7 +252,12 @@ impl Target {
         }
     }
 
-    fn drained(name: &'static str, writer: OwnedFd, from: OwnedFd) -> io::Result<Target> {
+    #[cfg(unix)]
+    fn drained(
+        name: &'static str,
+        writer: OwnedDescriptor,
+        from: OwnedDescriptor,
+    ) -> io::Result<Target> {
         for fd in [&writer, &from] {
             let flags = rustix::fs::fcntl_getfl(fd)?;
             rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
@@ -258,6 +278,7 @@ impl Receiver {
     /// no room can be made.
     fn drain(&mut self) -> io::Result<Option<u64>> {
         match self {
+            #[cfg(unix)]
             Receiver::Drained { from, received } => match from.read_to_end(received) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     Ok(Some(received.len() as u64))
@@ -272,9 +293,10 @@ impl Receiver {
     fn finish(mut self) -> io::Result<Vec<u8>> {
         self.drain()?;
         match self {
-            Receiver::File { file, before } => {
-                let mut content = vec![0; file.metadata()?.len() as usize];
-                file.read_exact_at(&mut content, 0)?;
+            Receiver::File { mut file, before } => {
+                let mut content = Vec::new();
+                file.rewind()?;
+                file.read_to_end(&mut content)?;
                 assert!(
                     content.starts_with(before),
                     "the content from before is gone"
@@ -283,6 +305,7 @@ impl Receiver {
                 Ok(content)
             }
             Receiver::Thread(thread) => Ok(thread.join().expect("the reader does not panic")),
+            #[cfg(unix)]
             Receiver::Drained { received, .. } => Ok(received),
         }
     }

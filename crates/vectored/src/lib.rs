@@ -1,5 +1,5 @@
 //! Gather writes and scatter reads that are complete and correct: all of many buffers, through one
-//! file descriptor.
+//! file descriptor, handle or socket.
 //!
 //! `writev(2)` sends several buffers in one system call, but a program that calls it must handle five cases:
 //!
@@ -24,9 +24,10 @@
 //! | write to a `Stdout`, a `Box<dyn Write>` or a TLS stream, which do not gather | [`GatherWriter::copying`] |
 //! | write a `bytes::Buf` (feature `bytes`) | `Gather::write_buf` if it can be cloned, otherwise `BufSender` |
 //! | write at an offset of a file | [`Gather::write_all_at`], [`write_all_vectored_at`] |
-//! | write durably, so that the data is on storage | [`write_all_vectored_with`] and [`WriteFlags`] |
+//! | write durably, so that the data is on storage (Unix) | `write_all_vectored_with` and `WriteFlags` |
 //! | write with `O_DIRECT` | [`write_all_direct_at`], [`DirectAlignment`], [`AlignedBuffer`] |
 //! | have many transfers in flight in one thread (feature `uring`, Linux) | `uring::Ring` |
+//! | write and read lists of pages past the cache, on Windows | `windows::write_file_gather`, `windows::CompletionPort` |
 //! | fill a list from a file, pipe or stream socket | [`read_exact_vectored`], or [`Scatter::read_exact`] if segments are short |
 //! | fill a list up to the end of the file | [`read_up_to_eof_vectored`], [`Scatter::read_up_to_eof`] |
 //! | read from a non-blocking descriptor | [`read_into`], with a [`SegmentCursor`] |
@@ -146,7 +147,7 @@
 //! # Messages
 //!
 //! On a socket that keeps messages apart (one that is not a stream), each call is a message of its own. The
-//! functions that write streams ([`write_all_vectored`], [`write_from`], [`write_all_vectored_with`] and those
+//! functions that write streams ([`write_all_vectored`], [`write_from`], `write_all_vectored_with` and those
 //! of [`Gather`], and `BufSender`) therefore refuse a socket of any type but `SOCK_STREAM` (datagram,
 //! `SOCK_SEQPACKET`, raw) with [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte, if the list
 //! is not exactly one message:
@@ -190,8 +191,28 @@
 //! - `tokio`, off by default: a [`SegmentQueue`] writes itself to an `AsyncWrite`.
 //! - `uring`, off by default: the module `uring`, on Linux. Its `Ring` has many transfers in flight.
 //!
-//! The crate supports Unix only. It writes to no descriptor but the one that the caller passes, except in
-//! [`CostModel::calibrate`], which opens descriptors of its own.
+//! It writes to no descriptor but the one that the caller passes, except in [`CostModel::calibrate`], which opens
+//! descriptors of its own.
+//!
+//! # Windows
+//!
+//! The functions and their guarantees are the same. What differs is the calls:
+//!
+//! - **Sockets** take lists, by `WSASend` and `WSARecv` of at most [`iov_max`] buffers (1024: Windows documents no limit).
+//!   A full or empty non-blocking socket is [`WouldBlock`](std::io::ErrorKind::WouldBlock). A timeout of a socket is
+//!   [`TimedOut`](std::io::ErrorKind::TimedOut).
+//! - **Handles** (files, pipes, consoles, pipes of child processes) take one buffer a call. A call gets the start of a list
+//!   that is one piece of memory, if that is all of the list or at least 64 KiB; otherwise up to 64 KiB of whole segments,
+//!   copied into memory that is allocated for the call. [`write_once`] copies all of a record, and has no limit for pipes.
+//! - **At an offset** the position of a handle moves to the end of the call. Offsets have 64 bits. A file that is open for
+//!   appending is appended to, whatever the offset is.
+//! - **Files opened with `FILE_FLAG_NO_BUFFERING`** take aligned lists: [`DirectAlignment::of`] has the sector of the
+//!   volume. Handles that are open for overlapped calls work, too; a call waits for its end by an event of its thread.
+//!   The module `windows` has `WriteFileGather` and `ReadFileScatter`, also through a completion port.
+//! - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_vectored_with`), the module `uring`,
+//!   `SIGPIPE` and `EINTR`, Unix sockets. [`CostModel::calibrate`] measures files, TCP and `NUL`. Pipes that are
+//!   non-blocking (`PIPE_NOWAIT`) are not supported: a full one is [`WriteZero`](std::io::ErrorKind::WriteZero).
+//! - The copy loops in assembly are for Unix. The default cost models were measured on Linux.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -24,7 +24,10 @@ const LINKER: &str = "x86_64-w64-mingw32-gcc";
 const PROGRAMS: [(&str, &str); 2] = [("wine", "wine"), (LINKER, "gcc-mingw-w64-x86-64-win32")];
 
 /// The tests: those of each package that are not of Unix by nature.
-const RUNS: [&str; 1] = ["test --locked --package vectored --all-features --lib --test it"];
+const RUNS: [&str; 2] = [
+    "test --locked --package vectored --all-features --lib --test it",
+    "test --locked --package vectored-conformance --lib --test it",
+];
 
 /// Builds and runs the tests; false if one fails. If Wine, mingw or the target cannot be had, that is printed and is no
 /// failure.

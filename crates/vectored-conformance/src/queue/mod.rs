@@ -1,7 +1,9 @@
 //! What is done with a [`SegmentQueue`] at random, by a soak or a fuzzer.
 
+#[cfg(unix)]
 pub mod records;
 pub mod sink;
+#[cfg(unix)]
 pub mod soak;
 pub mod strict;
 

@@ -2,20 +2,18 @@
 
 use std::io::{self, IoSlice};
 use std::mem;
-use std::os::fd::BorrowedFd;
 
-use rustix::fs::FileType;
-use rustix::io::Errno;
-use vectored::{Limits, SegmentCursor, TransferError, iov_max, write_once};
+use vectored::{BorrowedDescriptor, Limits, SegmentCursor, TransferError, iov_max, write_once};
 
 use crate::outcome::Outcome;
 
 /// Writes a list from the cursor on, and advances the cursor by the bytes that were written.
-pub type WriteFn = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Outcome>;
+pub type WriteFn =
+    Box<dyn FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Outcome>;
 
 /// Adapts a function that writes whole lists. The rest of a list is handed to it as a list of its own.
 pub fn whole_list(
-    mut write_all: impl FnMut(BorrowedFd<'_>, &[IoSlice<'_>]) -> Outcome + 'static,
+    mut write_all: impl FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>]) -> Outcome + 'static,
 ) -> WriteFn {
     Box::new(move |fd, segments, cursor| {
         let outcome = if *cursor == SegmentCursor::new() {
@@ -30,7 +28,7 @@ pub fn whole_list(
 
 /// Adapts a function that writes whole lists at an offset. The list begins at offset 0 of the file.
 pub fn positional(
-    mut write_all_at: impl FnMut(BorrowedFd<'_>, &[IoSlice<'_>], u64) -> Outcome + 'static,
+    mut write_all_at: impl FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>], u64) -> Outcome + 'static,
 ) -> WriteFn {
     Box::new(move |fd, segments, cursor| {
         let all = SegmentCursor::new().remaining_bytes(segments);
@@ -57,17 +55,11 @@ pub(super) fn counted(
 /// Writes a list record by record by `write_once`, each as long as `write_once` takes here. After a record
 /// of which only a part went, continues after that part.
 pub(super) fn record_by_record(
-    fd: BorrowedFd<'_>,
+    fd: BorrowedDescriptor<'_>,
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
 ) -> Outcome {
-    let is_pipe = rustix::fs::fstat(fd)
-        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
-    let mut limits = Limits::default();
-    if is_pipe {
-        limits.bytes = libc::PIPE_BUF;
-    }
-    drive_within(limits, segments, cursor, |batch, _| {
+    drive_within(limits_of_a_record(fd), segments, cursor, |batch, _| {
         let outcome = Outcome::from(write_once(fd, batch));
         match (outcome.transferred, outcome.error) {
             (0, Some(error)) => Err(error),
@@ -76,9 +68,32 @@ pub(super) fn record_by_record(
     })
 }
 
+#[cfg(unix)]
+fn limits_of_a_record(fd: BorrowedDescriptor<'_>) -> Limits {
+    use rustix::fs::FileType;
+
+    let is_pipe = rustix::fs::fstat(fd)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+    let mut limits = Limits::default();
+    if is_pipe {
+        limits.bytes = libc::PIPE_BUF;
+    }
+    limits
+}
+
+/// Records of at most 1 MiB: for a handle they are copied.
+#[cfg(windows)]
+fn limits_of_a_record(_: BorrowedDescriptor<'_>) -> Limits {
+    Limits {
+        bytes: 1 << 20,
+        ..Limits::default()
+    }
+}
+
 /// Writes a list the way a program does that makes the system calls itself.
+#[cfg(unix)]
 pub(super) fn by_hand(
-    fd: BorrowedFd<'_>,
+    fd: BorrowedDescriptor<'_>,
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
 ) -> Outcome {
@@ -122,7 +137,7 @@ fn drive_within(
         match call(batch, cursor.remaining_bytes(segments)) {
             Ok(0) => break Some(io::ErrorKind::WriteZero.into()),
             Ok(bytes) => cursor.advance(segments, bytes),
-            Err(error) if error.raw_os_error() == Some(Errno::INTR.raw_os_error()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => break Some(error),
         }
     };

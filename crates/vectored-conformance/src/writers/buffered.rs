@@ -1,19 +1,22 @@
 //! Lists through a [`GatherWriter`].
 
 use std::io::{self, IoSlice, Write};
-use std::os::fd::BorrowedFd;
 
-use vectored::{GatherWriter, SegmentCursor};
+use vectored::{BorrowedDescriptor, GatherWriter, SegmentCursor};
 
 use super::adapters::rest;
 use crate::outcome::Outcome;
 
 /// A descriptor that is written to by `write(2)` alone.
-pub(super) struct PlainWrites<'fd>(pub(super) BorrowedFd<'fd>);
+pub(super) struct PlainWrites<'fd>(pub(super) BorrowedDescriptor<'fd>);
 
 impl Write for PlainWrites<'_> {
     fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(self.0, slice)?)
+        // Other systems offer no call on a borrowed descriptor but those of the library.
+        #[cfg(unix)]
+        return Ok(rustix::io::write(self.0, slice)?);
+        #[cfg(windows)]
+        return Ok(vectored::write_all_vectored(self.0, &[IoSlice::new(slice)])? as usize);
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -9,20 +9,26 @@ mod queued;
 mod segments_buf;
 
 use std::fmt;
+#[cfg(unix)]
 use std::io::IoSlice;
-use std::os::fd::BorrowedFd;
+#[cfg(unix)]
 use std::os::unix::net::UnixStream;
 
-use rustix::fs::FileType;
+#[cfg(unix)]
+use vectored::{BorrowedDescriptor, OnRefusal, WriteFlags, write_all_vectored_with};
 use vectored::{
-    BufSender, CostModel, Gather, GatherWriter, Gathers, OnRefusal, QueuePolicy, TargetKind,
-    WriteFlags, write_all_vectored, write_all_vectored_at, write_all_vectored_with, write_from,
+    BufSender, CostModel, Gather, GatherWriter, Gathers, QueuePolicy, TargetKind,
+    write_all_vectored, write_all_vectored_at, write_from,
 };
 
 pub use adapters::{WriteFn, drive, positional, whole_list};
 
-use crate::outcome::{Outcome, Takes};
-use adapters::{by_hand, counted, record_by_record};
+#[cfg(unix)]
+use crate::outcome::Outcome;
+use crate::outcome::Takes;
+#[cfg(unix)]
+use adapters::by_hand;
+use adapters::{counted, record_by_record};
 use buffered::{PlainWrites, list_by_list, slice_by_slice};
 use segments_buf::SegmentsBuf;
 
@@ -79,6 +85,7 @@ pub const WRITERS: &[Writer] = &[
             })
         },
     },
+    #[cfg(unix)]
     Writer {
         name: "SegmentCursor by hand",
         takes: Takes::All,
@@ -117,6 +124,7 @@ pub const WRITERS: &[Writer] = &[
             })
         },
     },
+    #[cfg(unix)]
     Writer {
         name: "Gathers::gather_from of a UnixStream if it is a socket",
         takes: Takes::All,
@@ -200,11 +208,13 @@ pub const WRITERS: &[Writer] = &[
             positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
         },
     },
+    #[cfg(unix)]
     Writer {
         name: "write_all_vectored_with without a flag",
         takes: Takes::All,
         make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty())),
     },
+    #[cfg(unix)]
     Writer {
         name: "write_all_vectored_with at an offset, without a flag",
         takes: Takes::Files,
@@ -256,6 +266,7 @@ pub const RANDOM_QUEUE: Writer = Writer {
 };
 
 /// The writers with `RWF_DSYNC`. Not in [`WRITERS`], since each of their calls waits for the disk.
+#[cfg(unix)]
 pub const DURABLE_WRITERS: &[Writer] = &[
     Writer {
         name: "write_all_vectored_with DSYNC",
@@ -273,6 +284,7 @@ pub const DURABLE_WRITERS: &[Writer] = &[
 
 /// A defective writer, which proves that the suite detects one: its cursor advances one byte too far after
 /// every third short write.
+#[cfg(unix)]
 pub const BROKEN_WRITER: Writer = Writer {
     name: "a broken cursor",
     takes: Takes::All,
@@ -303,8 +315,9 @@ fn keeping() -> QueuePolicy {
     policy
 }
 
+#[cfg(unix)]
 fn with(
-    fd: BorrowedFd<'_>,
+    fd: BorrowedDescriptor<'_>,
     segments: &[IoSlice<'_>],
     offset: Option<u64>,
     flags: WriteFlags,
@@ -314,7 +327,10 @@ fn with(
 
 /// A duplicate of the descriptor as a `UnixStream`, for which the library makes other system calls; `None`
 /// if it is no socket. Any kind of socket will do.
-fn as_unix_stream(fd: BorrowedFd<'_>) -> Option<UnixStream> {
+#[cfg(unix)]
+fn as_unix_stream(fd: BorrowedDescriptor<'_>) -> Option<UnixStream> {
+    use rustix::fs::FileType;
+
     let stat = rustix::fs::fstat(fd).ok()?;
     let is_socket = FileType::from_raw_mode(stat.st_mode) == FileType::Socket;
     is_socket.then(|| UnixStream::from(fd.try_clone_to_owned().expect("a free descriptor")))

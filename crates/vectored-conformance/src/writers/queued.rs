@@ -1,10 +1,9 @@
 //! Lists through a [`SegmentQueue`].
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 
 use fastrand::Rng;
-use vectored::{QueuePolicy, SegmentCursor, SegmentQueue};
+use vectored::{BorrowedDescriptor, QueuePolicy, SegmentCursor, SegmentQueue};
 
 use super::adapters::WriteFn;
 use crate::outcome::Outcome;
@@ -15,16 +14,22 @@ use crate::queue::{any_policy, any_size, put};
 const MAX_PIECE_BYTES: usize = 1 << 20;
 
 /// Writes a queue until it is empty or an error comes, and returns the number of bytes that were written.
-type Drain = fn(&mut SegmentQueue, BorrowedFd<'_>) -> (u64, Option<io::Error>);
+type Drain = fn(&mut SegmentQueue, BorrowedDescriptor<'_>) -> (u64, Option<io::Error>);
 
-pub(super) fn write_to(queue: &mut SegmentQueue, fd: BorrowedFd<'_>) -> (u64, Option<io::Error>) {
+pub(super) fn write_to(
+    queue: &mut SegmentQueue,
+    fd: BorrowedDescriptor<'_>,
+) -> (u64, Option<io::Error>) {
     match queue.write_to(fd) {
         Ok(bytes) => (bytes, None),
         Err(error) => (error.transferred(), Some(error.into_io_error())),
     }
 }
 
-pub(super) fn write_some(queue: &mut SegmentQueue, fd: BorrowedFd<'_>) -> (u64, Option<io::Error>) {
+pub(super) fn write_some(
+    queue: &mut SegmentQueue,
+    fd: BorrowedDescriptor<'_>,
+) -> (u64, Option<io::Error>) {
     let mut written = 0;
     while !queue.is_empty() {
         match queue.write_some(fd) {

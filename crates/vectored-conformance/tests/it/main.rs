@@ -1,11 +1,20 @@
 //! The conformance suite, over every writer and reader.
 
+#[cfg(unix)]
 mod faults;
+#[cfg(unix)]
 mod lists;
+#[cfg(unix)]
 mod read_faults;
+#[cfg(unix)]
 mod read_lists;
+#[cfg(unix)]
 mod seeds;
+#[cfg(unix)]
 mod soak;
+#[cfg(unix)]
 mod support;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tls;
+#[cfg(windows)]
+mod windows;

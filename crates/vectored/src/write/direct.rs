@@ -46,7 +46,7 @@ impl DirectAlignment {
     ///
     /// It is `STATX_DIOALIGN` of statx(2) (since Linux 6.1; ext4, f2fs, xfs, block devices and others), or
     /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE) if the kernel or the file system does not report it. The descriptor
-    /// need not be open with `O_DIRECT`.
+    /// need not be open with `O_DIRECT`. On Windows it is the sector of the volume, for `FILE_FLAG_NO_BUFFERING`.
     ///
     /// # Errors
     ///

@@ -20,7 +20,8 @@ use crate::write::all::send_all_referenced;
 ///
 /// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the offset is* ("BUGS"
 /// of pwrite(2)), although POSIX demands that the offset be used. So this function appends, too; its count is right
-/// nevertheless. For a descriptor without a position (a pipe, a socket) it fails. It never seeks.
+/// nevertheless. For a descriptor without a position (a pipe, a socket) it fails. It never seeks. (On Windows a call at
+/// an offset moves the position.)
 ///
 /// # Errors
 ///

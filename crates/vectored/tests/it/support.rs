@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::IoSlice;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 use std::io::Write;
 #[cfg(unix)]
 use std::os::fd::AsFd;
@@ -108,7 +108,7 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
 }
 
 /// Records that a test cannot run here, so that it does not pass silently.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub fn skip(test: &str, reason: &str) {
     eprintln!("skipped: {test}: {reason}");
     if let Some(path) = std::env::var_os("VECTORED_SKIPS") {

@@ -72,7 +72,7 @@ fn write_joined(
 /// The number of slices at the start that follow one another in memory, and their bytes.
 fn adjoining_start(slices: &[IoSlice<'_>]) -> (usize, usize) {
     let (mut count, mut bytes) = (0, 0);
-    let mut last: Option<&[u8]> = None;
+    let mut last: Option<&IoSlice<'_>> = None;
     for slice in slices {
         if last.is_some_and(|last| !adjoins(last, slice)) {
             break;

@@ -37,7 +37,7 @@ const MAX_PRINTED_LOSSES: u64 = 10;
 
 const ONLY_BROKEN_READER: &Reader = &BROKEN_READER;
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     let options = match parse(std::env::args().skip(1)) {
         Ok(Task::Soak(options)) => options,
         Ok(Task::Records(count)) => return write_records(count),
