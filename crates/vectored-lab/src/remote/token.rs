@@ -1,10 +1,9 @@
 //! The secret that a receiver and its clients share.
 
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::str::FromStr;
-
-use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Bytes of a token: 128 bits.
 pub(crate) const TOKEN_BYTES: usize = 16;
@@ -28,17 +27,10 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// That of `getrandom(2)`.
+    /// If `/dev/urandom` cannot be read.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; TOKEN_BYTES];
-        let mut filled = 0;
-        while filled < TOKEN_BYTES {
-            match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
-                Ok(count) => filled += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Token(bytes))
     }
 

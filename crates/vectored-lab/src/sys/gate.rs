@@ -5,14 +5,15 @@
 //! `unsafe` for `mmap`, `munmap` and the reference to two atomic numbers in the mapping.
 #![allow(unsafe_code)]
 
+use std::ffi::c_void;
 use std::hint::spin_loop;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::fs::fstat;
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 /// Turns of the waiting loop before the CPU is left to others. On one CPU a waiting writer would otherwise
 /// keep the one from arriving that it waits for.
@@ -22,7 +23,6 @@ const SPINS: u32 = 2000;
 /// a CPU of its own; a futex would wake them one after the other.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    memory: OwnedFd,
     words: NonNull<Words>,
     parties: u32,
 }
@@ -43,17 +43,45 @@ unsafe impl Send for Gate {}
 unsafe impl Sync for Gate {}
 
 impl Gate {
-    /// A gate for this many parties, in new memory.
+    /// A gate for this many threads of this process.
     pub fn new(parties: u32) -> io::Result<Self> {
-        let memory = memfd_create(c"vectored-gate", MemfdFlags::CLOEXEC)?;
-        ftruncate(&memory, size_of::<Words>() as u64)?;
-        Gate::in_memory(memory, parties)
+        // SAFETY: with a null hint and without `MAP_FIXED` the kernel chooses addresses that nothing of this
+        // process uses.
+        let base = unsafe {
+            mmap_anonymous(
+                ptr::null_mut(),
+                size_of::<Words>(),
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+            )?
+        };
+        Gate::at(base, parties)
     }
 
-    /// The gate that another process made; `memory` is a duplicate of its [`Gate::memory`].
-    pub fn in_memory(memory: OwnedFd, parties: u32) -> io::Result<Self> {
+    /// Memory for a gate that processes share.
+    ///
+    /// # Errors
+    ///
+    /// If this system has no memory with a descriptor and without a name.
+    pub fn memory() -> io::Result<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        {
+            let memory =
+                rustix::fs::memfd_create(c"vectored-gate", rustix::fs::MemfdFlags::CLOEXEC)?;
+            rustix::fs::ftruncate(&memory, size_of::<Words>() as u64)?;
+            Ok(memory)
+        }
+        #[cfg(not(target_os = "linux"))]
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "writers can be processes on Linux only; omit --processes",
+        ))
+    }
+
+    /// A gate in memory that other processes have mapped, or will.
+    pub fn in_memory(memory: &OwnedFd, parties: u32) -> io::Result<Self> {
         // A page beyond the end of a file raises SIGBUS.
-        if u64::try_from(fstat(&memory)?.st_size).unwrap_or(0) < size_of::<Words>() as u64 {
+        if u64::try_from(fstat(memory)?.st_size).unwrap_or(0) < size_of::<Words>() as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         // SAFETY: with a null hint and without `MAP_FIXED` the kernel chooses addresses that nothing of this
@@ -64,22 +92,17 @@ impl Gate {
                 size_of::<Words>(),
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::SHARED,
-                &memory,
+                memory,
                 0,
             )?
         };
-        let words =
-            NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
-        Ok(Gate {
-            memory,
-            words,
-            parties,
-        })
+        Gate::at(base, parties)
     }
 
-    /// The memory that it lies in.
-    pub fn memory(&self) -> BorrowedFd<'_> {
-        self.memory.as_fd()
+    fn at(base: *mut c_void, parties: u32) -> io::Result<Self> {
+        let words = NonNull::new(base.cast());
+        let words = words.ok_or_else(|| io::Error::other("mapped at address 0"))?;
+        Ok(Gate { words, parties })
     }
 
     fn words(&self) -> &Words {
@@ -162,19 +185,25 @@ mod tests {
     #[test]
     fn a_broken_gate_lets_everyone_go() {
         let gate = Arc::new(Gate::new(2).unwrap());
-        let other = Gate::in_memory(gate.memory().try_clone_to_owned().unwrap(), 2).unwrap();
         let waiting = {
             let gate = Arc::clone(&gate);
             std::thread::spawn(move || gate.wait())
         };
-        other.break_open();
+        gate.break_open();
         assert!(!waiting.join().unwrap());
         assert!(!gate.wait());
     }
 
     #[test]
-    fn memory_of_another_size_is_refused() {
-        let memory = memfd_create(c"empty", MemfdFlags::CLOEXEC).unwrap();
-        assert!(Gate::in_memory(memory, 1).is_err());
+    #[cfg(target_os = "linux")]
+    fn a_gate_in_shared_memory_is_the_same_for_all_who_map_it() {
+        let memory = Gate::memory().unwrap();
+        let gates = [2, 2].map(|parties| Gate::in_memory(&memory, parties).unwrap());
+        let [one, other] = gates;
+        let waiting = std::thread::spawn(move || one.wait());
+        assert!(other.wait());
+        assert!(waiting.join().unwrap());
+        rustix::fs::ftruncate(&memory, 0).unwrap();
+        assert!(Gate::in_memory(&memory, 1).is_err());
     }
 }

@@ -16,13 +16,13 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::targets::stay_on;
 use crate::measure::write::movers::movers;
 use crate::measure::writers::crew::{Crew, Reports};
 use crate::measure::writers::writer::{Order, Span, Writer, WriterSetup};
+use crate::platform::processes::end_with_parent;
 use crate::sys::gate::Gate;
 
 /// What a process is told first.
@@ -64,8 +64,9 @@ impl ProcessCrew {
         cpus: &[usize],
     ) -> io::Result<Self> {
         let parties = targets.len() as u32;
+        let memory = Gate::memory()?;
         let mut crew = ProcessCrew {
-            gate: Gate::new(parties)?,
+            gate: Gate::in_memory(&memory, parties)?,
             writers: Vec::new(),
         };
         for (name, target) in (0..parties).zip(targets) {
@@ -83,7 +84,7 @@ impl ProcessCrew {
                 answer: Vec::new(),
             });
             let control = &crew.writers[name as usize].control;
-            send_descriptors(control, [crew.gate.memory(), target.as_fd()])?;
+            send_descriptors(control, [memory.as_fd(), target.as_fd()])?;
             let introduction = Introduction {
                 name,
                 parties,
@@ -177,7 +178,7 @@ impl Drop for ProcessCrew {
 /// If standard input is no socket to a measuring process.
 pub fn serve_writer() -> io::Result<()> {
     // A measuring process that is killed leaves no writer waiting at the gate.
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    end_with_parent()?;
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let [gate, target] = receive_descriptors(&control)?;
     let mut lines = BufReader::new(control.try_clone()?).lines();
@@ -189,7 +190,7 @@ pub fn serve_writer() -> io::Result<()> {
         setup,
     } = serde_json::from_str(&first)?;
     stay_on(cpu);
-    let gate = Gate::in_memory(gate, parties)?;
+    let gate = Gate::in_memory(&gate, parties)?;
     let mut writer = Writer::new(name, setup, movers);
     for line in lines {
         let order: Order = serde_json::from_str(&line?)?;
@@ -218,7 +219,7 @@ fn send_descriptors(control: &UnixStream, descriptors: [BorrowedFd<'_>; 2]) -> i
         return Err(io::Error::other("no room for two descriptors in a message"));
     }
     let bytes = [IoSlice::new(&[WITH_DESCRIPTORS])];
-    sendmsg(control, &bytes, &mut ancillary, SendFlags::NOSIGNAL)?;
+    sendmsg(control, &bytes, &mut ancillary, SendFlags::empty())?;
     Ok(())
 }
 
@@ -227,7 +228,7 @@ fn receive_descriptors(control: &UnixStream) -> io::Result<[OwnedFd; 2]> {
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     let mut bytes = [IoSliceMut::new(&mut byte)];
-    recvmsg(control, &mut bytes, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    recvmsg(control, &mut bytes, &mut ancillary, RecvFlags::empty())?;
     let mut received = Vec::new();
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {
