@@ -201,7 +201,7 @@ class Leaks(Descriptors):
                         writer.write(view)
 
             work()
-            counts = [sys.getrefcount(one) for one in (piece, views[0], target[0], null)]
+            counts = [sys.getrefcount(one) for one in (piece, *views, *target, null)]
             gc.collect()
             tracemalloc.start()
             work()
@@ -211,7 +211,7 @@ class Leaks(Descriptors):
             gc.collect()
             after = tracemalloc.get_traced_memory()[0]
             tracemalloc.stop()
-            after_all = [sys.getrefcount(one) for one in (piece, views[0], target[0], null)]
+            after_all = [sys.getrefcount(one) for one in (piece, *views, *target, null)]
         self.assertEqual(after_all, counts)
         # One object left by each of 200 turns would take more.
         self.assertLess(after - before, 200 * 16)

@@ -4,7 +4,7 @@
 
 - it may stop in the middle of a buffer, and returns how far it came;
 - it raises `OSError` for more than `IOV_MAX` buffers, which are 1024 on Linux;
-- with less than a few hundred bytes a buffer, it is slower than `b"".join`;
+- with less than a few hundred bytes a buffer, it is slower than a copy of them in one piece;
 - if a non-blocking descriptor is full, the program has to find the place in its list.
 
 The functions of this module write all of a list, or raise an exception whose attribute `done` counts the bytes

@@ -4,7 +4,7 @@
 
 - it may stop in the middle of a buffer, and returns how far it came;
 - it raises `OSError` for more than `IOV_MAX` buffers, which are 1024 on Linux;
-- with less than a few hundred bytes a buffer, it is slower than `b"".join`;
+- with less than a few hundred bytes a buffer, it is slower than a copy of them in one piece;
 - if a non-blocking descriptor is full, the program has to find the place in its list.
 
 The functions of this module write all of a list, or raise an exception whose attribute `done` counts the bytes
@@ -204,9 +204,10 @@ class CostModel:
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
 
-    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. It is
-    faster than those for `writelines` and for long buffers: what is buffered and all lines go by one system call of a
-    `Gather`. A bytes object is never copied by the writer; others are copied if they are buffered.
+    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. What
+    is buffered and a long buffer, or a list of lines, go by one system call of a `Gather`. A bytes object is never copied
+    by the writer; others are copied if they are buffered. It is written in Python: a `write` of a short object takes some
+    0.7 µs longer than that of an `io.BufferedWriter`. Pass many short objects to `writelines`.
 
     Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
 

@@ -23,9 +23,10 @@ def _size(piece):
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
 
-    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. It is
-    faster than those for `writelines` and for long buffers: what is buffered and all lines go by one system call of a
-    `Gather`. A bytes object is never copied by the writer; others are copied if they are buffered.
+    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. What
+    is buffered and a long buffer, or a list of lines, go by one system call of a `Gather`. A bytes object is never copied
+    by the writer; others are copied if they are buffered. It is written in Python: a `write` of a short object takes some
+    0.7 µs longer than that of an `io.BufferedWriter`. Pass many short objects to `writelines`.
 
     Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
 
@@ -62,10 +63,17 @@ class GatherWriter(io.BufferedIOBase):
 
     def write(self, data, /):
         """Write or buffer all bytes of an object, and return their number."""
-        size = _size(data)
         with self._lock:
+            # Most writes: a short bytes object, for which there is room. `_accept` does the same, more slowly.
+            if type(data) is bytes and self._file is not None and data:
+                kept = self._kept + len(data)
+                if kept < self._buffer_size and len(self._pieces) < _MAX_PIECES:
+                    self._pieces.append(data)
+                    self._kept = kept
+                    return len(data)
+            size = _size(data)
             self._accept((data,), size)
-        return size
+            return size
 
     def writelines(self, lines, /):
         """Write or buffer all bytes of the objects, in one system call if their number allows it. Adds no line ends."""

@@ -7,7 +7,7 @@ use libc::iovec;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 use vectored::{RawList, RawListMut};
 
 /// What the transfer does with the bytes.
@@ -21,15 +21,16 @@ pub enum Access {
 
 /// The exported buffers of a list, in order, released when this is dropped.
 ///
-/// While a buffer is exported, its object neither moves nor frees nor resizes its memory. It holds the attachment to the
-/// interpreter, so it cannot be dropped while Python's lock is released.
+/// While a buffer is exported, its object neither moves nor frees nor resizes its memory. It cannot be sent to
+/// another thread, nor dropped while Python's lock is released.
 pub struct Exports<'py> {
-    /// Boxed, since an exporter may store the address of a view within the view.
+    /// The views of objects that are no `bytes`. Boxed, since an exporter may store the address of a view within the view.
     views: Box<[MaybeUninit<ffi::Py_buffer>]>,
     /// The number of initialized `views`.
     count: usize,
     entries: Vec<iovec>,
-    py: Python<'py>,
+    /// It keeps the objects alive, and shows that this thread is attached to the interpreter.
+    _buffers: Bound<'py, PyTuple>,
 }
 
 impl<'py> Exports<'py> {
@@ -44,19 +45,35 @@ impl<'py> Exports<'py> {
         from: usize,
         access: Access,
     ) -> PyResult<Exports<'py>> {
-        let length = buffers.len().saturating_sub(from);
         let mut exports = Exports {
-            views: Box::new_uninit_slice(length),
+            views: Box::new([]),
             count: 0,
-            entries: Vec::with_capacity(length),
-            py: buffers.py(),
+            entries: Vec::with_capacity(buffers.len().saturating_sub(from)),
+            _buffers: buffers.clone(),
         };
         for (index, object) in buffers.iter().enumerate().skip(from) {
-            exports
-                .push(&object, access)
-                .map_err(|error| with_index(exports.py, error, index))?;
+            match object.cast_exact::<PyBytes>() {
+                Ok(bytes) if access == Access::Read => exports.push_bytes(bytes),
+                _ => {
+                    if exports.views.is_empty() {
+                        exports.views = Box::new_uninit_slice(buffers.len() - index);
+                    }
+                    exports
+                        .push(&object, access)
+                        .map_err(|error| with_index(buffers.py(), error, index))?;
+                }
+            }
         }
         Ok(exports)
+    }
+
+    /// A bytes object never changes, so it need not be exported: that takes longer than to copy a short one.
+    fn push_bytes(&mut self, bytes: &Bound<'py, PyBytes>) {
+        let bytes = bytes.as_bytes();
+        self.entries.push(iovec {
+            iov_base: bytes.as_ptr().cast_mut().cast(),
+            iov_len: bytes.len(),
+        });
     }
 
     fn push(&mut self, object: &Bound<'py, PyAny>, access: Access) -> PyResult<()> {
@@ -68,7 +85,7 @@ impl<'py> Exports<'py> {
         // SAFETY: `object` is an object, this thread is attached to the interpreter, and the view can be written.
         let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), view, flags) };
         if status != 0 {
-            let error = PyErr::fetch(self.py);
+            let error = PyErr::fetch(object.py());
             return Err(as_buffer_error(object, error, access));
         }
         self.count += 1;
@@ -93,10 +110,10 @@ impl<'py> Exports<'py> {
 
     /// The buffers as a list to write.
     pub fn list(&self) -> PyResult<RawList<'_>> {
-        // SAFETY: `entries` does not change while it is borrowed. Each entry is the memory of an exported buffer, which its
-        // object neither moves nor frees until the view is released, which is done when `self` is dropped. Python code may
-        // change the bytes meanwhile, as it may during `os.writev`: the library passes them to the kernel or copies them,
-        // and takes no decision by their content.
+        // SAFETY: `entries` does not change while it is borrowed. Each entry is the memory of a bytes object, which
+        // `_buffers` keeps alive, or of an exported buffer, which its object neither moves nor frees until the view is released.
+        // Both end when `self` is dropped. Python code may change the bytes of a buffer meanwhile, as it may during
+        // `os.writev`: the library passes them to the kernel or copies them, and takes no decision by their content.
         let list = unsafe { RawList::new(self.entries.as_ptr(), self.entries.len()) };
         Ok(list?)
     }
@@ -135,7 +152,7 @@ impl<'py> Exports<'py> {
 impl Drop for Exports<'_> {
     fn drop(&mut self) {
         for view in &mut self.views[..self.count] {
-            // SAFETY: the first `count` views were filled by `PyObject_GetBuffer`, and are released once. `self.py` says that
+            // SAFETY: the first `count` views were filled by `PyObject_GetBuffer`, and are released once. `self._buffers` says that
             // this thread is attached to the interpreter.
             unsafe { ffi::PyBuffer_Release(view.as_mut_ptr()) };
         }
