@@ -149,13 +149,17 @@ fn measure_here(
     if let Some(note) = forecast(&plan.experiment, |cell| costs_of(cell, &models)) {
         bar.aside(|| Notes { quiet: args.quiet }.note(&note));
     }
-    let program = std::env::current_exe().context("cannot find this program to run writers")?;
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed)
         .reader_cpu(pins.1)
         .writer_cpus(writer_cpus)
-        .writer_program(program)
         .with_token(token)
         .with_models(models.clone());
+    if args.processes {
+        // It needs /proc, which other measurements do without.
+        let program = std::env::current_exe();
+        sampler = sampler
+            .writer_program(program.context("cannot find this program, to run it as a writer")?);
+    }
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
     let show = |progress: Progress| {
