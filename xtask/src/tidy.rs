@@ -54,8 +54,8 @@ const CRATES: [Crate; 9] = [
         folder: "crates/vectored",
         floors: &[
             &["descriptor", "error"],
-            &["interruption", "sys"],
-            &["runs"],
+            &["sys"],
+            &["interruption", "runs"],
             &["cursor"],
             &["cost"],
             &["transfer"],

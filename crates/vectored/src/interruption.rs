@@ -6,6 +6,8 @@
 use std::cell::Cell;
 use std::io;
 
+use crate::sys::codes::EINTR;
+
 /// How the last system call of a transfer ended, of which more are to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -73,7 +75,7 @@ impl Drop for Restored {
 #[cold]
 pub(crate) fn go_on_after(end: CallEnd) -> io::Result<()> {
     match SHOULD_STOP.get() {
-        Some(should_stop) if should_stop(end) => Err(io::Error::from_raw_os_error(libc::EINTR)),
+        Some(should_stop) if should_stop(end) => Err(io::Error::from_raw_os_error(EINTR)),
         _ => Ok(()),
     }
 }

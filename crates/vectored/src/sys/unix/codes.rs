@@ -1,7 +1,7 @@
 //! Numbers of errors.
 
-pub(crate) use libc::{EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP};
+pub(crate) use libc::{EINTR, EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP};
 
 /// For scripts of tests.
 #[cfg(test)]
-pub(crate) use libc::{EAGAIN, ECONNRESET, EFAULT, EINTR, EIO, ENOSPC, EPIPE, ESPIPE};
+pub(crate) use libc::{EAGAIN, ECONNRESET, EFAULT, EIO, ENOSPC, EPIPE, ESPIPE};
