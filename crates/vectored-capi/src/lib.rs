@@ -9,7 +9,7 @@
 //! caller promises is said in the header. Lists are passed on as
 //! [`vectored::RawList`]: no reference to the bytes of a segment is made.
 //!
-//! No panic leaves a function: see [`entry`].
+//! No panic leaves a function: see `entry`.
 
 #![allow(unsafe_code)]
 // Names of C.
