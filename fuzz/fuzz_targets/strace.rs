@@ -11,10 +11,8 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let whole = events(Reader::new(log));
-    let options = ReadOptions {
-        buffer_bytes: 1,
-        ..ReadOptions::default()
-    };
+    let mut options = ReadOptions::default();
+    options.buffer_bytes = 1;
     let input = SizedReads {
         rest: log,
         sizes: sizes.iter().cycle(),
