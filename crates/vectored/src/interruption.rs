@@ -6,8 +6,6 @@
 use std::cell::Cell;
 use std::io;
 
-use crate::sys::codes::EINTR;
-
 /// How the last system call of a transfer ended, of which more are to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -75,9 +73,18 @@ impl Drop for Restored {
 #[cold]
 pub(crate) fn go_on_after(end: CallEnd) -> io::Result<()> {
     match SHOULD_STOP.get() {
-        Some(should_stop) if should_stop(end) => Err(io::Error::from_raw_os_error(EINTR)),
+        Some(should_stop) if should_stop(end) => Err(interrupted()),
         _ => Ok(()),
     }
+}
+
+fn interrupted() -> io::Error {
+    // With its number, which Python and C tell errors by.
+    #[cfg(unix)]
+    return io::Error::from_raw_os_error(crate::sys::codes::EINTR);
+    // `WSAEINTR` is not of this kind in the standard library.
+    #[cfg(windows)]
+    return io::ErrorKind::Interrupted.into();
 }
 
 #[cfg(test)]

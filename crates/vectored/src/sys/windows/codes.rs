@@ -3,7 +3,6 @@
 use windows_sys::Win32::Foundation as win32;
 use windows_sys::Win32::Networking::WinSock;
 
-pub(crate) const EINTR: i32 = WinSock::WSAEINTR;
 pub(crate) const EINVAL: i32 = win32::ERROR_INVALID_PARAMETER as i32;
 pub(crate) const ENOSYS: i32 = win32::ERROR_CALL_NOT_IMPLEMENTED as i32;
 pub(crate) const ENOTSUP: i32 = WinSock::WSAEOPNOTSUPP;
@@ -23,6 +22,7 @@ mod for_scripts {
     pub(crate) const EAGAIN: i32 = WinSock::WSAEWOULDBLOCK;
     pub(crate) const ECONNRESET: i32 = WinSock::WSAECONNRESET;
     pub(crate) const EFAULT: i32 = win32::ERROR_NOACCESS as i32;
+    pub(crate) const EINTR: i32 = WinSock::WSAEINTR;
     pub(crate) const EIO: i32 = win32::ERROR_IO_DEVICE as i32;
     pub(crate) const ENOSPC: i32 = win32::ERROR_DISK_FULL as i32;
     pub(crate) const EPIPE: i32 = win32::ERROR_BROKEN_PIPE as i32;
