@@ -416,12 +416,12 @@ mod tests {
 
     #[test]
     fn what_no_memory_holds_is_none_and_no_abort() {
-        // On 32 bits a process may have 2 GiB in one piece.
-        let large = match usize::BITS {
-            64 => 1 << (usize::BITS - 4),
-            _ => usize::MAX,
+        // On 32 bits a process may have 2 GiB in one piece, which is `isize::MAX` bytes.
+        let too_many = match usize::BITS {
+            64 => [1 << (usize::BITS - 4), isize::MAX as usize, usize::MAX],
+            _ => [usize::MAX; 3],
         };
-        for bytes in [large, isize::MAX as usize, usize::MAX] {
+        for bytes in too_many {
             let mut staged = StagingBuffer::unallocated(bytes);
             staged.start();
             assert_eq!((staged.capacity(), staged.free_bytes()), (0, 0), "{bytes}");
