@@ -11,6 +11,12 @@ import unittest
 import vectored
 from support import Descriptors, Reader, buffered_bytes
 
+# A shell without job control has its background commands ignore SIGINT, and so do these processes then.
+HEEDS_SIGINT = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
 # A process that writes to a full pipe until ^C comes, then says how many bytes went.
 BLOCKED = """
 import os, sys, vectored
@@ -55,7 +61,7 @@ def wait_until_blocked(process, is_at_its_place):
 class Interrupts(Descriptors):
     def start(self, program, *arguments, fds):
         process = subprocess.Popen(
-            [sys.executable, "-c", program, *arguments],
+            [sys.executable, "-c", HEEDS_SIGINT + program, *arguments],
             pass_fds=fds,
             stdout=subprocess.PIPE,
             text=True,
