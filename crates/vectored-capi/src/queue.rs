@@ -262,7 +262,8 @@ impl AsRef<[u8]> for Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: the header says what is called, once, and with which argument. The bytes are not used again.
+            // SAFETY: the caller gave a function that may be called once with this context, as the header asks. The bytes are
+            // not used again.
             unsafe { release(self.context) };
         }
     }

@@ -36,7 +36,7 @@ pub mod ring_sessions {
 
     use fastrand::Rng;
 
-    /// What a session moved.
+    /// The bytes of a session.
     pub struct Counts {
         /// The bytes that arrived.
         pub arrived: u64,

@@ -68,7 +68,8 @@ pub fn build(output: &Path) -> Result<[PathBuf; 2]> {
         }
         fs::remove_file(&path)?;
     }
-    // Which package a program that is linked with the library depends on, and the cache of the dynamic linker.
+    // `shlibs` names the package that programs linked with the library depend on. The trigger updates the cache of the
+    // dynamic linker.
     let shlibs = format!("libvectored 1 {} (>= {})\n", RUNTIME.name, version());
     runtime.add("DEBIAN/shlibs", 0o644, shlibs.as_bytes())?;
     runtime.add("DEBIAN/triggers", 0o644, b"activate-noawait ldconfig\n")?;

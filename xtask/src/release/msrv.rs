@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::fuzz::works;
-use crate::packages::metadata;
+use crate::packages::{is_published, metadata};
 use crate::root;
 use crate::test::skip;
 
@@ -14,11 +14,9 @@ use crate::test::skip;
 pub fn run() -> Result<bool> {
     let metadata = metadata()?;
     let packages = metadata["packages"].as_array().context("packages")?;
-    // Null: it may be published.
-    let published = packages
+    let names: Vec<&str> = packages
         .iter()
-        .filter(|package| package["publish"].is_null() && package["name"] != "xtask");
-    let names: Vec<&str> = published
+        .filter(|package| is_published(package))
         .filter_map(|package| package["name"].as_str())
         .collect();
     let version = packages

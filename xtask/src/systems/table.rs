@@ -34,9 +34,9 @@ pub enum Runner {
 pub struct System {
     /// Its name, as rustc knows it.
     pub name: &'static str,
-    /// What links its programs.
+    /// The linker of its programs.
     pub linker: Linker,
-    /// What runs them.
+    /// The program that runs them.
     pub runner: Runner,
 }
 

@@ -63,7 +63,7 @@ fn bash_completes() {
     let bench = Bench::new();
     let script = script(&bench, "bash");
     for (line, expected) in CASES {
-        // What readline does: the words of the line, and the index of the one at the cursor.
+        // As readline calls it: with the words of the line, and the index of the word at the cursor.
         let ask = format!(
             "source '{script}'; COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}
              read -ra COMP_WORDS <<< \"$COMP_LINE\"

@@ -319,7 +319,7 @@ pub struct TechniqueResult {
     /// Times of single transfers, if an asynchronous technique was measured in the cell.
     #[serde(flatten)]
     pub latency: Latency,
-    /// What several writers did. `None` if the cell has none, and before the first round.
+    /// The figures of several writers. `None` if the cell has none, and before the first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<WriterFigures>,
     /// Sends without a copy. `None` for other techniques than `send-zerocopy`.

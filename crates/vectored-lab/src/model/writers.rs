@@ -78,7 +78,7 @@ impl fmt::Display for Writers {
     }
 }
 
-/// What several writers did with one technique.
+/// The figures of several writers that use one technique.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WriterFigures {
     /// For each writer the time of a record: from the common start of a sample to the end of this writer,

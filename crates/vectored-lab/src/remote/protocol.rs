@@ -212,7 +212,7 @@ impl Session {
     fn step(&mut self, input: &mut &[u8]) -> Result<Option<Action>, Refusal> {
         match &mut self.state {
             State::Hello(message) => {
-                // Whoever is no client is turned away at its first byte.
+                // A connection that is not from a client is closed at its first byte.
                 let known = &HELLO[message.count.min(HELLO.len())..];
                 let compared = known.len().min(input.len());
                 if input[..compared] != known[..compared] {

@@ -99,7 +99,7 @@ impl ListCells<'_> {
             && this.segment_sizes == cell.segment_sizes
     }
 
-    /// What is fastest with which numbers of writers.
+    /// The fastest techniques, each with the numbers of writers for which it is the fastest.
     fn outcomes(&self, rivals: &[Technique]) -> Vec<(Fastest, Vec<u32>)> {
         let mut outcomes: Vec<(Fastest, Vec<u32>)> = Vec::new();
         for cell in &self.cells {

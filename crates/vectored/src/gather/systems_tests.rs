@@ -38,7 +38,7 @@ fn any_long_list() -> impl Strategy<Value = Vec<usize>> {
     ];
     let few = prop::collection::vec(size, 0..60);
     let many = (1000..2100_usize, 1..9000_usize).prop_map(|(count, size)| vec![size; count]);
-    // Whose sums are powers of two: 2 GiB is one byte more than `INT_MAX`.
+    // Some of their sums are powers of two: 2 GiB is one byte more than `INT_MAX`.
     let large = (0..40_usize).prop_map(|count| vec![256 << 20; count]);
     prop_oneof![3 => few, 1 => many, 1 => large]
 }

@@ -144,7 +144,7 @@ impl Transfer {
             Readiness::Unknown => true,
             // That was the wait.
             Readiness::Awaited => false,
-            // What has none of these types tells whether it is ready: a pipe, a socket, an eventfd.
+            // Only descriptors of other types report readiness: pipes, sockets, eventfds.
             Readiness::Reached => stat().is_ok_and(|stat| {
                 !matches!(
                     FileType::from_raw_mode(stat.st_mode),

@@ -31,7 +31,7 @@ pub(super) struct CellRun<'a> {
     cpu_ns: Vec<Vec<f64>>,
     /// Times of single transfers, by technique.
     latencies: Vec<Latencies>,
-    /// What several writers did, by technique.
+    /// The figures of several writers, by technique.
     writers: Vec<WriterSamples>,
     pub order: BalancedOrder,
     pub drain: DrainChoice,

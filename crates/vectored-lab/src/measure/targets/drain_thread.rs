@@ -214,7 +214,7 @@ fn serve(
 }
 
 /// Empties the stream; returns the number of bytes in it.
-fn take_surplus(mut stream: &File) -> io::Result<u64> {
+pub(in crate::measure) fn take_surplus(mut stream: &File) -> io::Result<u64> {
     let mut taken = 0;
     let mut piece = [0; 1 << 16];
     while rustix::io::ioctl_fionread(stream)? > 0 {

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
+use crate::measure::targets::drain_thread::take_surplus;
 use crate::measure::targets::{FILE_SPAN_BYTES, StreamKind, stay_on, sync_flags, unnamed_file};
 use crate::model::SyncMode;
 
@@ -255,16 +256,6 @@ fn collect(
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
-}
-
-/// Empties the stream; returns the number of bytes in it.
-fn take_surplus(mut stream: &File) -> io::Result<u64> {
-    let mut taken = 0;
-    let mut piece = [0; 1 << 16];
-    while rustix::io::ioctl_fionread(stream)? > 0 {
-        taken += stream.read(&mut piece)? as u64;
-    }
-    Ok(taken)
 }
 
 /// Reads `bytes` bytes.

@@ -262,7 +262,7 @@ impl<C: Call> Calls<C> {
             return self.enter_once(false);
         }
         if waits {
-            // What ends meanwhile does not begin the time anew.
+            // A call that ends before does not restart the time.
             return self.enter_for(left).map(drop);
         }
         self.enter_once(false)
