@@ -17,6 +17,8 @@
 //!   leaks what the child has of the queue.
 #![allow(unsafe_code)]
 
+#[cfg(vectored_asan)]
+mod asan;
 mod backend;
 #[cfg(all(
     target_os = "linux",
@@ -344,6 +346,8 @@ impl<L: List> Scope<'_, L> {
     pub(in crate::in_flight) fn next_ended(&mut self) -> Option<(usize, Result<usize, i32>)> {
         let Ended { slot, result } = self.flights.ended.pop_front()?;
         self.flights.in_flight -= 1;
+        #[cfg(vectored_asan)]
+        self.flights.slots[slot].check();
         self.flights.slots[slot].is_in_flight = false;
         Some((slot, result))
     }
@@ -380,6 +384,17 @@ impl Slot {
             // the slot borrows. `Scope` calls this only while it holds that list, and nothing writes to the array.
             Some((array, count)) => unsafe { slice::from_raw_parts(array, count) },
             None => &self.own[self.first..],
+        }
+    }
+
+    /// Lets AddressSanitizer report memory of a list that was freed while a call was in flight.
+    #[cfg(vectored_asan)]
+    fn check(&self) {
+        if let Some((array, count)) = self.given {
+            asan::check(array.cast(), count * size_of::<iovec>());
+        }
+        for entry in self.rest() {
+            asan::check(entry.iov_base.cast(), entry.iov_len);
         }
     }
 
