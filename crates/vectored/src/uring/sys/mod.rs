@@ -243,7 +243,8 @@ impl<C: Call> Calls<C> {
     /// Whether one more call can be started.
     #[inline]
     pub(super) fn has_room(&mut self) -> bool {
-        !self.free.is_empty() && !(self.has_cancellations && self.ring.submission().is_full())
+        let is_full = self.has_cancellations && self.ring.submission().is_full();
+        !is_full && !self.free.is_empty()
     }
 
     /// Puts a call into the submission queue. [`enter`](Calls::enter) passes it to the kernel.
