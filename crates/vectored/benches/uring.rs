@@ -106,6 +106,7 @@ fn empty_queue() -> Box<SegmentQueue> {
 }
 
 /// Keeps as many transfers in flight as the ring takes.
+#[expect(clippy::vec_box, reason = "a ring gives boxes back")]
 fn write_by_ring(
     ring: &mut Ring,
     file: &Arc<File>,
