@@ -41,7 +41,7 @@ Exceptions of all functions:
 
 import io
 from collections.abc import Iterable
-from typing import Literal, Protocol, final
+from typing import Any, Literal, Protocol, final
 
 from typing_extensions import Buffer
 
@@ -218,6 +218,9 @@ class GatherWriter(io.BufferedIOBase):
     none of it (`characters_written` is 0). They may buffer more than `buffer_size` bytes, once. After BlockingIOError,
     wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too. A TextIOWrapper
     loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+
+    A signal handler may write to the writer that it has interrupted: its bytes come after those of the interrupted call. If
+    it would have to make a system call during one of that writer, it raises RuntimeError, and nothing is taken.
     """
 
     def __init__(
@@ -230,8 +233,8 @@ class GatherWriter(io.BufferedIOBase):
     ) -> None:
         """Write to a descriptor, or to that of an object with a method `fileno`.
 
-        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is
-        false.
+        If the object has a method `flush`, it is called first, so that what it has buffered precedes. `buffer_size` is the
+        number of bytes from which on a call writes. `close` closes the file unless `closefd` is false.
         """
 
     def write(self, data: Buffer, /) -> int:
@@ -242,6 +245,9 @@ class GatherWriter(io.BufferedIOBase):
 
     def flush(self) -> None:
         """Write what is buffered."""
+
+    def detach(self) -> Any:
+        """Flush, and return the file or descriptor, which stays open. The writer cannot be used any more."""
 
     def close(self) -> None:
         """Flush, and close the file unless `closefd` was false.
@@ -264,6 +270,10 @@ class GatherWriter(io.BufferedIOBase):
         """Flush, and cut or extend the file to `size`, or to the position."""
 
     @property
-    def name(self) -> str | int: ...
+    def raw(self) -> Any:
+        """The file or descriptor that it writes to."""
+
+    @property
+    def name(self) -> Any: ...
     @property
     def mode(self) -> str: ...

@@ -20,6 +20,24 @@ def _size(piece):
         return view.nbytes
 
 
+def _unchanging(piece):
+    """The bytes of an object with the buffer protocol, of whatever format."""
+    if type(piece) is bytes:
+        return piece
+    with memoryview(piece) as view:
+        return view.tobytes()
+
+
+def _size_before(cursor, buffers, first):
+    """The bytes from the start of the buffer of index `first` to the cursor, 0 if that is before it."""
+    size = sum(map(_size, buffers[first : cursor.segment]))
+    return size + cursor.offset if cursor.segment >= first else size
+
+
+def _descriptor(file):
+    return file if isinstance(file, int) else file.fileno()
+
+
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
 
@@ -37,29 +55,35 @@ class GatherWriter(io.BufferedIOBase):
     none of it (`characters_written` is 0). They may buffer more than `buffer_size` bytes, once. After BlockingIOError,
     wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too. A TextIOWrapper
     loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+
+    A signal handler may write to the writer that it has interrupted: its bytes come after those of the interrupted call. If
+    it would have to make a system call during one of that writer, it raises RuntimeError, and nothing is taken.
     """
 
     def __init__(self, file, buffer_size=65536, *, closefd=True, gather=None):
         """Write to a descriptor, or to that of an object with a method `fileno`.
 
-        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is
-        false.
+        If the object has a method `flush`, it is called first, so that what it has buffered precedes. `buffer_size` is the
+        number of bytes from which on a call writes. `close` closes the file unless `closefd` is false.
         """
-        # First all that `close` uses, which is called even if this function fails.
-        self._file, self._fd = None, -1
+        # First all that `close` uses, which is called even if this function fails. `_file` is None if it is not open, or
+        # no longer.
+        self._raw = self._file = None
         self._lock = threading.RLock()
-        self._is_sending = False
-        # What is kept never changes: bytes objects.
+        self._is_sending = self._is_closing = False
+        # What is kept never changes: bytes objects, and a view of the rest of one.
         self._pieces = []
         self._kept = 0
         if buffer_size < 1:
             raise ValueError(f"buffer_size must be 1 or more, not {buffer_size}")
-        self._fd = file if isinstance(file, int) else file.fileno()
-        os.fstat(self._fd)  # An error here rather than at the first write.
+        flush = getattr(file, "flush", None)
+        if flush is not None:
+            flush()
+        os.fstat(_descriptor(file))  # An error here rather than at the first write.
         self._buffer_size = buffer_size
         self._closefd = closefd
         self._gather = Gather() if gather is None else gather
-        self._file = file
+        self._raw = self._file = file
 
     def write(self, data, /):
         """Write or buffer all bytes of an object, and return their number."""
@@ -68,8 +92,9 @@ class GatherWriter(io.BufferedIOBase):
             if type(data) is bytes and self._file is not None and data:
                 kept = self._kept + len(data)
                 if kept < self._buffer_size and len(self._pieces) < _MAX_PIECES:
-                    self._pieces.append(data)
+                    # In this order: a signal handler may raise an exception after a call.
                     self._kept = kept
+                    self._pieces.append(data)
                     return len(data)
             size = _size(data)
             self._accept((data,), size)
@@ -85,8 +110,16 @@ class GatherWriter(io.BufferedIOBase):
     def flush(self):
         """Write what is buffered."""
         with self._lock:
-            self._check_open()
+            if not self._is_closing:
+                self._check_open()
             self._send(())
+
+    def detach(self):
+        """Flush, and return the file or descriptor, which stays open. The writer cannot be used any more."""
+        with self._lock:
+            self.flush()
+            file, self._file = self._file, None
+            return file
 
     def close(self):
         """Flush, and close the file unless `closefd` was false.
@@ -97,6 +130,7 @@ class GatherWriter(io.BufferedIOBase):
         with self._lock:
             if self.closed:
                 return
+            self._check_reentrance()
             try:
                 if self._file is not None:
                     self._send(())
@@ -111,8 +145,10 @@ class GatherWriter(io.BufferedIOBase):
     def _close(self):
         file, self._file = self._file, None
         self._pieces, self._kept = [], 0
+        self._is_closing = True
         # It flushes, which does nothing now, and sets `closed`.
         super().close()
+        self._is_closing = False
         if file is not None and self._closefd:
             if isinstance(file, int):
                 os.close(file)
@@ -121,7 +157,7 @@ class GatherWriter(io.BufferedIOBase):
 
     def fileno(self):
         self._check_open()
-        return self._fd
+        return _descriptor(self._file)
 
     def isatty(self):
         return os.isatty(self.fileno())
@@ -146,7 +182,7 @@ class GatherWriter(io.BufferedIOBase):
         """Flush, and move the position."""
         with self._lock:
             self.flush()
-            return os.lseek(self._fd, offset, whence)
+            return os.lseek(self.fileno(), offset, whence)
 
     def truncate(self, size=None, /):
         """Flush, and cut or extend the file to `size`, or to the position."""
@@ -154,37 +190,54 @@ class GatherWriter(io.BufferedIOBase):
             self.flush()
             if size is None:
                 size = self.tell()
-            os.ftruncate(self._fd, size)
+            os.ftruncate(self.fileno(), size)
             return size
 
     @property
+    def raw(self):
+        """The file or descriptor that it writes to."""
+        return self._raw
+
+    @property
     def name(self):
-        return getattr(self._file, "name", self._fd)
+        return getattr(self._raw, "name", self._raw)
 
     @property
     def mode(self):
-        return "wb"
+        return getattr(self._raw, "mode", "wb")
 
     def __repr__(self):
         state = "closed" if self.closed else f"{self._kept} bytes buffered"
         return f"<vectored.GatherWriter name={self.name!r}, {state}>"
 
+    def __getstate__(self):
+        # A copy would write what is buffered once more.
+        raise TypeError(f"cannot copy or pickle '{type(self).__name__}' object")
+
     def _check_open(self):
-        # `flush` of the base class comes here while it closes.
         if self.closed:
             raise ValueError("I/O operation on closed file")
+        if self._file is None:
+            raise ValueError("the file has been detached")
+
+    def _check_reentrance(self):
+        if self._is_sending:
+            raise RuntimeError("reentrant call: a signal handler uses the writer that it has interrupted")
 
     def _accept(self, pieces, size):
         """Keep or send all of the pieces, or raise and take none."""
         self._check_open()
         if self._kept >= self._buffer_size:
-            # A non-blocking descriptor was full.
+            # A non-blocking descriptor was full. What goes now is of earlier calls.
             try:
                 self._send(())
             except BlockingIOError as error:
                 if self._kept >= self._buffer_size:
                     error.characters_written = error.done = 0
                     raise
+            except BaseException as error:
+                error.done = 0
+                raise
         if self._kept + size < self._buffer_size and len(self._pieces) < _MAX_PIECES:
             self._keep(pieces)
             return
@@ -195,43 +248,38 @@ class GatherWriter(io.BufferedIOBase):
             return
 
     def _keep(self, pieces):
-        for piece in pieces:
-            if type(piece) is not bytes:
-                piece = bytes(piece)
-            if piece:
-                self._pieces.append(piece)
-                self._kept += len(piece)
+        """Append copies of the pieces, or of none if that fails."""
+        copies = [piece for piece in map(_unchanging, pieces) if piece]
+        self._kept += sum(map(len, copies))
+        self._pieces += copies
 
     def _send(self, pieces):
         """Write what is kept, then the pieces. After `BlockingIOError` the rest is kept, after others that of before."""
-        if self._is_sending:
-            raise RuntimeError("reentrant call: a signal handler uses the writer that it has interrupted")
-        buffers = [*self._pieces, *pieces]
-        if not buffers:
+        self._check_reentrance()
+        if not self._pieces and not pieces:
             return
-        old_count, old_size = len(self._pieces), self._kept
-        cursor = Cursor()
+        cursor, old = Cursor(), []
         self._is_sending = True
         try:
-            self._gather.write_from(self._fd, buffers, cursor)
-            self._pieces, self._kept = [], 0
+            # A signal handler may write meanwhile: that is kept behind.
+            old, self._pieces, self._kept = self._pieces, [], 0
+            # The file, and not its number, which may be another file's if somebody has closed it.
+            self._gather.write_from(self._file, [*old, *pieces], cursor)
         except BaseException as error:
-            done = getattr(error, "done", 0)
-            keeps_all = isinstance(error, BlockingIOError)
-            end = len(buffers) if keeps_all else old_count
-            self._pieces, self._kept = [], 0
-            self._keep(self._rest(buffers, cursor, end))
-            error.done = done if not pieces else max(0, done - old_size)
+            kept = [*old, *pieces] if isinstance(error, BlockingIOError) else old
+            self._put_back(kept, len(old), cursor)
+            error.done = _size_before(cursor, [*old, *pieces], len(old) if pieces else 0)
             raise
         finally:
             self._is_sending = False
 
-    @staticmethod
-    def _rest(buffers, cursor, end):
-        """The bytes from the cursor up to the buffer of index `end`."""
-        for index in range(cursor.segment, end):
-            piece = buffers[index]
-            if index == cursor.segment and cursor.offset:
-                with memoryview(piece) as view, view.cast("B") as octets:
-                    piece = bytes(octets[cursor.offset :])
-            yield piece
+    def _put_back(self, buffers, old_count, cursor):
+        """Keep what is left from the cursor on, before what is kept. The first `old_count` buffers never change."""
+        rest = buffers[cursor.segment :]
+        changing = max(0, old_count - cursor.segment)
+        rest[changing:] = map(_unchanging, rest[changing:])
+        if rest and cursor.offset:
+            # Not a copy: it would be one of a long piece each time.
+            rest[0] = memoryview(rest[0])[cursor.offset :]
+        self._pieces[:0] = rest
+        self._kept += sum(map(len, rest))
