@@ -29,7 +29,7 @@ const fn optional(name: &'static str, packages: &'static [&'static str]) -> Prog
     }
 }
 
-const PROGRAMS: [Program; 22] = [
+const PROGRAMS: [Program; 23] = [
     required("cc", &["gcc", "libc6-dev"]),
     optional("mkfs.ext4", &["e2fsprogs"]),
     optional("mkfs.xfs", &["xfsprogs"]),
@@ -38,6 +38,8 @@ const PROGRAMS: [Program; 22] = [
     optional("chromium", &["chromium"]),
     optional("valgrind", &["valgrind"]),
     optional("g++", &["g++"]),
+    // The second package has its sanitizers.
+    optional("clang++", &["clang", "libclang-rt-dev"]),
     optional("pkg-config", &["pkg-config"]),
     optional("cmake", &["cmake", "make"]),
     optional("fish", &["fish"]),

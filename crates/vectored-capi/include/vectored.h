@@ -18,7 +18,7 @@
  * Functions with a gather or scatter handle copy short segments together, which is faster if segments have up to a few
  * hundred bytes. The others need no handle and copy nothing.
  *
- * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. It is C99 and C++.
+ * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. It is C99 and C++11.
  *
  * Example: write a list to a non-blocking descriptor. Returns 0, or -1 with errno.
  *
@@ -51,7 +51,8 @@
  * unspecified after a success. `*done` is set to 0 first, and on return, with or without an error, it is the number of bytes
  * that this call moved: always the first bytes of the list, or the first after the cursor. `done` may be NULL.
  *
- * EINTR never occurs: an interrupted system call is made again. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
+ * EINTR never occurs: an interrupted system call is made again. To end a transfer at a signal, use a descriptor with O_NONBLOCK,
+ * and wait by poll(2), which a signal ends. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
  * and on sockets with a timeout. EFAULT: a pointer is NULL that must not be. EBADF: a negative descriptor.
  * ENOTRECOVERABLE: a defect of this library, which has printed a message on standard error; `*done` is 0 then, and
  * nothing is known about what was moved.
@@ -61,12 +62,15 @@
  *
  * Threads. Functions without a handle may be called by any threads. A gather, scatter or queue handle may be used by one
  * thread at a time, and by different threads one after another; a cost model by several threads. No function
- * may be called from a signal handler. After fork(2) the child may use its copies of all handles.
+ * may be called from a signal handler, nor left by a longjmp out of one. A thread that is in a function must not be cancelled:
+ * disable that by pthread_setcancelstate(3) if your program cancels threads. After fork(2) the child may use its copies of all
+ * handles.
  *
  * A list that takes several system calls is not atomic: other writers to the same descriptor may write between them.
  *
- * Memory. A function that returns a handle returns NULL with errno ENOMEM if there is no memory for it. Without memory for a
- * queue's bytes, or for the entries of a call, the process is aborted.
+ * Memory. A function that needs memory for a handle or for the bytes of a queue fails with errno ENOMEM if there is none. A
+ * gather handle without memory for its buffer copies nothing. Only without memory for the bookkeeping of a call, of up to 16 KiB,
+ * or of the records of a queue, the process is aborted.
  */
 
 #ifndef VECTORED_H
@@ -182,7 +186,7 @@ typedef struct vectored_cursor {
 /**
  * A function that a queue calls once for a segment of `vectored_queue_push`, with the `context` that was passed with it.
  *
- * It must not call a function of the same queue, and must not leave by longjmp or a C++ exception.
+ * It must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
  */
 typedef void (*vectored_release)(void *context);
 
@@ -293,8 +297,14 @@ ssize_t vectored_write_once(int fd,
  *
  * EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
  *
- * EBADF: as `vectored_write_all`. EFAULT: also, before any byte, if `iov_base` of a segment of 1 byte or more is NULL. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
- * never EINTR.
+ * EBADF: `fd` is negative, or not open for reading.
+ *
+ * EFAULT: `iov` is NULL and `iovcnt` is not 0, or `iov_base` of a segment of 1 byte or more is NULL; no byte is read. Or the
+ * kernel cannot write to the memory of a segment.
+ *
+ * ENOMEM: there is no memory for a copy of the array `iov`. No byte is read.
+ *
+ * All others of read(2), but never EINTR.
  */
 ssize_t vectored_read_exact(int fd,
                             const struct iovec *iov,
@@ -352,10 +362,10 @@ ssize_t vectored_pread_up_to_eof(int fd,
                                  size_t *done);
 
 /**
- * Returns the number of bytes from `cursor` to the end of the list.
+ * Returns the number of bytes from `cursor` to the end of the list, at most SSIZE_MAX.
  *
- * Errors (-1 and errno): EFAULT if `cursor` is NULL, EINVAL if it is outside of the list, and those of the list, as for
- * `vectored_write_all`.
+ * Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
+ * the list.
  */
 ssize_t vectored_cursor_remaining(const struct vectored_cursor *cursor,
                                   const struct iovec *iov,
@@ -364,8 +374,7 @@ ssize_t vectored_cursor_remaining(const struct vectored_cursor *cursor,
 /**
  * Moves `cursor` forward by `bytes`, which were written or read by other means, such as a sendmsg(2) of your own. Returns 0.
  *
- * Errors (-1 and errno): EFAULT if `cursor` is NULL, EINVAL if it is outside of the list or if fewer bytes remain (the
- * cursor has not moved then), and those of the list, as for `vectored_write_all`.
+ * Errors (-1 and errno; the cursor has not moved): as `vectored_cursor_remaining`; EINVAL if fewer bytes remain.
  */
 int vectored_cursor_advance(struct vectored_cursor *cursor,
                             const struct iovec *iov,
@@ -555,10 +564,11 @@ struct vectored_queue *vectored_queue_for_target(int target,
 void vectored_queue_free(struct vectored_queue *queue);
 
 /**
- * Appends a copy of `bytes` bytes at `data`. Returns 0. A full queue takes them too: ask `vectored_queue_is_full` before.
+ * Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue takes them
+ * too: ask `vectored_queue_is_full` before.
  *
  * Errors (-1 and errno): EFAULT if `queue` is NULL, or if `data` is NULL and `bytes` is not 0; EINVAL if `bytes` is more
- * than SSIZE_MAX.
+ * than SSIZE_MAX; ENOMEM. The queue is as before then.
  */
 int vectored_queue_put(struct vectored_queue *queue,
                        const void *data,

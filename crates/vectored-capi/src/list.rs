@@ -137,8 +137,14 @@ pub unsafe extern "C" fn vectored_write_once(
 ///
 /// EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
 ///
-/// EBADF: as `vectored_write_all`. EFAULT: also, before any byte, if `iov_base` of a segment of 1 byte or more is NULL. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
-/// never EINTR.
+/// EBADF: `fd` is negative, or not open for reading.
+///
+/// EFAULT: `iov` is NULL and `iovcnt` is not 0, or `iov_base` of a segment of 1 byte or more is NULL; no byte is read. Or the
+/// kernel cannot write to the memory of a segment.
+///
+/// ENOMEM: there is no memory for a copy of the array `iov`. No byte is read.
+///
+/// All others of read(2), but never EINTR.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_read_exact(
     fd: c_int,

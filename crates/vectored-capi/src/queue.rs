@@ -21,7 +21,7 @@ pub struct vectored_queue(SegmentQueue);
 
 /// A function that a queue calls once for a segment of `vectored_queue_push`, with the `context` that was passed with it.
 ///
-/// It must not call a function of the same queue, and must not leave by longjmp or a C++ exception.
+/// It must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
 pub type vectored_release = Option<unsafe extern "C" fn(context: *mut c_void)>;
 
 /// Returns a new, empty queue, or NULL with errno ENOMEM. It is full at 1 MiB.
@@ -55,10 +55,11 @@ pub unsafe extern "C" fn vectored_queue_free(queue: *mut vectored_queue) {
     unsafe { free_object(queue) };
 }
 
-/// Appends a copy of `bytes` bytes at `data`. Returns 0. A full queue takes them too: ask `vectored_queue_is_full` before.
+/// Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue takes them
+/// too: ask `vectored_queue_is_full` before.
 ///
 /// Errors (-1 and errno): EFAULT if `queue` is NULL, or if `data` is NULL and `bytes` is not 0; EINVAL if `bytes` is more
-/// than SSIZE_MAX.
+/// than SSIZE_MAX; ENOMEM. The queue is as before then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_queue_put(
     queue: *mut vectored_queue,
@@ -68,7 +69,9 @@ pub unsafe extern "C" fn vectored_queue_put(
     // SAFETY: the caller promises the queue and the bytes.
     status(|| unsafe {
         let queue = object(queue)?;
-        queue.0.put_slice(slice(data, bytes)?);
+        let bytes = slice(data, bytes)?;
+        reserve(queue, bytes.len())?;
+        queue.0.put_slice(bytes);
         Ok(())
     })
 }
@@ -94,12 +97,15 @@ pub unsafe extern "C" fn vectored_queue_push(
     status(|| unsafe {
         let queue = object(queue)?;
         let bytes = slice(data, bytes)?;
+        let is_copied = bytes.len() <= queue.0.policy().copy_below_bytes;
+        // Before there is an owner, which releases the bytes when it is dropped.
+        reserve(queue, if is_copied { bytes.len() } else { 0 })?;
         let owner = Owner {
             bytes,
             release,
             context,
         };
-        match bytes.len() <= queue.0.policy().copy_below_bytes {
+        match is_copied {
             true => {
                 queue.0.put_slice(bytes);
                 drop(owner);
@@ -241,6 +247,16 @@ pub unsafe extern "C" fn vectored_queue_clear(queue: *mut vectored_queue) {
             Ok(())
         });
     }
+}
+
+/// Memory for `bytes` more copied bytes and one more segment.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+fn reserve(queue: &mut vectored_queue, bytes: usize) -> Result<(), Failure> {
+    let reserved = queue.0.try_reserve(bytes);
+    reserved.map_err(|_| Failure::of(libc::ENOMEM))
 }
 
 /// Memory of C, which is released when it is dropped.

@@ -10,7 +10,7 @@
 //! an owner while its part is there. A part is removed before its owner. So the bytes are valid while a `Kept` is borrowed.
 #![allow(unsafe_code)]
 
-use std::collections::VecDeque;
+use std::collections::{TryReserveError, VecDeque};
 use std::io::IoSlice;
 use std::{ptr, slice};
 
@@ -152,14 +152,35 @@ impl Kept {
         true
     }
 
+    /// Makes room for one more segment, with the copied bytes before it.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused.
+    #[inline]
+    pub(in crate::queue) fn try_reserve_one(&mut self) -> Result<(), TryReserveError> {
+        if self.parts.capacity() - self.parts.len() < 2 {
+            self.forget_if_half();
+            self.parts.try_reserve(2)?;
+        }
+        match self.owners.capacity() - self.owners.len() {
+            0 => self.owners.try_reserve(1),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes room for two parts. Uses the memory of removed parts again, if they are half of all or more.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
+        self.forget_if_half();
+        self.parts.reserve(2);
+    }
+
+    fn forget_if_half(&mut self) {
         if self.start >= self.parts.len() / 2 {
             self.forget_removed();
         }
-        self.parts.reserve(2);
     }
 
     fn forget_removed(&mut self) {
