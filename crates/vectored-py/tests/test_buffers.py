@@ -67,15 +67,18 @@ class Objects(Descriptors):
         for wrong in (b"bytes", bytearray(b"more"), memoryview(b"view")):
             with self.assertRaisesRegex(TypeError, "put it in a list"):
                 vectored.write_all(self.null, wrong)
+        with self.assertRaisesRegex(TypeError, "encode it, and put it in a list"):
+            vectored.write_all(self.null, "text")
         with self.assertRaises(TypeError):
             vectored.write_all(self.null, 3)
 
     def test_what_is_not_contiguous_is_refused(self):
         view = memoryview(b"0123456789")
         for wrong in (view[::2], view[::-1]):
-            with self.assertRaises(BufferError):
+            with self.assertRaises(BufferError) as caught:
                 vectored.write_all(self.null, [b"a", wrong])
-            with self.assertRaises(BufferError):
+            self.assertRegex(caught.exception.__notes__[0], "at index 1.*: copy it")
+            with self.assertRaisesRegex(BufferError, "C-contiguous: copy it"):
                 vectored.GatherWriter(self.null, closefd=False).write(wrong)
 
     def test_what_is_read_only_is_not_read_into(self):

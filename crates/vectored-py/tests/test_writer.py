@@ -15,6 +15,8 @@ import random
 import select
 import shutil
 import signal
+import socket
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -201,10 +203,13 @@ class Files(unittest.TestCase):
 
     def test_text_is_refused_and_nothing_of_the_lines_is_taken(self):
         with vectored.GatherWriter(open(self.path, "wb")) as writer:
-            with self.assertRaises(TypeError):
+            with self.assertRaisesRegex(TypeError, "encode it"):
                 writer.write("text")
-            with self.assertRaises(TypeError):
+            with self.assertRaisesRegex(TypeError, "encode it"):
                 writer.writelines([b"a", "text"])
+            for single in (b"bytes", bytearray(b"more"), memoryview(b"view"), "text"):
+                with self.assertRaisesRegex(TypeError, "put it in a list"):
+                    writer.writelines(single)
         self.assertEqual(self.content(), b"")
 
     def test_a_writer_that_cannot_be_made_leaves_nothing(self):
@@ -215,8 +220,25 @@ class Files(unittest.TestCase):
                 vectored.GatherWriter(1, 0)
             with self.assertRaises(OSError):
                 vectored.GatherWriter(10_000)
-            with self.assertRaises(AttributeError):
-                vectored.GatherWriter("name")
+            for wrong in ("name", b"name", None):
+                with self.assertRaisesRegex(TypeError, "open\\(path"):
+                    vectored.GatherWriter(wrong)
+            with self.assertRaises(io.UnsupportedOperation) as caught:
+                vectored.GatherWriter(io.BytesIO())
+            self.assertIn("no descriptor", caught.exception.__notes__[0])
+            with self.assertRaisesRegex(ValueError, "not -1"):
+                vectored.GatherWriter(-1)
+            with self.assertRaises(TypeError):
+                vectored.GatherWriter(1, 1.5)
+            with self.assertRaises(TypeError):
+                vectored.GatherWriter(1, buffering=0)
+            for wrong in (vectored.CostModel.default_for("file"), 5):
+                with self.assertRaisesRegex(TypeError, "gather must be a Gather"):
+                    vectored.GatherWriter(1, gather=wrong)
+            with open(os.devnull, "rb", buffering=0) as file:
+                with self.assertRaisesRegex(io.UnsupportedOperation, "not open for writing"):
+                    vectored.GatherWriter(file)
+                self.assertFalse(file.closed)
             gc.collect()
         finally:
             sys.unraisablehook = before
@@ -239,6 +261,20 @@ class Files(unittest.TestCase):
             del writer
             gc.collect()
             self.assertEqual(self.content(), b"kept")
+
+    def test_the_error_of_a_writer_that_is_flushed_when_python_ends_is_reported(self):
+        program = """
+import os, vectored
+source, sink = os.pipe()
+os.set_blocking(sink, False)
+writer = vectored.GatherWriter(sink)
+writer.write(bytes(200_000))
+writer.kept = writer  # It is freed when the modules are.
+"""
+        command = [sys.executable, "-X", "dev", "-W", "ignore", "-c", program]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertIn("BlockingIOError: [Errno 11]", ended.stderr)
+        self.assertNotIn("ImportError", ended.stderr)
 
     def test_an_error_when_it_is_closed_is_raised_and_the_file_is_closed(self):
         with open("/dev/full", "wb", buffering=0) as file:
@@ -310,6 +346,18 @@ class NonBlocking(Descriptors):
         writer.close()
         self.assertEqual(reader.result(), bytes(200_000))
 
+    def test_a_socket_with_a_timeout_is_non_blocking_and_a_note_says_so(self):
+        near, far = socket.socketpair()
+        with near, far:
+            for timeout, notes in ((30, 1), (0, 0)):
+                near.settimeout(timeout)
+                with self.assertRaises(BlockingIOError) as caught:
+                    vectored.write_all(near, [bytes(10_000_000)])
+                found = getattr(caught.exception, "__notes__", [])
+                self.assertEqual([("settimeout(None)" in note) for note in found], [True] * notes)
+            with self.assertRaises(BlockingIOError) as caught:
+                vectored.write_all(near.fileno(), [bytes(10_000_000)])
+            self.assertFalse(hasattr(caught.exception, "__notes__"))
 
     def test_objects_of_any_format_are_kept_when_the_descriptor_is_full(self):
         numbers = (ctypes.c_int32.__ctype_be__ * 50_000)(*range(50_000))
@@ -340,7 +388,8 @@ class NonBlocking(Descriptors):
                 raise error
 
         source, sink = self.pair()
-        writer = vectored.GatherWriter(sink, 10, gather=Gather())
+        writer = vectored.GatherWriter(sink, 10)
+        writer._gather = Gather()
         self.assertEqual(writer.write(bytes(200)), 200)
         with self.assertRaises(OSError) as caught:
             writer.write(b"more")

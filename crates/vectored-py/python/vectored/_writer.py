@@ -1,6 +1,9 @@
 """A file object that joins what is written into few system calls."""
 
+import contextlib
+import fcntl
 import io
+import operator
 import os
 import threading
 
@@ -14,9 +17,13 @@ def _size(piece):
     """The bytes of an object with the buffer protocol, which must be contiguous."""
     if type(piece) is bytes:
         return len(piece)
+    if isinstance(piece, str):
+        raise TypeError("a bytes-like object is required, not 'str': encode it, or write it to an io.TextIOWrapper")
     with memoryview(piece) as view:
         if not view.c_contiguous:
-            raise BufferError("a buffer must be contiguous")
+            raise BufferError(
+                "a buffer must be C-contiguous: copy it, for example by bytes(view) or numpy.ascontiguousarray(array)"
+            )
         return view.nbytes
 
 
@@ -38,51 +45,84 @@ def _descriptor(file):
     return file if isinstance(file, int) else file.fileno()
 
 
+def _check_writable(file):
+    """Refuse what is no open file, or not open for writing: here rather than when what is buffered is lost."""
+    if not isinstance(file, int) and not hasattr(file, "fileno"):
+        raise TypeError(
+            f"file must be a descriptor or a file object, not '{type(file).__name__}': "
+            "for a path, pass open(path, 'wb', buffering=0)"
+        )
+    try:
+        fd = _descriptor(file)
+    except io.UnsupportedOperation as error:
+        error.add_note("the file has no descriptor: pass one of the system, such as open(path, 'wb', buffering=0)")
+        raise
+    if fd < 0:
+        raise ValueError(f"a descriptor must be 0 or more, not {fd}")
+    if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise io.UnsupportedOperation("the file is not open for writing")
+
+
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
 
-    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. What
-    is buffered and a long buffer, or a list of lines, go by one system call of a `Gather`. A bytes object is never copied
-    by the writer; others are copied if they are buffered. It is written in Python: a `write` of a short object takes some
-    0.7 µs longer than that of an `io.BufferedWriter`. Pass many short objects to `writelines`.
+    It can take the place of `open(path, "wb")` or the buffer of an `io.TextIOWrapper`, and with `closefd=False` of
+    `socket.makefile("wb")`, whose `close` leaves the socket open. What is buffered and a long buffer, or a list of lines,
+    go by one system call of a `Gather`. A bytes object is never copied by the writer; others are copied if they are
+    buffered. It is written in Python: a `write` of a short object takes some 0.7 µs longer than that of an
+    `io.BufferedWriter`. Pass many short objects to `writelines`.
+
+    Close it, or use `with`. If it is dropped, it is flushed and closed, but an error is not raised then.
 
     Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
 
-    After an exception, what earlier calls wrote is still buffered, and the next call continues with it. The attribute
-    `done` counts the bytes of the call that raised it.
+    After an exception, what earlier calls wrote is either written or still buffered, and the next call continues with it.
+    Of the call that raised it, the first `done` bytes are written, and the rest is neither written nor buffered: write
+    `data[done:]` again if it is to follow.
 
     On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take
-    none of it (`characters_written` is 0). They may buffer more than `buffer_size` bytes, once. After BlockingIOError,
-    wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too. A TextIOWrapper
-    loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+    none of it (`done` and `characters_written` are 0). They may buffer more than `buffer_size` bytes, once. After
+    BlockingIOError, wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too,
+    whose `characters_written` counts buffered bytes that went. The descriptor of a socket with a timeout
+    (`settimeout(1)`) is non-blocking: BlockingIOError is raised at once, where `makefile` waits and raises TimeoutError.
+    A TextIOWrapper loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
 
     A signal handler may write to the writer that it has interrupted: its bytes come after those of the interrupted call. If
     it would have to make a system call during one of that writer, it raises RuntimeError, and nothing is taken.
     """
 
-    def __init__(self, file, buffer_size=65536, *, closefd=True, gather=None):
-        """Write to a descriptor, or to that of an object with a method `fileno`.
+    # `close` is called even if `__init__` has failed, or was not called for want of the right arguments. `_file` is None
+    # if it is not open, or no longer.
+    _lock = contextlib.nullcontext()
+    _raw = _file = None
+    _pieces, _kept = (), 0
+    _is_sending = _is_closing = False
 
-        If the object has a method `flush`, it is called first, so that what it has buffered precedes. `buffer_size` is the
-        number of bytes from which on a call writes. `close` closes the file unless `closefd` is false.
+    def __init__(self, file, buffer_size=65536, *, closefd=True, gather=None):
+        """Write to a descriptor, or to that of an object with a method `fileno`, which must be open for writing.
+
+        For a path, pass `open(path, "wb", buffering=0)`. If the object has a method `flush`, it is called first, so that
+        what it has buffered precedes; what it buffers later may be written before or after what the writer writes.
+        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is false.
+        `gather` is a `Gather` to write with, for example one with a cost model.
         """
-        # First all that `close` uses, which is called even if this function fails. `_file` is None if it is not open, or
-        # no longer.
-        self._raw = self._file = None
-        self._lock = threading.RLock()
-        self._is_sending = self._is_closing = False
-        # What is kept never changes: bytes objects, and a view of the rest of one.
-        self._pieces = []
-        self._kept = 0
+        buffer_size = operator.index(buffer_size)
         if buffer_size < 1:
             raise ValueError(f"buffer_size must be 1 or more, not {buffer_size}")
+        if gather is None:
+            gather = Gather()
+        elif not isinstance(gather, Gather):
+            raise TypeError(f"gather must be a Gather, such as Gather(cost_model), not '{type(gather).__name__}'")
+        _check_writable(file)
         flush = getattr(file, "flush", None)
         if flush is not None:
             flush()
-        os.fstat(_descriptor(file))  # An error here rather than at the first write.
         self._buffer_size = buffer_size
         self._closefd = closefd
-        self._gather = Gather() if gather is None else gather
+        self._gather = gather
+        # What is kept never changes: bytes objects, and a view of the rest of one.
+        self._pieces = []
+        self._lock = threading.RLock()
         self._raw = self._file = file
 
     def write(self, data, /):
@@ -102,6 +142,8 @@ class GatherWriter(io.BufferedIOBase):
 
     def writelines(self, lines, /):
         """Write or buffer all bytes of the objects, in one system call if their number allows it. Adds no line ends."""
+        if isinstance(lines, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"lines must be a list of bytes-like objects, not one '{type(lines).__name__}': put it in a list")
         lines = list(lines)
         size = sum(map(_size, lines))
         with self._lock:
