@@ -18,7 +18,9 @@
  * Functions with a gather or scatter handle copy short segments together, which is faster if segments have up to a few
  * hundred bytes. The others need no handle and copy nothing.
  *
- * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. It is C99 and C++11.
+ * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. If the library is not installed in a folder of the
+ * system, set PKG_CONFIG_PATH to its lib/pkgconfig before, and LD_LIBRARY_PATH to its lib when the program runs. Statically:
+ * `cc -static program.c $(pkg-config --static --cflags --libs vectored)`. The header is C99 and C++11.
  *
  * Example: write a list to a non-blocking descriptor. Returns 0, or -1 with errno.
  *
@@ -44,6 +46,9 @@
  *
  * Lists. A list is `iovcnt` segments at `iov`, as many as you like: more than IOV_MAX is fine. `iov` is never changed. Empty
  * segments are allowed everywhere, also with a NULL `iov_base`, and never reach the kernel. `iov` may be NULL if `iovcnt` is 0.
+ * A segment of more than SSIZE_MAX bytes, and an `iovcnt` that no array has, such as (size_t)-1, is EINVAL. If there is
+ * nothing to move, since the list is empty or the cursor at its end, a function returns 0 without a system call: it finds out
+ * that a descriptor is negative, but not that it is closed or open for something else.
  * Until the function returns, no other thread may change `iov` or free a segment. If another thread changes the bytes of a
  * segment that is being written, it is unspecified which of them are written. Segments to read into must not overlap.
  *
@@ -51,14 +56,16 @@
  * unspecified after a success. `*done` is set to 0 first, and on return, with or without an error, it is the number of bytes
  * that this call moved: always the first bytes of the list, or the first after the cursor. `done` may be NULL.
  *
- * EINTR never occurs: an interrupted system call is made again. To end a transfer at a signal, use a descriptor with O_NONBLOCK,
- * and wait by poll(2), which a signal ends. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
+ * EINTR never occurs: an interrupted system call is made again, so that a signal handler cannot end a call that waits. To end a
+ * transfer at a signal or after a time, use a descriptor with O_NONBLOCK, and wait by poll(2), which a signal ends and which has
+ * a time limit. Sockets have SO_SNDTIMEO and SO_RCVTIMEO, too. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
  * and on sockets with a timeout. EFAULT: a pointer is NULL that must not be. EBADF: a negative descriptor.
  * ENOTRECOVERABLE: a defect of this library, which has printed a message on standard error; `*done` is 0 then, and
  * nothing is known about what was moved.
  *
  * SIGPIPE. If the reader of a pipe or socket is gone, writing raises SIGPIPE, as write(2) does, which ends the process unless
- * the signal is ignored: signal(SIGPIPE, SIG_IGN). The error is EPIPE then.
+ * the signal is ignored: signal(SIGPIPE, SIG_IGN). The error is EPIPE then. In the same way, a file that would grow beyond
+ * RLIMIT_FSIZE raises SIGXFSZ; if that is ignored, the error is EFBIG.
  *
  * Threads. Functions without a handle may be called by any threads. A gather, scatter or queue handle may be used by one
  * thread at a time, and by different threads one after another; a cost model by several threads. No function
@@ -249,7 +256,9 @@ ssize_t vectored_write_from(int fd,
  * Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
  * nor moved.
  *
- * To resume after an error, write the rest of the list at `offset` + `*done`; `vectored_cursor_advance` finds it.
+ * To resume after an error, write what is left of the list at `offset` + `*done`. `vectored_cursor_advance` finds the segment
+ * and the byte. No function takes a cursor and an offset: pass a copy of the array from that segment on, whose first
+ * segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_write_from`.
  * Through a descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
  *
  * Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at the largest offset or
@@ -290,7 +299,8 @@ ssize_t vectored_write_once(int fd,
  * Errors (-1 and errno, with the bytes read before in `*done`; they are in the first segments, and the content of the rest is
  * unspecified):
  *
- * ENODATA: the file or stream ended before the list was full. If that is no error, use `vectored_read_up_to_eof`.
+ * ENODATA: the file or stream ended before the list was full. If `*done` is 0, it ended before the list, as a stream of
+ * records does after the last one. If an earlier end is no error, use `vectored_read_up_to_eof`.
  *
  * EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_read_into` can be
  * resumed.
@@ -362,7 +372,8 @@ ssize_t vectored_pread_up_to_eof(int fd,
                                  size_t *done);
 
 /**
- * Returns the number of bytes from `cursor` to the end of the list, at most SSIZE_MAX.
+ * Returns the number of bytes from `cursor` to the end of the list, or SSIZE_MAX if there are more, which a list can have that
+ * names the same memory several times.
  *
  * Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
  * the list.
@@ -403,7 +414,8 @@ void vectored_gather_free(struct vectored_gather *gather);
  * Writes all segments in order, and returns their bytes.
  *
  * As `vectored_write_all`, except that short segments are copied, as by memcpy(3): if this process cannot read the memory of
- * such a segment, it gets the signal SIGSEGV, and not the error EFAULT.
+ * such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the error EFAULT. To check
+ * each segment would cost time in each call.
  *
  * Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
  */
@@ -507,6 +519,19 @@ ssize_t vectored_scatter_pread_exact(struct vectored_scatter *scatter,
                                      size_t *done);
 
 /**
+ * As `vectored_scatter_pread_exact`, until the segments are full or the file ends. Returns the bytes read. As
+ * `vectored_pread_up_to_eof`.
+ *
+ * Errors: as `vectored_pread_up_to_eof`; EFAULT if `scatter` is NULL.
+ */
+ssize_t vectored_scatter_pread_up_to_eof(struct vectored_scatter *scatter,
+                                         int fd,
+                                         const struct iovec *iov,
+                                         size_t iovcnt,
+                                         int64_t offset,
+                                         size_t *done);
+
+/**
  * Returns the default model for a kind of descriptor, one of `enum vectored_target`. Free it with
  * `vectored_cost_model_free`.
  *
@@ -537,7 +562,7 @@ void vectored_cost_model_free(struct vectored_cost_model *model);
  * Returns the length of the longest segment, in bytes, that is copied in a list of `iovcnt` segments by this model. 0 means
  * that nothing is copied.
  *
- * Errors (0 and errno): EFAULT if `model` is NULL.
+ * Error (0 and errno): EFAULT if `model` is NULL, and no other.
  */
 size_t vectored_cost_model_copy_below(const struct vectored_cost_model *model,
                                       size_t iovcnt);
@@ -548,8 +573,8 @@ size_t vectored_cost_model_copy_below(const struct vectored_cost_model *model,
 struct vectored_queue *vectored_queue_new(void);
 
 /**
- * As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`: how long segments are copied and how
- * long calls are depends on it. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
+ * As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`, on which depends how many bytes a
+ * call takes at most. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
  * files and 1 MiB for others.
  *
  * Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
@@ -575,7 +600,7 @@ int vectored_queue_put(struct vectored_queue *queue,
                        size_t bytes);
 
 /**
- * Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB by default), and a copy of them if
+ * Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB), and a copy of them if
  * they are few. Returns 0.
  *
  * The memory is the queue's until it calls `release(context)`, once: when the bytes are written, or removed by
@@ -592,8 +617,9 @@ int vectored_queue_push(struct vectored_queue *queue,
                         void *context);
 
 /**
- * Marks the end of a record: system calls then end at the end of a record, unless the kernel ends them earlier. For a log
- * with several writers (O_APPEND).
+ * Marks the end of a record, after its last byte was put or pushed. A system call takes as many whole records as it can, and
+ * bytes behind the last mark with them: mark a record before you write. So a call ends within a record only if the kernel
+ * ends it there, or if the record is too long for one call. For a log with several writers (O_APPEND).
  *
  * Returns 0, or -1 with errno EFAULT if `queue` is NULL.
  */
@@ -635,7 +661,8 @@ int vectored_queue_is_full(const struct vectored_queue *queue);
  *
  * The segments belong to the queue, and are valid until it is changed.
  *
- * Errors (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0.
+ * Error (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0, and no other. With valid pointers,
+ * 0 says that the queue is empty or `iovcnt` is 0.
  */
 size_t vectored_queue_segments(const struct vectored_queue *queue,
                                struct iovec *iov,

@@ -21,7 +21,8 @@ pub struct vectored_cursor {
     pub offset: size_t,
 }
 
-/// Returns the number of bytes from `cursor` to the end of the list, at most SSIZE_MAX.
+/// Returns the number of bytes from `cursor` to the end of the list, or SSIZE_MAX if there are more, which a list can have that
+/// names the same memory several times.
 ///
 /// Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
 /// the list.

@@ -30,8 +30,8 @@ pub extern "C" fn vectored_queue_new() -> *mut vectored_queue {
     new_object(|| Ok(vectored_queue(SegmentQueue::new())))
 }
 
-/// As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`: how long segments are copied and how
-/// long calls are depends on it. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
+/// As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`, on which depends how many bytes a
+/// call takes at most. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
 /// files and 1 MiB for others.
 ///
 /// Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn vectored_queue_put(
     })
 }
 
-/// Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB by default), and a copy of them if
+/// Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB), and a copy of them if
 /// they are few. Returns 0.
 ///
 /// The memory is the queue's until it calls `release(context)`, once: when the bytes are written, or removed by
@@ -116,8 +116,9 @@ pub unsafe extern "C" fn vectored_queue_push(
     })
 }
 
-/// Marks the end of a record: system calls then end at the end of a record, unless the kernel ends them earlier. For a log
-/// with several writers (O_APPEND).
+/// Marks the end of a record, after its last byte was put or pushed. A system call takes as many whole records as it can, and
+/// bytes behind the last mark with them: mark a record before you write. So a call ends within a record only if the kernel
+/// ends it there, or if the record is too long for one call. For a log with several writers (O_APPEND).
 ///
 /// Returns 0, or -1 with errno EFAULT if `queue` is NULL.
 #[unsafe(no_mangle)]
@@ -191,7 +192,8 @@ pub unsafe extern "C" fn vectored_queue_is_full(queue: *const vectored_queue) ->
 ///
 /// The segments belong to the queue, and are valid until it is changed.
 ///
-/// Errors (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0.
+/// Error (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0, and no other. With valid pointers,
+/// 0 says that the queue is empty or `iovcnt` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_queue_segments(
     queue: *const vectored_queue,

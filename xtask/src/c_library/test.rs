@@ -39,7 +39,7 @@ pub fn test() -> Result<()> {
     let mut builds = Vec::new();
     for compiler in &compilers {
         for (how, words) in BUILDS {
-            match how == SANITIZED && !compiler.can_sanitize(words, &folder.0)? {
+            match how == SANITIZED && !compiler.can_link(words, &folder.0)? {
                 true => skip(&format!("the sanitizers of {} are missing", compiler.c)),
                 false => builds.push((compiler, how, words)),
             }
@@ -47,6 +47,7 @@ pub fn test() -> Result<()> {
     }
     for compiler in &compilers {
         c.check_header(compiler, &folder.0)?;
+        c.run_fully_static(compiler, &folder.0)?;
     }
     for source in &programs {
         for &(compiler, how, words) in &builds {
@@ -98,8 +99,9 @@ impl Compiler {
         is_there
     }
 
-    /// Whether an empty program can be linked with the sanitizers, whose libraries may be a package of their own.
-    fn can_sanitize(&self, words: &[&str], folder: &Path) -> Result<bool> {
+    /// Whether an empty program can be linked in this way. The libraries of the sanitizers, and static ones of the system,
+    /// may be a package of their own.
+    fn can_link(&self, words: &[&str], folder: &Path) -> Result<bool> {
         let source = folder.join("empty.c");
         fs::write(&source, "int main(void) { return 0; }\n")
             .with_context(|| format!("cannot write '{}'", source.display()))?;
@@ -203,6 +205,30 @@ impl Installed<'_> {
             answer(&mut command)?;
         }
         Ok(())
+    }
+
+    /// An example without any shared library, compiled by the words of pkg-config alone.
+    fn run_fully_static(&self, compiler: &Compiler, folder: &Path) -> Result<()> {
+        if !compiler.can_link(&["-static"], folder)? {
+            skip(&format!(
+                "the static libraries for {} are missing",
+                compiler.c
+            ));
+            return Ok(());
+        }
+        let program = folder.join("fully-static");
+        let mut command = Command::new(compiler.c);
+        command
+            .arg("-static")
+            .arg(root().join(CRATE).join("examples/write_list.c"))
+            .arg("-o")
+            .arg(&program)
+            .args(self.pkg_config(true)?);
+        answer(&mut command)?;
+        self.run(
+            &mut Command::new(&program),
+            &format!("{} -static", compiler.c),
+        )
     }
 
     fn pkg_config(&self, is_static: bool) -> Result<Vec<String>> {

@@ -177,6 +177,12 @@ static void offsets_and_ends(void)
     FAILS(vectored_scatter_pread_exact(scatter, fd, into, 2, 45, &done), ENODATA, 5);
     CHECK(vectored_pread_up_to_eof(fd, into, 2, 20, &done) == 30 && done == 30);
     CHECK(vectored_pread_up_to_eof(fd, into, 2, 50, &done) == 0 && done == 0);
+    FAILS(vectored_scatter_pread_up_to_eof(scatter, fd, into, 2, -1, &done), EINVAL, 0);
+    FAILS(vectored_scatter_pread_up_to_eof(NULL, fd, into, 2, 0, &done), EFAULT, 0);
+    memset(a, 0, sizeof a);
+    CHECK(vectored_scatter_pread_up_to_eof(scatter, fd, into, 2, 20, &done) == 30 && done == 30);
+    CHECK(memcmp(a, bytes_a + 10, 10) == 0 && memcmp(a + 10, bytes_b, 20) == 0);
+    CHECK(vectored_scatter_pread_up_to_eof(scatter, fd, into, 2, 50, &done) == 0 && done == 0);
     CHECK(lseek(fd, 5, SEEK_SET) == 5);
     CHECK(vectored_read_up_to_eof(fd, into, 2, &done) == 45 && done == 45);
     CHECK(lseek(fd, 5, SEEK_SET) == 5);
