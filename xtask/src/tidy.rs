@@ -80,8 +80,8 @@ const CRATES: [Crate; 9] = [
         folder: "crates/vectored-py",
         floors: &[
             &["signals", "sys"],
-            &["cost_model", "failure"],
-            &["transfer"],
+            &["failure"],
+            &["cost_model", "transfer"],
             &["cursor"],
             &["gather", "list"],
         ],
@@ -126,7 +126,8 @@ const CRATES: [Crate; 9] = [
             &["bench_target", "command_line", "mix", "sys", "techniques"],
             &["grid", "peers"],
             &["args", "promises"],
-            &["measure", "page", "programs", "table"],
+            &["c_callers", "measure", "programs", "table"],
+            &["page"],
         ],
     },
     Crate {
