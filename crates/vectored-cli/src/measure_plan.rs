@@ -1,5 +1,6 @@
 //! From the options of `vectored measure` to an experiment.
 
+mod direct;
 mod writers;
 
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ const USUAL_CALL_BYTES: usize = 4 << 20;
 /// Maximum bytes of a call.
 const MAX_CALL_BYTES: usize = 64 << 20;
 
-/// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for three times as
+/// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as
 /// much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
@@ -520,6 +521,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     check_states(args, &targets, rivals)?;
     let depths = queue_depths(args, &targets, rivals)?;
     writers::check(args, &targets, rivals)?;
+    direct::check(args, &targets, rivals)?;
     check_token(args, &targets)?;
     let lists = lists(args);
     let caches = states(&args.cache);
@@ -561,6 +563,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     let mut has_long_lists = false;
     for one in &resolved {
         let target = one.target;
+        let direct = direct::alignment(args, one)?;
         for list in &lists {
             if list.call_bytes() > limit && asked_in_full {
                 return Err(Failure::usage(format!(
@@ -579,6 +582,15 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
                     path: path_in_results(one.path.as_deref()),
                     segment_sizes: list.runs.clone(),
                     reason: format!("more than {} in one call", bytes_in_words(limit as u64)),
+                });
+                continue;
+            }
+            if let Some(reason) = direct::misfit(direct, &list.runs) {
+                left_out.push(LeftOut {
+                    target,
+                    path: path_in_results(one.path.as_deref()),
+                    segment_sizes: list.runs.clone(),
+                    reason,
                 });
                 continue;
             }
@@ -609,6 +621,9 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
                         cells.extend(crews.iter().map(|&writers| CellSpec {
                             path: one.path.clone(),
                             sync: args.sync,
+                            direct,
+                            // A cache that is bypassed has no state.
+                            page_cache: usual.page_cache.filter(|_| direct.is_none()),
                             cache,
                             layout,
                             iovec_setup,
@@ -621,7 +636,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
             }
         }
     }
-    if cells.is_empty() && args.writers.is_some() && !left_out.is_empty() {
+    if cells.is_empty() && (args.writers.is_some() || args.direct) && !left_out.is_empty() {
         return Err(Failure::usage(format!(
             "nothing to measure: {}",
             left_out[0].reason

@@ -4,8 +4,9 @@ use crate::model::{Cell, FittedModel, Results, Target};
 use crate::report::{advice, asynchronous_advice, writer_advice};
 use crate::stats::{crossovers, fitted_models, judge_model};
 
-fn is_shallow(cell: &&Cell) -> bool {
-    cell.queue_depth == 1 && cell.writers.is_none()
+/// Whether a cost model is of such cells: with `O_DIRECT` the wait for the device hides all other costs.
+fn is_modelled(cell: &&Cell) -> bool {
+    cell.queue_depth == 1 && cell.writers.is_none() && cell.direct.is_none()
 }
 
 impl Results {
@@ -27,8 +28,8 @@ impl Results {
         let crossovers = crossovers(&cells);
         let advice = advice(&cells, &crossovers, &self.rivals);
         // Other depths differ in asynchronous techniques only, and no model is of these.
-        let shallow: Vec<&Cell> = cells.iter().copied().filter(is_shallow).collect();
-        let mut models = fitted_models(&shallow);
+        let modelled: Vec<&Cell> = cells.iter().copied().filter(is_modelled).collect();
+        let mut models = fitted_models(&modelled);
         for mut model in calibrated {
             judge_model(&mut model, &cells);
             models.push(model);

@@ -57,6 +57,8 @@ Examples:
           writev against a mapping of the file
   vectored measure --target file --technique io-uring,writev --queue-depth 1,8,64
           From how many transfers in flight io_uring takes less time than writev
+  vectored measure --direct --target file-overwrite --technique linux-aio --queue-depth 1,8,64
+          From how many writes in flight Linux AIO takes less time, past the page cache
   vectored measure --target file --writers 1,2,4,8 --sizes 64..4KiB
           Several threads that append records to one log
   vectored measure --target tcp://192.0.2.1:7350 --token-file token
@@ -110,6 +112,14 @@ pub struct MeasureArgs {
     /// its time. Each call then waits for the device, so measure only a few lists.
     #[arg(long, value_name = "MODE", value_parser = one_of(SyncMode::ALL, SyncMode::name), default_value = "none")]
     pub sync: SyncMode,
+
+    /// Write to or read from files past the page cache (O_DIRECT; macOS: F_NOCACHE)
+    ///
+    /// Each transfer goes between the segments and the device, and waits for it. For file, file-overwrite and
+    /// directories. The file system must support it, and asks for an alignment: lists with a segment whose
+    /// size is not a multiple of it, often of 512 bytes, are left out.
+    #[arg(long)]
+    pub direct: bool,
 
     /// State of the page cache for the file that is read [default: hot]
     ///

@@ -208,14 +208,7 @@ fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
 
 /// Makes the remedy name the option that gave the directory.
 fn of_file(error: MeasureError, file: &FilePlan) -> Failure {
-    let failure = Failure::of_directory(error);
-    match file.is_target {
-        true => Failure {
-            error: anyhow::anyhow!(failure.error.to_string().replace("--dir", "--target")),
-            ..failure
-        },
-        false => failure,
-    }
+    Failure::of_directory(error).for_directory_of_target(file.is_target)
 }
 
 /// Calibrates a cost model for each target and directory that is written to, and returns the models and
@@ -230,8 +223,9 @@ fn calibrate_for(
         .experiment
         .cells
         .iter()
+        .filter(|cell| cell.operation == Operation::Write)
         // The wait for the disk would hide all other costs.
-        .filter(|cell| cell.operation == Operation::Write && cell.sync == SyncMode::None)
+        .filter(|cell| cell.sync == SyncMode::None && cell.direct.is_none())
         .map(|cell| (cell.target, cell.path.as_deref()))
         .collect();
     targets.sort_unstable();
@@ -463,8 +457,11 @@ fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Opti
             .map(|own_ns| own_ns + bytes * byte_ns)
             .sum();
         let round_ns = 3.0 * techniques_ns + 2.0 * (call_ns + bytes * byte_ns);
-        // A sample has at least as many calls as fill the queue twice.
-        let calls = (2.0 * f64::from(cell.queue_depth) - 1.0).max(1.0);
+        // A sample has at least as many calls as fill the queue four times.
+        let calls = match cell.queue_depth {
+            0 | 1 => 1.0,
+            depth => 4.0 * f64::from(depth) - 1.0,
+        };
         let writers = cell.writers.map_or(1.0, |writers| f64::from(writers.count));
         round_ns * calls * writers / 1e9
     };

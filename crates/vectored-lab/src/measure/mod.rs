@@ -41,7 +41,7 @@ pub use crate::measure::sampling::sampler::{
 };
 pub use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
 pub use crate::measure::targets::{
-    Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory, check_fifo, check_room,
+    Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_direct, check_directory, check_fifo, check_room,
 };
 pub(crate) use crate::measure::targets::{ByteComparison, sync_flags, unnamed_file};
 pub use crate::measure::write::mover::{Mover, Timed, time_calls};

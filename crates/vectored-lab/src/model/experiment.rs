@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::model::direct_io::DirectIo;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
@@ -29,6 +30,8 @@ pub struct CellSpec {
     pub page_cache: Option<PageCache>,
     /// How durable each write to a file must be before the next call.
     pub sync: SyncMode,
+    /// Past the page cache, with this alignment (files). `None`: through it.
+    pub direct: Option<DirectIo>,
     /// Transfers that asynchronous techniques keep in flight: 1 to [`MAX_QUEUE_DEPTH`]. Synchronous ones
     /// have one at a time.
     pub queue_depth: u32,
@@ -52,6 +55,7 @@ impl CellSpec {
             iovec_setup: IovecSetup::default(),
             page_cache: None,
             sync: SyncMode::None,
+            direct: None,
             queue_depth: 1,
             writers: None,
         }
@@ -73,8 +77,14 @@ impl CellSpec {
         let call_bytes = self.workload.total_bytes() as u64 * u64::from(writers);
         match self.queue_depth {
             0 | 1 => call_bytes,
-            depth => (call_bytes * u64::from(3 * depth - 1)).div_ceil(2),
+            depth => (call_bytes * u64::from(4 * depth - 1)).div_ceil(2),
         }
+    }
+
+    /// The size nearest to `bytes` that segments of such a cell can have.
+    pub fn nearest_size(&self, bytes: usize) -> usize {
+        self.direct
+            .map_or(bytes, |direct| direct.nearest_size(bytes))
     }
 
     /// The target in words, with its path if it has one.

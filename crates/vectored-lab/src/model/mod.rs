@@ -8,6 +8,7 @@ pub(crate) mod comparison;
 pub(crate) mod conditions;
 pub(crate) mod cost_model;
 pub(crate) mod crossover;
+pub(crate) mod direct_io;
 pub(crate) mod drain;
 pub(crate) mod experiment;
 pub(crate) mod experiments;
@@ -33,6 +34,7 @@ pub use crate::model::comparison::{
 pub use crate::model::conditions::Conditions;
 pub use crate::model::cost_model::{FittedModel, ModelSource};
 pub use crate::model::crossover::Crossover;
+pub use crate::model::direct_io::DirectIo;
 pub use crate::model::drain::Drain;
 pub use crate::model::experiment::{CellSpec, Experiment, MAX_QUEUE_DEPTH};
 pub use crate::model::experiments::{

@@ -9,6 +9,7 @@ use crate::model::advice::{Advice, AsynchronousAdvice, WriterAdvice};
 use crate::model::conditions::{Conditions, one};
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
+use crate::model::direct_io::DirectIo;
 use crate::model::drain::Drain;
 use crate::model::swept_mix::SweptMix;
 use crate::model::sync::SyncMode;
@@ -230,6 +231,10 @@ pub struct Cell {
     pub iovec_setup: IovecSetup,
     /// How durable each call was before the next one.
     pub sync: SyncMode,
+    /// The alignment of a file that was written or read with `O_DIRECT`. `None` for transfers through the page cache,
+    /// and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direct: Option<DirectIo>,
     /// File system of the target, if it is a file.
     pub file_system: Option<String>,
     /// The range of the file that was written before it was truncated or written again from its start, or
@@ -379,6 +384,7 @@ impl Cell {
             page_cache: self.page_cache,
             iovec_setup: self.iovec_setup,
             sync: self.sync,
+            direct: self.direct.is_some(),
             drain: self.drain,
             queue_depth: self.queue_depth,
             writers: self.writers,

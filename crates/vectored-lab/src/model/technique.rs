@@ -201,6 +201,15 @@ impl Technique {
         }
     }
 
+    /// Whether its transfers bypass the page cache if the file has `O_DIRECT`. A mapping consists of pages of the
+    /// cache, and a stream of the C library writes from a buffer that is not aligned.
+    pub fn works_past_page_cache(self) -> bool {
+        !matches!(
+            self,
+            Technique::Mmap | Technique::Stdio | Technique::StdioLarge
+        )
+    }
+
     /// The requirement of [`Technique::works_on`] in words; `None` if any target will do.
     pub fn needs(self) -> Option<&'static str> {
         match self {

@@ -73,6 +73,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
         "change",
         "queue_depth",
         "writers",
+        "direct",
     ];
     writer.write_record(head).expect(SOUND);
     for compared in comparison.targets.iter().chain(&comparison.cells) {
@@ -207,6 +208,9 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
     }
     if conditions.sync != Default::default() {
         words += &format!(" {}", conditions.sync);
+    }
+    if conditions.direct {
+        words += " O_DIRECT";
     }
     if conditions.cache != Default::default() {
         words += &format!(", cache {}", conditions.cache.name());

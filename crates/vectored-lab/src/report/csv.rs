@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use crate::model::{Cell, Results, TechniqueResult};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 60] = [
+const HEAD: [&str; 61] = [
     "target",
     "path",
     "operation",
@@ -66,6 +66,7 @@ const HEAD: [&str; 60] = [
     "out_of_order",
     "zerocopy_sends",
     "zerocopy_copied",
+    "direct",
 ];
 
 /// Everything except the samples, a line for each technique of each cell. Columns have the names of the
@@ -112,7 +113,7 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 60] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 61] {
     let figures = technique.writers.as_ref();
     let records = figures.map(|figures| figures.records);
     [
@@ -176,5 +177,6 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&records.map(|records| records.out_of_order)),
         word(&technique.zerocopy.map(|counts| counts.sends)),
         word(&technique.zerocopy.map(|counts| counts.copied)),
+        word(&cell.direct.map(|_| true)),
     ]
 }

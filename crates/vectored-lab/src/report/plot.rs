@@ -438,6 +438,7 @@ mod tests {
             page_cache: None,
             iovec_setup: Default::default(),
             sync: SyncMode::None,
+            direct: None,
             file_system: None,
             span_bytes: None,
             queue_depth: 1,

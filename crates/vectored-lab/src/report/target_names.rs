@@ -1,8 +1,8 @@
 //! Titles of sections and notes on targets.
 
 use crate::model::{
-    Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
-    Writers,
+    Cache, Cell, Conditions, DirectIo, IovecSetup, Layout, Operation, PageCache, Results, SyncMode,
+    Target, Writers,
 };
 use crate::text::format::{bytes_in_words, escape_control, grouped};
 
@@ -14,6 +14,7 @@ pub(crate) struct SectionKey<'a> {
     operation: Operation,
     page_cache: Option<PageCache>,
     sync: SyncMode,
+    direct: bool,
     cache: Cache,
     layout: Layout,
     iovec_setup: IovecSetup,
@@ -29,6 +30,7 @@ impl<'a> SectionKey<'a> {
             operation: cell.operation,
             page_cache: cell.page_cache,
             sync: cell.sync,
+            direct: cell.direct.is_some(),
             cache: cell.cache,
             layout: cell.layout,
             iovec_setup: cell.iovec_setup,
@@ -45,6 +47,7 @@ impl<'a> SectionKey<'a> {
             operation: conditions.operation,
             page_cache: conditions.page_cache,
             sync: conditions.sync,
+            direct: conditions.direct,
             cache: conditions.cache,
             layout: conditions.layout,
             iovec_setup: conditions.iovec_setup,
@@ -89,6 +92,9 @@ impl Titles {
         words.extend(kind.page_cache.map(|state| state.to_string()));
         if kind.sync != SyncMode::None {
             words.push(kind.sync.to_string());
+        }
+        if kind.direct {
+            words.push("O_DIRECT".to_owned());
         }
         let mut title = words.join(" ");
         for (option, name, is_named) in [
@@ -140,11 +146,17 @@ pub(crate) fn has_tax(cell: &Cell) -> bool {
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let any = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
     let mut notes = Vec::new();
+    let overwritten = |direct| {
+        any(&|cell| cell.target == Target::FileOverwrite && cell.direct.is_some() == direct)
+    };
+    if overwritten(false) {
+        notes.push(
+            "file-overwrite: an existing file in the page cache is rewritten in place.".to_owned(),
+        );
+    } else if overwritten(true) {
+        notes.push("file-overwrite: an existing file is rewritten in place.".to_owned());
+    }
     for (target, words) in [
-        (
-            Target::FileOverwrite,
-            "file-overwrite: an existing file in the page cache is rewritten in place.",
-        ),
         (
             Target::Socket,
             "socket: another program reads, at its own pace, so the bytes are not verified.",
@@ -212,6 +224,21 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         if any(&|cell| cell.sync == sync) {
             notes.push(words.to_owned());
         }
+    }
+    let mut alignments: Vec<DirectIo> = results
+        .cells
+        .iter()
+        .filter_map(|cell| cell.direct)
+        .collect();
+    alignments.sort_unstable();
+    alignments.dedup();
+    for direct in alignments {
+        notes.push(format!(
+            "O_DIRECT: transfers go between the segments and the device, past the page cache. Here offsets and sizes \
+             are multiples of {} B, and segments begin at multiples of {} B. adaptive decides by the default costs of \
+             files in the page cache.",
+            direct.offset_bytes, direct.memory_bytes
+        ));
     }
     notes
 }

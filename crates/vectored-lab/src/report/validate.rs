@@ -65,6 +65,16 @@ fn cell(cell: &Cell) -> Result<(), String> {
             cell.queue_depth
         ));
     }
+    if let Some(direct) = cell.direct
+        && ![direct.memory_bytes, direct.offset_bytes]
+            .iter()
+            .all(|bytes| bytes.is_power_of_two())
+    {
+        return Err(format!(
+            "has an alignment of {} and {} bytes, which are not both powers of two",
+            direct.memory_bytes, direct.offset_bytes
+        ));
+    }
     let writers = cell.writers.map_or(0, |writers| writers.count);
     if cell.writers.is_some() && !(1..=MAX_WRITERS).contains(&writers) {
         return Err(format!(

@@ -18,7 +18,8 @@ pub(crate) mod verdict;
 pub(crate) mod writers;
 
 pub use crate::stats::asynchronous::{
-    AsynchronousOutcome, AsynchronousPair, asynchronous_pairs, cells_with_too_few_rounds,
+    AsynchronousOutcome, AsynchronousPair, asynchronous_pairs, cells_with_helper,
+    cells_with_too_few_rounds,
 };
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};

@@ -4,6 +4,7 @@ mod advice;
 mod asynchronous;
 mod compare;
 mod crossovers;
+mod direct;
 mod engine;
 mod experiments;
 mod findings;

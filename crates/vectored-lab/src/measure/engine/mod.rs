@@ -359,6 +359,7 @@ impl<'a> Engine<'a> {
             .filter_map(|request| match request {
                 RefinementRequest::Size { like, bytes } => {
                     let like = &sampled[like];
+                    let bytes = like.spec.nearest_size(bytes);
                     let refined = like.with_list(like.spec.workload.with_bytes(bytes)?);
                     // If the cell exists already, its target is filled or
                     // emptied in another way than the others', so they cannot
@@ -399,7 +400,9 @@ impl<'a> Engine<'a> {
             };
             let is_between = counts().any(|count| count < FAST_IOVECS)
                 && counts().any(|count| count > FAST_IOVECS + 1);
-            if like.cell.segment_bytes.is_none() || !is_between {
+            // With `O_DIRECT` no cost model is fitted.
+            let is_direct = like.spec.direct.is_some();
+            if like.cell.segment_bytes.is_none() || !is_between || is_direct {
                 continue;
             }
             for count in [FAST_IOVECS, FAST_IOVECS + 1] {

@@ -56,6 +56,7 @@ pub fn calibrate(
         page_cache: None,
         iovec_setup: IovecSetup::default(),
         sync: SyncMode::None,
+        direct: false,
         drain,
         queue_depth: 1,
         writers: None,

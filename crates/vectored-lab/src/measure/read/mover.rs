@@ -9,6 +9,7 @@ use vectored::{CostModel, Scatter};
 
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
+use crate::measure::sampling::staging::prepare_staging;
 use crate::measure::write::mover::{Timed, time_calls, time_each_call};
 use crate::model::IovecSetup;
 use crate::stats::Latencies;
@@ -113,9 +114,8 @@ pub(crate) struct ReadThenSplit {
 
 impl ReadMover for ReadThenSplit {
     fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
-        self.start_bytes = start_bytes;
         let total_bytes: usize = segments.iter().map(|segment| segment.len()).sum();
-        self.staging.resize(start_bytes + total_bytes, 0);
+        self.start_bytes = prepare_staging(&mut self.staging, start_bytes, total_bytes);
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {

@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::targets::{
-    Ballast, Batch, Mismatch, StreamKind, check_directory, unnamed_file,
+    Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory, unnamed_file,
 };
 use crate::model::{PageCache, Target};
 use crate::platform::files::{evict, fetched_bytes};
@@ -57,6 +57,8 @@ pub(crate) trait Source {
 pub(crate) struct PatternFile {
     file: File,
     pub span_bytes: u64,
+    /// Whether its transfers bypass the page cache.
+    pub is_direct: bool,
     /// Whether all of it has been read since pages were last evicted.
     is_warm: Cell<bool>,
 }
@@ -84,8 +86,16 @@ impl PatternFile {
         Ok(PatternFile {
             file,
             span_bytes,
+            is_direct: false,
             is_warm: Cell::new(false),
         })
+    }
+
+    /// Lets all transfers of the file bypass the page cache.
+    pub fn past_page_cache(mut self) -> io::Result<Self> {
+        bypass_page_cache(&self.file)?;
+        self.is_direct = true;
+        Ok(self)
     }
 
     /// The descriptor of the file.
@@ -168,7 +178,7 @@ pub(crate) struct FileSource {
 
 impl FileSource {
     pub fn new(file: Rc<PatternFile>, page_cache: PageCache, seed: u64) -> io::Result<Self> {
-        if page_cache == PageCache::Hot {
+        if page_cache == PageCache::Hot && !file.is_direct {
             file.warm()?;
         }
         Ok(FileSource {

@@ -139,6 +139,15 @@ pub enum MeasureError {
         /// The file system.
         file_system: String,
     },
+    /// Files of a directory cannot be written and read past the page cache.
+    NotDirect {
+        /// The directory.
+        directory: String,
+        /// The file system.
+        file_system: String,
+        /// The problem with `O_DIRECT`.
+        why: String,
+    },
     /// Too little free space for the files of a run.
     NoSpace {
         /// The directory.
@@ -188,6 +197,15 @@ impl fmt::Display for MeasureError {
                 "cannot read from a cold page cache in '{directory}': reading evicted pages of a \
                  file there did not fetch them from a device ({file_system}); name a directory on \
                  a disk with --dir, or measure with --page-cache hot"
+            ),
+            MeasureError::NotDirect {
+                directory,
+                file_system,
+                why,
+            } => write!(
+                f,
+                "cannot use O_DIRECT in '{directory}' ({file_system}): {why}; name a directory of another file \
+                 system, such as ext4 or xfs, with --dir, or omit --direct"
             ),
             MeasureError::NoSpace {
                 directory,

@@ -3,6 +3,7 @@
 
 pub(crate) mod ballast;
 pub(crate) mod comparison;
+pub(crate) mod direct;
 pub(crate) mod directory;
 pub(crate) mod drain_thread;
 pub(crate) mod endpoints;
@@ -20,6 +21,8 @@ pub(crate) mod unnamed_file;
 
 pub(crate) use crate::measure::targets::ballast::Ballast;
 pub(crate) use crate::measure::targets::comparison::ByteComparison;
+pub(crate) use crate::measure::targets::direct::bypass_page_cache;
+pub use crate::measure::targets::direct::check_direct;
 pub use crate::measure::targets::directory::{check_directory, check_room};
 pub(crate) use crate::measure::targets::drain_thread::stay_on;
 pub(crate) use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};

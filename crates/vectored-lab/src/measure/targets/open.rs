@@ -60,8 +60,11 @@ impl TargetOpener {
             Target::File => {
                 let directory = path.unwrap_or(directory);
                 let described = check_directory(directory, spec.target, half_batch_bytes)?;
-                let sink = FileSink::create(directory, spec.sync, choice.file_end)
+                let mut sink = FileSink::create(directory, spec.sync, choice.file_end)
                     .map_err(what("create"))?;
+                if spec.direct.is_some() {
+                    sink = sink.past_page_cache().map_err(what("use O_DIRECT on"))?;
+                }
                 Ok(OpenTarget {
                     file_system: Some(described.file_system),
                     span_bytes: Some(FILE_SPAN_BYTES),
@@ -102,7 +105,7 @@ impl TargetOpener {
         }
     }
 
-    /// The file that cells of this directory and sync mode rewrite. Replaces it
+    /// The file that cells of this directory, sync mode and way past the page cache rewrite. Replaces it
     /// if it is too short.
     fn span_file(
         &mut self,
@@ -110,20 +113,27 @@ impl TargetOpener {
         spec: &CellSpec,
     ) -> Result<Rc<SpanFile>, MeasureError> {
         let half_batch_bytes = spec.half_batch_bytes();
-        let is_this = |file: &Rc<SpanFile>| file.directory == directory && file.sync == spec.sync;
+        let is_direct = spec.direct.is_some();
+        let is_this = |file: &Rc<SpanFile>| {
+            file.directory == directory && file.sync == spec.sync && file.is_direct == is_direct
+        };
         let mut files = self.span_files.iter();
         if let Some(file) = files.find(|file| is_this(file) && file.suffices(half_batch_bytes)) {
             return Ok(Rc::clone(file));
         }
         self.span_files.retain(|file| !is_this(file));
         let described = check_directory(directory, spec.target, half_batch_bytes)?;
-        let file = SpanFile::create(
+        let mut file = SpanFile::create(
             directory,
             described.file_system,
             spec.sync,
             half_batch_bytes,
         )
         .map_err(MeasureError::io(format!("cannot create {}", spec.place())))?;
+        if is_direct {
+            let what = format!("cannot use O_DIRECT on {}", spec.place());
+            file = file.past_page_cache().map_err(MeasureError::io(what))?;
+        }
         self.span_files.push(Rc::new(file));
         Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
     }
