@@ -9,6 +9,7 @@
 pub(crate) mod engine;
 pub(crate) mod host;
 pub(crate) mod prices;
+pub(crate) mod ranks;
 pub(crate) mod read;
 pub(crate) mod sampling;
 pub(crate) mod targets;
@@ -17,7 +18,7 @@ pub(crate) mod writers;
 
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{
-    Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds,
+    Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds, run_saving,
 };
 pub use crate::measure::host::calibration::calibrate;
 pub use crate::measure::host::environment::{
@@ -25,6 +26,12 @@ pub use crate::measure::host::environment::{
 };
 pub use crate::measure::host::host_probe::probe_host;
 pub use crate::measure::prices::{measure_entry_ns, measure_prices};
+pub use crate::measure::ranks::agreement::agree;
+pub use crate::measure::ranks::failure::RankFailure;
+pub use crate::measure::ranks::group::Group;
+pub use crate::measure::ranks::member::follow;
+pub use crate::measure::ranks::ranked_sampler::RankedSampler;
+pub use crate::measure::ranks::thread_group::ThreadGroup;
 pub use crate::measure::read::mover::ReadMover;
 pub use crate::measure::read::movers::read_movers;
 pub(crate) use crate::measure::read::read_source::PatternFile;

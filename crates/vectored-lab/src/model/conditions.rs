@@ -37,6 +37,10 @@ pub struct Conditions {
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<Writers>,
+    /// Ranks of a cluster that started each sample together. `None` if one process measured, and in files of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
 }
 
 /// The queue depth of cells in files of earlier versions.

@@ -161,6 +161,7 @@ mod tests {
             drain: Some(Drain::BetweenSamples),
             queue_depth: 1,
             writers: None,
+            ranks: None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
@@ -9,7 +11,7 @@ use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache, Wo
 use crate::model::writers::Writers;
 
 /// One target × one workload × one operation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellSpec {
     /// Where the bytes go, or come from.
     pub target: Target,
@@ -34,6 +36,9 @@ pub struct CellSpec {
     pub queue_depth: u32,
     /// Writers that start each sample together. `None`: the measuring thread writes.
     pub writers: Option<Writers>,
+    /// Ranks of a cluster that start each sample together, each on a target of its own. `None`: this process alone,
+    /// or with a [`RankedSampler`](crate::measure::RankedSampler) all ranks.
+    pub ranks: Option<u32>,
 }
 
 /// The most transfers in flight.
@@ -54,6 +59,7 @@ impl CellSpec {
             sync: SyncMode::None,
             queue_depth: 1,
             writers: None,
+            ranks: None,
         }
     }
 

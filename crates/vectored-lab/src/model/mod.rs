@@ -13,6 +13,7 @@ pub(crate) mod experiment;
 pub(crate) mod experiments;
 pub(crate) mod host_report;
 pub(crate) mod list_shape;
+pub(crate) mod ranks;
 pub(crate) mod results;
 pub(crate) mod saved;
 pub(crate) mod swept_mix;
@@ -22,7 +23,7 @@ pub(crate) mod technique;
 pub(crate) mod workload;
 pub(crate) mod writers;
 
-pub use crate::model::advice::{Advice, AsynchronousAdvice, WriterAdvice};
+pub use crate::model::advice::{Advice, AsynchronousAdvice, RankAdvice, WriterAdvice};
 pub use crate::model::advisory::{
     ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
     FindingKind, Grade, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
@@ -43,6 +44,7 @@ pub use crate::model::host_report::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };
 pub use crate::model::list_shape::ListShape;
+pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
     Cell, CpuInfo, DirectoryInfo, Host, Latency, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
     TechniqueResult, Verdict, ZerocopyCounts,

@@ -5,11 +5,12 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::model::advice::{Advice, AsynchronousAdvice, WriterAdvice};
+use crate::model::advice::{Advice, AsynchronousAdvice, RankAdvice, WriterAdvice};
 use crate::model::conditions::{Conditions, one};
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
 use crate::model::drain::Drain;
+use crate::model::ranks::{Coordination, Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
@@ -64,6 +65,15 @@ pub struct Results {
     /// How the fastest technique changes with the number of writers, in words. Empty if the cells have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writer_advice: Vec<WriterAdvice>,
+    /// The ranks that measured, in their order. Empty if one process did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<Rank>,
+    /// What each sample of several ranks cost beside itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coordination: Option<Coordination>,
+    /// How the fastest technique changes with the number of ranks, in words. Empty if one process measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rank_advice: Vec<RankAdvice>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }
@@ -244,6 +254,10 @@ pub struct Cell {
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<Writers>,
+    /// Ranks that started each sample together, each on a target of its own. Times are those of the slowest rank, from
+    /// its own start to its own end. `None` if one process measured, and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
     /// How the target was emptied, or filled.
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
@@ -322,6 +336,9 @@ pub struct TechniqueResult {
     /// The figures of several writers. `None` if the cell has none, and before the first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<WriterFigures>,
+    /// The figures of each rank. `None` if one process measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RankFigures>,
     /// Sends without a copy. `None` for other techniques than `send-zerocopy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zerocopy: Option<ZerocopyCounts>,
@@ -382,6 +399,7 @@ impl Cell {
             drain: self.drain,
             queue_depth: self.queue_depth,
             writers: self.writers,
+            ranks: self.ranks,
         }
     }
 

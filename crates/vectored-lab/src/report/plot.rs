@@ -420,6 +420,7 @@ mod tests {
             samples_ns: Vec::new(),
             latency: Default::default(),
             writers: None,
+            ranks: None,
             zerocopy: None,
         }
     }
@@ -442,6 +443,7 @@ mod tests {
             span_bytes: None,
             queue_depth: 1,
             writers: None,
+            ranks: None,
             drain: None,
             rounds: 40,
             floor_ns: 1.0,
@@ -477,6 +479,9 @@ mod tests {
             advice: Vec::new(),
             asynchronous: Vec::new(),
             writer_advice: Vec::new(),
+            ranks: Vec::new(),
+            coordination: None,
+            rank_advice: Vec::new(),
             left_out: Vec::new(),
         }
     }

@@ -19,6 +19,7 @@ pub(crate) struct SectionKey<'a> {
     iovec_setup: IovecSetup,
     queue_depth: u32,
     writers: Option<Writers>,
+    ranks: Option<u32>,
 }
 
 impl<'a> SectionKey<'a> {
@@ -34,6 +35,7 @@ impl<'a> SectionKey<'a> {
             iovec_setup: cell.iovec_setup,
             queue_depth: cell.queue_depth,
             writers: cell.writers,
+            ranks: cell.ranks,
         }
     }
 
@@ -50,6 +52,7 @@ impl<'a> SectionKey<'a> {
             iovec_setup: conditions.iovec_setup,
             queue_depth: conditions.queue_depth,
             writers: conditions.writers,
+            ranks: conditions.ranks,
         }
     }
 }
@@ -118,7 +121,18 @@ impl Titles {
         if let Some(writers) = kind.writers {
             title += &format!(", {writers}");
         }
+        if let Some(ranks) = kind.ranks {
+            title += &format!(", {}", counted_ranks(ranks));
+        }
         title
+    }
+}
+
+/// `1 rank`, `4 ranks`.
+pub(crate) fn counted_ranks(ranks: u32) -> String {
+    match ranks {
+        1 => "1 rank".to_owned(),
+        _ => format!("{} ranks", grouped(ranks.into())),
     }
 }
 

@@ -13,6 +13,7 @@ mod host;
 mod in_flight;
 mod pages;
 mod plot;
+mod ranks;
 mod receiver;
 mod report;
 mod rows;

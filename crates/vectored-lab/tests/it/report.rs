@@ -34,6 +34,7 @@ pub fn technique(
         samples_ns: vec![Some(1000.0), None],
         latency: Default::default(),
         writers: None,
+        ranks: None,
         zerocopy: None,
     }
 }
@@ -66,6 +67,7 @@ pub fn cell(
         span_bytes: None,
         queue_depth: 1,
         writers: None,
+        ranks: None,
         drain: None,
         rounds: 40,
         floor_ns: 1000.0,
@@ -177,6 +179,9 @@ pub fn results() -> Results {
         advice: Vec::new(),
         asynchronous: Vec::new(),
         writer_advice: Vec::new(),
+        ranks: Vec::new(),
+        coordination: None,
+        rank_advice: Vec::new(),
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 target,
@@ -401,7 +406,7 @@ fn counts_of_cells_agree() {
     let lines = csv(&all);
     let refined = lines
         .lines()
-        .filter(|line| line.rsplit(',').nth(22) == Some("true"))
+        .filter(|line| line.rsplit(',').nth(27) == Some("true"))
         .count();
     assert_eq!(refined, 4 * between);
     assert_eq!(lines.lines().count() - 1, 4 * (asked + between));

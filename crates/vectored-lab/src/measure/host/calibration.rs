@@ -59,6 +59,7 @@ pub fn calibrate(
         drain,
         queue_depth: 1,
         writers: None,
+        ranks: None,
     };
     Ok(Some(FittedModel::new(
         conditions,

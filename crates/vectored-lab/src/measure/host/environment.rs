@@ -82,6 +82,11 @@ impl Environment {
         }
     }
 
+    /// The machine, without what changes during the run.
+    pub fn so_far(&self) -> &Host {
+        &self.host
+    }
+
     /// Adds what changed since [`Environment::capture`].
     pub fn finish(mut self) -> Host {
         if let (Some(before), Some(after)) = (self.ticks, CpuTicks::now()) {

@@ -11,7 +11,7 @@ use crate::report::page::tooltips;
 use crate::report::panels::{Panel, Square, panels};
 use crate::report::shape_text::shape_in_words;
 use crate::report::table_rows::{Section, columns, extent, sections, short_name};
-use crate::report::writers;
+use crate::report::{ranks, writers};
 use crate::text::format;
 use crate::text::format::bytes_in_words;
 
@@ -46,7 +46,10 @@ pub fn section(index: usize, results: &Results) -> String {
         text += &table(&costs.title, &costs.heads, costs.names, &costs.rows, true);
     }
     let grids = asynchronous::latencies(results).into_iter();
-    for grid in grids.chain(writers::tables(results)) {
+    for grid in grids
+        .chain(writers::tables(results))
+        .chain(ranks::tables(results))
+    {
         text += &table(&grid.title, &grid.heads, grid.names, &grid.rows, true);
     }
     text += &environment::section(results);
@@ -75,7 +78,10 @@ fn answer(sections: &[Section], results: &Results) -> String {
         );
     }
     let answers = asynchronous::answers(results).into_iter();
-    for (place, advice) in answers.chain(writers::answers(results)) {
+    for (place, advice) in answers
+        .chain(writers::answers(results))
+        .chain(ranks::answers(results))
+    {
         text += &format!(
             "<dt>{}</dt>\n<dd><p>{}</p></dd>\n",
             escape(&place),
