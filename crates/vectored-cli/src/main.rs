@@ -4,6 +4,7 @@ mod advise_pipeline;
 mod args;
 mod atomic_file;
 mod charset;
+mod cluster;
 mod command_signals;
 mod commands;
 mod failure;
@@ -33,6 +34,7 @@ use vectored_lab::report::escape_control;
 
 use args::{Cli, Command};
 use charset::to_ascii;
+use cluster::Launch;
 use terminal::{ColorWhen, messages_are_ascii, set_color};
 
 /// Replaces clap's tip to put an unknown option after `--`: for `vectored advise` that would run it as a
@@ -121,8 +123,10 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(mut error) => {
             mend_tip(&mut error);
-            // Help and version go to standard output; anything else is an error.
-            let _ = error.print();
+            // Help and version go to standard output; anything else is an error. One of several ranks speaks for all.
+            if !Launch::is_other_rank() {
+                let _ = error.print();
+            }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
@@ -142,6 +146,9 @@ fn main() -> ExitCode {
         Command::Writer => commands::writer::run(),
     };
     outcome.unwrap_or_else(|failure| {
+        if Launch::is_other_rank() {
+            return ExitCode::from(failure.code);
+        }
         let mut message = escape_control(&format!("{:#}", failure.error));
         if messages_are_ascii() {
             message = to_ascii(&message);

@@ -1,6 +1,9 @@
 //! From the options of `vectored measure` to an experiment.
 
+mod ranks;
 mod writers;
+
+pub use ranks::check_alone;
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +46,7 @@ const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 const JOIN_RIVALS: [Technique; 2] = [Technique::WriteEach, Technique::CopyThenWrite];
 
 /// The plan of a run of `vectored measure`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MeasurePlan {
     /// The experiment for the engine.
     pub experiment: Experiment,

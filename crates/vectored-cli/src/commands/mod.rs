@@ -8,6 +8,7 @@ pub mod history;
 pub mod host;
 pub mod man;
 pub mod measure;
+pub mod nodes;
 pub mod receive;
 pub mod report;
 pub mod reproduce;

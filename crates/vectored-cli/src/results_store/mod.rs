@@ -4,4 +4,4 @@ mod names;
 mod store;
 
 pub use names::{ResultKind, ResultName, paths, read, saved_files, unmatched};
-pub use store::{SaveOutcome, Store, ignored_state_home, results_directory};
+pub use store::{GrowingResult, SaveOutcome, Store, ignored_state_home, results_directory};

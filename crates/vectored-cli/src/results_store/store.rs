@@ -1,7 +1,7 @@
 //! The directory of saved results, and saving into it.
 
 use std::env;
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,65 @@ impl Store {
             Store::NoDirectory => Ok(SaveOutcome::NoDirectory(NOT_SAVED)),
         }
     }
+
+    /// Saves several results of a command, each under its name, in a new directory.
+    pub fn save_together(
+        &self,
+        command: &str,
+        started_at: &str,
+        files: &[(String, String)],
+    ) -> anyhow::Result<SaveOutcome> {
+        match self {
+            Store::In(directory) => {
+                save_together(directory, command, started_at, files).map(SaveOutcome::As)
+            }
+            Store::Unwanted => Ok(SaveOutcome::Unwanted),
+            Store::NoDirectory => Ok(SaveOutcome::NoDirectory(NOT_SAVED)),
+        }
+    }
+}
+
+/// The result of a run that is saved several times while it goes on: always the same file, replaced atomically.
+#[derive(Debug)]
+pub struct GrowingResult<'a> {
+    store: &'a Store,
+    command: &'static str,
+    path: Option<PathBuf>,
+}
+
+impl<'a> GrowingResult<'a> {
+    /// Nothing is saved yet.
+    pub fn of(store: &'a Store, command: &'static str) -> Self {
+        GrowingResult {
+            store,
+            command,
+            path: None,
+        }
+    }
+
+    /// Saves what is known now.
+    pub fn save(&mut self, started_at: &str, json: &str) -> anyhow::Result<SaveOutcome> {
+        let Some(path) = &self.path else {
+            let saved = self.store.save(self.command, started_at, json)?;
+            if let SaveOutcome::As(path) = &saved {
+                self.path = Some(path.clone());
+            }
+            return Ok(saved);
+        };
+        write_beside(path, json, 0o666)
+            .and_then(|file| file.persist(path).map_err(|error| error.error))
+            .with_context(|| format!("cannot save the result as '{}'", path.display()))?;
+        Ok(SaveOutcome::As(path.clone()))
+    }
+
+    /// Removes what is saved, if anything is: its figures cannot be trusted.
+    pub fn discard(self) -> anyhow::Result<()> {
+        match &self.path {
+            None => Ok(()),
+            Some(path) => fs::remove_file(path)
+                .with_context(|| format!("cannot remove the partial result '{}'", path.display())),
+        }
+    }
 }
 
 /// The absolute path in an environment variable. The XDG base directory specification requires that
@@ -125,20 +184,50 @@ pub fn results_directory() -> Result<PathBuf, &'static str> {
     Ok(home.join("vectored"))
 }
 
+/// Saves results of one run together: in a new directory, one file each, with these names.
+fn save_together(
+    directory: &Path,
+    command: &str,
+    started_at: &str,
+    files: &[(String, String)],
+) -> anyhow::Result<PathBuf> {
+    let path = directory.join(new_name(command, started_at));
+    let cannot = || format!("cannot save the results in '{}'", path.display());
+    DirBuilder::new()
+        .mode(0o777)
+        .create(&path)
+        .with_context(cannot)?;
+    for (name, json) in files {
+        let file = path.join(name);
+        write_beside(&file, json, 0o666)
+            .and_then(|written| {
+                written
+                    .persist_noclobber(&file)
+                    .map_err(|error| error.error)
+            })
+            .with_context(cannot)?;
+    }
+    Ok(path)
+}
+
+/// A name that contains the time, and is most likely new.
+fn new_name(command: &str, started_at: &str) -> String {
+    let timestamp: String = started_at
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    format!("{command}-{timestamp}-{:04x}", fastrand::u16(..))
+}
+
 fn save_result(
     directory: &Path,
     command: &str,
     started_at: &str,
     json: &str,
 ) -> anyhow::Result<PathBuf> {
-    let timestamp: String = started_at
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect();
     let mut attempts = 0;
     loop {
-        let name = format!("{command}-{timestamp}-{:04x}.json", fastrand::u16(..));
-        let path = directory.join(name);
+        let path = directory.join(new_name(command, started_at) + ".json");
         let saved = write_beside(&path, json, 0o666)
             // Never replace another result.
             .and_then(|file| file.persist_noclobber(&path).map_err(|error| error.error));

@@ -6,6 +6,7 @@
 
 mod advise;
 mod browser;
+mod cluster;
 mod completions;
 mod contract;
 mod copy;
