@@ -132,6 +132,7 @@ fn main() -> ExitCode {
     };
     set_color(cli.color);
     let outcome = match &cli.command {
+        Command::Measure(args) if args.each_node => commands::nodes::run(args),
         Command::Measure(args) => commands::measure::run(args),
         Command::Advise(args) => commands::advise::run(args),
         Command::Host(args) => commands::host::run(args),

@@ -102,6 +102,13 @@ impl MeasurePlan {
         })
     }
 
+    /// The same cells for each number of ranks: see [`ranks::spread`].
+    pub fn on_ranks(mut self, args: &MeasureArgs, started: usize) -> Result<Self, Failure> {
+        let cells = std::mem::take(&mut self.experiment.cells);
+        self.experiment.cells = ranks::spread(cells, args, started)?;
+        Ok(self)
+    }
+
     /// Whether any cell is measured with cold CPU caches.
     pub fn has_cold_cells(&self) -> bool {
         let mut cells = self.experiment.cells.iter();

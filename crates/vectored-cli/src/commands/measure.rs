@@ -21,8 +21,7 @@ use vectored_lab::report::{self, left_out_in_words, list_in_words};
 use vectored_lab::stats::MIN_ROUNDS;
 
 use crate::args::{Format, MeasureArgs};
-use crate::cluster::{Team, alone, crowding, with_team};
-use crate::commands::nodes;
+use crate::cluster::{Team, crowding, with_team};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{FilePlan, MeasurePlan, check_alone};
@@ -36,11 +35,7 @@ use crate::token_file::read_token;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
-    with_team("measure", |team| match (args.each_node, team) {
-        (false, team) => measure(args, team),
-        (true, Some(team)) => nodes::run(args, team),
-        (true, None) => alone(|team| nodes::run(args, team)),
-    })
+    with_team("measure", |team| measure(args, team))
 }
 
 /// Measures on this machine without ranks, and shows and saves nothing.

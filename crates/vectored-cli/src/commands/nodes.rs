@@ -8,7 +8,7 @@ use vectored_lab::model::Results;
 use vectored_lab::report;
 
 use crate::args::{Format, MeasureArgs};
-use crate::cluster::Team;
+use crate::cluster::{Team, alone, with_team};
 use crate::commands::measure::{measure_alone, rendered};
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -18,7 +18,14 @@ use crate::terminal::{Screen, print};
 
 /// The first rank of each node measures, independently of the other nodes, while the other ranks sleep. Rank 0 saves
 /// all results.
-pub fn run(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
+pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
+    with_team("measure", |team| match team {
+        Some(team) => measure(args, team),
+        None => alone(|team| measure(args, team)),
+    })
+}
+
+fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
     if args.ranks.is_some() {
         return Err(Failure::usage(
             "--each-node cannot be used with --ranks, since the nodes measure independently: omit one of the two \
