@@ -150,6 +150,7 @@ const CRATES: [Crate; 9] = [
                 "synthetic",
             ],
             &[
+                "cluster",
                 "command_signals",
                 "results_store",
                 "target_path",

@@ -23,7 +23,7 @@ const LIBRARY: [&str; 4] = [
 const TESTS: &str = "the tests of the library and its conformance suite";
 
 /// The command line tool.
-const TOOL: [&str; 3] = ["--package=vectored-cli", "--bin=vectored", "--all-features"];
+const TOOL: [&str; 2] = ["--package=vectored-cli", "--bin=vectored"];
 
 /// Faster builds: the programs run for seconds, and the code of the lab is not measured. What the tests run most is
 /// optimised a little, as an emulator is slow.
