@@ -184,7 +184,7 @@ pub struct MeasureArgs {
     /// read-then-split, readv, adaptive.
     ///
     /// Measured only if named, for writes: pwritev2 (without flags), send-more (send with MSG_MORE;
-    /// sockets), send-zerocopy (MSG_ZEROCOPY; TCP), stdio (fwrite and fflush), mmap (a shared mapping for each call; files), and the
+    /// sockets), send-zerocopy (MSG_ZEROCOPY; TCP), uring-send-zerocopy (SENDMSG_ZC of io_uring; TCP), stdio (fwrite and fflush), mmap (a shared mapping for each call; files), and the
     /// asynchronous io-uring, linux-aio (io_submit) and posix-aio (lio_listio; a request for each
     /// segment). For reads: mmap, io-uring, linux-aio, posix-aio. If an asynchronous one is named,
     /// writev (or readv) competes too, and latencies are measured.

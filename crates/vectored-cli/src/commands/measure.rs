@@ -195,7 +195,10 @@ fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
     let depths = experiment.cells.iter().map(|cell| cell.queue_depth);
     let deepest = depths.max().unwrap_or(1);
     let rivals = experiment.rivals.iter().copied();
-    for technique in rivals.filter(|technique| technique.is_asynchronous()) {
+    let needs_ring = |technique: &Technique| {
+        technique.is_asynchronous() || *technique == Technique::UringSendZerocopy
+    };
+    for technique in rivals.filter(needs_ring) {
         check_available(technique, deepest).map_err(|unavailable| {
             let error = anyhow::anyhow!(
                 "cannot measure {technique}: {unavailable}; or omit {technique} from --technique"

@@ -41,6 +41,13 @@ mod engine;
 mod error;
 mod interface;
 mod list;
+#[cfg(not(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+)))]
+mod no_zerocopy;
+mod notices;
 mod place;
 mod queue;
 mod sys;
@@ -48,5 +55,18 @@ mod sys;
 pub use error::{ListError, Unavailable};
 pub use interface::Interface;
 pub use list::{ReadList, WriteList};
+#[cfg(not(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+)))]
+pub use no_zerocopy::ZerocopyRing;
+pub use notices::ZerocopyNotices;
 pub use place::{Event, Place};
 pub use queue::InFlight;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+pub use sys::ZerocopyRing;

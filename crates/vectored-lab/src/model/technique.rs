@@ -34,6 +34,8 @@ pub enum Technique {
     SendMore,
     /// One `sendmsg` with `MSG_ZEROCOPY`, whose notifications are counted.
     SendZerocopy,
+    /// One `IORING_OP_SENDMSG_ZC` by io_uring, whose notifications are counted.
+    UringSendZerocopy,
     /// One `fwrite` a segment into a stream of the C library, then one
     /// `fflush`.
     Stdio,
@@ -84,13 +86,14 @@ pub enum Technique {
 
 impl Technique {
     /// Every technique that the lab implements, in the order of the tables.
-    pub const ALL: [Technique; 15] = [
+    pub const ALL: [Technique; 16] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
         Technique::Writev,
         Technique::Pwritev2,
         Technique::SendMore,
         Technique::SendZerocopy,
+        Technique::UringSendZerocopy,
         Technique::Stdio,
         Technique::ReadEach,
         Technique::ReadThenSplit,
@@ -152,6 +155,7 @@ impl Technique {
                 Technique::Pwritev2,
                 Technique::SendMore,
                 Technique::SendZerocopy,
+                Technique::UringSendZerocopy,
                 Technique::Stdio,
                 Technique::Mmap,
                 Technique::IoUring,
@@ -186,7 +190,9 @@ impl Technique {
         match self {
             Technique::Mmap => target.is_file(),
             Technique::SendMore => target.is_socket(),
-            Technique::SendZerocopy => matches!(target, Target::Tcp | Target::Remote),
+            Technique::SendZerocopy | Technique::UringSendZerocopy => {
+                matches!(target, Target::Tcp | Target::Remote)
+            }
             _ => true,
         }
     }
@@ -206,7 +212,7 @@ impl Technique {
         match self {
             Technique::Mmap => Some("files"),
             Technique::SendMore => Some("sockets"),
-            Technique::SendZerocopy => Some("TCP connections"),
+            Technique::SendZerocopy | Technique::UringSendZerocopy => Some("TCP connections"),
             _ => None,
         }
     }
@@ -224,6 +230,7 @@ impl Technique {
             Technique::Pwritev2 => "pwritev2",
             Technique::SendMore => "send-more",
             Technique::SendZerocopy => "send-zerocopy",
+            Technique::UringSendZerocopy => "uring-send-zerocopy",
             Technique::Stdio => "stdio",
             Technique::Mmap => "mmap",
             Technique::BufWriter => "buf-writer",

@@ -2,7 +2,7 @@
 
 use crate::model::{
     Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
-    Writers,
+    Technique, Writers,
 };
 use crate::text::format::{bytes_in_words, escape_control, grouped};
 
@@ -184,15 +184,17 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         (Target::Tcp, "tcp (the loopback device always copies)"),
         (Target::Remote, "remote"),
     ] {
-        let cells = results.cells.iter().filter(|cell| cell.target == target);
-        let counts = cells.flat_map(|cell| &cell.techniques);
-        let (mut sends, mut copied) = (0, 0);
-        for counts in counts.filter_map(|technique| technique.zerocopy) {
-            sends += counts.sends;
-            copied += counts.copied;
-        }
-        if sends > 0 {
-            notes.push(zerocopy_note(place, sends, copied));
+        for name in [Technique::SendZerocopy, Technique::UringSendZerocopy] {
+            let cells = results.cells.iter().filter(|cell| cell.target == target);
+            let counts = cells.filter_map(|cell| cell.technique(name)?.zerocopy);
+            let (mut sends, mut copied) = (0, 0);
+            for counts in counts {
+                sends += counts.sends;
+                copied += counts.copied;
+            }
+            if sends > 0 {
+                notes.push(zerocopy_note(name, place, sends, copied));
+            }
         }
     }
     for (sync, words) in [
@@ -216,8 +218,8 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
-/// Whether `send-zerocopy` did what its name says.
-fn zerocopy_note(place: &str, sends: u64, copied: u64) -> String {
+/// Whether a technique that sends without a copy did so.
+fn zerocopy_note(name: Technique, place: &str, sends: u64, copied: u64) -> String {
     let all = grouped(sends);
     let outcome = match copied {
         0 => format!("the kernel copied the bytes of none of {all} sends"),
@@ -231,7 +233,7 @@ fn zerocopy_note(place: &str, sends: u64, copied: u64) -> String {
         ),
     };
     format!(
-        "send-zerocopy on {place}: {outcome}. Notifications are taken in each call; those that are missing after the \
+        "{name} on {place}: {outcome}. Notifications are taken in each call; those that are missing after the \
          last one are waited for outside of the timed region."
     )
 }

@@ -27,6 +27,12 @@ mod io_uring;
 #[cfg(target_os = "linux")]
 mod linux_aio;
 mod posix_aio;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+mod zerocopy;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -45,6 +51,12 @@ use crate::in_flight::list::{ReadList, WriteList};
 use backend::{Backend, Call, Ended};
 
 pub(in crate::in_flight) use backend::Operation;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+pub use zerocopy::ZerocopyRing;
 
 /// The depths that io_uring takes.
 const DEPTHS: RangeInclusive<u32> = 1..=32_768;

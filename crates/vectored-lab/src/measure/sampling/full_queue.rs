@@ -59,9 +59,12 @@ pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), Li
 ///
 /// # Panics
 ///
-/// If the technique is synchronous.
+/// If the technique is synchronous, and not [`Technique::UringSendZerocopy`].
 pub fn check_available(technique: Technique, depth: u32) -> Result<(), Unavailable> {
-    let interface = interface_of(technique).expect("an asynchronous technique");
+    let interface = match technique {
+        Technique::UringSendZerocopy => Interface::IoUring,
+        _ => interface_of(technique).expect("an asynchronous technique"),
+    };
     InFlight::new(interface, depth).map(drop)
 }
 

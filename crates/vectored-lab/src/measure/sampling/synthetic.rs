@@ -117,6 +117,9 @@ impl SyntheticMachine {
                 Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
                 // A notification for each call.
                 Contender::Technique(Technique::SendZerocopy) => referenced + model.call_ns,
+                Contender::Technique(Technique::UringSendZerocopy) => {
+                    referenced + 1.2 * model.call_ns
+                }
                 // Four more calls: fstat, ftruncate, mmap, munmap.
                 Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
                 // One call submits and reaps as many lists as are in flight.

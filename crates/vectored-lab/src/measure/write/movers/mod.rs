@@ -8,6 +8,7 @@ pub(crate) mod copy;
 pub(crate) mod each;
 pub(crate) mod mmap;
 pub(crate) mod stdio;
+pub(crate) mod uring_zerocopy;
 pub(crate) mod writev;
 pub(crate) mod zerocopy;
 
@@ -24,8 +25,9 @@ pub(crate) use crate::measure::write::movers::each::write_all;
 use crate::measure::write::movers::each::{SendMore, WriteEach};
 use crate::measure::write::movers::mmap::Mmap;
 use crate::measure::write::movers::stdio::Stdio;
+use crate::measure::write::movers::uring_zerocopy::UringZerocopy;
 use crate::measure::write::movers::writev::{Pwritev2, Writev};
-use crate::measure::write::movers::zerocopy::SendZerocopy;
+use crate::measure::write::movers::zerocopy::{WithNotifications, Zerocopy};
 use crate::model::Technique;
 
 /// The buffer of [`Technique::StdioLarge`].
@@ -51,7 +53,12 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Technique(Technique::Writev) => Box::new(WithArray::new(Writev::default())),
         Contender::Technique(Technique::Pwritev2) => Box::new(WithArray::new(Pwritev2::default())),
         Contender::Technique(Technique::SendMore) => Box::new(SendMore),
-        Contender::Technique(Technique::SendZerocopy) => Box::new(SendZerocopy::new()),
+        Contender::Technique(Technique::SendZerocopy) => {
+            Box::new(WithNotifications::new(Zerocopy::default()))
+        }
+        Contender::Technique(Technique::UringSendZerocopy) => {
+            Box::new(WithNotifications::new(UringZerocopy::default()))
+        }
         Contender::Technique(Technique::Stdio) => Box::new(Stdio::default()),
         Contender::Technique(Technique::StdioLarge) => Box::new(Stdio::with_buffer(LARGE_BYTES)),
         Contender::Technique(Technique::Mmap) => Box::new(Mmap::default()),
