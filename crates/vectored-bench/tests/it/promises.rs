@@ -93,6 +93,7 @@ fn samples() -> Results {
         advice: Vec::new(),
         asynchronous: Vec::new(),
         writer_advice: Vec::new(),
+        machine_comparisons: Vec::new(),
         left_out: Vec::new(),
     }
 }

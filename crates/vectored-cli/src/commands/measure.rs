@@ -13,10 +13,11 @@ use vectored_lab::measure::{
     run as run_engine,
 };
 use vectored_lab::model::{
-    Cell, CellSpec, Experiment, FittedModel, Host, Operation, Results, Ruler, SCHEMA, SyncMode,
-    Target, Technique, TechniqueResult,
+    Cell, CellSpec, Experiment, FittedModel, Host, Machine, Operation, Results, Ruler, SCHEMA,
+    SyncMode, Target, Technique, TechniqueResult,
 };
 use vectored_lab::remote::Token;
+use vectored_lab::report::fleet::{compare_with, known_machines};
 use vectored_lab::report::{self, left_out_in_words, list_in_words};
 use vectored_lab::stats::MIN_ROUNDS;
 
@@ -27,7 +28,7 @@ use crate::measure_plan::{FilePlan, MeasurePlan};
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
 use crate::progress::Bar;
-use crate::results_store::{Store, ignored_state_home};
+use crate::results_store::{ResultName, Store, extract_paths, ignored_state_home, load_machines};
 use crate::synthetic::{self, Synthetic};
 use crate::terminal::{Screen, print};
 use crate::token_file::read_token;
@@ -39,6 +40,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     let plan = MeasurePlan::new(args, seed)?;
     let token = args.token_file.as_deref().map(read_token).transpose()?;
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
+    let known = known(args)?;
     let store = Store::open(args.no_save)?;
     let notes = Notes { quiet: args.quiet };
     if let Some(note) = ignored_state_home().filter(|_| !args.no_save) {
@@ -68,7 +70,8 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(code));
     }
     let failure = measured.failure.take();
-    let results = assemble(plan, measured);
+    let mut results = assemble(plan, measured);
+    results.machine_comparisons = compare_with(&results, &known);
     for note in report::unsuited_in_words(&results) {
         notes.note(&note);
     }
@@ -92,6 +95,16 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     Ok(interrupt
         .exit_code()
         .map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// The results to compare with: those of a folder, or those that are built in. An invented machine is compared only with
+/// what is named.
+fn known(args: &MeasureArgs) -> Result<Vec<Machine>, Failure> {
+    match &args.machines {
+        Some(folder) => load_machines(&extract_paths(&[ResultName::File(folder.clone())])?),
+        None if args.synthetic.is_some() => Ok(Vec::new()),
+        None => Ok(known_machines()),
+    }
 }
 
 /// The outcome of a run, real or synthetic.
@@ -339,6 +352,7 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         advice: Vec::new(),
         asynchronous: Vec::new(),
         writer_advice: Vec::new(),
+        machine_comparisons: Vec::new(),
         left_out,
     };
     results.find(measured.models);

@@ -11,4 +11,5 @@ pub mod measure;
 pub mod receive;
 pub mod report;
 pub mod reproduce;
+pub mod share;
 pub mod writer;

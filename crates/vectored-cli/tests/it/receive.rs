@@ -73,7 +73,7 @@ impl Receiver {
         let mut command = bench.vectored();
         let target = format!("tcp://{}", self.address);
         command.args(["measure", "--target", &target, "--token-file", "token"]);
-        command.args(["--segments", "4", "--sizes", "100", "--budget", "200ms"]);
+        command.args(["--segments", "4", "--sizes", "100", "--budget", "2s"]);
         command
     }
 

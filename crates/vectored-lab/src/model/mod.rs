@@ -8,11 +8,13 @@ pub(crate) mod comparison;
 pub(crate) mod conditions;
 pub(crate) mod cost_model;
 pub(crate) mod crossover;
+pub(crate) mod device;
 pub(crate) mod drain;
 pub(crate) mod experiment;
 pub(crate) mod experiments;
 pub(crate) mod host_report;
 pub(crate) mod list_shape;
+pub(crate) mod machine;
 pub(crate) mod results;
 pub(crate) mod saved;
 pub(crate) mod swept_mix;
@@ -33,6 +35,7 @@ pub use crate::model::comparison::{
 pub use crate::model::conditions::Conditions;
 pub use crate::model::cost_model::{FittedModel, ModelSource};
 pub use crate::model::crossover::Crossover;
+pub use crate::model::device::DeviceKind;
 pub use crate::model::drain::Drain;
 pub use crate::model::experiment::{CellSpec, Experiment, MAX_QUEUE_DEPTH};
 pub use crate::model::experiments::{
@@ -43,6 +46,10 @@ pub use crate::model::host_report::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };
 pub use crate::model::list_shape::ListShape;
+pub use crate::model::machine::{
+    KnownCrossovers, MACHINE_SCHEMA, Machine, MachineCell, MachineComparison, MachineConditions,
+    MachineGroup, MachineKind, SharedCosts, SharedCrossover, Virtualization,
+};
 pub use crate::model::results::{
     Cell, CpuInfo, DirectoryInfo, Host, Latency, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
     TechniqueResult, Verdict, ZerocopyCounts,

@@ -9,7 +9,9 @@ use crate::model::advice::{Advice, AsynchronousAdvice, WriterAdvice};
 use crate::model::conditions::{Conditions, one};
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
+use crate::model::device::DeviceKind;
 use crate::model::drain::Drain;
+use crate::model::machine::MachineComparison;
 use crate::model::swept_mix::SweptMix;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
@@ -64,6 +66,9 @@ pub struct Results {
     /// How the fastest technique changes with the number of writers, in words. Empty if the cells have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writer_advice: Vec<WriterAdvice>,
+    /// How crossovers compare with those of known results. Empty if none is of the same lists and conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine_comparisons: Vec<MachineComparison>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }
@@ -147,6 +152,9 @@ pub struct DirectoryInfo {
     pub st_blksize: u64,
     /// Read-ahead of the block device, in KiB.
     pub read_ahead_kb: Option<u64>,
+    /// What the file system is on. `None` if the kernel does not say, and in files of earlier versions.
+    #[serde(default)]
+    pub device: Option<DeviceKind>,
 }
 
 /// The clock and the empty loop, measured before anything else.

@@ -3,6 +3,7 @@
 use crate::model::Results;
 use crate::report::asynchronous;
 use crate::report::costs::costs;
+use crate::report::fleet::comparison;
 use crate::report::grid;
 use crate::report::notes::notes;
 use crate::report::table_rows::{columns, extent, sections};
@@ -32,7 +33,8 @@ pub fn markdown(results: &Results) -> String {
         }
     }
     let answers = asynchronous::answers(results).into_iter();
-    for (place, text) in answers.chain(writers::answers(results)) {
+    let answers = answers.chain(writers::answers(results));
+    for (place, text) in answers.chain(comparison::answers(results)) {
         line(&format!(
             "- **{}**: {}",
             escape_markdown(&place),

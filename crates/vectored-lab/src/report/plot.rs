@@ -477,6 +477,7 @@ mod tests {
             advice: Vec::new(),
             asynchronous: Vec::new(),
             writer_advice: Vec::new(),
+            machine_comparisons: Vec::new(),
             left_out: Vec::new(),
         }
     }

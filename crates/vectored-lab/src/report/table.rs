@@ -3,6 +3,7 @@
 use crate::model::{Results, Technique, Verdict};
 use crate::report::asynchronous;
 use crate::report::costs::costs;
+use crate::report::fleet::comparison;
 use crate::report::grid;
 use crate::report::notes::notes;
 use crate::report::plot::{PlotOptions, plot};
@@ -60,6 +61,9 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         page.hanging("", "      ", &format!("{place}: {text}"));
     }
     for (place, text) in writers::answers(results) {
+        page.hanging("", "      ", &format!("{place}: {text}"));
+    }
+    for (place, text) in comparison::answers(results) {
         page.hanging("", "      ", &format!("{place}: {text}"));
     }
     let columns = columns(results);

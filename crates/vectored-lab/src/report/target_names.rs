@@ -1,8 +1,8 @@
 //! Titles of sections and notes on targets.
 
 use crate::model::{
-    Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
-    Technique, Writers,
+    Cache, Cell, Conditions, IovecSetup, Layout, MachineConditions, Operation, PageCache, Results,
+    SyncMode, Target, Technique, Writers,
 };
 use crate::text::format::{bytes_in_words, escape_control, grouped};
 
@@ -52,6 +52,27 @@ impl<'a> SectionKey<'a> {
             writers: conditions.writers,
         }
     }
+
+    /// The section of the cells of an extract under these conditions.
+    pub fn of_machine(conditions: &MachineConditions) -> SectionKey<'static> {
+        SectionKey {
+            target: conditions.target,
+            path: None,
+            operation: conditions.operation,
+            page_cache: conditions.page_cache,
+            sync: conditions.sync,
+            cache: conditions.cache,
+            layout: conditions.layout,
+            iovec_setup: conditions.iovec_setup,
+            queue_depth: conditions.queue_depth,
+            writers: conditions.writers,
+        }
+    }
+
+    /// Whether the target is a file.
+    pub fn is_of_file(&self) -> bool {
+        self.target.is_file()
+    }
 }
 
 /// Titles of sections. A state of caches or lists is named if it is not the default, or if sections differ
@@ -66,14 +87,18 @@ pub(crate) struct Titles {
 
 impl Titles {
     pub fn among<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
+        Titles::among_keys(cells.into_iter().map(SectionKey::of))
+    }
+
+    pub fn among_keys<'a>(keys: impl IntoIterator<Item = SectionKey<'a>>) -> Self {
         let mut titles = Titles::default();
-        let mut cells = cells.into_iter();
-        if let Some(first) = cells.next() {
-            for cell in cells {
-                titles.cache_varies |= cell.cache != first.cache;
-                titles.layout_varies |= cell.layout != first.layout;
-                titles.iovec_setup_varies |= cell.iovec_setup != first.iovec_setup;
-                titles.queue_depth_varies |= cell.queue_depth != first.queue_depth;
+        let mut keys = keys.into_iter();
+        if let Some(first) = keys.next() {
+            for key in keys {
+                titles.cache_varies |= key.cache != first.cache;
+                titles.layout_varies |= key.layout != first.layout;
+                titles.iovec_setup_varies |= key.iovec_setup != first.iovec_setup;
+                titles.queue_depth_varies |= key.queue_depth != first.queue_depth;
             }
         }
         titles

@@ -7,6 +7,7 @@ mod crossovers;
 mod engine;
 mod experiments;
 mod findings;
+mod fleet;
 mod honest_reads;
 mod honesty;
 mod host;

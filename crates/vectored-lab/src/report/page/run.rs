@@ -3,6 +3,7 @@
 use crate::model::{Results, Technique, Verdict};
 use crate::report::asynchronous;
 use crate::report::costs::costs;
+use crate::report::fleet::comparison;
 use crate::report::notes::notes;
 use crate::report::page::environment;
 use crate::report::page::escape::escape;
@@ -75,7 +76,8 @@ fn answer(sections: &[Section], results: &Results) -> String {
         );
     }
     let answers = asynchronous::answers(results).into_iter();
-    for (place, advice) in answers.chain(writers::answers(results)) {
+    let answers = answers.chain(writers::answers(results));
+    for (place, advice) in answers.chain(comparison::answers(results)) {
         text += &format!(
             "<dt>{}</dt>\n<dd><p>{}</p></dd>\n",
             escape(&place),
