@@ -89,7 +89,9 @@ const CRATES: [Crate; 9] = [
     Crate {
         folder: "crates/vectored-lab",
         floors: &[
-            &["in_flight", "model", "platform", "sys"],
+            &["model", "sys"],
+            &["platform"],
+            &["in_flight"],
             &["remote", "stats", "text"],
             &["advisor", "measure"],
             &["report"],

@@ -1,9 +1,11 @@
 //! `vectored`: measures which way of moving several buffers is fastest on this machine.
 
+#[cfg(unix)]
 mod advise_pipeline;
 mod args;
 mod atomic_file;
 mod charset;
+#[cfg(unix)]
 mod command_signals;
 mod commands;
 mod failure;
@@ -16,11 +18,13 @@ mod progress;
 mod reproduce_plan;
 mod results_store;
 mod size_lists;
+#[cfg(unix)]
 mod strace;
 mod synthetic;
 mod target_path;
 mod terminal;
 mod token_file;
+#[cfg(unix)]
 mod untraced_rerun;
 
 use std::ffi::OsString;
@@ -99,11 +103,23 @@ fn parse() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches)
 }
 
+/// Whether a program of this name can be found.
+#[cfg(unix)]
+fn is_program(name: &OsString) -> bool {
+    strace::find(name).is_ok()
+}
+
+/// No command is traced on Windows.
+#[cfg(windows)]
+fn is_program(_name: &OsString) -> bool {
+    false
+}
+
 /// The command that `words` name if `--` was forgotten, as in `vectored advise make -j2`.
 fn command_in(words: &[OsString]) -> Option<String> {
     let first = words.first()?;
     let is_option = first.as_encoded_bytes().starts_with(b"-");
-    if is_option || words.iter().any(|word| word == "--") || strace::find(first).is_err() {
+    if is_option || words.iter().any(|word| word == "--") || !is_program(first) {
         return None;
     }
     let words = words.iter().map(|word| {
@@ -114,6 +130,29 @@ fn command_in(words: &[OsString]) -> Option<String> {
         }
     });
     Some(words.collect::<Vec<_>>().join(" "))
+}
+
+/// The refusal of a subcommand that is not built for Windows.
+#[cfg(windows)]
+fn unavailable(command: &Command) -> failure::Failure {
+    let (name, why) = match command {
+        Command::Advise(_) => (
+            "advise",
+            "it explains system calls of Linux with times that it measures there: run it on Linux",
+        ),
+        Command::Copy(_) => (
+            "copy",
+            "it is the program that 'vectored reproduce apue-3.5' runs on Unix: run it there",
+        ),
+        Command::Receive(_) => (
+            "receive",
+            "it waits with poll(2): run it on Linux, and measure from here with --target tcp://HOST:PORT",
+        ),
+        _ => ("writer", "writers can be processes on Linux only"),
+    };
+    failure::Failure::usage(format!(
+        "'vectored {name}' is not available on Windows: {why}"
+    ))
 }
 
 fn main() -> ExitCode {
@@ -129,17 +168,23 @@ fn main() -> ExitCode {
     set_color(cli.color);
     let outcome = match &cli.command {
         Command::Measure(args) => commands::measure::run(args),
+        #[cfg(unix)]
         Command::Advise(args) => commands::advise::run(args),
         Command::Host(args) => commands::host::run(args),
         Command::Reproduce(args) => commands::reproduce::run(args),
+        #[cfg(unix)]
         Command::Copy(args) => commands::copy::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
+        #[cfg(unix)]
         Command::Receive(args) => commands::receive::run(args),
+        #[cfg(unix)]
         Command::Writer => commands::writer::run(),
+        #[cfg(windows)]
+        other => Err(unavailable(other)),
     };
     outcome.unwrap_or_else(|failure| {
         let mut message = escape_control(&format!("{:#}", failure.error));

@@ -104,13 +104,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Type-checks the library and its tests, and on Unix the tool.
+    /// Type-checks the library and the tool.
     fn check(&mut self, std: &Std) -> Result<(), String> {
-        let is_unix = self.system.runner != Runner::Wine;
-        let (words, what) = match is_unix {
-            true => (&TOOL[..], "the library and the tool"),
-            false => (&["--package=vectored", "--all-features"][..], "the library"),
-        };
+        let (words, what) = (&TOOL[..], "the library and the tool");
         let mut command = std.cargo();
         command.arg("check").args(std.words()).args(words);
         self.output.run(self.for_system(&mut command))?;

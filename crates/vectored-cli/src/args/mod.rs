@@ -32,7 +32,9 @@ use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
 pub use advise::AdviseArgs;
 pub use compare::CompareArgs;
 pub use completions::CompletionsArgs;
-pub use copy::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
+pub use copy::CopyArgs;
+#[cfg(unix)]
+pub use copy::{CopyWith, MAX_BUFFER_BYTES};
 pub use format::Format;
 pub use history::{HistoryArgs, HistoryFormat};
 pub use host::{HostArgs, HostFormat};
@@ -40,7 +42,9 @@ pub use man::ManArgs;
 pub use measure::MeasureArgs;
 pub use receive::ReceiveArgs;
 pub use report::ReportArgs;
-pub use reproduce::{CopyTo, ReproduceArgs};
+#[cfg(unix)]
+pub use reproduce::CopyTo;
+pub use reproduce::ReproduceArgs;
 
 /// Measure which way of moving several buffers is fastest on this machine
 ///
@@ -70,7 +74,7 @@ const ENVIRONMENT: &str = "\
 Environment:
   XDG_STATE_HOME
           Results are saved in $XDG_STATE_HOME/vectored; by default in \
-~/.local/state/vectored
+~/.local/state/vectored. On Windows: in %LOCALAPPDATA%\\vectored
   COLUMNS
           Width of tables, on a terminal and in pipes and files; by default the width of the \
 terminal, or 100

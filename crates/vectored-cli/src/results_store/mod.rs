@@ -3,5 +3,7 @@
 mod names;
 mod store;
 
-pub use names::{ResultKind, ResultName, paths, read, saved_files, unmatched};
+#[cfg(unix)]
+pub use names::unmatched;
+pub use names::{ResultKind, ResultName, paths, read, saved_files};
 pub use store::{SaveOutcome, Store, ignored_state_home, results_directory};

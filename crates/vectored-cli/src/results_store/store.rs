@@ -3,7 +3,6 @@
 use std::env;
 use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -34,10 +33,22 @@ pub enum SaveOutcome {
 }
 
 /// The reason why there are no saved results.
+#[cfg(windows)]
+const NO_DIRECTORY: &str = "neither LOCALAPPDATA nor USERPROFILE names a directory, so no results are saved: set LOCALAPPDATA, \
+ or name a file";
+
+/// The reason why there are no saved results.
+#[cfg(unix)]
 const NO_DIRECTORY: &str = "neither XDG_STATE_HOME nor HOME names a directory, so no results are saved: set XDG_STATE_HOME, \
  or name a file";
 
 /// The reason why a result is not saved.
+#[cfg(windows)]
+const NOT_SAVED: &str = "the result is not saved, because neither LOCALAPPDATA nor USERPROFILE names a directory: set \
+ LOCALAPPDATA, or write the JSON to a file with --format json --output FILE";
+
+/// The reason why a result is not saved.
+#[cfg(unix)]
 const NOT_SAVED: &str = "the result is not saved, because neither XDG_STATE_HOME nor HOME names a directory: set \
  XDG_STATE_HOME, or write the JSON to a file with --format json --output FILE";
 
@@ -52,23 +63,24 @@ impl Store {
             return Ok(Store::NoDirectory);
         };
         let usable = || -> io::Result<()> {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true);
             // The base directory specification asks for this mode.
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&directory)?;
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(&directory)?;
             // Unnamed if the file system supports it, so that nothing has to be removed.
             tempfile::tempfile_in(&directory).map(drop)
         };
         match usable() {
             Ok(()) => Ok(Store::In(directory)),
             // The home of a service account may not exist.
-            Err(_) if absolute_path_from("XDG_STATE_HOME").is_none() && !home_exists() => {
+            Err(_) if absolute_path_from(STATE_HOME).is_none() && !home_exists() => {
                 Ok(Store::NoDirectory)
             }
             Err(error) => Err(Failure::from(anyhow::anyhow!(
                 "cannot save results in '{}': {error}; make it writable, choose another directory with \
-                 XDG_STATE_HOME, or add --no-save",
+                 {STATE_HOME}, or add --no-save",
                 directory.display()
             ))),
         }
@@ -93,9 +105,25 @@ fn absolute_path_from(variable: &str) -> Option<PathBuf> {
     path.filter(|path| path.is_absolute())
 }
 
-/// A note if XDG_STATE_HOME is ignored because its path is relative.
+/// The environment variable that names the directory of states.
+#[cfg(unix)]
+const STATE_HOME: &str = "XDG_STATE_HOME";
+
+/// The environment variable that names the directory of what belongs to this machine and user.
+#[cfg(windows)]
+const STATE_HOME: &str = "LOCALAPPDATA";
+
+/// The environment variable that names the home, and the directory of states in it.
+#[cfg(unix)]
+const HOME: (&str, &str) = ("HOME", ".local/state");
+
+/// The environment variable that names the home, and the directory of states in it.
+#[cfg(windows)]
+const HOME: (&str, &str) = ("USERPROFILE", r"AppData\Local");
+
+/// A note if the variable that names the directory is ignored because its path is relative.
 pub fn ignored_state_home() -> Option<String> {
-    let named = env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty())?;
+    let named = env::var_os(STATE_HOME).filter(|path| !path.is_empty())?;
     if Path::new(&named).is_absolute() {
         return None;
     }
@@ -104,19 +132,19 @@ pub fn ignored_state_home() -> Option<String> {
         Err(_) => "no results are saved".to_owned(),
     };
     Some(format!(
-        "XDG_STATE_HOME is ignored, because '{}' is not an absolute path; {used}",
+        "{STATE_HOME} is ignored, because '{}' is not an absolute path; {used}",
         named.to_string_lossy()
     ))
 }
 
 fn home_exists() -> bool {
-    absolute_path_from("HOME").is_some_and(|home| home.is_dir())
+    absolute_path_from(HOME.0).is_some_and(|home| home.is_dir())
 }
 
-/// `$XDG_STATE_HOME`, or `~/.local/state`. `None` if neither is known.
+/// `$XDG_STATE_HOME`, or `~/.local/state`; `%LOCALAPPDATA%`, or `%USERPROFILE%\AppData\Local`. `None` if neither is known.
 fn state_home() -> Option<PathBuf> {
-    let default = || Some(absolute_path_from("HOME")?.join(".local/state"));
-    absolute_path_from("XDG_STATE_HOME").or_else(default)
+    let default = || Some(absolute_path_from(HOME.0)?.join(HOME.1));
+    absolute_path_from(STATE_HOME).or_else(default)
 }
 
 /// The directory of saved results, which may not exist yet.

@@ -123,6 +123,10 @@ fn unknown_names_and_bad_values_are_usage_errors() {
         &[&read[..], &["magic"]].concat(),
         &["unknown technique 'magic'", names],
     );
+    check(
+        &["--technique", "write-file-gather"],
+        &["write-file-gather", "a call of Windows"],
+    );
     check(&["--operation", "copy"], &["'copy'", "write, read"]);
     check(&["--page-cache", "warm"], &["'warm'", "hot, cold"]);
     check(

@@ -37,16 +37,26 @@
 //! # }
 //! ```
 
+#[cfg(unix)]
 mod engine;
 mod error;
 mod interface;
 mod list;
+#[cfg(windows)]
+mod no_queue;
+#[cfg(windows)]
+pub(crate) mod pages;
 mod place;
+#[cfg(unix)]
 mod queue;
+#[cfg(unix)]
 mod sys;
 
 pub use error::{ListError, Unavailable};
 pub use interface::Interface;
 pub use list::{ReadList, WriteList};
+#[cfg(windows)]
+pub use no_queue::InFlight;
 pub use place::{Event, Place};
+#[cfg(unix)]
 pub use queue::InFlight;

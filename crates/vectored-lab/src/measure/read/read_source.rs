@@ -4,12 +4,10 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::rc::Rc;
 
 use fastrand::Rng;
-use rustix::fs::OFlags;
 
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::sampler::MeasureError;
@@ -17,8 +15,12 @@ use crate::measure::targets::{
     Ballast, Batch, Mismatch, StreamKind, check_directory, unnamed_file,
 };
 use crate::model::{PageCache, Target};
+use crate::platform::fd::{AsFd, BorrowedFd, OwnedFd};
+#[cfg(unix)]
+use crate::platform::files::resident_bytes;
 use crate::platform::files::{evict, fetched_bytes};
-use crate::sys::residency::resident_bytes;
+use crate::platform::plain_calls;
+use crate::platform::plain_calls::OFlags;
 
 /// Samples of a file begin at multiples of this.
 const PAGE_BYTES: u64 = 4096;
@@ -89,11 +91,13 @@ impl PatternFile {
     }
 
     /// The descriptor of the file.
+    #[cfg(unix)]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
     /// Number of its bytes in the page cache.
+    #[cfg(unix)]
     pub fn resident_bytes(&self) -> io::Result<u64> {
         resident_bytes(self.fd(), self.span_bytes)
     }
@@ -133,7 +137,7 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
         };
         source.aim(batch);
         source.begin(batch)?;
-        rustix::io::read(source.fd(), &mut [0; PAGE_BYTES as usize])?;
+        plain_calls::read(source.fd(), &mut [0; PAGE_BYTES as usize])?;
         source.finish(batch)
     };
     // Up to four attempts, since a single page may have come back by chance.
@@ -272,9 +276,9 @@ impl StreamSource {
 
     /// Writes the bytes of one call; false if they do not fit.
     fn put(&self) -> io::Result<bool> {
-        match rustix::io::write(&self.writer, &self.buffer) {
+        match plain_calls::write(&self.writer, &self.buffer) {
             Ok(count) => Ok(count == self.buffer.len()),
-            Err(rustix::io::Errno::AGAIN) => Ok(false),
+            Err(plain_calls::Errno::AGAIN) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -322,7 +326,7 @@ impl Source for StreamSource {
 
 /// Checks that no byte of a batch is left in a stream.
 pub(crate) fn nothing_left(reader: &OwnedFd, batch: Batch) -> Result<(), Mismatch> {
-    match rustix::io::ioctl_fionread(reader)? {
+    match plain_calls::ioctl_fionread(reader)? {
         0 => Ok(()),
         left => Err(Mismatch::wrong_taking(
             batch.bytes().saturating_sub(left),

@@ -34,6 +34,7 @@ use crate::model::{
     Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
     Writers, ZerocopyCounts,
 };
+use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 use crate::remote::token::Token;
 use crate::stats::{Latencies, WriterSamples, target_kind};
 
@@ -472,7 +473,7 @@ impl DescriptorSampler<'_> {
             let nothing = io::Error::other("this kind of target can only be written");
             return Err(what("read")(nothing));
         };
-        if drain == DrainChoice::Probe {
+        if drain == DrainChoice::Probe && EMPTIES_BETWEEN_SAMPLES {
             let mut source = StreamSource::open(stream.clone(), self.pattern, call_bytes)
                 .map_err(what("open"))?;
             let fitting = source.probe(MAX_CALLS + 1).map_err(what("fill"))?;

@@ -1,16 +1,16 @@
 //! Times transfers while the queue is full, and what asynchronous writes and reads share.
 
 use std::io;
-use std::os::fd::BorrowedFd;
-
-use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, seek};
-use rustix::io::Errno;
 
 use crate::in_flight::{Event, InFlight, Interface, ListError, Place, Unavailable};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::Timed;
 use crate::model::Technique;
+use crate::platform::fd::BorrowedFd;
+use crate::platform::files::appends;
+use crate::platform::plain_calls::Errno;
+use crate::platform::plain_calls::{SeekFrom, seek};
 use crate::stats::Latencies;
 
 /// The queue of an asynchronous technique, made when its depth is first needed.
@@ -61,6 +61,10 @@ pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), Li
 ///
 /// If the technique is synchronous.
 pub fn check_available(technique: Technique, depth: u32) -> Result<(), Unavailable> {
+    if technique == Technique::WriteFileGather {
+        // A completion port has no limit on its transfers.
+        return Ok(());
+    }
     let interface = interface_of(technique).expect("an asynchronous technique");
     InFlight::new(interface, depth).map(drop)
 }
@@ -77,7 +81,7 @@ pub(crate) fn interface_of(technique: Technique) -> Option<Interface> {
 
 /// Where the next transfer of a descriptor goes: to its position, if it has one.
 pub(crate) fn next_place(fd: BorrowedFd<'_>) -> io::Result<Place> {
-    if fcntl_getfl(fd)?.contains(OFlags::APPEND) {
+    if appends(fd)? {
         return Ok(Place::Stream);
     }
     match seek(fd, SeekFrom::Current(0)) {

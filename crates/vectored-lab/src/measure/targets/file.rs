@@ -2,16 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, Seek};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
-
-use rustix::fs::OFlags;
 
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
+use crate::platform::fd::{AsFd, BorrowedFd};
+use crate::platform::plain_calls::FileExt;
+use crate::platform::plain_calls::OFlags;
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;

@@ -1,7 +1,6 @@
 //! Opens the target of a cell.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -9,6 +8,7 @@ use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::drain_thread::DrainThreadSink;
 use crate::measure::targets::file::{FILE_SPAN_BYTES, FileEnd, FileSink};
+#[cfg(unix)]
 use crate::measure::targets::foreign_socket::ForeignSocketSink;
 use crate::measure::targets::null::DeviceSink;
 use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
@@ -16,7 +16,11 @@ use crate::measure::targets::remote::RemoteSink;
 use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
+#[cfg(windows)]
+use crate::measure::targets::unix_alone::ForeignSocketSink;
 use crate::model::{CellSpec, REMOTE_SCHEME, Target};
+use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
+use crate::platform::fd::OwnedFd;
 use crate::remote::link::Link;
 use crate::remote::token::Token;
 
@@ -45,11 +49,11 @@ impl TargetOpener {
         let path = spec.path.as_deref();
         if let Some(stream) = StreamKind::of(spec.target, spec.path.clone()) {
             return match choice.drain {
-                DrainChoice::Probe => {
+                DrainChoice::Probe if EMPTIES_BETWEEN_SAMPLES => {
                     let sink = StreamSink::open(stream).map_err(what("open"))?;
                     Ok(OpenTarget::new(Box::new(sink), DrainMode::BetweenSamples))
                 }
-                DrainChoice::Thread => {
+                DrainChoice::Probe | DrainChoice::Thread => {
                     let sink = DrainThreadSink::start(stream, reader_cpu)
                         .map_err(what("start a reader thread for"))?;
                     Ok(OpenTarget::new(Box::new(sink), DrainMode::Thread))

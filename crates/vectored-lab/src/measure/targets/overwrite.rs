@@ -2,8 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -12,6 +10,8 @@ use crate::measure::targets::file::sync_flags;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
+use crate::platform::fd::{AsFd, BorrowedFd};
+use crate::platform::plain_calls::FileExt;
 
 /// The length of the file that is rewritten from beginning to end, over and
 /// over, unless two calls need more.

@@ -1,10 +1,10 @@
 //! Copies all segments into one buffer, then writes it with one call.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::each::write_all;
+use crate::platform::fd::BorrowedFd;
 
 #[derive(Default)]
 pub struct CopyThenWrite {
