@@ -53,6 +53,10 @@
 //! - `wine-tests` builds the tests for Windows with mingw and runs them under Wine. If one of them is missing, that is
 //!   printed and is no failure.
 //!
+//! - `cluster [--mpich] [--cost]` builds `vectored` with the feature `mpi`, and tests it with ranks of Open MPI and of a
+//!   Slurm of one node; with `--mpich` also with those of MPICH. `--cost` prints instead what the coordination of a sample
+//!   costs by the number of ranks. What is missing is printed and is no failure.
+//!
 //! The exit status of every command is 0 when all is well, 1 when something is
 //! not, and 2 when the command line is wrong.
 
@@ -61,6 +65,7 @@ mod bench_peers;
 mod bench_programs;
 mod c_library;
 mod check;
+mod cluster;
 mod deb;
 mod fuzz;
 mod hazards;
@@ -125,6 +130,7 @@ Commands:
   systems          [--only TARGET] [--all]: type checks, links and runs for other systems
   instructions     instructions for copying a short segment and for a call from C, counted by callgrind
   wine-tests       the tests for Windows, under Wine
+  cluster          [--mpich] [--cost]: ranks of Open MPI, of Slurm and of MPICH; what coordination costs
   help             this text
 ";
 
@@ -199,6 +205,7 @@ enum Command {
     Systems(systems::Options),
     Instructions,
     WineTests,
+    Cluster(cluster::Options),
 }
 
 impl Command {
@@ -278,6 +285,10 @@ impl Command {
             }),
             Some("instructions") => Command::Instructions,
             Some("wine-tests") => Command::WineTests,
+            Some("cluster") => Command::Cluster(cluster::Options {
+                mpich: args.flag("--mpich"),
+                cost: args.flag("--cost"),
+            }),
             None | Some("help" | "--help" | "-h") => Command::Help,
             Some(other) => return Err(format!("unknown command '{other}': see cargo xtask help")),
         };
@@ -319,6 +330,7 @@ impl Command {
             Command::Systems(options) => systems::run(&options),
             Command::Instructions => instructions::run(),
             Command::WineTests => wine::run(),
+            Command::Cluster(options) => cluster::run(&options),
         }
     }
 }

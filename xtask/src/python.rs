@@ -1,5 +1,7 @@
 //! `cargo xtask python`: builds the wheel of the Python package, and tests it in a clean environment of each CPython.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -38,6 +40,7 @@ pub fn run(interpreters: Vec<PathBuf>) -> Result<()> {
         return Ok(());
     };
     let wheel = build(&tools, first, &folder.join("wheels"))?;
+    check_sdist(&tools, &folder.join("sdist"), &wheel)?;
     let mut tested = None;
     for interpreter in &interpreters {
         if let Some(environment) = environment(interpreter, &folder)? {
@@ -56,6 +59,16 @@ struct Environment {
 impl Environment {
     fn program(&self, name: &str) -> PathBuf {
         self.folder.join("bin").join(name)
+    }
+
+    /// `PATH` with the programs of the environment first.
+    fn path(&self) -> OsString {
+        let mut path = self.folder.join("bin").into_os_string();
+        if let Some(others) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(others);
+        }
+        path
     }
 
     /// Installs packages; the reason if that fails.
@@ -114,13 +127,61 @@ fn build(tools: &Environment, interpreter: &Path, folder: &Path) -> Result<PathB
         .args(["--interpreter".as_ref(), interpreter.as_os_str()])
         .args(["--out".as_ref(), folder.as_os_str()]);
     answer(&mut maturin)?;
-    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
-    let mut paths = entries.iter().map(fs::DirEntry::path);
-    let wheel = paths.find(|path| path.extension().is_some_and(|end| end == "whl"));
-    let wheel =
-        wheel.with_context(|| format!("maturin made no wheel in '{}'", folder.display()))?;
+    let wheel = only_file(folder, "whl")?;
     println!("   built '{}'", wheel.display());
     Ok(wheel)
+}
+
+/// Makes the source distribution, builds a wheel of it as pip does, in a folder outside of this repository, and compares its
+/// files with those of `wheel`.
+fn check_sdist(tools: &Environment, folder: &Path, wheel: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove '{}'", folder.display()))?;
+    }
+    let mut maturin = Command::new(tools.program("maturin"));
+    maturin
+        .args(["sdist", "--manifest-path"])
+        .arg(root().join(CRATE).join("Cargo.toml"))
+        .args(["--out".as_ref(), folder.as_os_str()]);
+    answer(&mut maturin)?;
+    let sdist = only_file(folder, "gz")?;
+    let mut pip = Command::new(tools.program("python"));
+    pip.args(["-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps"])
+        .args(["--disable-pip-version-check", "--no-build-isolation"])
+        .args(["--wheel-dir".as_ref(), folder.as_os_str()])
+        .arg(&sdist)
+        // maturin is there, and what this repository has compiled of other crates.
+        .env("PATH", tools.path())
+        .env("CARGO_TARGET_DIR", root().join("target"));
+    answer(&mut pip)?;
+    let files = |wheel: &Path| {
+        let mut list = Command::new(tools.program("python"));
+        list.args(["-m", "zipfile", "--list"]).arg(wheel);
+        let listed = answer(&mut list)?;
+        // The first line is a heading. Behind the name are the time and the size.
+        let names = listed
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split(' ').next());
+        anyhow::Ok(names.map(str::to_owned).collect::<BTreeSet<String>>())
+    };
+    let (of_sdist, of_tree) = (files(&only_file(folder, "whl")?)?, files(wheel)?);
+    ensure!(
+        of_sdist == of_tree,
+        "the wheel of the source distribution has other files: {:?}",
+        of_sdist.symmetric_difference(&of_tree)
+    );
+    println!("   built a wheel of '{}'", sdist.display());
+    Ok(())
+}
+
+/// The file with this ending that a program has made in a folder.
+fn only_file(folder: &Path, ending: &str) -> Result<PathBuf> {
+    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    let mut paths = entries.iter().map(fs::DirEntry::path);
+    let found = paths.find(|path| path.extension().is_some_and(|end| end == ending));
+    found.with_context(|| format!("maturin made no '.{ending}' in '{}'", folder.display()))
 }
 
 /// A new environment of an interpreter; `None` if it has no `venv` or `pip`.

@@ -29,7 +29,7 @@ const fn optional(name: &'static str, packages: &'static [&'static str]) -> Prog
     }
 }
 
-const PROGRAMS: [Program; 22] = [
+const PROGRAMS: [Program; 26] = [
     required("cc", &["gcc", "libc6-dev"]),
     optional("mkfs.ext4", &["e2fsprogs"]),
     optional("mkfs.xfs", &["xfsprogs"]),
@@ -38,6 +38,8 @@ const PROGRAMS: [Program; 22] = [
     optional("chromium", &["chromium"]),
     optional("valgrind", &["valgrind"]),
     optional("g++", &["g++"]),
+    // The second package has its sanitizers.
+    optional("clang++", &["clang", "libclang-rt-dev"]),
     optional("pkg-config", &["pkg-config"]),
     optional("cmake", &["cmake", "make"]),
     optional("fish", &["fish"]),
@@ -62,6 +64,13 @@ const PROGRAMS: [Program; 22] = [
     optional("qemu-aarch64", &["qemu-user"]),
     optional("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64-win32"]),
     optional("wine", &["wine", "wine64"]),
+    // For ranks of a cluster. libclang reads the headers of MPI.
+    optional(
+        "mpicc.openmpi",
+        &["openmpi-bin", "libopenmpi-dev", "libclang-dev"],
+    ),
+    optional("slurmd", &["slurm-wlm"]),
+    optional("munged", &["munge"]),
 ];
 
 /// Libraries that `cargo bench -p vectored-bench` loads while it runs, each with its Debian package. The bench `uring` also

@@ -20,6 +20,10 @@ use crate::workflow;
 /// The variable that names the file to which a test that cannot run appends its reason.
 pub const SKIPS: &str = "VECTORED_SKIPS";
 
+/// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
+/// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
+pub const FEATURES: &str = "--features vectored/bytes,vectored/codec,vectored/serde,vectored/tokio,vectored/uring,xtask/lab";
+
 /// Steps that run at the same time.
 pub const LANES: usize = 2;
 
@@ -28,6 +32,7 @@ const DEBUG: &str = "target/debug";
 const RELEASE: &str = "target/release";
 const FUZZ: &str = "fuzz/target";
 const MSRV: &str = "target/msrv";
+const CLUSTER: &str = "target/cluster";
 
 /// The build of all tests and examples.
 pub const BUILD_TESTS: &str = "build-tests";
@@ -96,19 +101,20 @@ fn workflow(skips: &Path) -> Step<'_> {
 /// The lints of everything.
 pub fn clippy<'a>() -> Step<'a> {
     Step::command("clippy", || {
-        cargo_words("clippy --workspace --all-targets --all-features --locked -- -D warnings")
+        let words = format!("clippy --workspace --all-targets {FEATURES} --locked -- -D warnings");
+        cargo_words(&words)
     })
     .builds_in(DEBUG)
 }
 
 /// All tests and examples, with all features.
 pub fn tests_build() -> Build {
-    Build::new("test --workspace --all-features --locked --no-run")
+    Build::new(format!("test --workspace {FEATURES} --locked --no-run"))
 }
 
 /// All benches, with all features.
 fn benches_build(packages: &[Package]) -> Build {
-    let mut words = "bench --workspace --all-features --locked --no-run".to_owned();
+    let mut words = format!("bench --workspace {FEATURES} --locked --no-run");
     for (_, bench) in of_kind(packages, "bench") {
         words.push_str(" --bench ");
         words.push_str(&bench.name);
@@ -136,8 +142,8 @@ fn builds<'a>(tests: &'a Build, benches: &'a Build) -> Vec<Step<'a>> {
         clippy(),
         Step::command("docs", || {
             let words =
-                "doc --workspace --no-deps --document-private-items --all-features --locked";
-            let mut command = cargo_words(words);
+                format!("doc --workspace --no-deps --document-private-items {FEATURES} --locked");
+            let mut command = cargo_words(&words);
             command.env("RUSTDOCFLAGS", "-D warnings");
             command
         })
@@ -150,7 +156,7 @@ fn builds<'a>(tests: &'a Build, benches: &'a Build) -> Vec<Step<'a>> {
         })
         .builds_in(DEBUG),
         Step::command("doctests", || {
-            cargo_words("test --workspace --all-features --locked --doc")
+            cargo_words(&format!("test --workspace {FEATURES} --locked --doc"))
         })
         .builds_in(DEBUG)
         .needs(BUILD_TESTS),
@@ -194,6 +200,7 @@ fn programs<'a>(
     steps.push(Step::command("msrv", recorded(&["msrv"])).builds_in(MSRV));
     steps.push(Step::command("deny", recorded(&["deny"])));
     steps.push(Step::command("python", recorded(&["python"])).builds_in(RELEASE));
+    steps.push(Step::command("cluster", recorded(&["cluster"])).builds_in(CLUSTER));
     steps
 }
 
@@ -334,6 +341,22 @@ fn skipped(list: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_feature_is_built_but_that_of_mpi() {
+        let metadata = metadata().unwrap();
+        let mut known = Vec::new();
+        for package in metadata["packages"].as_array().unwrap() {
+            let name = package["name"].as_str().unwrap();
+            let features = package["features"].as_object().unwrap().keys();
+            known.extend(features.map(|feature| format!("{name}/{feature}")));
+        }
+        known.sort_unstable();
+        let (_, built) = FEATURES.split_once(' ').unwrap();
+        let mut built: Vec<&str> = built.split(',').chain(["vectored-cli/mpi"]).collect();
+        built.sort_unstable();
+        assert_eq!(known, built);
+    }
 
     #[test]
     fn skips_are_listed_once_each_with_their_reason() {

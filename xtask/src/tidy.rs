@@ -80,8 +80,8 @@ const CRATES: [Crate; 9] = [
         folder: "crates/vectored-py",
         floors: &[
             &["signals", "sys"],
-            &["cost_model", "failure"],
-            &["transfer"],
+            &["failure"],
+            &["cost_model", "transfer"],
             &["cursor"],
             &["gather", "list"],
         ],
@@ -89,7 +89,9 @@ const CRATES: [Crate; 9] = [
     Crate {
         folder: "crates/vectored-lab",
         floors: &[
-            &["in_flight", "model", "platform", "sys"],
+            &["model", "sys"],
+            &["platform"],
+            &["in_flight"],
             &["remote", "stats", "text"],
             &["advisor", "measure"],
             &["report"],
@@ -126,7 +128,8 @@ const CRATES: [Crate; 9] = [
             &["bench_target", "command_line", "mix", "sys", "techniques"],
             &["grid", "peers"],
             &["args", "promises"],
-            &["measure", "page", "programs", "table"],
+            &["c_callers", "measure", "programs", "table"],
+            &["page"],
         ],
     },
     Crate {
@@ -150,6 +153,7 @@ const CRATES: [Crate; 9] = [
                 "synthetic",
             ],
             &[
+                "cluster",
                 "command_signals",
                 "results_store",
                 "target_path",

@@ -37,7 +37,8 @@ Options:
   --list              print the cells and their estimated time, and exit
   --output FILE       save the results there [none]
   --bars FILE...      compare saved results with the library's promises
-  --page FILE...      print saved results as the page docs/peers.md
+  --page FILE...      print saved results as the page docs/peers.md, or docs/c-callers.md
+                      if the peers are programs in C alone
 ";
 
 /// The task that the command line asks for.

@@ -11,6 +11,7 @@
 
 pub mod args;
 pub mod bench_target;
+mod c_callers;
 pub mod command_line;
 pub mod grid;
 pub mod measure;

@@ -1,4 +1,4 @@
-//! Results as the page docs/peers.md: figures, plots, and the machine.
+//! Results as the page docs/peers.md or docs/c-callers.md: figures, plots, and the machine.
 
 use std::fmt::Write as _;
 
@@ -6,6 +6,7 @@ use vectored_lab::model::{Cache, Cell, Host, IovecSetup, Results, Technique};
 use vectored_lab::report::{PlotOptions, plot};
 
 use crate::bench_target::BenchTarget;
+use crate::c_callers;
 use crate::grid::{COUNTS, List};
 use crate::promises::{Rounds, geometric_mean, promises, ratio};
 use crate::techniques::{BY_HAND, peers_and_c_callers};
@@ -16,15 +17,19 @@ const BAR_COLUMNS: usize = 40;
 /// The time ÷ adaptive that the longest bar stands for.
 const BAR_FACTOR: f64 = 4.0;
 
-/// The page, in Markdown.
+/// The page, in Markdown: of the peers, or of programs in C if no other peer was measured beside them.
 pub fn page(results: &Results) -> String {
-    let mut text = "# The adaptive gather and its peers\n\n\
-        Measured by `cargo bench -p vectored-bench -- --output FILE`, printed by \
+    let of_c_callers = c_callers::comparison(&results.cells);
+    let title = match of_c_callers {
+        Some(_) => "The adaptive gather and programs in C",
+        None => "The adaptive gather and its peers",
+    };
+    let mut text = format!("# {title}\n\n");
+    text += "Measured by `cargo bench -p vectored-bench -- --output FILE`, printed by \
         `cargo bench -p vectored-bench -- --page FILE`. All techniques took turns in random order within \
-        one run. Each peer is used as its documentation says.\n\n"
-        .to_owned();
+        one run. Each peer is used as its documentation says.\n\n";
     let is_once = |cell: &Cell| cell.iovec_setup == IovecSetup::Once;
-    if results.cells.iter().all(is_once) {
+    if of_c_callers.is_none() && results.cells.iter().all(is_once) {
         text += "Each technique is handed its list ready made, as slices or as an array of `iovec`. The \
             standard library's loop, tokio-util and Go change the array, and libuv's has another form: these \
             four fill theirs in each call.\n\n";
@@ -38,7 +43,13 @@ pub fn page(results: &Results) -> String {
     );
     text += "```text\n";
     text += &peer_bars(&results.cells);
-    text += "```\n\n## What is promised\n\n```text\n";
+    if let Some(comparison) = of_c_callers {
+        text += "```\n\n";
+        text += &comparison;
+        return text;
+    }
+    text +=
+        "```\n\nPrograms in C: [c-callers.md](c-callers.md).\n\n## What is promised\n\n```text\n";
     text += &promises(results);
     text += "```\n\n## Gather tax over segment size\n\n```text\n";
     let options = PlotOptions {

@@ -18,7 +18,9 @@
  * Functions with a gather or scatter handle copy short segments together, which is faster if segments have up to a few
  * hundred bytes. The others need no handle and copy nothing.
  *
- * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. It is C99 and C++.
+ * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. If the library is not installed in a folder of the
+ * system, set PKG_CONFIG_PATH to its lib/pkgconfig before, and LD_LIBRARY_PATH to its lib when the program runs. Statically:
+ * `cc -static program.c $(pkg-config --static --cflags --libs vectored)`. The header is C99 and C++11.
  *
  * Example: write a list to a non-blocking descriptor. Returns 0, or -1 with errno.
  *
@@ -44,6 +46,9 @@
  *
  * Lists. A list is `iovcnt` segments at `iov`, as many as you like: more than IOV_MAX is fine. `iov` is never changed. Empty
  * segments are allowed everywhere, also with a NULL `iov_base`, and never reach the kernel. `iov` may be NULL if `iovcnt` is 0.
+ * A segment of more than SSIZE_MAX bytes, and an `iovcnt` that no array has, such as (size_t)-1, is EINVAL. If there is
+ * nothing to move, since the list is empty or the cursor at its end, a function returns 0 without a system call: it finds out
+ * that a descriptor is negative, but not that it is closed or open for something else.
  * Until the function returns, no other thread may change `iov` or free a segment. If another thread changes the bytes of a
  * segment that is being written, it is unspecified which of them are written. Segments to read into must not overlap.
  *
@@ -51,22 +56,28 @@
  * unspecified after a success. `*done` is set to 0 first, and on return, with or without an error, it is the number of bytes
  * that this call moved: always the first bytes of the list, or the first after the cursor. `done` may be NULL.
  *
- * EINTR never occurs: an interrupted system call is made again. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
+ * EINTR never occurs: an interrupted system call is made again, so that a signal handler cannot end a call that waits. To end a
+ * transfer at a signal or after a time, use a descriptor with O_NONBLOCK, and wait by poll(2), which a signal ends and which has
+ * a time limit. Sockets have SO_SNDTIMEO and SO_RCVTIMEO, too. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
  * and on sockets with a timeout. EFAULT: a pointer is NULL that must not be. EBADF: a negative descriptor.
  * ENOTRECOVERABLE: a defect of this library, which has printed a message on standard error; `*done` is 0 then, and
  * nothing is known about what was moved.
  *
  * SIGPIPE. If the reader of a pipe or socket is gone, writing raises SIGPIPE, as write(2) does, which ends the process unless
- * the signal is ignored: signal(SIGPIPE, SIG_IGN). The error is EPIPE then.
+ * the signal is ignored: signal(SIGPIPE, SIG_IGN). The error is EPIPE then. In the same way, a file that would grow beyond
+ * RLIMIT_FSIZE raises SIGXFSZ; if that is ignored, the error is EFBIG.
  *
  * Threads. Functions without a handle may be called by any threads. A gather, scatter or queue handle may be used by one
  * thread at a time, and by different threads one after another; a cost model by several threads. No function
- * may be called from a signal handler. After fork(2) the child may use its copies of all handles.
+ * may be called from a signal handler, nor left by a longjmp out of one. A thread that is in a function must not be cancelled:
+ * disable that by pthread_setcancelstate(3) if your program cancels threads. After fork(2) the child may use its copies of all
+ * handles.
  *
  * A list that takes several system calls is not atomic: other writers to the same descriptor may write between them.
  *
- * Memory. A function that returns a handle returns NULL with errno ENOMEM if there is no memory for it. Without memory for a
- * queue's bytes, or for the entries of a call, the process is aborted.
+ * Memory. A function that needs memory for a handle or for the bytes of a queue fails with errno ENOMEM if there is none. A
+ * gather handle without memory for its buffer copies nothing. Only without memory for the bookkeeping of a call, of up to 16 KiB,
+ * or of the records of a queue, the process is aborted.
  */
 
 #ifndef VECTORED_H
@@ -182,7 +193,7 @@ typedef struct vectored_cursor {
 /**
  * A function that a queue calls once for a segment of `vectored_queue_push`, with the `context` that was passed with it.
  *
- * It must not call a function of the same queue, and must not leave by longjmp or a C++ exception.
+ * It must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
  */
 typedef void (*vectored_release)(void *context);
 
@@ -245,7 +256,9 @@ ssize_t vectored_write_from(int fd,
  * Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
  * nor moved.
  *
- * To resume after an error, write the rest of the list at `offset` + `*done`; `vectored_cursor_advance` finds it.
+ * To resume after an error, write what is left of the list at `offset` + `*done`. `vectored_cursor_advance` finds the segment
+ * and the byte. No function takes a cursor and an offset: pass a copy of the array from that segment on, whose first
+ * segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_write_from`.
  * Through a descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
  *
  * Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at the largest offset or
@@ -286,15 +299,22 @@ ssize_t vectored_write_once(int fd,
  * Errors (-1 and errno, with the bytes read before in `*done`; they are in the first segments, and the content of the rest is
  * unspecified):
  *
- * ENODATA: the file or stream ended before the list was full. If that is no error, use `vectored_read_up_to_eof`.
+ * ENODATA: the file or stream ended before the list was full. If `*done` is 0, it ended before the list, as a stream of
+ * records does after the last one. If an earlier end is no error, use `vectored_read_up_to_eof`.
  *
  * EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_read_into` can be
  * resumed.
  *
  * EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
  *
- * EBADF: as `vectored_write_all`. EFAULT: also, before any byte, if `iov_base` of a segment of 1 byte or more is NULL. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
- * never EINTR.
+ * EBADF: `fd` is negative, or not open for reading.
+ *
+ * EFAULT: `iov` is NULL and `iovcnt` is not 0, or `iov_base` of a segment of 1 byte or more is NULL; no byte is read. Or the
+ * kernel cannot write to the memory of a segment.
+ *
+ * ENOMEM: there is no memory for a copy of the array `iov`. No byte is read.
+ *
+ * All others of read(2), but never EINTR.
  */
 ssize_t vectored_read_exact(int fd,
                             const struct iovec *iov,
@@ -352,10 +372,11 @@ ssize_t vectored_pread_up_to_eof(int fd,
                                  size_t *done);
 
 /**
- * Returns the number of bytes from `cursor` to the end of the list.
+ * Returns the number of bytes from `cursor` to the end of the list, or SSIZE_MAX if there are more, which a list can have that
+ * names the same memory several times.
  *
- * Errors (-1 and errno): EFAULT if `cursor` is NULL, EINVAL if it is outside of the list, and those of the list, as for
- * `vectored_write_all`.
+ * Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
+ * the list.
  */
 ssize_t vectored_cursor_remaining(const struct vectored_cursor *cursor,
                                   const struct iovec *iov,
@@ -364,8 +385,7 @@ ssize_t vectored_cursor_remaining(const struct vectored_cursor *cursor,
 /**
  * Moves `cursor` forward by `bytes`, which were written or read by other means, such as a sendmsg(2) of your own. Returns 0.
  *
- * Errors (-1 and errno): EFAULT if `cursor` is NULL, EINVAL if it is outside of the list or if fewer bytes remain (the
- * cursor has not moved then), and those of the list, as for `vectored_write_all`.
+ * Errors (-1 and errno; the cursor has not moved): as `vectored_cursor_remaining`; EINVAL if fewer bytes remain.
  */
 int vectored_cursor_advance(struct vectored_cursor *cursor,
                             const struct iovec *iov,
@@ -394,7 +414,8 @@ void vectored_gather_free(struct vectored_gather *gather);
  * Writes all segments in order, and returns their bytes.
  *
  * As `vectored_write_all`, except that short segments are copied, as by memcpy(3): if this process cannot read the memory of
- * such a segment, it gets the signal SIGSEGV, and not the error EFAULT.
+ * such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the error EFAULT. To check
+ * each segment would cost time in each call.
  *
  * Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
  */
@@ -498,6 +519,19 @@ ssize_t vectored_scatter_pread_exact(struct vectored_scatter *scatter,
                                      size_t *done);
 
 /**
+ * As `vectored_scatter_pread_exact`, until the segments are full or the file ends. Returns the bytes read. As
+ * `vectored_pread_up_to_eof`.
+ *
+ * Errors: as `vectored_pread_up_to_eof`; EFAULT if `scatter` is NULL.
+ */
+ssize_t vectored_scatter_pread_up_to_eof(struct vectored_scatter *scatter,
+                                         int fd,
+                                         const struct iovec *iov,
+                                         size_t iovcnt,
+                                         int64_t offset,
+                                         size_t *done);
+
+/**
  * Returns the default model for a kind of descriptor, one of `enum vectored_target`. Free it with
  * `vectored_cost_model_free`.
  *
@@ -528,7 +562,7 @@ void vectored_cost_model_free(struct vectored_cost_model *model);
  * Returns the length of the longest segment, in bytes, that is copied in a list of `iovcnt` segments by this model. 0 means
  * that nothing is copied.
  *
- * Errors (0 and errno): EFAULT if `model` is NULL.
+ * Error (0 and errno): EFAULT if `model` is NULL, and no other.
  */
 size_t vectored_cost_model_copy_below(const struct vectored_cost_model *model,
                                       size_t iovcnt);
@@ -539,8 +573,8 @@ size_t vectored_cost_model_copy_below(const struct vectored_cost_model *model,
 struct vectored_queue *vectored_queue_new(void);
 
 /**
- * As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`: how long segments are copied and how
- * long calls are depends on it. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
+ * As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`, on which depends how many bytes a
+ * call takes at most. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
  * files and 1 MiB for others.
  *
  * Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
@@ -555,17 +589,18 @@ struct vectored_queue *vectored_queue_for_target(int target,
 void vectored_queue_free(struct vectored_queue *queue);
 
 /**
- * Appends a copy of `bytes` bytes at `data`. Returns 0. A full queue takes them too: ask `vectored_queue_is_full` before.
+ * Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue takes them
+ * too: ask `vectored_queue_is_full` before.
  *
  * Errors (-1 and errno): EFAULT if `queue` is NULL, or if `data` is NULL and `bytes` is not 0; EINVAL if `bytes` is more
- * than SSIZE_MAX.
+ * than SSIZE_MAX; ENOMEM. The queue is as before then.
  */
 int vectored_queue_put(struct vectored_queue *queue,
                        const void *data,
                        size_t bytes);
 
 /**
- * Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB by default), and a copy of them if
+ * Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB), and a copy of them if
  * they are few. Returns 0.
  *
  * The memory is the queue's until it calls `release(context)`, once: when the bytes are written, or removed by
@@ -582,8 +617,9 @@ int vectored_queue_push(struct vectored_queue *queue,
                         void *context);
 
 /**
- * Marks the end of a record: system calls then end at the end of a record, unless the kernel ends them earlier. For a log
- * with several writers (O_APPEND).
+ * Marks the end of a record, after its last byte was put or pushed. A system call takes as many whole records as it can, and
+ * bytes behind the last mark with them: mark a record before you write. So a call ends within a record only if the kernel
+ * ends it there, or if the record is too long for one call. For a log with several writers (O_APPEND).
  *
  * Returns 0, or -1 with errno EFAULT if `queue` is NULL.
  */
@@ -625,7 +661,8 @@ int vectored_queue_is_full(const struct vectored_queue *queue);
  *
  * The segments belong to the queue, and are valid until it is changed.
  *
- * Errors (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0.
+ * Error (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0, and no other. With valid pointers,
+ * 0 says that the queue is empty or `iovcnt` is 0.
  */
 size_t vectored_queue_segments(const struct vectored_queue *queue,
                                struct iovec *iov,

@@ -84,7 +84,7 @@ pub unsafe extern "C" fn vectored_cost_model_free(model: *mut vectored_cost_mode
 /// Returns the length of the longest segment, in bytes, that is copied in a list of `iovcnt` segments by this model. 0 means
 /// that nothing is copied.
 ///
-/// Errors (0 and errno): EFAULT if `model` is NULL.
+/// Error (0 and errno): EFAULT if `model` is NULL, and no other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_cost_model_copy_below(
     model: *const vectored_cost_model,

@@ -21,10 +21,11 @@ pub struct vectored_cursor {
     pub offset: size_t,
 }
 
-/// Returns the number of bytes from `cursor` to the end of the list.
+/// Returns the number of bytes from `cursor` to the end of the list, or SSIZE_MAX if there are more, which a list can have that
+/// names the same memory several times.
 ///
-/// Errors (-1 and errno): EFAULT if `cursor` is NULL, EINVAL if it is outside of the list, and those of the list, as for
-/// `vectored_write_all`.
+/// Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
+/// the list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_cursor_remaining(
     cursor: *const vectored_cursor,
@@ -43,8 +44,7 @@ pub unsafe extern "C" fn vectored_cursor_remaining(
 
 /// Moves `cursor` forward by `bytes`, which were written or read by other means, such as a sendmsg(2) of your own. Returns 0.
 ///
-/// Errors (-1 and errno): EFAULT if `cursor` is NULL, EINVAL if it is outside of the list or if fewer bytes remain (the
-/// cursor has not moved then), and those of the list, as for `vectored_write_all`.
+/// Errors (-1 and errno; the cursor has not moved): as `vectored_cursor_remaining`; EINVAL if fewer bytes remain.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_cursor_advance(
     cursor: *mut vectored_cursor,

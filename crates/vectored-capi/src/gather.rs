@@ -49,7 +49,8 @@ pub unsafe extern "C" fn vectored_gather_free(gather: *mut vectored_gather) {
 /// Writes all segments in order, and returns their bytes.
 ///
 /// As `vectored_write_all`, except that short segments are copied, as by memcpy(3): if this process cannot read the memory of
-/// such a segment, it gets the signal SIGSEGV, and not the error EFAULT.
+/// such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the error EFAULT. To check
+/// each segment would cost time in each call.
 ///
 /// Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
 #[unsafe(no_mangle)]

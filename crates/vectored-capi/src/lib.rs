@@ -34,6 +34,16 @@ mod cost_model;
 
 mod queue;
 
+/// What the header says about threads.
+const _: () = {
+    const fn moves_to_threads<T: Send>() {}
+    const fn is_shared_by_threads<T: Send + Sync>() {}
+    moves_to_threads::<vectored_gather>();
+    moves_to_threads::<vectored_scatter>();
+    moves_to_threads::<vectored_queue>();
+    is_shared_by_threads::<vectored_cost_model>();
+};
+
 pub use cost_model::*;
 pub use cursor::*;
 pub use gather::*;

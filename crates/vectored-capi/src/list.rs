@@ -69,7 +69,9 @@ pub unsafe extern "C" fn vectored_write_from(
 /// Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
 /// nor moved.
 ///
-/// To resume after an error, write the rest of the list at `offset` + `*done`; `vectored_cursor_advance` finds it.
+/// To resume after an error, write what is left of the list at `offset` + `*done`. `vectored_cursor_advance` finds the segment
+/// and the byte. No function takes a cursor and an offset: pass a copy of the array from that segment on, whose first
+/// segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_write_from`.
 /// Through a descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
 ///
 /// Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at the largest offset or
@@ -130,15 +132,22 @@ pub unsafe extern "C" fn vectored_write_once(
 /// Errors (-1 and errno, with the bytes read before in `*done`; they are in the first segments, and the content of the rest is
 /// unspecified):
 ///
-/// ENODATA: the file or stream ended before the list was full. If that is no error, use `vectored_read_up_to_eof`.
+/// ENODATA: the file or stream ended before the list was full. If `*done` is 0, it ended before the list, as a stream of
+/// records does after the last one. If an earlier end is no error, use `vectored_read_up_to_eof`.
 ///
 /// EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_read_into` can be
 /// resumed.
 ///
 /// EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
 ///
-/// EBADF: as `vectored_write_all`. EFAULT: also, before any byte, if `iov_base` of a segment of 1 byte or more is NULL. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
-/// never EINTR.
+/// EBADF: `fd` is negative, or not open for reading.
+///
+/// EFAULT: `iov` is NULL and `iovcnt` is not 0, or `iov_base` of a segment of 1 byte or more is NULL; no byte is read. Or the
+/// kernel cannot write to the memory of a segment.
+///
+/// ENOMEM: there is no memory for a copy of the array `iov`. No byte is read.
+///
+/// All others of read(2), but never EINTR.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_read_exact(
     fd: c_int,

@@ -21,7 +21,7 @@ pub struct vectored_queue(SegmentQueue);
 
 /// A function that a queue calls once for a segment of `vectored_queue_push`, with the `context` that was passed with it.
 ///
-/// It must not call a function of the same queue, and must not leave by longjmp or a C++ exception.
+/// It must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
 pub type vectored_release = Option<unsafe extern "C" fn(context: *mut c_void)>;
 
 /// Returns a new, empty queue, or NULL with errno ENOMEM. It is full at 1 MiB.
@@ -30,8 +30,8 @@ pub extern "C" fn vectored_queue_new() -> *mut vectored_queue {
     new_object(|| Ok(vectored_queue(SegmentQueue::new())))
 }
 
-/// As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`: how long segments are copied and how
-/// long calls are depends on it. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
+/// As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`, on which depends how many bytes a
+/// call takes at most. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
 /// files and 1 MiB for others.
 ///
 /// Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
@@ -55,10 +55,11 @@ pub unsafe extern "C" fn vectored_queue_free(queue: *mut vectored_queue) {
     unsafe { free_object(queue) };
 }
 
-/// Appends a copy of `bytes` bytes at `data`. Returns 0. A full queue takes them too: ask `vectored_queue_is_full` before.
+/// Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue takes them
+/// too: ask `vectored_queue_is_full` before.
 ///
 /// Errors (-1 and errno): EFAULT if `queue` is NULL, or if `data` is NULL and `bytes` is not 0; EINVAL if `bytes` is more
-/// than SSIZE_MAX.
+/// than SSIZE_MAX; ENOMEM. The queue is as before then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_queue_put(
     queue: *mut vectored_queue,
@@ -68,12 +69,14 @@ pub unsafe extern "C" fn vectored_queue_put(
     // SAFETY: the caller promises the queue and the bytes.
     status(|| unsafe {
         let queue = object(queue)?;
-        queue.0.put_slice(slice(data, bytes)?);
+        let bytes = slice(data, bytes)?;
+        reserve(queue, bytes.len())?;
+        queue.0.put_slice(bytes);
         Ok(())
     })
 }
 
-/// Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB by default), and a copy of them if
+/// Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB), and a copy of them if
 /// they are few. Returns 0.
 ///
 /// The memory is the queue's until it calls `release(context)`, once: when the bytes are written, or removed by
@@ -94,12 +97,15 @@ pub unsafe extern "C" fn vectored_queue_push(
     status(|| unsafe {
         let queue = object(queue)?;
         let bytes = slice(data, bytes)?;
+        let is_copied = bytes.len() <= queue.0.policy().copy_below_bytes;
+        // Before there is an owner, which releases the bytes when it is dropped.
+        reserve(queue, if is_copied { bytes.len() } else { 0 })?;
         let owner = Owner {
             bytes,
             release,
             context,
         };
-        match bytes.len() <= queue.0.policy().copy_below_bytes {
+        match is_copied {
             true => {
                 queue.0.put_slice(bytes);
                 drop(owner);
@@ -110,8 +116,9 @@ pub unsafe extern "C" fn vectored_queue_push(
     })
 }
 
-/// Marks the end of a record: system calls then end at the end of a record, unless the kernel ends them earlier. For a log
-/// with several writers (O_APPEND).
+/// Marks the end of a record, after its last byte was put or pushed. A system call takes as many whole records as it can, and
+/// bytes behind the last mark with them: mark a record before you write. So a call ends within a record only if the kernel
+/// ends it there, or if the record is too long for one call. For a log with several writers (O_APPEND).
 ///
 /// Returns 0, or -1 with errno EFAULT if `queue` is NULL.
 #[unsafe(no_mangle)]
@@ -185,7 +192,8 @@ pub unsafe extern "C" fn vectored_queue_is_full(queue: *const vectored_queue) ->
 ///
 /// The segments belong to the queue, and are valid until it is changed.
 ///
-/// Errors (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0.
+/// Error (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0, and no other. With valid pointers,
+/// 0 says that the queue is empty or `iovcnt` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_queue_segments(
     queue: *const vectored_queue,
@@ -241,6 +249,16 @@ pub unsafe extern "C" fn vectored_queue_clear(queue: *mut vectored_queue) {
             Ok(())
         });
     }
+}
+
+/// Memory for `bytes` more copied bytes and one more segment.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+fn reserve(queue: &mut vectored_queue, bytes: usize) -> Result<(), Failure> {
+    let reserved = queue.0.try_reserve(bytes);
+    reserved.map_err(|_| Failure::of(libc::ENOMEM))
 }
 
 /// Memory of C, which is released when it is dropped.

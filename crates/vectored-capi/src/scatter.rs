@@ -137,3 +137,28 @@ pub unsafe extern "C" fn vectored_scatter_pread_exact(
         })
     }
 }
+
+/// As `vectored_scatter_pread_exact`, until the segments are full or the file ends. Returns the bytes read. As
+/// `vectored_pread_up_to_eof`.
+///
+/// Errors: as `vectored_pread_up_to_eof`; EFAULT if `scatter` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_scatter_pread_up_to_eof(
+    scatter: *mut vectored_scatter,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    offset: i64,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let scatter = object(scatter)?;
+            let fd = descriptor(fd)?;
+            let mut list = RawListMut::new(iov, iovcnt)?;
+            let offset = place(offset)?;
+            Ok(list.scatter_up_to_eof_at(&mut scatter.0, fd, offset)?)
+        })
+    }
+}

@@ -33,12 +33,28 @@ impl Failure {
                     | io::ErrorKind::ReadOnlyFilesystem
                     | io::ErrorKind::PermissionDenied
             ),
-            MeasureError::NotCold { .. } => true,
+            MeasureError::NotCold { .. } | MeasureError::NotDirect { .. } => true,
             _ => false,
         };
         Failure {
             code: if another_name_helps { 2 } else { 1 },
             ..Failure::from(error)
+        }
+    }
+
+    /// The same, in which the remedy names the option that gave the directory: `with --target` if it is the path of a
+    /// target, else `with --dir`.
+    pub fn for_directory_of_target(self, is_target: bool) -> Self {
+        match is_target {
+            true => Failure {
+                error: anyhow::anyhow!(
+                    self.error
+                        .to_string()
+                        .replace("with --dir", "with --target")
+                ),
+                ..self
+            },
+            false => self,
         }
     }
 }

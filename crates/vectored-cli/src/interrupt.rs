@@ -1,10 +1,13 @@
-//! SIGHUP, SIGINT and SIGTERM: the first signal ends the measurement, the second one the program.
+//! SIGHUP, SIGINT and SIGTERM, or Ctrl-C and the closing of the console on Windows: the first one ends the measurement, the
+//! second one the program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::Context;
+#[cfg(unix)]
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+#[cfg(unix)]
 use signal_hook::flag;
 
 /// Watches for signals from its creation on.
@@ -14,7 +17,26 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// Starts watching, by `SetConsoleCtrlHandler`.
+    #[cfg(windows)]
+    pub fn watch() -> anyhow::Result<Self> {
+        /// As in shells on Unix.
+        const SIGINT: i32 = 2;
+        let stop = Arc::new(AtomicBool::new(false));
+        let signal = Arc::new(AtomicUsize::new(0));
+        let (asked, number) = (Arc::clone(&stop), Arc::clone(&signal));
+        ctrlc::set_handler(move || {
+            number.store(SIGINT as usize, Ordering::Relaxed);
+            if asked.swap(true, Ordering::Relaxed) {
+                std::process::exit(code(SIGINT).into());
+            }
+        })
+        .context("cannot watch for Ctrl-C")?;
+        Ok(Interrupt { stop, signal })
+    }
+
     /// Starts watching.
+    #[cfg(unix)]
     pub fn watch() -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let signal = Arc::new(AtomicUsize::new(0));
@@ -46,7 +68,7 @@ impl Interrupt {
     }
 }
 
-/// 129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM, as in shells.
+/// 129 for SIGHUP, 130 for SIGINT and Ctrl-C, 143 for SIGTERM, as in shells.
 fn code(signal: i32) -> u8 {
     128 + signal as u8
 }

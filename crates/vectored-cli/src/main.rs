@@ -1,9 +1,12 @@
 //! `vectored`: measures which way of moving several buffers is fastest on this machine.
 
+#[cfg(unix)]
 mod advise_pipeline;
 mod args;
 mod atomic_file;
 mod charset;
+mod cluster;
+#[cfg(unix)]
 mod command_signals;
 mod commands;
 mod failure;
@@ -16,11 +19,13 @@ mod progress;
 mod reproduce_plan;
 mod results_store;
 mod size_lists;
+#[cfg(unix)]
 mod strace;
 mod synthetic;
 mod target_path;
 mod terminal;
 mod token_file;
+#[cfg(unix)]
 mod untraced_rerun;
 
 use std::ffi::OsString;
@@ -33,6 +38,7 @@ use vectored_lab::report::escape_control;
 
 use args::{Cli, Command};
 use charset::to_ascii;
+use cluster::Launch;
 use terminal::{ColorWhen, messages_are_ascii, set_color};
 
 /// Replaces clap's tip to put an unknown option after `--`: for `vectored advise` that would run it as a
@@ -99,11 +105,23 @@ fn parse() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches)
 }
 
+/// Whether a program of this name can be found.
+#[cfg(unix)]
+fn is_program(name: &OsString) -> bool {
+    strace::find(name).is_ok()
+}
+
+/// No command is traced on Windows.
+#[cfg(windows)]
+fn is_program(_name: &OsString) -> bool {
+    false
+}
+
 /// The command that `words` name if `--` was forgotten, as in `vectored advise make -j2`.
 fn command_in(words: &[OsString]) -> Option<String> {
     let first = words.first()?;
     let is_option = first.as_encoded_bytes().starts_with(b"-");
-    if is_option || words.iter().any(|word| word == "--") || strace::find(first).is_err() {
+    if is_option || words.iter().any(|word| word == "--") || !is_program(first) {
         return None;
     }
     let words = words.iter().map(|word| {
@@ -116,32 +134,68 @@ fn command_in(words: &[OsString]) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
+/// The refusal of a subcommand that is not built for Windows.
+#[cfg(windows)]
+fn unavailable(command: &Command) -> failure::Failure {
+    let (name, why) = match command {
+        Command::Advise(_) => (
+            "advise",
+            "it explains system calls of Linux with times that it measures there: run it on Linux",
+        ),
+        Command::Copy(_) => (
+            "copy",
+            "it is the program that 'vectored reproduce apue-3.5' runs on Unix: run it there",
+        ),
+        Command::Receive(_) => (
+            "receive",
+            "it waits with poll(2): run it on Linux, and measure from here with --target tcp://HOST:PORT",
+        ),
+        _ => ("writer", "writers can be processes on Linux only"),
+    };
+    failure::Failure::usage(format!(
+        "'vectored {name}' is not available on Windows: {why}"
+    ))
+}
+
 fn main() -> ExitCode {
     let cli = match parse() {
         Ok(cli) => cli,
         Err(mut error) => {
             mend_tip(&mut error);
-            // Help and version go to standard output; anything else is an error.
-            let _ = error.print();
+            // Help and version go to standard output; anything else is an error. One of several ranks speaks for all.
+            if !Launch::is_other_rank() {
+                let _ = error.print();
+            }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
     set_color(cli.color);
     let outcome = match &cli.command {
+        Command::Measure(args) if args.each_node => commands::nodes::run(args),
         Command::Measure(args) => commands::measure::run(args),
+        #[cfg(unix)]
         Command::Advise(args) => commands::advise::run(args),
         Command::Host(args) => commands::host::run(args),
         Command::Reproduce(args) => commands::reproduce::run(args),
+        #[cfg(unix)]
         Command::Copy(args) => commands::copy::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Compare(args) => commands::compare::run(args),
+        Command::Share(args) => commands::share::run(args),
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
+        #[cfg(unix)]
         Command::Receive(args) => commands::receive::run(args),
+        #[cfg(unix)]
         Command::Writer => commands::writer::run(),
+        #[cfg(windows)]
+        other => Err(unavailable(other)),
     };
     outcome.unwrap_or_else(|failure| {
+        if Launch::is_other_rank() {
+            return ExitCode::from(failure.code);
+        }
         let mut message = escape_control(&format!("{:#}", failure.error));
         if messages_are_ascii() {
             message = to_ascii(&message);

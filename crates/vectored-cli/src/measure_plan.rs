@@ -1,6 +1,10 @@
 //! From the options of `vectored measure` to an experiment.
 
+mod direct;
+mod ranks;
 mod writers;
+
+pub use ranks::check_alone;
 
 use std::path::{Path, PathBuf};
 
@@ -22,13 +26,16 @@ const USUAL_CALL_BYTES: usize = 4 << 20;
 /// Maximum bytes of a call.
 const MAX_CALL_BYTES: usize = 64 << 20;
 
-/// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for three times as
+/// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as
 /// much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
 /// Maximum requests of POSIX AIO in flight. For each new one glibc walks through the queued ones of the same descriptor:
 /// 64,000 of them took seconds for each list of 1000.
 const MAX_POSIX_REQUESTS: usize = 10_000;
+
+/// Bytes of a page of memory on Windows, on every processor that it runs on.
+const PAGE_BYTES: usize = 4096;
 
 /// Maximum segments of a list, since `iovec`s and buffers need memory, too.
 const MAX_SEGMENTS: usize = 1 << 20;
@@ -39,11 +46,18 @@ const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 /// Sizes of `--join`. A call costs as much as copying tens of KiB, so its crossovers lie higher.
 const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 
+/// The targets that are measured if none is named.
+const USUAL_TARGETS: [Target; 3] = match cfg!(windows) {
+    // Windows has no pairs of Unix sockets.
+    true => [Target::File, Target::Pipe, Target::Tcp],
+    false => Target::USUAL,
+};
+
 /// The rivals of `--join`: a call for each message, or one call.
 const JOIN_RIVALS: [Technique; 2] = [Technique::WriteEach, Technique::CopyThenWrite];
 
 /// The plan of a run of `vectored measure`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MeasurePlan {
     /// The experiment for the engine.
     pub experiment: Experiment,
@@ -97,6 +111,13 @@ impl MeasurePlan {
             left_out,
             usual_limit,
         })
+    }
+
+    /// The same cells for each number of ranks: see [`ranks::spread`].
+    pub fn on_ranks(mut self, args: &MeasureArgs, started: usize) -> Result<Self, Failure> {
+        let cells = std::mem::take(&mut self.experiment.cells);
+        self.experiment.cells = ranks::spread(cells, args, started)?;
+        Ok(self)
     }
 
     /// Whether any cell is measured with cold CPU caches.
@@ -206,6 +227,12 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
         if offered.iter().any(|technique| technique.name() == name) {
             continue;
         }
+        let technique = name.parse::<Technique>();
+        if let Ok(Some(why)) = technique.map(Technique::lacks_here) {
+            return Err(Failure::usage(format!(
+                "cannot measure {name} here: {why}; name another technique with --technique"
+            )));
+        }
         let what = match name.parse::<Technique>() {
             Ok(_) => format!(
                 "technique '{name}' is not available with --operation {}",
@@ -222,11 +249,16 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
     let is_named =
         |technique: &Technique| args.technique.iter().any(|name| technique.name() == name);
     let is_asynchronous = Technique::ASYNCHRONOUS.iter().any(is_named);
+    let has_pages = is_named(&Technique::WriteFileGather);
     let mut named = Technique::ALL.to_vec();
     named.retain(|technique| {
         // Without it, a winner could be slower than the call that every program can make.
         let is_reference = *technique == Technique::vectored_call(args.operation);
-        is_named(technique) || (is_asynchronous && is_reference)
+        // Windows has no such call for files.
+        let is_reference_of_pages = *technique == Technique::WriteEach;
+        is_named(technique)
+            || (is_asynchronous && is_reference)
+            || (has_pages && is_reference_of_pages)
     });
     Ok(named)
 }
@@ -328,7 +360,7 @@ fn states<T: Ord + Copy + Default>(named: &[T]) -> Vec<T> {
 /// The targets, in the order of the tables.
 fn resolve_targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     let resolved = match args.target.is_empty() {
-        true => Target::USUAL.map(ResolvedTarget::from).to_vec(),
+        true => USUAL_TARGETS.map(ResolvedTarget::from).to_vec(),
         false => {
             // Reading does no harm to a device; that it is not supported is reported below.
             let force = args.force || args.operation == Operation::Read;
@@ -368,7 +400,10 @@ fn queue_depths(
     let is_deep = depths.iter().any(|&depth| depth > 1);
     let refused = |why: &str| Err(Failure::usage(format!("--queue-depth above 1 {why}")));
     if is_deep && !rivals.iter().any(|rival| rival.is_asynchronous()) {
-        let names = Technique::ASYNCHRONOUS.map(Technique::name).join(", ");
+        let names = match cfg!(windows) {
+            true => Technique::WriteFileGather.name().to_owned(),
+            false => Technique::ASYNCHRONOUS.map(Technique::name).join(", "),
+        };
         return refused(&format!(
             "has no effect on synchronous techniques: name one of {names} with --technique, or omit \
              --queue-depth"
@@ -394,6 +429,20 @@ fn queue_depths(
 /// The limit of several transfers in flight, and the remedy.
 const NO_ORDER: &str = "a stream or device does not keep their order";
 const USE_FILE: &str = "use --target file, null or a directory, or --queue-depth 1";
+
+/// The reason why a list cannot be passed to `WriteFileGather`; `None` if it can, or if nothing is.
+fn not_pages(target: Target, list: &List, rivals: &[Technique]) -> Option<String> {
+    let applies = rivals.contains(&Technique::WriteFileGather) && target.is_file();
+    let mut sizes = list.runs.iter().map(|(_, bytes)| *bytes);
+    let odd = sizes.find(|bytes| !bytes.is_multiple_of(PAGE_BYTES))?;
+    applies.then(|| {
+        format!(
+            "segments of {} for write-file-gather, which takes whole pages of {}: use --sizes 4KiB or multiples of it",
+            bytes_in_words(odd as u64),
+            bytes_in_words(PAGE_BYTES as u64)
+        )
+    })
+}
 
 /// The reason why a cell is not measured with this many transfers in flight; `None` if it is.
 fn too_deep(target: Target, list: &List, depth: u32, rivals: &[Technique]) -> Option<String> {
@@ -428,11 +477,13 @@ fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> R
         Operation::Write if targets.iter().all(|target| target.is_file()) => {
             return match rivals.iter().find(|rival| !rival.heeds(args.sync)) {
                 None => Ok(()),
-                Some(rival) if rival.is_asynchronous() => Err(Failure::usage(format!(
-                    "--sync {} cannot be measured with {rival}, since fsync(2) would wait for every \
+                Some(rival) if rival.is_asynchronous() && args.sync == SyncMode::Fsync => {
+                    Err(Failure::usage(format!(
+                        "--sync {} cannot be measured with {rival}, since fsync(2) would wait for every \
                      transfer in flight: use --sync dsync, or another --technique",
-                    args.sync
-                ))),
+                        args.sync
+                    )))
+                }
                 Some(rival) => Err(Failure::usage(format!(
                     "--sync {} has no effect on what {rival} writes: use --sync fsync, or another \
                      --technique",
@@ -489,6 +540,12 @@ fn check_states(
              a file that is not in memory, use --page-cache cold)",
         ));
     }
+    if rivals.contains(&Technique::WriteFileGather) && args.cache.contains(&Cache::Cold) {
+        return Err(Failure::usage(
+            "--cache cold cannot be measured with write-file-gather, whose segments lie in pages of its own: omit one of \
+             the two options",
+        ));
+    }
     let works = |target: &Target| rivals.iter().any(|technique| technique.works_on(*target));
     if !targets.iter().any(works) {
         let offered: &[Target] = match args.operation {
@@ -520,6 +577,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     check_states(args, &targets, rivals)?;
     let depths = queue_depths(args, &targets, rivals)?;
     writers::check(args, &targets, rivals)?;
+    direct::check(args, &targets, rivals)?;
     check_token(args, &targets)?;
     let lists = lists(args);
     let caches = states(&args.cache);
@@ -561,6 +619,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     let mut has_long_lists = false;
     for one in &resolved {
         let target = one.target;
+        let direct = direct::alignment(args, one)?;
         for list in &lists {
             if list.call_bytes() > limit && asked_in_full {
                 return Err(Failure::usage(format!(
@@ -579,6 +638,16 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
                     path: path_in_results(one.path.as_deref()),
                     segment_sizes: list.runs.clone(),
                     reason: format!("more than {} in one call", bytes_in_words(limit as u64)),
+                });
+                continue;
+            }
+            let misfit = direct::misfit(direct, &list.runs);
+            if let Some(reason) = misfit.or_else(|| not_pages(target, list, rivals)) {
+                left_out.push(LeftOut {
+                    target,
+                    path: path_in_results(one.path.as_deref()),
+                    segment_sizes: list.runs.clone(),
+                    reason,
                 });
                 continue;
             }
@@ -609,6 +678,9 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
                         cells.extend(crews.iter().map(|&writers| CellSpec {
                             path: one.path.clone(),
                             sync: args.sync,
+                            direct,
+                            // A cache that is bypassed has no state.
+                            page_cache: usual.page_cache.filter(|_| direct.is_none()),
                             cache,
                             layout,
                             iovec_setup,
@@ -621,7 +693,9 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
             }
         }
     }
-    if cells.is_empty() && args.writers.is_some() && !left_out.is_empty() {
+    let only_odd = rivals.contains(&Technique::WriteFileGather) && !has_long_lists;
+    let explains = args.writers.is_some() || args.direct || only_odd;
+    if cells.is_empty() && explains && !left_out.is_empty() {
         return Err(Failure::usage(format!(
             "nothing to measure: {}",
             left_out[0].reason
@@ -677,4 +751,28 @@ fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
     items.sort_unstable();
     items.dedup();
     items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_are_not_whole_pages_are_left_out_for_write_file_gather_on_files() {
+        let list = |runs: &[(usize, usize)]| List {
+            runs: runs.to_vec(),
+            swept: None,
+            options: "--sizes",
+        };
+        let pages = [Technique::WriteEach, Technique::WriteFileGather];
+        let (whole, odd) = (list(&[(2, 8192), (1, 4096)]), list(&[(2, 4096), (1, 100)]));
+        assert_eq!(not_pages(Target::File, &whole, &pages), None);
+        let reason = not_pages(Target::File, &odd, &pages).unwrap();
+        assert!(
+            reason.contains("100 B") && reason.contains("4 KiB"),
+            "{reason}"
+        );
+        assert_eq!(not_pages(Target::Pipe, &odd, &pages), None);
+        assert_eq!(not_pages(Target::File, &odd, &pages[..1]), None);
+    }
 }

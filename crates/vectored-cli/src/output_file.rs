@@ -2,11 +2,9 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use anyhow::Context;
-use rustix::fs::{Access, access};
 
 use crate::atomic_file::{parent, write_beside};
 use crate::failure::Failure;
@@ -50,29 +48,23 @@ impl OutputFile {
         };
         match fs::metadata(named) {
             Ok(metadata) if metadata.is_dir() => return Err(refused("it is a directory")),
-            Ok(metadata) if metadata.file_type().is_block_device() => {
-                return Err(refused(
-                    "it is a block device, and writing would destroy what is on it",
-                ));
-            }
-            Ok(metadata) if metadata.file_type().is_socket() => {
-                return Err(refused("it is a socket"));
-            }
             Ok(metadata) => {
-                if metadata.permissions().mode() & 0o222 == 0 {
-                    let chmod = format!("chmod u+w {}", quoted(named));
-                    let remedy = format!("make it writable with {chmod}, or ");
+                if let Some(why) = system::refusal(&metadata) {
+                    return Err(refused(why));
+                }
+                if system::is_read_only(&metadata) {
+                    let command = system::make_writable(named);
+                    let remedy = format!("make it writable with {command}, or ");
                     return Err(failed("it is read-only", &remedy));
                 }
                 // The mode may allow writing only to another user, and the file may be immutable.
-                access(named, Access::WRITE_OK)
-                    .map_err(|error| refused(&io::Error::from(error).to_string()))?;
+                system::check_access(named).map_err(|error| refused(&error.to_string()))?;
                 output.is_special = !metadata.is_file();
                 // The link of a pipe behind /dev/stdout cannot be resolved.
                 if !output.is_special {
                     output.path = named.canonicalize().map_err(|e| refused(&e.to_string()))?;
                 }
-                output.mode = metadata.permissions().mode() & 0o777;
+                output.mode = system::mode(&metadata);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if named.is_symlink() {
@@ -84,7 +76,8 @@ impl OutputFile {
             Err(error) => return Err(refused(&error.to_string())),
         }
         if !output.is_special {
-            let is_name = !output.path.as_os_str().as_encoded_bytes().ends_with(b"/");
+            let last = output.path.as_os_str().as_encoded_bytes().last();
+            let is_name = last.is_none_or(|&last| !is_separator(char::from(last)));
             if !is_name || output.path.file_name().is_none() {
                 return Err(refused("it is not a file name"));
             }
@@ -143,7 +136,95 @@ impl OutputFile {
     }
 }
 
+/// What the systems do differently.
+#[cfg(unix)]
+mod system {
+    use std::fs::{self, Metadata};
+    use std::io;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+    use std::path::Path;
+
+    use rustix::fs::{Access, access};
+
+    /// Why a kind of file is never written to.
+    pub fn refusal(metadata: &Metadata) -> Option<&'static str> {
+        let kind = metadata.file_type();
+        if kind.is_block_device() {
+            Some("it is a block device, and writing would destroy what is on it")
+        } else if kind.is_socket() {
+            Some("it is a socket")
+        } else {
+            None
+        }
+    }
+
+    /// Whether nobody may write to it.
+    pub fn is_read_only(metadata: &Metadata) -> bool {
+        metadata.permissions().mode() & 0o222 == 0
+    }
+
+    /// The command that makes a file writable.
+    pub fn make_writable(path: &Path) -> String {
+        format!("chmod u+w {}", super::quoted(path))
+    }
+
+    /// Whether this user may write to it.
+    pub fn check_access(path: &Path) -> io::Result<()> {
+        Ok(access(path, Access::WRITE_OK)?)
+    }
+
+    /// The mode of the file that replaces it.
+    pub fn mode(metadata: &Metadata) -> u32 {
+        metadata.permissions().mode() & 0o777
+    }
+
+    /// What no other file has.
+    pub fn identity(path: &Path) -> Option<(u64, u64)> {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+}
+
+/// What the systems do differently.
+#[cfg(windows)]
+mod system {
+    use std::fs::{File, Metadata};
+    use std::io;
+    use std::path::Path;
+
+    /// Why a kind of file is never written to.
+    pub fn refusal(_metadata: &Metadata) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether nobody may write to it.
+    pub fn is_read_only(metadata: &Metadata) -> bool {
+        metadata.permissions().readonly()
+    }
+
+    /// The command that makes a file writable.
+    pub fn make_writable(path: &Path) -> String {
+        format!("attrib -r \"{}\"", path.display())
+    }
+
+    /// Whether this user may write to it.
+    pub fn check_access(path: &Path) -> io::Result<()> {
+        File::options().write(true).open(path).map(drop)
+    }
+
+    /// Windows has no mode.
+    pub fn mode(_metadata: &Metadata) -> u32 {
+        0o666
+    }
+
+    /// The standard library does not offer it.
+    pub fn identity(_path: &Path) -> Option<(u64, u64)> {
+        None
+    }
+}
+
 /// A path quoted for a shell.
+#[cfg(unix)]
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%=~".contains(c);
@@ -176,11 +257,7 @@ fn resolved(path: &Path) -> PathBuf {
 
 /// Whether two paths name the same file, through symbolic or hard links, or because both would create it.
 fn is_same_file(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| {
-        let metadata = fs::metadata(path).ok()?;
-        Some((metadata.dev(), metadata.ino()))
-    };
-    match (identity(one), identity(other)) {
+    match (system::identity(one), system::identity(other)) {
         (Some(one), Some(other)) => one == other,
         _ => resolved(one) == resolved(other),
     }

@@ -1,23 +1,18 @@
 //! From the options of `vectored reproduce` to plans of experiments.
 
-use vectored_lab::model::{ExperimentName, PageCache, SyncMode};
+#[cfg(unix)]
+mod unix_alone;
+
+use vectored_lab::model::ExperimentName;
 use vectored_lab::report::{bytes_in_words, grouped};
-use vectored_lab::reproduce::{
-    BufferList, CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, PassPlan, Plan, RecordPlan,
-};
+use vectored_lab::reproduce::{BufferList, PassPlan, Plan};
 
-use crate::args::{CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
+use crate::args::ReproduceArgs;
 use crate::failure::Failure;
+#[cfg(unix)]
+use crate::reproduce_plan::unix_alone::{copies, elements, records};
 
-/// `--quick` divides the size of the copied file by this. The smallest buffers then take a second instead
-/// of a minute.
-const QUICK_COPY: u64 = 32;
-
-/// `--quick` divides the number of records by this.
-const QUICK_RECORDS: u32 = 16;
-
-/// `--quick` divides the calls for each technique by this.
-const QUICK_CALLS: u32 = 10;
+/// `--quick`: passes of each repeat.
 const QUICK_PASSES: u32 = 2;
 
 /// Limit on the memory for the buffers of `mincer`, which exist twice.
@@ -25,9 +20,6 @@ const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
 /// Memory for each buffer besides its bytes: the allocation and its entries in the lists.
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
-
-/// Default of `--min` if every write waits for the device.
-const SYNCED_MIN_BYTES: u64 = 4096;
 
 /// The plans of the experiments to run, in the order of `all`.
 pub fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
@@ -38,13 +30,34 @@ pub fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
     wanted
         .map(|experiment| {
             Ok(match experiment {
+                #[cfg(unix)]
                 ExperimentName::Apue35 => Plan::Copies(copies(args)?),
+                #[cfg(unix)]
                 ExperimentName::Apue1428 => Plan::Records(records(args)),
+                #[cfg(unix)]
                 ExperimentName::Kalinin => Plan::Elements(elements(args)),
+                #[cfg(windows)]
+                ExperimentName::Apue35 | ExperimentName::Apue1428 | ExperimentName::Kalinin => {
+                    return Err(unavailable(experiment));
+                }
                 ExperimentName::Mincer => Plan::Passes(passes(args)?),
             })
         })
         .collect()
+}
+
+/// The refusal of an experiment whose techniques Windows does not have.
+#[cfg(windows)]
+fn unavailable(experiment: ExperimentName) -> Failure {
+    let why = match experiment {
+        ExperimentName::Apue35 => {
+            "it needs the usage of a child by wait4(2), and descriptors that a child inherits"
+        }
+        _ => "it compares writev(2) on files, and WriteFile takes one buffer",
+    };
+    Failure::usage(format!(
+        "{experiment} cannot be repeated on Windows: {why}; 'vectored reproduce mincer' can"
+    ))
 }
 
 /// Refuses options of another experiment, which would have no effect.
@@ -73,84 +86,6 @@ fn refuse_foreign_options(args: &ReproduceArgs) -> Result<(), Failure> {
     };
     of(ExperimentName::Apue35, &copies)?;
     of(ExperimentName::Mincer, &passes)
-}
-
-fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
-    let to = match &args.to {
-        None | Some(CopyTo::Null) => CopyTarget::Null,
-        Some(CopyTo::File) => CopyTarget::File(None),
-        Some(CopyTo::Directory(path)) => CopyTarget::File(Some(path.clone())),
-        Some(CopyTo::Pipe) => CopyTarget::Pipe,
-    };
-    let sync = args.sync.unwrap_or(SyncMode::None);
-    if sync != SyncMode::None && !matches!(to, CopyTarget::File(_)) {
-        return Err(Failure::usage(
-            "--sync applies only to files: use --to file or --to DIRECTORY, or omit --sync",
-        ));
-    }
-    let smallest = match sync {
-        SyncMode::Dsync | SyncMode::Sync => SYNCED_MIN_BYTES,
-        SyncMode::None | SyncMode::Fsync => 1,
-    };
-    let min = args.min.unwrap_or(smallest);
-    let published = CopyPlan::published_buffers();
-    let last = published.last().copied().unwrap_or(1);
-    let max = args.max.unwrap_or(last);
-    if max > MAX_BUFFER_BYTES {
-        return Err(Failure::usage(
-            "--max is too large: it must be at most 1GiB",
-        ));
-    }
-    let buffer_bytes: Vec<u64> = (0..=30)
-        .map(|power| 1 << power)
-        .filter(|bytes| (min..=max).contains(bytes))
-        .collect();
-    if buffer_bytes.is_empty() {
-        return Err(Failure::usage(format!(
-            "no buffer size lies between --min {} and --max {}: sizes are powers of two from 1 B \
-             to 1 GiB; use a smaller --min or a larger --max",
-            bytes_in_words(min),
-            bytes_in_words(max),
-        )));
-    }
-    let file_bytes = match args.quick {
-        true => PUBLISHED_FILE_BYTES / QUICK_COPY,
-        false => PUBLISHED_FILE_BYTES,
-    };
-    Ok(CopyPlan {
-        file_bytes,
-        buffer_bytes,
-        page_cache: args.page_cache.unwrap_or(PageCache::Hot),
-        to,
-        sync,
-        // Independent of the range of sizes: its buffer belongs to the C library.
-        stdio: true,
-        reduced: args.quick,
-    })
-}
-
-fn records(args: &ReproduceArgs) -> RecordPlan {
-    let published = RecordPlan::published();
-    match args.quick {
-        true => RecordPlan {
-            records: published.records / QUICK_RECORDS,
-            reduced: true,
-            ..published
-        },
-        false => published,
-    }
-}
-
-fn elements(args: &ReproduceArgs) -> ElementPlan {
-    let published = ElementPlan::published();
-    match args.quick {
-        true => ElementPlan {
-            calls: published.calls / QUICK_CALLS,
-            reduced: true,
-            ..published
-        },
-        false => published,
-    }
 }
 
 fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {

@@ -2,16 +2,21 @@
 
 use std::fs;
 use std::net::Ipv6Addr;
-use std::os::unix::ffi::OsStrExt;
+#[cfg(unix)]
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::str::FromStr;
 
 use vectored_lab::model::Target;
 
 use crate::failure::Failure;
 
+/// The refusal of a file.
+const IS_FILE: &str = "it is an existing file, and vectored overwrites no file; name its directory, for a temporary file in \
+ it";
+
 /// Maximum length of the path of a socket's address, `unix(7)`.
+#[cfg(unix)]
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// A target as typed: a name or a path.
@@ -41,7 +46,9 @@ impl FromStr for TargetName {
         }
         match named.find(|target| target.name() == text) {
             Some(target) => Ok(TargetName::Named(target)),
-            None if text.contains('/') || path.exists() => Ok(TargetName::Path(path.to_owned())),
+            None if text.contains(is_separator) || path.exists() => {
+                Ok(TargetName::Path(path.to_owned()))
+            }
             None => Err(format!(
                 "expected {}, the path of a directory, FIFO, socket or character device, or tcp://HOST:PORT",
                 Target::NAMED.map(Target::name).join(", ")
@@ -96,36 +103,52 @@ impl ResolvedTarget {
                 ));
             }
         };
+        let target = match Self::kind(&metadata, force) {
+            Ok(Target::Null) => return Ok(ResolvedTarget::from(Target::Null)),
+            Ok(target) => target,
+            Err(why) => return refused(why),
+        };
+        Ok(ResolvedTarget {
+            target,
+            path: Some(absolute(path)),
+        })
+    }
+
+    /// The target that a path leads to, or why there is none. A device named by a path is none on Windows.
+    #[cfg(windows)]
+    fn kind(metadata: &fs::Metadata, _force: bool) -> Result<Target, &'static str> {
+        match metadata.is_dir() {
+            true => Ok(Target::File),
+            false => Err(IS_FILE),
+        }
+    }
+
+    /// The target that a path leads to, or why there is none.
+    #[cfg(unix)]
+    fn kind(metadata: &fs::Metadata, force: bool) -> Result<Target, &'static str> {
         let kind = metadata.file_type();
-        let target = if kind.is_dir() {
+        Ok(if kind.is_dir() {
             Target::File
         } else if kind.is_fifo() {
             Target::Fifo
         } else if kind.is_socket() {
             Target::Socket
-        } else if kind.is_char_device() && is_null(&metadata) {
-            return Ok(ResolvedTarget::from(Target::Null));
+        } else if kind.is_char_device() && is_null(metadata) {
+            Target::Null
         } else if kind.is_char_device() && force {
             Target::Device
         } else if kind.is_char_device() {
-            return refused(
+            return Err(
                 "it is a character device, and writing to it may have effects; if they are \
                  acceptable, add --force",
             );
         } else if kind.is_block_device() {
-            return refused(
+            return Err(
                 "it is a block device, and writing would destroy its data; name a directory on a \
                  file system that is mounted from it",
             );
         } else {
-            return refused(
-                "it is an existing file, and vectored overwrites no file; name its directory, for a \
-                 temporary file in it",
-            );
-        };
-        Ok(ResolvedTarget {
-            target,
-            path: Some(absolute(path)),
+            return Err(IS_FILE);
         })
     }
 }
@@ -146,7 +169,16 @@ fn is_host_and_port(text: &str) -> bool {
 }
 
 /// The absolute path without links, which is also meaningful in a saved result.
+#[cfg(windows)]
 fn absolute(path: &Path) -> PathBuf {
+    // `canonicalize` would put `\\?\` before the drive.
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The absolute path without links, which is also meaningful in a saved result.
+#[cfg(unix)]
+fn absolute(path: &Path) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
     match path.canonicalize() {
         Ok(absolute) if absolute.as_os_str().as_bytes().len() <= MAX_SOCKET_PATH_BYTES => absolute,
         Ok(absolute) if !path.metadata().is_ok_and(|m| m.file_type().is_socket()) => absolute,
@@ -155,6 +187,7 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// Whether a character device is `/dev/null`, under any name: `null(4)`. Its number differs between systems.
+#[cfg(unix)]
 fn is_null(metadata: &fs::Metadata) -> bool {
     let is_same = |null: fs::Metadata| null.rdev() == metadata.rdev();
     fs::metadata("/dev/null").is_ok_and(is_same)

@@ -1,7 +1,10 @@
 //! Standard output and standard error: the width, colours and characters that suit them.
 
 use std::io::{self, IsTerminal, Write};
+#[cfg(unix)]
 use std::os::fd::AsFd;
+#[cfg(windows)]
+use std::os::windows::io::AsHandle as AsFd;
 use std::sync::OnceLock;
 
 use anyhow::Context;
@@ -55,8 +58,7 @@ impl Screen {
         if !stream.is_terminal() {
             return Screen::new(variable, Destination::Pipe);
         }
-        let size = rustix::termios::tcgetwinsize(stream);
-        let columns = size.map_or(0, |size| usize::from(size.ws_col));
+        let columns = columns_of(stream);
         Screen::new(variable, Destination::Terminal { columns })
     }
 
@@ -105,6 +107,20 @@ impl Screen {
     }
 }
 
+/// The width of a terminal; 0 if it is unknown.
+#[cfg(unix)]
+fn columns_of(stream: &impl AsFd) -> usize {
+    let size = rustix::termios::tcgetwinsize(stream);
+    size.map_or(0, |size| usize::from(size.ws_col))
+}
+
+/// The width of the console; 0 if it is unknown.
+#[cfg(windows)]
+fn columns_of<T>(_stream: &T) -> usize {
+    let size = console::Term::stdout().size_checked();
+    size.map_or(0, |(_, columns)| usize::from(columns))
+}
+
 /// Columns of a line, without its escape sequences.
 fn columns(line: &str) -> usize {
     let mut in_escape = false;
@@ -148,7 +164,15 @@ fn wants_color(
     }
 }
 
+/// Whether the console does not heed escape sequences: they are turned on if it knows them.
+#[cfg(windows)]
+fn is_dumb(variable: &impl Fn(&str) -> Option<String>) -> bool {
+    variable("TERM").as_deref() == Some("dumb")
+        || !console::Term::stdout().features().colors_supported()
+}
+
 /// Whether the terminal does not support escape sequences, or TERM is not set.
+#[cfg(unix)]
 fn is_dumb(variable: &impl Fn(&str) -> Option<String>) -> bool {
     matches!(variable("TERM").as_deref(), None | Some("dumb"))
 }

@@ -109,7 +109,7 @@ fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
     let mut ring = ring();
     let turn = Cell::new(0_u32);
     writers::whole_list(move |fd, segments| {
-        let mut queue = queue_of(segments, copy_below_bytes);
+        let mut queue = Box::new(queue_of(segments, copy_below_bytes));
         let mut transferred = 0;
         loop {
             ring.submit_write(owned(fd), queue, TOKEN);

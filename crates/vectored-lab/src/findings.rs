@@ -1,17 +1,22 @@
 //! Findings of a run: crossovers, cost models, advice.
 
 use crate::model::{Cell, FittedModel, Results, Target};
-use crate::report::{advice, asynchronous_advice, writer_advice};
-use crate::stats::{crossovers, fitted_models, judge_model};
+use crate::report::{advice, asynchronous_advice, rank_advice, writer_advice};
+use crate::stats::{crossovers, fitted_models, judge_model, judge_ranks};
 
-fn is_shallow(cell: &&Cell) -> bool {
-    cell.queue_depth == 1 && cell.writers.is_none()
+/// Whether a cost model is of such cells: with `O_DIRECT` the wait for the device hides all other costs.
+fn is_modelled(cell: &&Cell) -> bool {
+    cell.queue_depth == 1
+        && cell.writers.is_none()
+        && cell.ranks.is_none_or(|ranks| ranks == 1)
+        && cell.direct.is_none()
 }
 
 impl Results {
     /// Fills in [`crossovers`](Results::crossovers),
     /// [`cost_models`](Results::cost_models), [`advice`](Results::advice),
-    /// [`asynchronous`](Results::asynchronous) and [`writer_advice`](Results::writer_advice) from the cells. Pure:
+    /// [`asynchronous`](Results::asynchronous), [`writer_advice`](Results::writer_advice),
+    /// [`rank_advice`](Results::rank_advice) and the figures of each of the [`ranks`](Results::ranks) from the cells. Pure:
     /// the same cells give the same findings, so it can be repeated on loaded results.
     ///
     /// `calibrated` are the models from before the run.
@@ -21,14 +26,23 @@ impl Results {
         // measured at one depth only.
         let asynchronous = asynchronous_advice(&self.cells.iter().collect::<Vec<_>>());
         let writer_advice = writer_advice(&self.cells.iter().collect::<Vec<_>>(), &self.rivals);
+        let rank_advice = rank_advice(&self.cells.iter().collect::<Vec<_>>(), &self.rivals);
+        judge_ranks(
+            &mut self.ranks,
+            &self
+                .cells
+                .iter()
+                .chain(&self.refined_cells)
+                .collect::<Vec<_>>(),
+        );
         let moves_bytes = |cell: &&Cell| cell.target != Target::Null;
         let cells = self.cells.iter().chain(&self.refined_cells);
         let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();
         let crossovers = crossovers(&cells);
         let advice = advice(&cells, &crossovers, &self.rivals);
         // Other depths differ in asynchronous techniques only, and no model is of these.
-        let shallow: Vec<&Cell> = cells.iter().copied().filter(is_shallow).collect();
-        let mut models = fitted_models(&shallow);
+        let modelled: Vec<&Cell> = cells.iter().copied().filter(is_modelled).collect();
+        let mut models = fitted_models(&modelled);
         for mut model in calibrated {
             judge_model(&mut model, &cells);
             models.push(model);
@@ -38,5 +52,6 @@ impl Results {
         self.advice = advice;
         self.asynchronous = asynchronous;
         self.writer_advice = writer_advice;
+        self.rank_advice = rank_advice;
     }
 }

@@ -7,6 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use vectored::{CalibrationTarget, TargetKind};
 
+use crate::failure::of_path;
+
 /// The costs of a system call, a buffer and a byte on a kind of descriptor.
 ///
 /// The defaults were measured on one machine. `calibrate` measures them on this one.
@@ -66,7 +68,11 @@ impl CostModel {
             }
         };
         let budget = Duration::from_millis(milliseconds);
-        let model = py.detach(|| vectored::CostModel::calibrate(target, budget))?;
+        let model = py.detach(|| vectored::CostModel::calibrate(target, budget));
+        let model = model.map_err(|error| match &directory {
+            Some(directory) => of_path(&error, directory),
+            None => error.into(),
+        })?;
         Ok(CostModel(model))
     }
 

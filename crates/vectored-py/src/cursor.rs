@@ -12,6 +12,8 @@ use crate::transfer::{move_by, with_list};
 ///
 /// It is the whole state of a transfer that a non-blocking descriptor has interrupted. Pass the same buffers each time;
 /// others may be added at the end. A call that uses the cursor while another one does raises RuntimeError.
+///
+/// It can neither be set nor copied by the module `copy`: `Cursor(c.segment, c.offset)` is a copy of `c`.
 #[pyclass(frozen, module = "vectored")]
 pub struct Cursor(Mutex<State>);
 

@@ -2,23 +2,30 @@
 
 use std::ffi::c_int;
 use std::io;
+use std::path::Path;
 
 use pyo3::exceptions::{PyEOFError, PyOSError};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use vectored::TransferError;
 
 use crate::signals;
 
 /// The exception of a transfer that stopped, with the attribute `done`: the bytes that it had moved.
 ///
-/// It is the exception of the signal handler that stopped it, `EOFError` at the end of the file, or else an `OSError`.
-pub fn raised(py: Python<'_>, error: TransferError) -> PyErr {
+/// It is the exception of the signal handler that stopped it, `EOFError` at the end of the file, or else an `OSError`. If
+/// `file` is a socket with a timeout, for which its descriptor is non-blocking, a note says so.
+pub fn raised(file: &Bound<'_, PyAny>, error: TransferError) -> PyErr {
+    let py = file.py();
     let done = error.transferred();
     let exception = match (error.kind(), signals::take_raised()) {
         (io::ErrorKind::Interrupted, Some(raised)) => raised,
         (io::ErrorKind::UnexpectedEof, _) => PyEOFError::new_err(error.io_error().to_string()),
-        _ => os_error(py, error.io_error(), done),
+        _ => os_error(error.io_error(), done),
     };
+    if error.kind() == io::ErrorKind::WouldBlock {
+        note_timeout(file, &exception);
+    }
     // An exception of the program's own class may refuse attributes. It is raised all the same.
     if exception.value(py).setattr("done", done).is_err() {
         return exception;
@@ -26,15 +33,36 @@ pub fn raised(py: Python<'_>, error: TransferError) -> PyErr {
     exception
 }
 
+/// The exception of an error about a path.
+pub fn of_path(error: &io::Error, path: &Path) -> PyErr {
+    match error.raw_os_error() {
+        Some(code) => PyOSError::new_err((code, text_of(error, code), path.as_os_str().to_owned())),
+        None => PyOSError::new_err(format!("{error}: '{}'", path.display())),
+    }
+}
+
+/// Says why a socket that blocks by Python's functions does not block here. An int has no timeout that is known.
+fn note_timeout(file: &Bound<'_, PyAny>, exception: &PyErr) {
+    if file.is_instance_of::<PyInt>() {
+        return;
+    }
+    let timeout = file.call_method0("gettimeout");
+    let timeout = timeout.and_then(|timeout| timeout.extract::<f64>());
+    if timeout.is_ok_and(|seconds| seconds > 0.0) {
+        let note = "The descriptor of a socket with a timeout is non-blocking: wait with select and repeat the call, or \
+            call settimeout(None) before.";
+        let value = exception.value(file.py());
+        // Without the note, the exception is the right one all the same.
+        let _ = value.call_method1("add_note", (note,));
+    }
+}
+
 /// Python makes it the subclass of the number: `BlockingIOError`, `BrokenPipeError` and the others.
-fn os_error(py: Python<'_>, error: &io::Error, done: u64) -> PyErr {
+fn os_error(error: &io::Error, done: u64) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return PyOSError::new_err((code_of(error.kind()), error.to_string()));
     };
-    let text = match text_of(py, code) {
-        Ok(text) => text,
-        Err(other) => return other,
-    };
+    let text = text_of(error, code);
     match error.kind() {
         // The third argument is `characters_written`.
         io::ErrorKind::WouldBlock => PyOSError::new_err((code, text, done)),
@@ -42,11 +70,11 @@ fn os_error(py: Python<'_>, error: &io::Error, done: u64) -> PyErr {
     }
 }
 
-/// The text of an error of the system, as Python words it.
-fn text_of(py: Python<'_>, code: c_int) -> PyResult<String> {
-    py.import("os")?
-        .call_method1("strerror", (code,))?
-        .extract()
+/// The text of an error of the system, as `os.strerror` has it. That cannot be imported while the interpreter ends.
+fn text_of(error: &io::Error, code: c_int) -> String {
+    let text = error.to_string();
+    let without_code = text.strip_suffix(&format!(" (os error {code})"));
+    without_code.unwrap_or(&text).to_owned()
 }
 
 /// The number of an error that the library makes itself.

@@ -31,6 +31,7 @@ mod native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::sys::refuse_other_interpreters(module.py())?;
         module.add("IOV_MAX", vectored::iov_max())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

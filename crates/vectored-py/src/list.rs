@@ -50,7 +50,8 @@ pub fn write_from(
 ///
 /// For messages on datagram sockets, records of up to 4096 bytes on a pipe with several writers, and lines of a log that
 /// several programs append to. If one call cannot take the list, it raises OSError (EINVAL) before any byte. If the call
-/// was short, it raises OSError (EIO) with `done`.
+/// was short, it raises OSError (EIO): the first `done` bytes of the record are written, and stay. Causes are a full disk or
+/// the limit of a file's size, a non-blocking stream socket, and a signal during a long write.
 #[pyfunction]
 pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
     let start = &mut SegmentCursor::new();

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 use vectored::{RawList, RawListMut, SegmentCursor, TransferError, interruptible};
 
 use crate::failure::raised;
@@ -23,7 +23,7 @@ pub fn write<'py>(
     let exports = exported(buffers, *cursor, Access::Read)?;
     let list = exports.list()?;
     let mut at = within(*cursor, &exports)?;
-    let result = without_lock(file.py(), || call(borrowed(fd), list, &mut at));
+    let result = without_lock(file, || call(borrowed(fd), list, &mut at));
     move_by(cursor, at);
     result
 }
@@ -44,7 +44,7 @@ pub fn read<'py>(
     let mut exports = exported(buffers, *cursor, Access::Write)?;
     let mut at = within(*cursor, &exports)?;
     let mut list = exports.list_mut()?;
-    let result = without_lock(file.py(), || call(borrowed(fd), &mut list, &mut at));
+    let result = without_lock(file, || call(borrowed(fd), &mut list, &mut at));
     move_by(cursor, at);
     result
 }
@@ -92,9 +92,13 @@ fn listed<'py>(buffers: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     if let Ok(list) = buffers.cast::<PyList>() {
         return Ok(list.to_tuple());
     }
-    if is_buffer(buffers) {
+    let remedy = match buffers.is_instance_of::<PyString>() {
+        true => Some("encode it, and put it in a list"),
+        false => is_buffer(buffers).then_some("put it in a list"),
+    };
+    if let Some(remedy) = remedy {
         return Err(PyTypeError::new_err(format!(
-            "buffers must be a list of bytes-like objects, not one object of the type '{}': put it in a list",
+            "buffers must be a list of bytes-like objects, not one object of the type '{}': {remedy}",
             buffers.get_type().name()?
         )));
     }
@@ -121,9 +125,10 @@ fn outside(cursor: SegmentCursor, list: &str) -> PyErr {
 
 /// Runs a transfer while other threads of Python run, and stops it if a signal handler raises an exception.
 fn without_lock(
-    py: Python<'_>,
+    file: &Bound<'_, PyAny>,
     transfer: impl Send + FnOnce() -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
-    py.detach(|| interruptible(should_stop, transfer))
-        .map_err(|error| raised(py, error))
+    file.py()
+        .detach(|| interruptible(should_stop, transfer))
+        .map_err(|error| raised(file, error))
 }

@@ -67,15 +67,18 @@ class Objects(Descriptors):
         for wrong in (b"bytes", bytearray(b"more"), memoryview(b"view")):
             with self.assertRaisesRegex(TypeError, "put it in a list"):
                 vectored.write_all(self.null, wrong)
+        with self.assertRaisesRegex(TypeError, "encode it, and put it in a list"):
+            vectored.write_all(self.null, "text")
         with self.assertRaises(TypeError):
             vectored.write_all(self.null, 3)
 
     def test_what_is_not_contiguous_is_refused(self):
         view = memoryview(b"0123456789")
         for wrong in (view[::2], view[::-1]):
-            with self.assertRaises(BufferError):
+            with self.assertRaises(BufferError) as caught:
                 vectored.write_all(self.null, [b"a", wrong])
-            with self.assertRaises(BufferError):
+            self.assertRegex(caught.exception.__notes__[0], "at index 1.*: copy it")
+            with self.assertRaisesRegex(BufferError, "C-contiguous: copy it"):
                 vectored.GatherWriter(self.null, closefd=False).write(wrong)
 
     def test_what_is_read_only_is_not_read_into(self):
@@ -149,6 +152,34 @@ class Locks(Descriptors):
             self.assertEqual(reader.result(), b"head" + b"x" * 300_000)
             data.clear()  # It is released.
 
+    def test_a_view_and_a_mapping_are_not_released_during_a_write(self):
+        data, mapping = bytearray(b"v" * 100_000), mmap.mmap(-1, 100_000)
+        view = memoryview(data)
+        source, thread, result = self.blocked_write([view, mapping])
+        for end in (view.release, mapping.close, lambda: mapping.resize(4096)):
+            with self.assertRaises(BufferError):
+                end()
+        reader = Reader(source)
+        thread.join()
+        self.assertEqual((result, reader.result()), ([200_000], b"v" * 100_000 + bytes(100_000)))
+        view.release()
+        mapping.close()
+        data.clear()
+
+    def test_objects_that_no_name_refers_to_live_during_a_write(self):
+        def objects():
+            yield bytes(bytearray(b"a" * 100_000))
+            yield bytearray(b"b" * 100_000)
+            yield memoryview(bytearray(b"c" * 100_000))
+
+        source, thread, result = self.blocked_write(objects())
+        gc.collect()
+        filling = [bytearray(b"x" * 100_000) for _ in range(20)]
+        reader = Reader(source)
+        thread.join()
+        self.assertEqual(reader.result(), b"a" * 100_000 + b"b" * 100_000 + b"c" * 100_000)
+        self.assertEqual((result, len(filling)), ([300_000], 20))
+
     def test_the_content_may_change_during_a_write(self):
         data = bytearray(b"a" * 1_000_000)
         source, thread, result = self.blocked_write([data])
@@ -159,6 +190,33 @@ class Locks(Descriptors):
         self.assertEqual(len(arrived), 1_000_000)
         self.assertEqual(arrived.strip(b"a").strip(b"b"), b"")
         self.assertEqual(arrived[-1:], b"b")
+
+    def test_an_exception_of_an_exporter_is_raised_and_the_buffers_before_it_are_released(self):
+        if sys.version_info < (3, 12):
+            skip("classes with __buffer__ need Python 3.12")
+        released = []
+
+        class Fails:
+            def __buffer__(self, flags):
+                raise OverflowError("on purpose")
+
+        class Notes:
+            def __buffer__(self, flags):
+                return memoryview(bytearray(b"noted"))
+
+            def __release_buffer__(self, view):
+                released.append(bytes(view))
+                view.release()
+
+        data, notes = bytearray(b"abc"), Notes()
+        with open(os.devnull, "r+b", buffering=0) as null:
+            for call in (vectored.write_all, vectored.read_exact, vectored.Gather().write_all):
+                with self.assertRaisesRegex(OverflowError, "on purpose"):
+                    call(null, [data, notes, Fails(), data])
+                self.assertEqual(released.pop(), b"noted")
+                data.append(1)
+            self.assertEqual(vectored.write_all(null, [notes]), 5)
+        self.assertEqual(released, [b"noted"])
 
     def test_buffers_are_released_after_every_error(self):
         data = bytearray(b"abc")

@@ -206,6 +206,9 @@ class CostModels(unittest.TestCase):
         self.assertIsInstance(measured.copy_below_bytes(16), int)
         self.assertEqual(vectored.Gather(measured).cost_model, measured)
         vectored.CostModel.calibrate("file", directory=".", milliseconds=1)
+        with self.assertRaises(FileNotFoundError) as caught:
+            vectored.CostModel.calibrate("file", directory="missing/folder", milliseconds=1)
+        self.assertEqual(str(caught.exception), "[Errno 2] No such file or directory: 'missing/folder'")
         for wrong in (("socket", None), ("file", None), ("pipe", ".")):
             with self.assertRaises(ValueError):
                 vectored.CostModel.calibrate(wrong[0], directory=wrong[1])

@@ -1,22 +1,32 @@
 """`GatherWriter` in the place of a buffered file."""
 
+import copy
 import csv
+import ctypes
 import errno
 import gc
 import gzip
 import io
 import json
+import logging
 import os
+import pickle
 import random
 import select
+import shutil
+import signal
+import socket
+import subprocess
 import sys
 import tarfile
 import tempfile
 import threading
+import time
 import unittest
+import zipfile
 
 import vectored
-from support import Descriptors, Reader, in_any_form, payload, random_sizes
+from support import Descriptors, Reader, buffered_bytes, in_any_form, payload, random_sizes
 
 
 class Files(unittest.TestCase):
@@ -89,6 +99,34 @@ class Files(unittest.TestCase):
         with tarfile.open(self.path) as tar:
             self.assertEqual(tar.getnames(), ["one", "two"])
 
+        with vectored.GatherWriter(open(self.path, "wb")) as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr("one", b"1" * 100_000)
+                with archive.open("two", "w") as member:
+                    member.write(b"2")
+        with zipfile.ZipFile(self.path) as archive:
+            self.assertIsNone(archive.testzip())
+            self.assertEqual(archive.read("two"), b"2")
+
+        value = {"bytes": b"b" * 100_000, "views": pickle.PickleBuffer(b"p" * 70_000), "list": list(range(1000))}
+        with vectored.GatherWriter(open(self.path, "wb")) as file:
+            pickle.dump(value, file, protocol=5)
+        with open(self.path, "rb") as file:
+            self.assertEqual(pickle.load(file), {**value, "views": b"p" * 70_000})
+
+        with vectored.GatherWriter(open(self.path, "wb")) as file:
+            shutil.copyfileobj(io.BytesIO(b"copied" * 50_000), file, 1000)
+        self.assertEqual(self.content(), b"copied" * 50_000)
+
+        text = io.TextIOWrapper(vectored.GatherWriter(open(self.path, "wb")), "utf-8", write_through=True)
+        handler = logging.StreamHandler(text)
+        handler.handle(logging.makeLogRecord({"msg": "logged"}))
+        self.assertEqual(self.content(), b"logged\n")  # StreamHandler flushes.
+        writer = text.detach()
+        writer.write(b"more")
+        writer.close()
+        self.assertEqual(self.content(), b"logged\nmore")
+
     def test_it_has_what_files_have(self):
         file = open(self.path, "wb")
         writer = vectored.GatherWriter(file)
@@ -106,12 +144,72 @@ class Files(unittest.TestCase):
             with self.assertRaises(ValueError):
                 call()
 
+    def test_what_the_file_has_buffered_precedes(self):
+        with open(self.path, "wb") as file:
+            file.write(b"head ")
+            with vectored.GatherWriter(file) as writer:
+                writer.write(b"body")
+        self.assertEqual(self.content(), b"head body")
+
+    def test_a_detached_file_stays_open_and_the_writer_ends(self):
+        file = open(self.path, "ab", buffering=0)
+        with vectored.GatherWriter(file) as writer:
+            self.assertEqual((writer.raw, writer.mode), (file, "ab"))
+            writer.write(b"before ")
+            self.assertIs(writer.detach(), file)
+            self.assertEqual(self.content(), b"before ")
+            for call in (writer.flush, writer.fileno, writer.detach, lambda: writer.write(b"lost")):
+                with self.assertRaisesRegex(ValueError, "detached"):
+                    call()
+        self.assertTrue(writer.closed)
+        file.write(b"after")
+        file.close()
+        self.assertEqual((writer.name, self.content()), (self.path, b"before after"))
+
+    def test_the_number_of_a_file_that_somebody_has_closed_is_not_used(self):
+        file = open(self.path, "wb", buffering=0)
+        writer = vectored.GatherWriter(file)
+        writer.write(b"for the closed file")
+        number = file.fileno()
+        file.close()
+        with open(self.path + "2", "wb", buffering=0) as other:
+            self.assertEqual(other.fileno(), number)
+            with self.assertRaisesRegex(ValueError, "closed"):
+                writer.flush()
+            with self.assertRaisesRegex(ValueError, "closed"):
+                writer.write(bytes(100_000))
+            with self.assertRaisesRegex(ValueError, "closed"):
+                writer.close()
+            self.assertTrue(writer.closed)
+            self.assertEqual(os.fstat(number).st_size, 0)
+
+    def test_it_cannot_be_copied(self):
+        with vectored.GatherWriter(open(self.path, "wb")) as writer:
+            writer.write(b"once")
+            for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "cannot copy or pickle"):
+                    copied(writer)
+        self.assertEqual(self.content(), b"once")
+
+    def test_the_buffer_of_an_object_is_written_and_not_what_it_makes_of_itself(self):
+        class Odd(bytearray):
+            def __bytes__(self):
+                return b"something else"
+
+        with vectored.GatherWriter(open(self.path, "wb")) as writer:
+            self.assertEqual(writer.write(Odd(b"odd")), 3)
+            self.assertEqual(writer.tell(), 3)
+        self.assertEqual(self.content(), b"odd")
+
     def test_text_is_refused_and_nothing_of_the_lines_is_taken(self):
         with vectored.GatherWriter(open(self.path, "wb")) as writer:
-            with self.assertRaises(TypeError):
+            with self.assertRaisesRegex(TypeError, "encode it"):
                 writer.write("text")
-            with self.assertRaises(TypeError):
+            with self.assertRaisesRegex(TypeError, "encode it"):
                 writer.writelines([b"a", "text"])
+            for single in (b"bytes", bytearray(b"more"), memoryview(b"view"), "text"):
+                with self.assertRaisesRegex(TypeError, "put it in a list"):
+                    writer.writelines(single)
         self.assertEqual(self.content(), b"")
 
     def test_a_writer_that_cannot_be_made_leaves_nothing(self):
@@ -122,8 +220,25 @@ class Files(unittest.TestCase):
                 vectored.GatherWriter(1, 0)
             with self.assertRaises(OSError):
                 vectored.GatherWriter(10_000)
-            with self.assertRaises(AttributeError):
-                vectored.GatherWriter("name")
+            for wrong in ("name", b"name", None):
+                with self.assertRaisesRegex(TypeError, "open\\(path"):
+                    vectored.GatherWriter(wrong)
+            with self.assertRaises(io.UnsupportedOperation) as caught:
+                vectored.GatherWriter(io.BytesIO())
+            self.assertIn("no descriptor", caught.exception.__notes__[0])
+            with self.assertRaisesRegex(ValueError, "not -1"):
+                vectored.GatherWriter(-1)
+            with self.assertRaises(TypeError):
+                vectored.GatherWriter(1, 1.5)
+            with self.assertRaises(TypeError):
+                vectored.GatherWriter(1, buffering=0)
+            for wrong in (vectored.CostModel.default_for("file"), 5):
+                with self.assertRaisesRegex(TypeError, "gather must be a Gather"):
+                    vectored.GatherWriter(1, gather=wrong)
+            with open(os.devnull, "rb", buffering=0) as file:
+                with self.assertRaisesRegex(io.UnsupportedOperation, "not open for writing"):
+                    vectored.GatherWriter(file)
+                self.assertFalse(file.closed)
             gc.collect()
         finally:
             sys.unraisablehook = before
@@ -146,6 +261,20 @@ class Files(unittest.TestCase):
             del writer
             gc.collect()
             self.assertEqual(self.content(), b"kept")
+
+    def test_the_error_of_a_writer_that_is_flushed_when_python_ends_is_reported(self):
+        program = """
+import os, vectored
+source, sink = os.pipe()
+os.set_blocking(sink, False)
+writer = vectored.GatherWriter(sink)
+writer.write(bytes(200_000))
+writer.kept = writer  # It is freed when the modules are.
+"""
+        command = [sys.executable, "-X", "dev", "-W", "ignore", "-c", program]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertIn("BlockingIOError: [Errno 11]", ended.stderr)
+        self.assertNotIn("ImportError", ended.stderr)
 
     def test_an_error_when_it_is_closed_is_raised_and_the_file_is_closed(self):
         with open("/dev/full", "wb", buffering=0) as file:
@@ -216,6 +345,138 @@ class NonBlocking(Descriptors):
         os.set_blocking(sink, True)
         writer.close()
         self.assertEqual(reader.result(), bytes(200_000))
+
+    def test_a_socket_with_a_timeout_is_non_blocking_and_a_note_says_so(self):
+        near, far = socket.socketpair()
+        with near, far:
+            for timeout, notes in ((30, 1), (0, 0)):
+                near.settimeout(timeout)
+                with self.assertRaises(BlockingIOError) as caught:
+                    vectored.write_all(near, [bytes(10_000_000)])
+                found = getattr(caught.exception, "__notes__", [])
+                self.assertEqual([("settimeout(None)" in note) for note in found], [True] * notes)
+            with self.assertRaises(BlockingIOError) as caught:
+                vectored.write_all(near.fileno(), [bytes(10_000_000)])
+            self.assertFalse(hasattr(caught.exception, "__notes__"))
+
+    def test_objects_of_any_format_are_kept_when_the_descriptor_is_full(self):
+        numbers = (ctypes.c_int32.__ctype_be__ * 50_000)(*range(50_000))
+        matrix = memoryview(payload([120_000])[0]).cast("B", (2, 3, 20_000))
+        for long in (numbers, matrix):
+            source, sink = self.pair()
+            os.set_blocking(sink, False)
+            writer = vectored.GatherWriter(sink, 10)
+            writer.writelines([b"head", long, matrix])
+            expected = b"head" + bytes(long) + bytes(matrix)
+            reader = Reader(source)
+            while True:
+                try:
+                    writer.close()
+                    break
+                except BlockingIOError:
+                    select.select([], [sink], [])
+            self.assertEqual(reader.result(), expected)
+
+    def test_an_error_while_earlier_bytes_are_sent_counts_none_of_the_call(self):
+        class Gather:
+            errors = [BlockingIOError(errno.EAGAIN, "full", 7), OSError(errno.ENOSPC, "no space")]
+
+            def write_from(self, file, buffers, cursor):
+                cursor.advance(buffers, 7)
+                error = self.errors.pop(0)
+                error.done = 7
+                raise error
+
+        source, sink = self.pair()
+        writer = vectored.GatherWriter(sink, 10)
+        writer._gather = Gather()
+        self.assertEqual(writer.write(bytes(200)), 200)
+        with self.assertRaises(OSError) as caught:
+            writer.write(b"more")
+        self.assertEqual((caught.exception.errno, caught.exception.done), (errno.ENOSPC, 0))
+        writer._gather = vectored.Gather()
+        writer.close()
+        reader = Reader(source)
+        self.assertEqual(reader.result(), bytes(200 - 14))
+
+
+class Handlers(Descriptors):
+    """A signal handler that uses the writer that it has interrupted, while a pipe is full."""
+
+    def interrupted(self, handle, writer_class=vectored.GatherWriter):
+        """Interrupts a long `writelines` by `handle`, then reads. Returns the writer and the reader."""
+        source, sink = self.pair()
+        writer = writer_class(sink, 1000)
+        main, handled, readers = threading.get_ident(), threading.Event(), []
+
+        def handler(*_):
+            if not handled.is_set():
+                handled.set()
+                handle(writer)
+
+        before = signal.signal(signal.SIGUSR1, handler)
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+
+        def interrupt_then_read():
+            while buffered_bytes(source) < 32768:
+                time.sleep(0.001)
+            while not handled.wait(0.01):
+                signal.pthread_kill(main, signal.SIGUSR1)
+            readers.append(Reader(source))
+
+        writer.write(b"early,")
+        helper = threading.Thread(target=interrupt_then_read)
+        helper.start()
+        writer.writelines([b"%d," % i for i in range(50_000)])
+        helper.join()
+        return writer, readers[0]
+
+    def test_a_short_write_comes_after_the_interrupted_call(self):
+        writer, reader = self.interrupted(lambda writer: writer.write(b"of the handler,"))
+        writer.write(b"late")
+        writer.close()
+        expected = b"early," + b"".join(b"%d," % i for i in range(50_000)) + b"of the handler,late"
+        self.assertEqual(reader.result(), expected)
+
+    def test_a_call_that_would_have_to_send_is_refused_and_nothing_is_lost(self):
+        refused = []
+
+        def handle(writer):
+            for call in (lambda: writer.write(bytes(2000)), writer.close):
+                try:
+                    call()
+                except RuntimeError as error:
+                    refused.append(str(error))
+
+        writer, reader = self.interrupted(handle)
+        self.assertFalse(writer.closed)
+        writer.close()
+        self.assertEqual(len(refused), 2, refused)
+        self.assertEqual(reader.result(), b"early," + b"".join(b"%d," % i for i in range(50_000)))
+
+    def test_what_the_handler_raises_leaves_what_earlier_calls_wrote(self):
+        class Stop(Exception):
+            pass
+
+        caught = []
+
+        def handle(writer):
+            writer.write(b"of the handler")
+            raise Stop
+
+        class Keeping(vectored.GatherWriter):
+            def writelines(self, lines):
+                try:
+                    super().writelines(lines)
+                except Stop as error:
+                    caught.append(error.done)
+
+        writer, reader = self.interrupted(handle, Keeping)
+        writer.close()
+        flat = b"".join(b"%d," % i for i in range(50_000))
+        # The interrupted call has written a part, which is counted. Its rest was the caller's to repeat.
+        self.assertEqual(reader.result(), b"early," + flat[: caught[0]] + b"of the handler")
+        self.assertGreater(caught[0], 0)
 
 
 class Threads(Descriptors):

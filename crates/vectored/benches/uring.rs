@@ -63,7 +63,7 @@ fn compare(
     // At most 32 MiB, and 64 lists.
     let places = (32 << 20) / list_bytes;
     let lists = 64;
-    let mut queues: Vec<SegmentQueue> = (0..lists).map(|_| empty_queue()).collect();
+    let mut queues: Vec<Box<SegmentQueue>> = (0..lists).map(|_| empty_queue()).collect();
     let mut times: Vec<(f64, f64)> = Vec::new();
     for round in 0..rounds + 1 {
         let mut plain = 0.0;
@@ -99,17 +99,18 @@ fn compare(
     )
 }
 
-fn empty_queue() -> SegmentQueue {
+fn empty_queue() -> Box<SegmentQueue> {
     let mut policy = QueuePolicy::default();
     policy.copy_below_bytes = 0;
-    SegmentQueue::with_policy(policy)
+    Box::new(SegmentQueue::with_policy(policy))
 }
 
 /// Keeps as many transfers in flight as the ring takes.
+#[expect(clippy::vec_box, reason = "a ring gives boxes back")]
 fn write_by_ring(
     ring: &mut Ring,
     file: &Arc<File>,
-    queues: &mut Vec<SegmentQueue>,
+    queues: &mut Vec<Box<SegmentQueue>>,
     count: usize,
     bytes: usize,
     places: u64,

@@ -20,8 +20,9 @@ const ABI: &str = "1";
 /// The version of the file: of the ABI, and what was added and mended since.
 const FILE_VERSION: &str = "1.0.0";
 
-/// The libraries that the static library needs: what `rustc --print native-static-libs` prints, but for libc.
-const SYSTEM_LIBRARIES: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
+/// The libraries that the static library needs: what `rustc --print native-static-libs` prints, but for libc, and for
+/// `-lgcc_s`. Compilers of C link that themselves, and its static twin with `-static`.
+const SYSTEM_LIBRARIES: [&str; 5] = ["-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
 /// Builds the library and installs it.
 pub fn install(place: &Place) -> Result<()> {

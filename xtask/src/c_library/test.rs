@@ -36,14 +36,25 @@ pub fn test() -> Result<()> {
     let c = Installed { prefix: &prefix };
     c.check_symbols()?;
     let programs = programs()?;
-    for source in &programs {
-        for compiler in &compilers {
-            for (how, words) in BUILDS {
-                let program = folder.0.join("program");
-                c.compile(compiler, source, &program, how, words)?;
-                let mut command = Command::new(&program);
-                c.run(&mut command, &format!("{} {how}", compiler.c))?;
+    let mut builds = Vec::new();
+    for compiler in &compilers {
+        for (how, words) in BUILDS {
+            match how == SANITIZED && !compiler.can_link(words, &folder.0)? {
+                true => skip(&format!("the sanitizers of {} are missing", compiler.c)),
+                false => builds.push((compiler, how, words)),
             }
+        }
+    }
+    for compiler in &compilers {
+        c.check_header(compiler, &folder.0)?;
+        c.run_fully_static(compiler, &folder.0)?;
+    }
+    for source in &programs {
+        for &(compiler, how, words) in &builds {
+            let program = folder.0.join("program");
+            c.compile(compiler, source, &program, how, words)?;
+            let mut command = Command::new(&program);
+            c.run(&mut command, &format!("{} {how}", compiler.c))?;
         }
         c.run_in_valgrind(source, &folder.0.join("program"))?;
     }
@@ -83,18 +94,38 @@ impl Compiler {
     fn is_there(&self) -> bool {
         let is_there = is_there(self.c) && is_there(self.cxx);
         if !is_there {
-            skip(&format!("{} is missing", self.c));
+            skip(&format!("{} with {} is missing", self.c, self.cxx));
         }
         is_there
     }
+
+    /// Whether an empty program can be linked in this way. The libraries of the sanitizers, and static ones of the system,
+    /// may be a package of their own.
+    fn can_link(&self, words: &[&str], folder: &Path) -> Result<bool> {
+        let source = folder.join("empty.c");
+        fs::write(&source, "int main(void) { return 0; }\n")
+            .with_context(|| format!("cannot write '{}'", source.display()))?;
+        let mut command = Command::new(self.c);
+        command
+            .args(words)
+            .arg(&source)
+            .arg("-o")
+            .arg(folder.join("empty"))
+            .stderr(Stdio::null());
+        let status = command.status();
+        let status = status.with_context(|| format!("cannot run {}", self.c))?;
+        Ok(status.success())
+    }
 }
+
+const SANITIZED: &str = "sanitized";
 
 /// How a program is linked, and the words for the compiler.
 const BUILDS: [(&str, &[&str]); 3] = [
     ("shared", &["-O2"]),
     ("static", &["-O2"]),
     (
-        "sanitized",
+        SANITIZED,
         &[
             "-O1",
             "-g",
@@ -144,6 +175,60 @@ impl Installed<'_> {
         );
         println!("   {} functions are exported", exported.len());
         Ok(())
+    }
+
+    /// The header alone, included twice, is what it says to be: C99 and C++11.
+    fn check_header(&self, compiler: &Compiler, folder: &Path) -> Result<()> {
+        for (name, standard, language) in [
+            (compiler.c, "-std=c99", "c"),
+            (compiler.cxx, "-std=c++11", "c++"),
+        ] {
+            let source = folder.join("header.txt");
+            fs::write(&source, "#include <vectored.h>\n".repeat(2))
+                .with_context(|| format!("cannot write '{}'", source.display()))?;
+            let mut command = Command::new(name);
+            command
+                .args(WARNINGS)
+                .args([
+                    "-pedantic-errors",
+                    "-fsyntax-only",
+                    standard,
+                    "-x",
+                    language,
+                ])
+                .args(
+                    self.pkg_config(false)?
+                        .iter()
+                        .filter(|word| word.starts_with("-I")),
+                )
+                .arg(&source);
+            answer(&mut command)?;
+        }
+        Ok(())
+    }
+
+    /// An example without any shared library, compiled by the words of pkg-config alone.
+    fn run_fully_static(&self, compiler: &Compiler, folder: &Path) -> Result<()> {
+        if !compiler.can_link(&["-static"], folder)? {
+            skip(&format!(
+                "the static libraries for {} are missing",
+                compiler.c
+            ));
+            return Ok(());
+        }
+        let program = folder.join("fully-static");
+        let mut command = Command::new(compiler.c);
+        command
+            .arg("-static")
+            .arg(root().join(CRATE).join("examples/write_list.c"))
+            .arg("-o")
+            .arg(&program)
+            .args(self.pkg_config(true)?);
+        answer(&mut command)?;
+        self.run(
+            &mut Command::new(&program),
+            &format!("{} -static", compiler.c),
+        )
     }
 
     fn pkg_config(&self, is_static: bool) -> Result<Vec<String>> {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::fuzz::works;
 use crate::packages::{is_published, metadata};
 use crate::root;
-use crate::test::skip;
+use crate::test::{FEATURES, skip};
 
 /// Checks the published crates with that toolchain, which is installed if it is missing. If it cannot be had, that is
 /// a skip.
@@ -32,7 +32,16 @@ pub fn run() -> Result<bool> {
             return Ok(true);
         }
     }
-    let mut command = of_toolchain(version, &["check", "--all-features", "--locked", "--quiet"]);
+    let mut command = of_toolchain(version, &["check", "--locked", "--quiet"]);
+    // Packages that are not named here cannot have features.
+    let is_named = |feature: &&str| {
+        names
+            .iter()
+            .any(|name| feature.starts_with(&format!("{name}/")))
+    };
+    let features = FEATURES.trim_start_matches("--features ").split(',');
+    let features: Vec<&str> = features.filter(is_named).collect();
+    command.args(["--features", &features.join(",")]);
     // Apart, since each compiler builds all anew.
     command.args(["--target-dir", "target/msrv"]);
     for name in &names {

@@ -23,7 +23,7 @@ const LIBRARY: [&str; 4] = [
 const TESTS: &str = "the tests of the library and its conformance suite";
 
 /// The command line tool.
-const TOOL: [&str; 3] = ["--package=vectored-cli", "--bin=vectored", "--all-features"];
+const TOOL: [&str; 2] = ["--package=vectored-cli", "--bin=vectored"];
 
 /// Faster builds: the programs run for seconds, and the code of the lab is not measured. What the tests run most is
 /// optimised a little, as an emulator is slow.
@@ -104,13 +104,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Type-checks the library and its tests, and on Unix the tool.
+    /// Type-checks the library and the tool.
     fn check(&mut self, std: &Std) -> Result<(), String> {
-        let is_unix = self.system.runner != Runner::Wine;
-        let (words, what) = match is_unix {
-            true => (&TOOL[..], "the library and the tool"),
-            false => (&["--package=vectored", "--all-features"][..], "the library"),
-        };
+        let (words, what) = (&TOOL[..], "the library and the tool");
         let mut command = std.cargo();
         command.arg("check").args(std.words()).args(words);
         self.output.run(self.for_system(&mut command))?;

@@ -3,6 +3,8 @@
 //! Wine shows that the calls and their results are right. It shows nothing about speed: its `WriteFileGather` makes one
 //! `pwrite` a page.
 
+mod tool;
+
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -50,6 +52,10 @@ pub fn run() -> Result<bool> {
             .status()
             .context("cannot start cargo")?;
         is_well &= status.success();
+    }
+    if let Err(error) = tool::run(&folder) {
+        println!("   FAILED {error:#}");
+        is_well = false;
     }
     Ok(is_well)
 }
@@ -106,19 +112,25 @@ pub fn folder() -> Result<PathBuf> {
         .with_context(|| format!("cannot start {LINKER}"))?;
     ensure!(status.success(), "cannot build '{}'", dll.display());
     if !folder.join("prefix/system.reg").exists() {
-        println!("   wineboot --init");
-        let status = Command::new("wineboot")
-            .arg("--init")
-            .env("WINEPREFIX", folder.join("prefix"))
-            .env("WINEDEBUG", "-all")
-            .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
-            .env_remove("DISPLAY")
-            .stderr(Stdio::null())
-            .status()
-            .context("cannot start wineboot")?;
-        ensure!(status.success(), "wineboot failed: {status}");
+        make_prefix(&folder)?;
     }
     Ok(folder)
+}
+
+/// Makes a prefix in a folder.
+fn make_prefix(folder: &Path) -> Result<()> {
+    println!("   wineboot --init");
+    let status = Command::new("wineboot")
+        .arg("--init")
+        .env("WINEPREFIX", folder.join("prefix"))
+        .env("WINEDEBUG", "-all")
+        .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
+        .env_remove("DISPLAY")
+        .stderr(Stdio::null())
+        .status()
+        .context("cannot start wineboot")?;
+    ensure!(status.success(), "wineboot failed: {status}");
+    Ok(())
 }
 
 fn target_folder() -> PathBuf {

@@ -5,16 +5,17 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-use vectored::uring::{Data, Ring, SharedDescriptor};
+use vectored::uring::{Ring, SharedDescriptor};
 use vectored::{QueuePolicy, SegmentQueue};
 use vectored_bench::liburing::{CSegment, Liburing, LiburingPeer};
 use vectored_lab::stats::{median, paired};
 
 use crate::target::Target;
 
-/// The C program, the same again, and `Ring`.
-const TECHNIQUES: usize = 3;
-const RING: usize = 2;
+/// The C program, the same again, the one that copies each list, and `Ring`.
+const TECHNIQUES: usize = 4;
+const COPYING: usize = 2;
+const RING: usize = 3;
 
 pub struct Cell {
     target: Target,
@@ -23,11 +24,11 @@ pub struct Cell {
     list: (usize, usize),
     /// All segments, one after another.
     content: &'static [u8],
-    c: [LiburingPeer; 2],
+    c: [LiburingPeer; RING],
     ring: Ring,
     fd: SharedDescriptor,
     /// One for each list of a sample.
-    queues: Vec<SegmentQueue>,
+    queues: Vec<Option<Box<SegmentQueue>>>,
     /// By technique and round, the nanoseconds for making a list and for writing it.
     times: [Vec<[f64; 2]>; TECHNIQUES],
 }
@@ -40,7 +41,7 @@ impl Cell {
         liburing: &Liburing,
     ) -> io::Result<Cell> {
         let lists = target.lists(depth);
-        let open = || liburing.open(depth, lists, list.0 as u32);
+        let open = |technique| liburing.open(depth, lists, list.0 as u32, technique == COPYING);
         let content: Vec<u8> = (0..list.0 * list.1)
             .map(|at| (at % 251) as u8 + 1)
             .collect();
@@ -49,10 +50,10 @@ impl Cell {
             list,
             // For the queues, which own their segments.
             content: content.leak(),
-            c: [open()?, open()?],
+            c: [open(0)?, open(1)?, open(COPYING)?],
             ring: Ring::new(depth)?,
             fd: SharedDescriptor::new(target.fd.clone())?,
-            queues: (0..lists).map(|_| empty_queue()).collect(),
+            queues: (0..lists).map(|_| Some(empty_queue())).collect(),
             target,
             times: Default::default(),
         };
@@ -91,7 +92,7 @@ impl Cell {
     }
 
     fn fill_queues(&mut self) {
-        for queue in &mut self.queues {
+        for queue in self.queues.iter_mut().flatten() {
             for segment in black_box(self.content).chunks(self.list.1) {
                 queue.push(segment);
             }
@@ -104,7 +105,7 @@ impl Cell {
         let mut next = 0;
         loop {
             while next < self.queues.len() && self.ring.len() < self.depth as usize {
-                let queue = std::mem::replace(&mut self.queues[next], SegmentQueue::new());
+                let queue = self.queues[next].take().expect("it is not in flight");
                 let token = next as u64;
                 match u64::from(places) {
                     0 => self.ring.submit_write(&self.fd, queue, token),
@@ -121,9 +122,7 @@ impl Cell {
             if done.result? != list_bytes {
                 return Err(io::Error::other("a part of a list was written"));
             }
-            if let Data::Queue(queue) = done.data {
-                self.queues[done.token as usize] = queue;
-            }
+            self.queues[done.token as usize] = done.data.into_queue();
         }
     }
 
@@ -135,7 +134,7 @@ impl Cell {
             self.depth,
             format!("{count}x{bytes}")
         );
-        let [base, again, ring] = &self.times;
+        let [base, again, copying, ring] = &self.times;
         let write = |times: &[f64; 2]| times[1];
         let all = |times: &[f64; 2]| times[0] + times[1];
         for times in [base, ring] {
@@ -144,6 +143,7 @@ impl Cell {
         }
         print!(" {:>22}", ratio(ring, base, write));
         print!(" {:>22}", ratio(again, base, write));
+        print!(" {:>22}", ratio(copying, base, write));
         println!(" {:>22}", ratio(ring, base, all));
     }
 }
@@ -162,14 +162,22 @@ fn ratio(of: &[[f64; 2]], to: &[[f64; 2]], part: fn(&[f64; 2]) -> f64) -> String
 
 pub fn print_head() {
     println!(
-        "{:>7} {:>6} {:>9} {:>9} {:>9} {:>22} {:>22} {:>22}",
-        "target", "depth", "list", "C ns", "Ring ns", "Ring ÷ C", "C again ÷ C", "with making, ÷ C"
+        "{:>7} {:>6} {:>9} {:>9} {:>9} {:>22} {:>22} {:>22} {:>22}",
+        "target",
+        "depth",
+        "list",
+        "C ns",
+        "Ring ns",
+        "Ring ÷ C",
+        "C again ÷ C",
+        "C that copies ÷ C",
+        "with making, ÷ C"
     );
 }
 
 /// One that keeps all segments: the C program copies none.
-fn empty_queue() -> SegmentQueue {
+fn empty_queue() -> Box<SegmentQueue> {
     let mut policy = QueuePolicy::default();
     policy.copy_below_bytes = 0;
-    SegmentQueue::with_policy(policy)
+    Box::new(SegmentQueue::with_policy(policy))
 }

@@ -1,9 +1,10 @@
 //! Gathered writes by `vectored::uring::Ring`, against a C program that uses liburing:
 //! `cargo bench -p vectored-bench --bench uring`.
 //!
-//! Both have a list of segments for each transfer: pointers and lengths in C, a `SegmentQueue` here. Writing makes an array
-//! of `iovec` of each, keeps as many transfers in flight as the depth says, and finishes short ones. The last column adds
-//! the time for making the lists: a queue also keeps what owns a segment, and drops it when the bytes are written.
+//! Both have a list of segments for each transfer: an array of `iovec` in C, a `SegmentQueue` here. Writing passes the list to
+//! the kernel as it is, keeps as many transfers in flight as the depth says, and finishes short ones. The last column adds
+//! the time for making the lists: a queue also keeps what owns a segment, and drops it when the bytes are written. Another
+//! column is of a C program that copies each list to an array before it submits that.
 //!
 //! They take turns in random order, within one thread; so does a second ring of the C program, whose ratio to the first
 //! one shows what the method resolves. A ratio is the median over the rounds, with its 95 % interval.

@@ -21,7 +21,7 @@ struct Opaque {
     _private: [u8; 0],
 }
 
-/// `struct segment`.
+/// `struct iovec`.
 #[repr(C)]
 pub struct CSegment<'a> {
     start: *const u8,
@@ -39,7 +39,7 @@ impl<'a> From<&'a [u8]> for CSegment<'a> {
     }
 }
 
-type Open = unsafe extern "C" fn(c_uint, c_uint, c_uint, *mut c_int) -> *mut Opaque;
+type Open = unsafe extern "C" fn(c_uint, c_uint, c_uint, c_int, *mut c_int) -> *mut Opaque;
 type Close = unsafe extern "C" fn(*mut Opaque);
 type Fill = unsafe extern "C" fn(*mut Opaque, *const CSegment<'_>);
 type Write = unsafe extern "C" fn(*mut Opaque, c_int, c_uint) -> c_int;
@@ -72,15 +72,21 @@ impl Liburing {
         }
     }
 
-    /// A ring that writes so many lists of `count` segments, up to `depth` of them at a time.
+    /// A ring that writes so many lists of `count` segments, up to `depth` of them at a time: as they are, or copies of them.
     ///
     /// # Errors
     ///
     /// Those of io_uring_setup(2).
-    pub fn open(&self, depth: u32, lists: u32, count: u32) -> io::Result<LiburingPeer> {
+    pub fn open(
+        &self,
+        depth: u32,
+        lists: u32,
+        count: u32,
+        copies: bool,
+    ) -> io::Result<LiburingPeer> {
         let mut error = 0;
         // SAFETY: `error` lives longer than the call.
-        let peer = unsafe { (self.open)(depth, lists, count, &mut error) };
+        let peer = unsafe { (self.open)(depth, lists, count, copies.into(), &mut error) };
         match NonNull::new(peer) {
             Some(peer) => Ok(LiburingPeer {
                 peer,
@@ -113,7 +119,7 @@ impl LiburingPeer {
     }
 
     /// Writes all lists: at as many `places` in turn, which follow each other, or at the position of the descriptor if that
-    /// is 0. They stay as they are.
+    /// is 0. They must be [filled](LiburingPeer::fill) again then.
     ///
     /// # Errors
     ///

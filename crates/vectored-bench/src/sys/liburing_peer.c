@@ -1,5 +1,8 @@
 /* The peer of the bench `uring`: gathered writes as a C program makes them with liburing, without a library of its own.
  *
+ * Each list is an array of `struct iovec`. A transfer passes it to the kernel as it is, and consumes it, or makes a copy of it
+ * first, as a program does whose segments are kept in another form.
+ *
  * Built by the bench: cc -O2 -shared -fPIC liburing_peer.c -luring */
 
 #include <errno.h>
@@ -13,12 +16,7 @@ struct transfer {
     unsigned left;      /* their number */
     long long offset;   /* of the next byte, or -1 for the position of the descriptor */
     size_t bytes;       /* that were not written */
-    struct iovec *entries;
-};
-
-struct segment {
-    const void *start;
-    size_t bytes;
+    struct iovec *copy; /* of the list, or NULL */
 };
 
 struct peer {
@@ -26,8 +24,9 @@ struct peer {
     unsigned depth;
     int failed;
     unsigned lists;
-    unsigned count;           /* of the segments of a list */
-    struct segment *segments; /* of all lists, one after another */
+    unsigned count;          /* of the segments of a list */
+    struct iovec *segments;  /* of all lists, one after another */
+    size_t list_bytes;
     struct transfer *transfers;
     unsigned *free_places;
     unsigned free_count;
@@ -42,7 +41,7 @@ void peer_close(struct peer *peer)
     if (peer->failed)
         return;
     for (unsigned at = 0; at < peer->depth; at++)
-        free(peer->transfers[at].entries);
+        free(peer->transfers[at].copy);
     free(peer->segments);
     free(peer->transfers);
     free(peer->free_places);
@@ -50,7 +49,7 @@ void peer_close(struct peer *peer)
 }
 
 /* A ring of that depth for so many lists of `count` segments, or NULL: *error is the cause then. */
-struct peer *peer_open(unsigned depth, unsigned lists, unsigned count, int *error)
+struct peer *peer_open(unsigned depth, unsigned lists, unsigned count, int copies, int *error)
 {
     struct peer *peer = calloc(1, sizeof *peer);
     *error = ENOMEM;
@@ -72,8 +71,10 @@ struct peer *peer_open(unsigned depth, unsigned lists, unsigned count, int *erro
     peer->depth = depth;
     for (unsigned at = 0; at < depth; at++) {
         peer->free_places[peer->free_count++] = depth - 1 - at;
-        peer->transfers[at].entries = malloc(count * sizeof(struct iovec));
-        if (peer->transfers[at].entries == NULL)
+        if (!copies)
+            continue;
+        peer->transfers[at].copy = malloc(count * sizeof(struct iovec));
+        if (peer->transfers[at].copy == NULL)
             goto failed;
     }
     return peer;
@@ -83,8 +84,11 @@ failed:
 }
 
 /* Makes all lists of these segments. */
-void peer_fill(struct peer *peer, const struct segment *segments)
+void peer_fill(struct peer *peer, const struct iovec *segments)
 {
+    peer->list_bytes = 0;
+    for (unsigned at = 0; at < peer->count; at++)
+        peer->list_bytes += segments[at].iov_len;
     for (unsigned list = 0; list < peer->lists; list++)
         for (unsigned at = 0; at < peer->count; at++)
             peer->segments[(size_t)list * peer->count + at] = segments[at];
@@ -139,15 +143,15 @@ int peer_write(struct peer *peer, int fd, unsigned places)
         while (submitted < peer->lists && peer->free_count > 0) {
             unsigned at = peer->free_places[--peer->free_count];
             struct transfer *transfer = &peer->transfers[at];
-            const struct segment *segments = &peer->segments[(size_t)submitted * peer->count];
-            transfer->bytes = 0;
-            for (unsigned to = 0; to < peer->count; to++) {
-                transfer->entries[to].iov_base = (void *)segments[to].start;
-                transfer->entries[to].iov_len = segments[to].bytes;
-                transfer->bytes += segments[to].bytes;
+            struct iovec *segments = &peer->segments[(size_t)submitted * peer->count];
+            if (transfer->copy != NULL) {
+                for (unsigned to = 0; to < peer->count; to++)
+                    transfer->copy[to] = segments[to];
+                segments = transfer->copy;
             }
-            transfer->next = transfer->entries;
+            transfer->next = segments;
             transfer->left = peer->count;
+            transfer->bytes = peer->list_bytes;
             transfer->offset = places == 0 ? -1 : (long long)(submitted % places * transfer->bytes);
             submit(peer, fd, at);
             submitted++;

@@ -93,6 +93,10 @@ fn samples() -> Results {
         advice: Vec::new(),
         asynchronous: Vec::new(),
         writer_advice: Vec::new(),
+        machine_comparisons: Vec::new(),
+        ranks: Vec::new(),
+        coordination: None,
+        rank_advice: Vec::new(),
         left_out: Vec::new(),
     }
 }
@@ -139,6 +143,23 @@ fn a_page_has_plots_and_the_machine() {
         .cells
         .retain(|cell| BenchTarget::of(cell) == Some(BenchTarget::Tmpfs));
     insta::assert_snapshot!("page", page(&results));
+}
+
+#[test]
+fn a_page_of_programs_in_c_has_a_line_for_each_list_and_no_promises() {
+    let wanted = Wanted {
+        counts: Some(vec![2, 130]),
+        sizes: Some(vec![10, 1000]),
+        mixes: Some(vec![Mix::LogLines]),
+        ..Wanted::default()
+    };
+    let parts = parts(&wanted).into_iter();
+    let mut specs: Vec<CellSpec> = parts.flat_map(|part| part.with_peers).collect();
+    specs.retain(|spec| matches!(spec.target, Target::Unix | Target::Null));
+    let of_c = [Technique::CGather, Technique::CWritev, Technique::CFwrite];
+    let mut results = samples();
+    results.cells = measured(&specs, &of_c);
+    insta::assert_snapshot!("page_of_programs_in_c", page(&results));
 }
 
 /// A cell with only these techniques, and these times by round.

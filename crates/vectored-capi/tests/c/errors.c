@@ -1,6 +1,6 @@
 /* Each error that the header names: -1, errno, and *done, which is 0 first and then the bytes of this call. */
 
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -176,6 +177,12 @@ static void offsets_and_ends(void)
     FAILS(vectored_scatter_pread_exact(scatter, fd, into, 2, 45, &done), ENODATA, 5);
     CHECK(vectored_pread_up_to_eof(fd, into, 2, 20, &done) == 30 && done == 30);
     CHECK(vectored_pread_up_to_eof(fd, into, 2, 50, &done) == 0 && done == 0);
+    FAILS(vectored_scatter_pread_up_to_eof(scatter, fd, into, 2, -1, &done), EINVAL, 0);
+    FAILS(vectored_scatter_pread_up_to_eof(NULL, fd, into, 2, 0, &done), EFAULT, 0);
+    memset(a, 0, sizeof a);
+    CHECK(vectored_scatter_pread_up_to_eof(scatter, fd, into, 2, 20, &done) == 30 && done == 30);
+    CHECK(memcmp(a, bytes_a + 10, 10) == 0 && memcmp(a + 10, bytes_b, 20) == 0);
+    CHECK(vectored_scatter_pread_up_to_eof(scatter, fd, into, 2, 50, &done) == 0 && done == 0);
     CHECK(lseek(fd, 5, SEEK_SET) == 5);
     CHECK(vectored_read_up_to_eof(fd, into, 2, &done) == 45 && done == 45);
     CHECK(lseek(fd, 5, SEEK_SET) == 5);
@@ -359,6 +366,47 @@ static void queues(void)
     close(pair[1]);
 }
 
+/* A queue without memory takes nothing, releases nothing, and can be used again. */
+static void queues_without_memory(void)
+{
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ABORTS_WITHOUT_MEMORY
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(ABORTS_WITHOUT_MEMORY)
+    return;
+#else
+    if (getenv("RUNS_UNDER_MEMCHECK") != NULL || sizeof(size_t) < 8)
+        return;
+    size_t giant = (size_t)4 << 30;
+    char *zeros = mmap(NULL, giant, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(zeros != MAP_FAILED);
+    struct rlimit before, small;
+    CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+    small = before;
+    small.rlim_cur = giant + ((size_t)1 << 30);
+    CHECK(setrlimit(RLIMIT_AS, &small) == 0);
+
+    released = 0;
+    vectored_queue *queue = vectored_queue_new();
+    CHECK(vectored_queue_put(queue, "before", 6) == 0);
+    CHECK(vectored_queue_put(queue, zeros, giant) == -1 && errno == ENOMEM);
+    CHECK(vectored_queue_remaining(queue) == 6);
+    CHECK(vectored_queue_put(queue, ", after", 7) == 0);
+    /* It is not copied, so it needs no memory. */
+    CHECK(vectored_queue_push(queue, zeros, giant, release, &released) == 0 && released == 0);
+    struct iovec next[3];
+    CHECK(vectored_queue_segments(queue, next, 3) == 2);
+    CHECK(next[0].iov_len == 13 && memcmp(next[0].iov_base, "before, after", 13) == 0);
+    CHECK(next[1].iov_base == zeros && next[1].iov_len == giant);
+    vectored_queue_free(queue);
+    CHECK(released == 1);
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK(munmap(zeros, giant) == 0);
+#endif
+}
+
 int main(void)
 {
     gather = vectored_gather_new();
@@ -374,6 +422,7 @@ int main(void)
     limits_of_files_and_records();
     models();
     queues();
+    queues_without_memory();
     vectored_gather_free(gather);
     vectored_scatter_free(scatter);
     return 0;

@@ -81,6 +81,13 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "trace")]
     pub merge: Vec<ResultName>,
 
+    /// Share the logs out over the ranks that mpirun or srun has started, and add what they have read
+    ///
+    /// For vectored built with the feature mpi. The result is that of one process over all logs. The parts of a log
+    /// that strace -ff wrote are read by one rank.
+    #[arg(long, requires = "trace", conflicts_with_all = ["command", "merge"])]
+    pub merge_ranks: bool,
+
     /// Longest gap between two calls that may be merged, for example 10ms
     ///
     /// Merging calls across a longer gap would delay data that another program may be waiting for. Such

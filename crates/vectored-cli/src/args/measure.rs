@@ -57,6 +57,8 @@ Examples:
           writev against a mapping of the file
   vectored measure --target file --technique io-uring,writev --queue-depth 1,8,64
           From how many transfers in flight io_uring takes less time than writev
+  vectored measure --direct --target file-overwrite --technique linux-aio --queue-depth 1,8,64
+          From how many writes in flight Linux AIO takes less time, past the page cache
   vectored measure --target file --writers 1,2,4,8 --sizes 64..4KiB
           Several threads that append records to one log
   vectored measure --target tcp://192.0.2.1:7350 --token-file token
@@ -110,6 +112,14 @@ pub struct MeasureArgs {
     /// its time. Each call then waits for the device, so measure only a few lists.
     #[arg(long, value_name = "MODE", value_parser = one_of(SyncMode::ALL, SyncMode::name), default_value = "none")]
     pub sync: SyncMode,
+
+    /// Write to or read from files past the page cache (O_DIRECT; macOS: F_NOCACHE)
+    ///
+    /// Each transfer goes between the segments and the device, and waits for it. For file, file-overwrite and
+    /// directories. The file system must support it, and asks for an alignment: lists with a segment whose
+    /// size is not a multiple of it, often of 512 bytes, are left out.
+    #[arg(long)]
+    pub direct: bool,
 
     /// State of the page cache for the file that is read [default: hot]
     ///
@@ -184,7 +194,7 @@ pub struct MeasureArgs {
     /// read-then-split, readv, adaptive.
     ///
     /// Measured only if named, for writes: pwritev2 (without flags), send-more (send with MSG_MORE;
-    /// sockets), send-zerocopy (MSG_ZEROCOPY; TCP), stdio (fwrite and fflush), mmap (a shared mapping for each call; files), and the
+    /// sockets), send-zerocopy (MSG_ZEROCOPY; TCP), uring-send-zerocopy (SENDMSG_ZC of io_uring; TCP), stdio (fwrite and fflush), mmap (a shared mapping for each call; files), and the
     /// asynchronous io-uring, linux-aio (io_submit) and posix-aio (lio_listio; a request for each
     /// segment). For reads: mmap, io-uring, linux-aio, posix-aio. If an asynchronous one is named,
     /// writev (or readv) competes too, and latencies are measured.
@@ -221,6 +231,21 @@ pub struct MeasureArgs {
     #[arg(long)]
     pub own_targets: bool,
 
+    /// Numbers of ranks to measure with, for example 1,2,4,8 [default: all ranks]
+    ///
+    /// For vectored started by mpirun or srun, built with the feature mpi. All ranks of a cell sample it at the same
+    /// time, each on a file, pipe or socket of its own. A range grows as in --segments. Each number is a cell of its
+    /// own, so that the result says how the throughput grows with it.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub ranks: Option<Counts>,
+
+    /// Let every node of a cluster measure itself, independently of the others
+    ///
+    /// For vectored started by mpirun or srun, built with the feature mpi. One rank of each node measures; the others
+    /// sleep. All results are saved in one directory, a file for each node, for vectored compare --machines.
+    #[arg(long)]
+    pub each_node: bool,
+
     /// Time for the whole run, for example 500ms, 18s or 2m
     ///
     /// A round that has begun is finished, and so is the check that every technique moves the right
@@ -247,6 +272,10 @@ pub struct MeasureArgs {
     /// CPU to run on, or none to let the scheduler choose [default: the current CPU]
     #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
     pub pin: Option<Pinning>,
+
+    /// Folder with extracts of `vectored share` to compare crossovers with [default: those of the project]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub machines: Option<PathBuf>,
 
     /// Format of the result
     #[arg(long, value_name = "FORMAT", value_parser = formats(CSV_OF_CELLS), default_value = "table")]

@@ -13,6 +13,7 @@ mod parsers;
 mod receive;
 mod report;
 mod reproduce;
+mod share;
 
 use clap::{Parser, Subcommand};
 
@@ -28,11 +29,14 @@ use measure::{MEASURE_ABOUT, MEASURE_AFTER, MEASURE_USAGE};
 use receive::{RECEIVE_ABOUT, RECEIVE_AFTER};
 use report::{REPORT_ABOUT, REPORT_AFTER};
 use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
+use share::{SHARE_ABOUT, SHARE_AFTER};
 
 pub use advise::AdviseArgs;
 pub use compare::CompareArgs;
 pub use completions::CompletionsArgs;
-pub use copy::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
+pub use copy::CopyArgs;
+#[cfg(unix)]
+pub use copy::{CopyWith, MAX_BUFFER_BYTES};
 pub use format::Format;
 pub use history::{HistoryArgs, HistoryFormat};
 pub use host::{HostArgs, HostFormat};
@@ -40,7 +44,10 @@ pub use man::ManArgs;
 pub use measure::MeasureArgs;
 pub use receive::ReceiveArgs;
 pub use report::ReportArgs;
-pub use reproduce::{CopyTo, ReproduceArgs};
+#[cfg(unix)]
+pub use reproduce::CopyTo;
+pub use reproduce::ReproduceArgs;
+pub use share::ShareArgs;
 
 /// Measure which way of moving several buffers is fastest on this machine
 ///
@@ -70,7 +77,7 @@ const ENVIRONMENT: &str = "\
 Environment:
   XDG_STATE_HOME
           Results are saved in $XDG_STATE_HOME/vectored; by default in \
-~/.local/state/vectored
+~/.local/state/vectored. On Windows: in %LOCALAPPDATA%\\vectored
   COLUMNS
           Width of tables, on a terminal and in pipes and files; by default the width of the \
 terminal, or 100
@@ -110,6 +117,9 @@ pub enum Command {
     /// Compare saved results of two versions, or of several machines
     #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
+    /// Make a small extract of a saved result that names no machine
+    #[command(long_about = SHARE_ABOUT, after_long_help = SHARE_AFTER)]
+    Share(ShareArgs),
     /// Receive what `vectored measure` sends from another machine
     #[command(long_about = RECEIVE_ABOUT, after_long_help = RECEIVE_AFTER)]
     Receive(ReceiveArgs),

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, IsTerminal};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -75,8 +74,10 @@ fn show(page: &Page) -> Result<ExitCode, Failure> {
              prints the page as roff"
         )
     })?;
-    let code = status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(windows)]
+    let signal = None;
+    let code = status.code().unwrap_or_else(|| 128 + signal.unwrap_or(0));
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }

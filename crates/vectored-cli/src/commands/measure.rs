@@ -8,47 +8,135 @@ use anyhow::Context;
 use vectored::CostModel;
 use vectored_lab::measure::{
     Clock, ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock,
-    Outcome, Pinning, Progress, Sampler, Watch, allowed_cpus, calibrate, check_available,
-    check_directory, check_eviction, check_fifo, measure_ruler, pin_measuring_thread,
-    run as run_engine,
+    Outcome, Pinning, Progress, RankedSampler, Sampler, Watch, allowed_cpus, calibrate,
+    check_available, check_directory, check_eviction, check_fifo, follow, measure_ruler,
+    pin_measuring_thread, run as run_engine, run_saving,
 };
 use vectored_lab::model::{
-    Cell, CellSpec, Experiment, FittedModel, Host, Operation, Results, Ruler, SCHEMA, SyncMode,
-    Target, Technique, TechniqueResult,
+    Cell, CellSpec, Coordination, Experiment, FittedModel, Host, Machine, Operation, Rank, Results,
+    Ruler, SCHEMA, SyncMode, Target, Technique, TechniqueResult,
 };
 use vectored_lab::remote::Token;
+use vectored_lab::report::fleet::{compare_with, known_machines};
 use vectored_lab::report::{self, left_out_in_words, list_in_words};
 use vectored_lab::stats::MIN_ROUNDS;
 
 use crate::args::{Format, MeasureArgs};
+use crate::cluster::{Team, crowding, with_team};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::measure_plan::{FilePlan, MeasurePlan};
+use crate::measure_plan::{FilePlan, MeasurePlan, check_alone};
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
 use crate::progress::Bar;
-use crate::results_store::{Store, ignored_state_home};
+use crate::results_store::{
+    GrowingResult, ResultName, Store, extract_paths, ignored_state_home, load_machines,
+};
 use crate::synthetic::{self, Synthetic};
 use crate::terminal::{Screen, print};
 use crate::token_file::read_token;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
+    with_team("measure", |team| measure(args, team))
+}
+
+/// Measures on this machine without ranks, and shows and saves nothing.
+pub fn measure_alone(
+    args: &MeasureArgs,
+    quiet: bool,
+) -> Result<(Results, Option<MeasureError>), Failure> {
+    let plan = MeasurePlan::new(args, seed_of(args))?;
+    let interrupt = Interrupt::watch()?;
+    let Some(mut measured) = measured(&plan, args, None, quiet, &interrupt, &mut |_| ())? else {
+        return Err(Failure::from(anyhow::anyhow!("no rank measured")));
+    };
+    if measured.outcome.cells.is_empty() && measured.failure.is_none() {
+        return Err(Failure::from(anyhow::anyhow!(
+            "stopped before any cell was measured"
+        )));
+    }
+    let failure = measured.failure.take();
+    Ok((assemble(plan, measured), failure))
+}
+
+fn seed_of(args: &MeasureArgs) -> u64 {
     // 32 bits are short enough to be typed again.
-    let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
-    let plan = MeasurePlan::new(args, seed)?;
-    let token = args.token_file.as_deref().map(read_token).transpose()?;
+    args.seed.unwrap_or_else(|| fastrand::u32(..).into())
+}
+
+/// What the report needs beside the figures, checked before they are measured.
+struct ReportPlan {
+    output: Option<OutputFile>,
+    store: Store,
+    /// The results to compare with.
+    known: Vec<Machine>,
+}
+
+fn report_plan(args: &MeasureArgs, notes: &Notes) -> Result<ReportPlan, Failure> {
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
+    let known = known(args)?;
     let store = Store::open(args.no_save)?;
-    let notes = Notes { quiet: args.quiet };
     if let Some(note) = ignored_state_home().filter(|_| !args.no_save) {
         notes.note(&note);
     }
+    Ok(ReportPlan {
+        output,
+        store,
+        known,
+    })
+}
+
+fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Failure> {
+    let is_first = team.is_none_or(Team::is_first);
+    let notes = Notes {
+        quiet: args.quiet || !is_first,
+    };
+    let (plan, report_plan) = match team {
+        None => {
+            check_alone(args)?;
+            let plan = MeasurePlan::new(args, seed_of(args))?;
+            (plan, report_plan(args, &notes)?)
+        }
+        Some(team) => {
+            let seed = team.shared(&seed_of(args));
+            let plan = MeasurePlan::new(args, seed)?.on_ranks(args, team.size())?;
+            let of_this_rank = match is_first {
+                true => report_plan(args, &notes),
+                false => Ok(ReportPlan {
+                    output: None,
+                    store: Store::Unwanted,
+                    known: Vec::new(),
+                }),
+            };
+            (plan, team.agree(of_this_rank)?)
+        }
+    };
+    let ReportPlan {
+        output,
+        store,
+        known,
+    } = report_plan;
 
     let interrupt = Interrupt::watch()?;
-    let mut measured = match &args.synthetic {
-        Some(synthetic) => measure_synthetic(&plan.experiment, synthetic, args, &interrupt)?,
-        None => measure_here(&plan, args, token, &interrupt)?,
+    let mut growing = GrowingResult::of(&store, "measure");
+    // What is measured is saved during the run: a launcher ends all ranks if one dies.
+    let mut save = |so_far: Measured| {
+        if !so_far.outcome.cells.is_empty() {
+            let results = assemble(plan.clone(), so_far);
+            if let Err(error) = growing.save(&results.started_at, &report::json(&results)) {
+                notes.note(&format!("{error:#}"));
+            }
+        }
+    };
+    let measured = measured(&plan, args, team, notes.quiet, &interrupt, &mut save);
+    let mut measured = match measured {
+        Ok(Some(measured)) => measured,
+        Ok(None) => return Ok(ExitCode::SUCCESS),
+        Err(failure) => {
+            growing.discard()?;
+            return Err(failure);
+        }
     };
     // After the measurement, so that an error stands alone.
     for group in left_out_in_words(&plan.left_out) {
@@ -68,14 +156,15 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(code));
     }
     let failure = measured.failure.take();
-    let results = assemble(plan, measured);
+    let mut results = assemble(plan, measured);
+    results.machine_comparisons = compare_with(&results, &known);
     for note in report::unsuited_in_words(&results) {
         notes.note(&note);
     }
 
-    let text = render(&results, args.format, output.is_some());
+    let text = rendered(&results, args.format, output.is_some());
     let json = report::json(&results);
-    let saved = store.save("measure", &results.started_at, &json);
+    let saved = growing.save(&results.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
     let shown = match &output {
         Some(output) => output.write(&text),
@@ -94,6 +183,16 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         .map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
+/// The results to compare with: those of a folder, or those that are built in. An invented machine is compared only with
+/// what is named.
+fn known(args: &MeasureArgs) -> Result<Vec<Machine>, Failure> {
+    match &args.machines {
+        Some(folder) => load_machines(&extract_paths(&[ResultName::File(folder.clone())])?),
+        None if args.synthetic.is_some() => Ok(Vec::new()),
+        None => Ok(known_machines()),
+    }
+}
+
 /// The outcome of a run, real or synthetic.
 struct Measured {
     outcome: Outcome,
@@ -105,17 +204,49 @@ struct Measured {
     elapsed_s: f64,
     /// The cost models that `adaptive` worked with.
     models: Vec<FittedModel>,
+    /// The ranks; empty if this process is not one of several.
+    ranks: Vec<Rank>,
+    coordination: Option<Coordination>,
 }
 
-fn measure_here(
+/// Takes what was measured so far.
+type Save<'a> = &'a mut dyn FnMut(Measured);
+
+/// Measures, with all ranks if there are several. Then `save` is called during the run, and `None` is returned on all
+/// ranks but the first.
+fn measured(
     plan: &MeasurePlan,
     args: &MeasureArgs,
-    token: Option<Token>,
+    team: Option<&Team<'_>>,
+    quiet: bool,
     interrupt: &Interrupt,
-) -> Result<Measured, Failure> {
-    let began = Instant::now();
-    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let bar = Bar::new(args.quiet);
+    save: Save<'_>,
+) -> Result<Option<Measured>, Failure> {
+    match &args.synthetic {
+        Some(synthetic) => {
+            measure_synthetic(&plan.experiment, synthetic, quiet, team, interrupt, save)
+        }
+        None => measure_here(plan, (args, quiet), team, interrupt, save),
+    }
+}
+
+/// What a run on this machine has before its first cell.
+struct Prepared {
+    environment: Environment,
+    pins: (Option<usize>, Option<usize>),
+    allowed: Vec<usize>,
+    ruler: Ruler,
+    models: Vec<FittedModel>,
+    token: Option<Token>,
+}
+
+fn prepare(
+    plan: &MeasurePlan,
+    (args, quiet): (&MeasureArgs, bool),
+    team: Option<&Team<'_>>,
+    (bar, began): (&Bar, Instant),
+) -> Result<Prepared, Failure> {
+    let token = args.token_file.as_deref().map(read_token).transpose()?;
     bar.show_preparation("checking the machine", began.elapsed(), args.budget);
     check_asynchronous(&plan.experiment)?;
     let mut directory = None;
@@ -131,25 +262,70 @@ fn measure_here(
         check_fifo(fifo).map_err(Failure::usage)?;
     }
     let allowed = allowed_cpus();
-    let pins = pin(args.pin.unwrap_or_default(), &allowed)?;
-    let writer_cpus = match pins.0 {
-        Some(_) => allowed.clone(),
-        None => Vec::new(),
+    let pins = match team {
+        None => pin(args.pin.unwrap_or_default(), &allowed)?,
+        Some(team) => {
+            let pins = pin(team.pinning(args.pin, &allowed)?, &allowed)?;
+            (pins.0, team.reader_cpu(pins, &allowed))
+        }
     };
-    let environment = Environment::capture(directory, pins, allowed);
-    let clock = MonotonicClock;
-    let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
+    let environment = Environment::capture(directory, pins, allowed.clone());
+    let ruler =
+        measure_ruler(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
     let (models, failures) = calibrate_for(plan, args, |target| {
         let what = format!("calibrating {target}");
         bar.show_preparation(&what, began.elapsed(), args.budget);
     });
     for failure in failures {
-        bar.aside(|| Notes { quiet: args.quiet }.note(&failure));
+        bar.aside(|| Notes { quiet }.note(&failure));
     }
     if let Some(note) = forecast(&plan.experiment, |cell| costs_of(cell, &models)) {
-        bar.aside(|| Notes { quiet: args.quiet }.note(&note));
+        bar.aside(|| Notes { quiet }.note(&note));
     }
-    let mut sampler = DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed)
+    Ok(Prepared {
+        environment,
+        pins,
+        allowed,
+        ruler,
+        models,
+        token,
+    })
+}
+
+fn measure_here(
+    plan: &MeasurePlan,
+    (args, quiet): (&MeasureArgs, bool),
+    team: Option<&Team<'_>>,
+    interrupt: &Interrupt,
+    save: Save<'_>,
+) -> Result<Option<Measured>, Failure> {
+    let began = Instant::now();
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let bar = Bar::new(quiet);
+    let prepared = prepare(plan, (args, quiet), team, (&bar, began));
+    let Prepared {
+        environment,
+        pins,
+        allowed,
+        ruler,
+        models,
+        token,
+    } = match team {
+        None => prepared?,
+        Some(team) => team.agree(prepared)?,
+    };
+    let ranks = team.map_or_else(Vec::new, |team| team.ranks(environment.so_far()));
+    let writer_cpus = match pins.0 {
+        Some(_) => allowed,
+        None => Vec::new(),
+    };
+    let clock = MonotonicClock;
+    // Each rank moves bytes of its own.
+    let seed = plan
+        .experiment
+        .seed
+        .wrapping_add(team.map_or(0, |team| team.rank() as u64) << 32);
+    let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed)
         .reader_cpu(pins.1)
         .writer_cpus(writer_cpus)
         .with_token(token)
@@ -173,13 +349,43 @@ fn measure_here(
         budget_ns: plan.experiment.budget_ns.saturating_sub(spent_ns),
         ..plan.experiment.clone()
     };
-    let (outcome, failure) = engine(&experiment, &mut sampler, &clock, show, interrupt)?;
+    let with_warnings = |mut host: Host| {
+        host.warnings.extend(crowding(&ranks));
+        host
+    };
+    let mut save_outcome = |outcome| {
+        save(Measured {
+            outcome,
+            failure: None,
+            host: with_warnings(environment.so_far().clone()),
+            ruler: ruler.clone(),
+            started_at: started_at.clone(),
+            elapsed_s: began.elapsed().as_secs_f64(),
+            models: models.clone(),
+            ranks: ranks.clone(),
+            coordination: None,
+        });
+    };
+    let run = Run {
+        experiment: &experiment,
+        clock: &clock,
+        interrupt,
+        save: &mut save_outcome,
+    };
+    let Some(Ended {
+        outcome,
+        failure,
+        coordination,
+    }) = run.with(&mut sampler, team, show)?
+    else {
+        return Ok(None);
+    };
     drop(bar);
-    let mut host = environment.finish();
+    let mut host = with_warnings(environment.finish());
     if plan.has_cold_cells() {
         host.warnings.extend(ColdPool::of_this_machine().warning());
     }
-    Ok(Measured {
+    Ok(Some(Measured {
         outcome,
         failure,
         host,
@@ -187,7 +393,9 @@ fn measure_here(
         started_at,
         elapsed_s: began.elapsed().as_secs_f64(),
         models,
-    })
+        ranks,
+        coordination,
+    }))
 }
 
 /// Refuses asynchronous techniques that this machine does not offer.
@@ -195,7 +403,10 @@ fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
     let depths = experiment.cells.iter().map(|cell| cell.queue_depth);
     let deepest = depths.max().unwrap_or(1);
     let rivals = experiment.rivals.iter().copied();
-    for technique in rivals.filter(|technique| technique.is_asynchronous()) {
+    let needs_ring = |technique: &Technique| {
+        technique.is_asynchronous() || *technique == Technique::UringSendZerocopy
+    };
+    for technique in rivals.filter(needs_ring) {
         check_available(technique, deepest).map_err(|unavailable| {
             let error = anyhow::anyhow!(
                 "cannot measure {technique}: {unavailable}; or omit {technique} from --technique"
@@ -208,14 +419,7 @@ fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
 
 /// Makes the remedy name the option that gave the directory.
 fn of_file(error: MeasureError, file: &FilePlan) -> Failure {
-    let failure = Failure::of_directory(error);
-    match file.is_target {
-        true => Failure {
-            error: anyhow::anyhow!(failure.error.to_string().replace("--dir", "--target")),
-            ..failure
-        },
-        false => failure,
-    }
+    Failure::of_directory(error).for_directory_of_target(file.is_target)
 }
 
 /// Calibrates a cost model for each target and directory that is written to, and returns the models and
@@ -230,8 +434,9 @@ fn calibrate_for(
         .experiment
         .cells
         .iter()
+        .filter(|cell| cell.operation == Operation::Write)
         // The wait for the disk would hide all other costs.
-        .filter(|cell| cell.operation == Operation::Write && cell.sync == SyncMode::None)
+        .filter(|cell| cell.sync == SyncMode::None && cell.direct.is_none())
         .map(|cell| (cell.target, cell.path.as_deref()))
         .collect();
     targets.sort_unstable();
@@ -253,18 +458,21 @@ fn calibrate_for(
 fn measure_synthetic(
     experiment: &Experiment,
     synthetic: &Synthetic,
-    args: &MeasureArgs,
+    quiet: bool,
+    team: Option<&Team<'_>>,
     interrupt: &Interrupt,
-) -> Result<Measured, Failure> {
+    save: Save<'_>,
+) -> Result<Option<Measured>, Failure> {
     let clock = FakeClock::default();
-    let mut machine = synthetic.machine(&clock, experiment.seed);
+    let rank = team.map_or(0, |team| team.rank() as u64);
+    let mut machine = synthetic.machine(&clock, experiment.seed.wrapping_add(rank));
     if let Some(note) = forecast(experiment, |_| synthetic.cost_model().into()) {
-        Notes { quiet: args.quiet }.note(&note);
+        Notes { quiet }.note(&note);
     }
-    let bar = Bar::new(args.quiet);
+    let bar = Bar::new(quiet);
     let show = |progress| bar.show(progress);
-    let (outcome, failure) = engine(experiment, &mut machine, &clock, show, interrupt)?;
-    Ok(Measured {
+    let ranks = team.map_or_else(Vec::new, |team| team.ranks(&synthetic::host()));
+    let measured = |outcome: Outcome, failure, coordination| Measured {
         elapsed_s: outcome.elapsed_ns as f64 / 1e9,
         outcome,
         failure,
@@ -272,30 +480,75 @@ fn measure_synthetic(
         ruler: synthetic::ruler(),
         started_at: synthetic::STARTED_AT.to_owned(),
         models: Vec::new(),
-    })
+        ranks: ranks.clone(),
+        coordination,
+    };
+    let run = Run {
+        experiment,
+        clock: &clock,
+        interrupt,
+        save: &mut |outcome| save(measured(outcome, None, None)),
+    };
+    let ended = run.with(&mut machine, team, show)?;
+    Ok(ended.map(|ended| measured(ended.outcome, ended.failure, ended.coordination)))
 }
 
-fn engine(
-    experiment: &Experiment,
-    sampler: &mut dyn Sampler,
-    clock: &dyn Clock,
-    mut show: impl FnMut(Progress),
-    interrupt: &Interrupt,
-) -> Result<(Outcome, Option<MeasureError>), Failure> {
-    let watch = Watch {
-        progress: &mut show,
-        stop: interrupt.flag(),
-    };
-    match run_engine(experiment, sampler, clock, watch) {
-        Ok(outcome) => Ok((outcome, None)),
-        // If a technique moved wrong bytes, its figures are meaningless.
-        Err(failed)
-            if failed.outcome.cells.is_empty()
-                || matches!(failed.error, MeasureError::WrongBytes { .. }) =>
-        {
-            Err(failed.error.into())
+/// A run of the engine.
+struct Run<'a> {
+    experiment: &'a Experiment,
+    clock: &'a dyn Clock,
+    interrupt: &'a Interrupt,
+    /// Takes the outcome so far, if there are several ranks.
+    save: &'a mut dyn FnMut(Outcome),
+}
+
+/// How a run of the engine ended.
+struct Ended {
+    outcome: Outcome,
+    failure: Option<MeasureError>,
+    coordination: Option<Coordination>,
+}
+
+impl Run<'_> {
+    /// Runs the engine on this rank if it is the first; the others follow it, and have no outcome.
+    fn with(
+        self,
+        own: &mut dyn Sampler,
+        team: Option<&Team<'_>>,
+        mut show: impl FnMut(Progress),
+    ) -> Result<Option<Ended>, Failure> {
+        let watch = Watch {
+            progress: &mut show,
+            stop: self.interrupt.flag(),
+        };
+        let (ran, coordination) = match team {
+            None => (run_engine(self.experiment, own, self.clock, watch), None),
+            Some(team) if !team.is_first() => {
+                follow(team.group, own, team.host());
+                return Ok(None);
+            }
+            Some(team) => {
+                let mut ranked = RankedSampler::new(team.group, own, self.clock, team.host());
+                let ran = run_saving(self.experiment, &mut ranked, self.clock, watch, self.save);
+                let coordination = ranked.coordination();
+                (ran, coordination)
+            }
+        };
+        let ended = |outcome, failure| {
+            Ok(Some(Ended {
+                outcome,
+                failure,
+                coordination,
+            }))
+        };
+        match ran {
+            Ok(outcome) => ended(outcome, None),
+            // If a technique moved wrong bytes, its figures are meaningless.
+            Err(failed) if failed.outcome.cells.is_empty() || failed.error.is_wrong_bytes() => {
+                Err(failed.error.into())
+            }
+            Err(failed) => ended(*failed.outcome, Some(failed.error)),
         }
-        Err(failed) => Ok((*failed.outcome, Some(failed.error))),
     }
 }
 
@@ -336,6 +589,10 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         advice: Vec::new(),
         asynchronous: Vec::new(),
         writer_advice: Vec::new(),
+        machine_comparisons: Vec::new(),
+        ranks: measured.ranks,
+        coordination: measured.coordination,
+        rank_advice: Vec::new(),
         left_out,
     };
     results.find(measured.models);
@@ -463,8 +720,11 @@ fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Opti
             .map(|own_ns| own_ns + bytes * byte_ns)
             .sum();
         let round_ns = 3.0 * techniques_ns + 2.0 * (call_ns + bytes * byte_ns);
-        // A sample has at least as many calls as fill the queue twice.
-        let calls = (2.0 * f64::from(cell.queue_depth) - 1.0).max(1.0);
+        // A sample has at least as many calls as fill the queue four times.
+        let calls = match cell.queue_depth {
+            0 | 1 => 1.0,
+            depth => 4.0 * f64::from(depth) - 1.0,
+        };
         let writers = cell.writers.map_or(1.0, |writers| f64::from(writers.count));
         round_ns * calls * writers / 1e9
     };
@@ -485,7 +745,8 @@ fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Opti
     })
 }
 
-fn render(results: &Results, format: Format, to_file: bool) -> String {
+/// The results in a format.
+pub fn rendered(results: &Results, format: Format, to_file: bool) -> String {
     match format {
         Format::Table => Screen::of_output(to_file).set(|options| report::table(results, options)),
         Format::Json => report::json(results),

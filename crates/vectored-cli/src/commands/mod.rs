@@ -1,14 +1,20 @@
 //! One file a subcommand.
 
+#[cfg(unix)]
 pub mod advise;
 pub mod compare;
 pub mod completions;
+#[cfg(unix)]
 pub mod copy;
 pub mod history;
 pub mod host;
 pub mod man;
 pub mod measure;
+pub mod nodes;
+#[cfg(unix)]
 pub mod receive;
 pub mod report;
 pub mod reproduce;
+pub mod share;
+#[cfg(unix)]
 pub mod writer;

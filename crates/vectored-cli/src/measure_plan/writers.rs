@@ -37,11 +37,13 @@ pub fn check(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Re
     let single = rivals
         .iter()
         .find(|rival| rival.is_asynchronous() || **rival == Technique::Mmap);
-    let zerocopy = rivals.contains(&Technique::SendZerocopy);
-    let conflict = if zerocopy {
-        "--technique send-zerocopy, whose notifications are counted for one writer only: omit one of the two \
-         options"
-            .to_owned()
+    let zerocopy = [Technique::SendZerocopy, Technique::UringSendZerocopy];
+    let zerocopy = rivals.iter().find(|rival| zerocopy.contains(rival));
+    let conflict = if let Some(technique) = zerocopy {
+        format!(
+            "--technique {technique}, whose notifications are counted for one writer only: omit one of the two \
+             options"
+        )
     } else if args.operation == Operation::Read {
         "--operation read, since writers write: omit one of the two options".to_owned()
     } else if args.cache.contains(&Cache::Cold) {

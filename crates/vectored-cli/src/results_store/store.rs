@@ -1,9 +1,8 @@
 //! The directory of saved results, and saving into it.
 
 use std::env;
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -34,10 +33,22 @@ pub enum SaveOutcome {
 }
 
 /// The reason why there are no saved results.
+#[cfg(windows)]
+const NO_DIRECTORY: &str = "neither LOCALAPPDATA nor USERPROFILE names a directory, so no results are saved: set LOCALAPPDATA, \
+ or name a file";
+
+/// The reason why there are no saved results.
+#[cfg(unix)]
 const NO_DIRECTORY: &str = "neither XDG_STATE_HOME nor HOME names a directory, so no results are saved: set XDG_STATE_HOME, \
  or name a file";
 
 /// The reason why a result is not saved.
+#[cfg(windows)]
+const NOT_SAVED: &str = "the result is not saved, because neither LOCALAPPDATA nor USERPROFILE names a directory: set \
+ LOCALAPPDATA, or write the JSON to a file with --format json --output FILE";
+
+/// The reason why a result is not saved.
+#[cfg(unix)]
 const NOT_SAVED: &str = "the result is not saved, because neither XDG_STATE_HOME nor HOME names a directory: set \
  XDG_STATE_HOME, or write the JSON to a file with --format json --output FILE";
 
@@ -52,23 +63,24 @@ impl Store {
             return Ok(Store::NoDirectory);
         };
         let usable = || -> io::Result<()> {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true);
             // The base directory specification asks for this mode.
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&directory)?;
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(&directory)?;
             // Unnamed if the file system supports it, so that nothing has to be removed.
             tempfile::tempfile_in(&directory).map(drop)
         };
         match usable() {
             Ok(()) => Ok(Store::In(directory)),
             // The home of a service account may not exist.
-            Err(_) if absolute_path_from("XDG_STATE_HOME").is_none() && !home_exists() => {
+            Err(_) if absolute_path_from(STATE_HOME).is_none() && !home_exists() => {
                 Ok(Store::NoDirectory)
             }
             Err(error) => Err(Failure::from(anyhow::anyhow!(
                 "cannot save results in '{}': {error}; make it writable, choose another directory with \
-                 XDG_STATE_HOME, or add --no-save",
+                 {STATE_HOME}, or add --no-save",
                 directory.display()
             ))),
         }
@@ -84,6 +96,65 @@ impl Store {
             Store::NoDirectory => Ok(SaveOutcome::NoDirectory(NOT_SAVED)),
         }
     }
+
+    /// Saves several results of a command, each under its name, in a new directory.
+    pub fn save_together(
+        &self,
+        command: &str,
+        started_at: &str,
+        files: &[(String, String)],
+    ) -> anyhow::Result<SaveOutcome> {
+        match self {
+            Store::In(directory) => {
+                save_together(directory, command, started_at, files).map(SaveOutcome::As)
+            }
+            Store::Unwanted => Ok(SaveOutcome::Unwanted),
+            Store::NoDirectory => Ok(SaveOutcome::NoDirectory(NOT_SAVED)),
+        }
+    }
+}
+
+/// The result of a run that is saved several times while it goes on: always the same file, replaced atomically.
+#[derive(Debug)]
+pub struct GrowingResult<'a> {
+    store: &'a Store,
+    command: &'static str,
+    path: Option<PathBuf>,
+}
+
+impl<'a> GrowingResult<'a> {
+    /// Nothing is saved yet.
+    pub fn of(store: &'a Store, command: &'static str) -> Self {
+        GrowingResult {
+            store,
+            command,
+            path: None,
+        }
+    }
+
+    /// Saves what is known now.
+    pub fn save(&mut self, started_at: &str, json: &str) -> anyhow::Result<SaveOutcome> {
+        let Some(path) = &self.path else {
+            let saved = self.store.save(self.command, started_at, json)?;
+            if let SaveOutcome::As(path) = &saved {
+                self.path = Some(path.clone());
+            }
+            return Ok(saved);
+        };
+        write_beside(path, json, 0o666)
+            .and_then(|file| file.persist(path).map_err(|error| error.error))
+            .with_context(|| format!("cannot save the result as '{}'", path.display()))?;
+        Ok(SaveOutcome::As(path.clone()))
+    }
+
+    /// Removes what is saved, if anything is: its figures cannot be trusted.
+    pub fn discard(self) -> anyhow::Result<()> {
+        match &self.path {
+            None => Ok(()),
+            Some(path) => fs::remove_file(path)
+                .with_context(|| format!("cannot remove the partial result '{}'", path.display())),
+        }
+    }
 }
 
 /// The absolute path in an environment variable. The XDG base directory specification requires that
@@ -93,9 +164,25 @@ fn absolute_path_from(variable: &str) -> Option<PathBuf> {
     path.filter(|path| path.is_absolute())
 }
 
-/// A note if XDG_STATE_HOME is ignored because its path is relative.
+/// The environment variable that names the directory of states.
+#[cfg(unix)]
+const STATE_HOME: &str = "XDG_STATE_HOME";
+
+/// The environment variable that names the directory of what belongs to this machine and user.
+#[cfg(windows)]
+const STATE_HOME: &str = "LOCALAPPDATA";
+
+/// The environment variable that names the home, and the directory of states in it.
+#[cfg(unix)]
+const HOME: (&str, &str) = ("HOME", ".local/state");
+
+/// The environment variable that names the home, and the directory of states in it.
+#[cfg(windows)]
+const HOME: (&str, &str) = ("USERPROFILE", r"AppData\Local");
+
+/// A note if the variable that names the directory is ignored because its path is relative.
 pub fn ignored_state_home() -> Option<String> {
-    let named = env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty())?;
+    let named = env::var_os(STATE_HOME).filter(|path| !path.is_empty())?;
     if Path::new(&named).is_absolute() {
         return None;
     }
@@ -104,19 +191,19 @@ pub fn ignored_state_home() -> Option<String> {
         Err(_) => "no results are saved".to_owned(),
     };
     Some(format!(
-        "XDG_STATE_HOME is ignored, because '{}' is not an absolute path; {used}",
+        "{STATE_HOME} is ignored, because '{}' is not an absolute path; {used}",
         named.to_string_lossy()
     ))
 }
 
 fn home_exists() -> bool {
-    absolute_path_from("HOME").is_some_and(|home| home.is_dir())
+    absolute_path_from(HOME.0).is_some_and(|home| home.is_dir())
 }
 
-/// `$XDG_STATE_HOME`, or `~/.local/state`. `None` if neither is known.
+/// `$XDG_STATE_HOME`, or `~/.local/state`; `%LOCALAPPDATA%`, or `%USERPROFILE%\AppData\Local`. `None` if neither is known.
 fn state_home() -> Option<PathBuf> {
-    let default = || Some(absolute_path_from("HOME")?.join(".local/state"));
-    absolute_path_from("XDG_STATE_HOME").or_else(default)
+    let default = || Some(absolute_path_from(HOME.0)?.join(HOME.1));
+    absolute_path_from(STATE_HOME).or_else(default)
 }
 
 /// The directory of saved results, which may not exist yet.
@@ -125,20 +212,47 @@ pub fn results_directory() -> Result<PathBuf, &'static str> {
     Ok(home.join("vectored"))
 }
 
+/// Saves results of one run together: in a new directory, one file each, with these names.
+fn save_together(
+    directory: &Path,
+    command: &str,
+    started_at: &str,
+    files: &[(String, String)],
+) -> anyhow::Result<PathBuf> {
+    let path = directory.join(new_name(command, started_at));
+    let cannot = || format!("cannot save the results in '{}'", path.display());
+    fs::create_dir(&path).with_context(cannot)?;
+    for (name, json) in files {
+        let file = path.join(name);
+        write_beside(&file, json, 0o666)
+            .and_then(|written| {
+                written
+                    .persist_noclobber(&file)
+                    .map_err(|error| error.error)
+            })
+            .with_context(cannot)?;
+    }
+    Ok(path)
+}
+
+/// A name that contains the time, and is most likely new.
+fn new_name(command: &str, started_at: &str) -> String {
+    let timestamp: String = started_at
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    format!("{command}-{timestamp}-{:04x}", fastrand::u16(..))
+}
+
 fn save_result(
     directory: &Path,
     command: &str,
     started_at: &str,
     json: &str,
 ) -> anyhow::Result<PathBuf> {
-    let timestamp: String = started_at
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect();
     let mut attempts = 0;
     loop {
-        let name = format!("{command}-{timestamp}-{:04x}.json", fastrand::u16(..));
-        let path = directory.join(name);
+        let path = directory.join(new_name(command, started_at) + ".json");
         let saved = write_beside(&path, json, 0o666)
             // Never replace another result.
             .and_then(|file| file.persist_noclobber(&path).map_err(|error| error.error));

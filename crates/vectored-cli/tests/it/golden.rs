@@ -86,6 +86,30 @@ fn the_table_of_reads() {
 }
 
 #[test]
+fn the_table_of_asynchronous_writes_past_the_page_cache() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--direct", "--target", "file-overwrite", "--segments", "10"]);
+    command.args(["--sizes", "100,512,4KiB", "--queue-depth", "1,8,64"]);
+    command.args(["--technique", "io-uring,linux-aio,posix-aio"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+    let cells = &bench.only_result()["cells"];
+    let direct = serde_json::json!({"memory_bytes": 512, "offset_bytes": 512});
+    for cell in cells.as_array().unwrap() {
+        assert_eq!(cell["direct"], direct);
+    }
+}
+
+#[test]
+fn the_csv_of_reads_past_the_page_cache() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--direct", "--operation", "read", "--target", "file"]);
+    command.args(["--segments", "2", "--sizes", "1KiB", "--format", "csv"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
 fn the_markdown_of_reads() {
     let bench = Bench::new();
     let mut command = bench.synthetic();

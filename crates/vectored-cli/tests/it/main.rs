@@ -6,6 +6,7 @@
 
 mod advise;
 mod browser;
+mod cluster;
 mod completions;
 mod contract;
 mod copy;
@@ -19,6 +20,7 @@ mod reproduce;
 mod runs;
 mod saved_results;
 mod screen;
+mod share;
 mod support;
 mod sweeps;
 mod targets;

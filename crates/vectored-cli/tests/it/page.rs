@@ -9,7 +9,7 @@ use crate::browser::Browser;
 use crate::support::{Bench, json, skip};
 
 /// A browser, or a reported skip.
-fn browser(test: &str) -> Option<Browser> {
+pub fn browser(test: &str) -> Option<Browser> {
     match Browser::start() {
         Ok(browser) => Some(browser),
         Err(reason) => {
@@ -273,7 +273,7 @@ fn fifty_machines_fit_one_page() {
 }
 
 /// Makes the window so wide.
-fn resize(browser: &mut Browser, width: u32) {
+pub fn resize(browser: &mut Browser, width: u32) {
     let metrics = serde_json::json!({
         "width": width, "height": 1200, "deviceScaleFactor": 1, "mobile": false,
     });
@@ -281,7 +281,7 @@ fn resize(browser: &mut Browser, width: u32) {
 }
 
 /// Elements of an open page that are wider than the window, cut, or a column head without a tooltip.
-fn flaws(browser: &mut Browser) -> Value {
+pub fn flaws(browser: &mut Browser) -> Value {
     browser.value(
         "(() => {
             const flaws = [];

@@ -74,6 +74,83 @@ fn queue_depths_that_cannot_be_measured_are_usage_errors() {
 }
 
 #[test]
+fn transfers_past_the_page_cache_that_cannot_be_measured_are_usage_errors() {
+    let bench = Bench::new();
+    let check = |args: &[&str], words: &[&str]| {
+        let on_file = ["--direct", "--target", "file"];
+        refused(&bench, &[&on_file, args].concat(), 2, words);
+    };
+    refused(
+        &bench,
+        &["--direct"],
+        2,
+        &["only to files", "--target file"],
+    );
+    check(&["--target", "pipe"], &["only to files", "omit --direct"]);
+    let read = ["--operation", "read", "--page-cache", "hot"];
+    check(&read, &["--page-cache", "omit one"]);
+    check(&["--cache", "cold"], &["--cache cold", "omit one"]);
+    check(&["--writers", "2"], &["--writers", "not aligned"]);
+    check(&["--technique", "mmap,writev"], &["mmap", "omit mmap"]);
+    check(&["--technique", "stdio"], &["stdio", "not aligned"]);
+    check(
+        &["--sync", "fsync", "--technique", "io-uring"],
+        &["--sync fsync", "io-uring"],
+    );
+}
+
+#[test]
+fn lists_that_are_not_aligned_are_left_out_with_the_reason() {
+    let bench = Bench::new();
+    let direct = ["--direct", "--target", "file", "--mix", "2x512,1x700"];
+    let synthetic = ["--synthetic", "call=200"];
+    refused(
+        &bench,
+        &[&direct[..], &synthetic].concat(),
+        2,
+        &[
+            "nothing to measure",
+            "a multiple of 512 bytes",
+            "omit --direct",
+        ],
+    );
+    let mut command = bench.synthetic();
+    command.args(["--direct", "--target", "file", "--segments", "2"]);
+    command.args(["--sizes", "100,512,600,1KiB"]);
+    let output = command.assert().success();
+    let notes = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    let note = "a multiple of 512 bytes here; use such sizes, or omit --direct): 2 × 100 B on file; 2 × 600 B on file";
+    assert!(notes.contains(note), "{notes}");
+    let cells = &bench.only_result()["cells"];
+    let sizes = cells.as_array().unwrap().iter();
+    let sizes: Vec<_> = sizes.map(|cell| cell["segment_bytes"].as_u64()).collect();
+    assert_eq!(sizes, [Some(512), Some(1024)]);
+}
+
+#[test]
+fn a_file_system_in_memory_has_no_way_past_the_page_cache() {
+    let test = "a_file_system_in_memory_has_no_way_past_the_page_cache";
+    let mount = match Tmpfs::mount("size=80m") {
+        Ok(mount) => mount,
+        Err(reason) => return skip(test, &reason),
+    };
+    let dir = mount.path().to_str().unwrap();
+    for (args, option) in [
+        (["--target", "file", "--dir", dir], "with --dir"),
+        (["--target", dir, "--dir", "."], "with --target"),
+    ] {
+        let args = [&["--direct"], &args[..]].concat();
+        refused(
+            &Bench::new(),
+            &args,
+            2,
+            &[dir, "tmpfs", option, "omit --direct"],
+        );
+    }
+    assert!(entries(mount.path()).is_empty());
+}
+
+#[test]
 fn writers_that_cannot_be_measured_are_usage_errors() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
@@ -122,6 +199,10 @@ fn unknown_names_and_bad_values_are_usage_errors() {
     check(
         &[&read[..], &["magic"]].concat(),
         &["unknown technique 'magic'", names],
+    );
+    check(
+        &["--technique", "write-file-gather"],
+        &["write-file-gather", "a call of Windows"],
     );
     check(&["--operation", "copy"], &["'copy'", "write, read"]);
     check(&["--page-cache", "warm"], &["'warm'", "hot, cold"]);

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use vectored_lab::measure::check_available;
+use vectored_lab::measure::{check_available, check_direct};
 use vectored_lab::model::Technique;
 
 use crate::support::{Bench, entries, skip, stdout_of};
@@ -94,6 +94,36 @@ fn a_real_run_measures_a_mix_in_other_states_by_every_technique_of_its_target() 
         assert!(cell["proof_calls"].as_u64().unwrap() > 0);
         let count = count + asynchronous.len();
         assert_eq!(cell["techniques"].as_array().unwrap().len(), count);
+    }
+}
+
+#[test]
+fn a_real_run_moves_bytes_past_the_page_cache_and_leaves_no_file() {
+    let test = "a_real_run_moves_bytes_past_the_page_cache_and_leaves_no_file";
+    if let Err(error) = check_direct(Bench::new().work().as_path()) {
+        return skip(test, &error.to_string());
+    }
+    for (operation, target) in [
+        ("write", "file"),
+        ("write", "file-overwrite"),
+        ("read", "file"),
+    ] {
+        let bench = Bench::new();
+        let mut command = bench.vectored();
+        command.args([
+            "measure", "--direct", "--target", target, "--budget", "300ms",
+        ]);
+        command.args(["--operation", operation, "--mix", "1x4KiB,2x8KiB"]);
+        let table = stdout_of(&mut command);
+        assert!(table.contains("O_DIRECT: transfers go between"), "{table}");
+        assert!(entries(&bench.work()).is_empty());
+        let results = bench.only_result();
+        let cell = &results["cells"][0];
+        assert!(cell["direct"]["offset_bytes"].as_u64() > Some(0));
+        assert!(cell["proof_calls"].as_u64() > Some(0));
+        assert_eq!(cell["techniques"].as_array().unwrap().len(), 4);
+        // Calibration measures the page cache, and models would be of the device.
+        assert_eq!(results["cost_models"], serde_json::json!([]));
     }
 }
 

@@ -18,3 +18,5 @@ mod support;
 mod tls;
 #[cfg(windows)]
 mod windows;
+#[cfg(windows)]
+mod windows_reads;

@@ -40,7 +40,10 @@ impl Analysis {
     /// Begins another log.
     pub fn begin_log(&mut self) {
         let tracker = std::mem::replace(&mut self.tracker, Tracker::new(self.options));
-        tracker.close(&self.options, &mut self.tallies);
+        // Each log by itself, as on another process, so that the sum does not depend on where a log was read.
+        let mut of_log = Tallies::default();
+        tracker.close(&self.options, &mut of_log);
+        self.tallies.add(of_log);
     }
 
     /// Adds the next event of the log. The events of one thread come in the order of time, and a call of

@@ -2,10 +2,10 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs;
 use std::io;
 
 use crate::in_flight::interface::Interface;
+use crate::platform::machine;
 
 /// Why the kernel gave no queue for an interface, and what can be done about it.
 ///
@@ -32,7 +32,7 @@ struct Limits {
 impl Limits {
     fn read() -> Limits {
         let sysctl = |path| {
-            let text = fs::read_to_string(format!("/proc/sys/{path}")).ok()?;
+            let text = machine::kernel_text(&format!("/proc/sys/{path}")).ok()?;
             text.trim().parse().ok()
         };
         Limits {
@@ -100,7 +100,7 @@ impl Unavailable {
             (_, libc::EINVAL) if !(1..=32_768).contains(&self.depth) => {
                 "the depth must be between 1 and 32,768".to_owned()
             }
-            (Interface::IoUring, 0) => "io_uring of this kernel is older than that of Linux 5.6".to_owned(),
+            (Interface::IoUring, 0) if cfg!(unix) => "io_uring of this kernel is older than that of Linux 5.6".to_owned(),
             _ => "use another interface, or plain calls".to_owned(),
         }
     }

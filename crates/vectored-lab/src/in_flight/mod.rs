@@ -37,16 +37,46 @@
 //! # }
 //! ```
 
+#[cfg(unix)]
 mod engine;
 mod error;
 mod interface;
 mod list;
+#[cfg(windows)]
+mod no_queue;
+#[cfg(not(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+)))]
+mod no_zerocopy;
+mod notices;
+#[cfg(windows)]
+pub(crate) mod pages;
 mod place;
+#[cfg(unix)]
 mod queue;
+#[cfg(unix)]
 mod sys;
 
 pub use error::{ListError, Unavailable};
 pub use interface::Interface;
 pub use list::{ReadList, WriteList};
+#[cfg(windows)]
+pub use no_queue::InFlight;
+#[cfg(not(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+)))]
+pub use no_zerocopy::ZerocopyRing;
+pub use notices::ZerocopyNotices;
 pub use place::{Event, Place};
+#[cfg(unix)]
 pub use queue::InFlight;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+pub use sys::ZerocopyRing;

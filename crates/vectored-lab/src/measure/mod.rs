@@ -8,25 +8,40 @@
 
 pub(crate) mod engine;
 pub(crate) mod host;
+#[cfg(windows)]
+pub(crate) mod no_writers;
+#[cfg(unix)]
 pub(crate) mod prices;
+pub(crate) mod ranks;
 pub(crate) mod read;
 pub(crate) mod sampling;
 pub(crate) mod targets;
 pub(crate) mod write;
+#[cfg(unix)]
 pub(crate) mod writers;
 
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{
-    Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds,
+    Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds, run_saving,
 };
 pub use crate::measure::host::calibration::calibrate;
 pub use crate::measure::host::environment::{
     Environment, Pinning, allowed_cpus, pin_measuring_thread,
 };
 pub use crate::measure::host::host_probe::probe_host;
+#[cfg(windows)]
+pub(crate) use crate::measure::no_writers as writers;
+#[cfg(unix)]
 pub use crate::measure::prices::{measure_entry_ns, measure_prices};
+pub use crate::measure::ranks::agreement::agree;
+pub use crate::measure::ranks::failure::RankFailure;
+pub use crate::measure::ranks::group::Group;
+pub use crate::measure::ranks::member::follow;
+pub use crate::measure::ranks::ranked_sampler::RankedSampler;
+pub use crate::measure::ranks::thread_group::ThreadGroup;
 pub use crate::measure::read::mover::ReadMover;
 pub use crate::measure::read::movers::read_movers;
+#[cfg(unix)]
 pub(crate) use crate::measure::read::read_source::PatternFile;
 pub use crate::measure::read::read_source::check_eviction;
 pub use crate::measure::sampling::clock::{Clock, FakeClock, MonotonicClock};
@@ -34,19 +49,25 @@ pub use crate::measure::sampling::cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
 pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
 pub use crate::measure::sampling::full_queue::check_available;
 pub use crate::measure::sampling::lists::{Lists, Turns};
+#[cfg(unix)]
 pub(crate) use crate::measure::sampling::pattern::Pattern;
 pub use crate::measure::sampling::ruler::measure_ruler;
 pub use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 pub use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
+#[cfg(unix)]
+pub(crate) use crate::measure::targets::sync_flags;
 pub use crate::measure::targets::{
-    Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory, check_fifo, check_room,
+    Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_direct, check_directory, check_fifo, check_room,
 };
-pub(crate) use crate::measure::targets::{ByteComparison, sync_flags, unnamed_file};
+pub(crate) use crate::measure::targets::{ByteComparison, unnamed_file};
 pub use crate::measure::write::mover::{Mover, Timed, time_calls};
 pub use crate::measure::write::movers::movers;
+#[cfg(unix)]
 pub(crate) use crate::measure::write::movers::write_all;
+#[cfg(unix)]
 pub use crate::measure::writers::processes::serve_writer;
 pub use crate::measure::writers::writer::WriterMovers;
+#[cfg(unix)]
 pub use crate::sys::usage::{Usage, wait_for};

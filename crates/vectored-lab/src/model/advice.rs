@@ -39,6 +39,18 @@ pub struct AsynchronousAdvice {
     pub text: String,
 }
 
+/// How the fastest technique changes with the number of ranks. Every figure in it is in the cells of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankAdvice {
+    /// The conditions that it holds for, with the lowest number of ranks.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// The measured numbers of ranks, ascending.
+    pub rank_counts: Vec<u32>,
+    /// The sentences.
+    pub text: String,
+}
+
 /// How the fastest technique changes with the number of writers. Every figure in it is in the cells of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WriterAdvice {

@@ -28,6 +28,9 @@ pub struct Conditions {
     pub iovec_setup: IovecSetup,
     /// How durable each call was before the next one.
     pub sync: SyncMode,
+    /// Whether a file was written or read with `O_DIRECT`. `false` in files of earlier versions.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub direct: bool,
     /// How the target was emptied or filled. With a thread at the other end, times depend on two threads.
     pub drain: Option<Drain>,
     /// Transfers that asynchronous techniques kept in flight. 1 in files of earlier versions.
@@ -37,6 +40,14 @@ pub struct Conditions {
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<Writers>,
+    /// Ranks of a cluster that started each sample together. `None` if one process measured, and in files of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
+}
+
+pub(crate) fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The queue depth of cells in files of earlier versions.

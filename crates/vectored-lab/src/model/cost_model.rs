@@ -158,9 +158,11 @@ mod tests {
             page_cache: None,
             iovec_setup: Default::default(),
             sync: crate::model::sync::SyncMode::None,
+            direct: false,
             drain: Some(Drain::BetweenSamples),
             queue_depth: 1,
             writers: None,
+            ranks: None,
         }
     }
 

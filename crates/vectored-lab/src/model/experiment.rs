@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
+use crate::model::direct_io::DirectIo;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
@@ -9,7 +12,7 @@ use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache, Wo
 use crate::model::writers::Writers;
 
 /// One target × one workload × one operation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellSpec {
     /// Where the bytes go, or come from.
     pub target: Target,
@@ -29,11 +32,16 @@ pub struct CellSpec {
     pub page_cache: Option<PageCache>,
     /// How durable each write to a file must be before the next call.
     pub sync: SyncMode,
+    /// Past the page cache, with this alignment (files). `None`: through it.
+    pub direct: Option<DirectIo>,
     /// Transfers that asynchronous techniques keep in flight: 1 to [`MAX_QUEUE_DEPTH`]. Synchronous ones
     /// have one at a time.
     pub queue_depth: u32,
     /// Writers that start each sample together. `None`: the measuring thread writes.
     pub writers: Option<Writers>,
+    /// Ranks of a cluster that start each sample together, each on a target of its own. `None`: this process alone,
+    /// or with a [`RankedSampler`](crate::measure::RankedSampler) all ranks.
+    pub ranks: Option<u32>,
 }
 
 /// The most transfers in flight.
@@ -52,8 +60,10 @@ impl CellSpec {
             iovec_setup: IovecSetup::default(),
             page_cache: None,
             sync: SyncMode::None,
+            direct: None,
             queue_depth: 1,
             writers: None,
+            ranks: None,
         }
     }
 
@@ -73,8 +83,14 @@ impl CellSpec {
         let call_bytes = self.workload.total_bytes() as u64 * u64::from(writers);
         match self.queue_depth {
             0 | 1 => call_bytes,
-            depth => (call_bytes * u64::from(3 * depth - 1)).div_ceil(2),
+            depth => (call_bytes * u64::from(4 * depth - 1)).div_ceil(2),
         }
+    }
+
+    /// The size nearest to `bytes` that segments of such a cell can have.
+    pub fn nearest_size(&self, bytes: usize) -> usize {
+        self.direct
+            .map_or(bytes, |direct| direct.nearest_size(bytes))
     }
 
     /// The target in words, with its path if it has one.

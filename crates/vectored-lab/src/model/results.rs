@@ -5,11 +5,15 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::model::advice::{Advice, AsynchronousAdvice, WriterAdvice};
+use crate::model::advice::{Advice, AsynchronousAdvice, RankAdvice, WriterAdvice};
 use crate::model::conditions::{Conditions, one};
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
+use crate::model::device::DeviceKind;
+use crate::model::direct_io::DirectIo;
 use crate::model::drain::Drain;
+use crate::model::machine::MachineComparison;
+use crate::model::ranks::{Coordination, Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
@@ -64,6 +68,18 @@ pub struct Results {
     /// How the fastest technique changes with the number of writers, in words. Empty if the cells have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writer_advice: Vec<WriterAdvice>,
+    /// The ranks that measured, in their order. Empty if one process did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<Rank>,
+    /// What each sample of several ranks cost beside itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coordination: Option<Coordination>,
+    /// How the fastest technique changes with the number of ranks, in words. Empty if one process measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rank_advice: Vec<RankAdvice>,
+    /// How crossovers compare with those of known results. Empty if none is of the same lists and conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine_comparisons: Vec<MachineComparison>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }
@@ -147,6 +163,9 @@ pub struct DirectoryInfo {
     pub st_blksize: u64,
     /// Read-ahead of the block device, in KiB.
     pub read_ahead_kb: Option<u64>,
+    /// What the file system is on. `None` if the kernel does not say, and in files of earlier versions.
+    #[serde(default)]
+    pub device: Option<DeviceKind>,
 }
 
 /// The clock and the empty loop, measured before anything else.
@@ -230,6 +249,10 @@ pub struct Cell {
     pub iovec_setup: IovecSetup,
     /// How durable each call was before the next one.
     pub sync: SyncMode,
+    /// The alignment of a file that was written or read with `O_DIRECT`. `None` for transfers through the page cache,
+    /// and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direct: Option<DirectIo>,
     /// File system of the target, if it is a file.
     pub file_system: Option<String>,
     /// The range of the file that was written before it was truncated or written again from its start, or
@@ -244,6 +267,10 @@ pub struct Cell {
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<Writers>,
+    /// Ranks that started each sample together, each on a target of its own. Times are those of the slowest rank, from
+    /// its own start to its own end. `None` if one process measured, and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
     /// How the target was emptied, or filled.
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
@@ -322,6 +349,9 @@ pub struct TechniqueResult {
     /// The figures of several writers. `None` if the cell has none, and before the first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<WriterFigures>,
+    /// The figures of each rank. `None` if one process measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RankFigures>,
     /// Sends without a copy. `None` for other techniques than `send-zerocopy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zerocopy: Option<ZerocopyCounts>,
@@ -379,9 +409,11 @@ impl Cell {
             page_cache: self.page_cache,
             iovec_setup: self.iovec_setup,
             sync: self.sync,
+            direct: self.direct.is_some(),
             drain: self.drain,
             queue_depth: self.queue_depth,
             writers: self.writers,
+            ranks: self.ranks,
         }
     }
 

@@ -34,6 +34,8 @@ pub enum Technique {
     SendMore,
     /// One `sendmsg` with `MSG_ZEROCOPY`, whose notifications are counted.
     SendZerocopy,
+    /// One `IORING_OP_SENDMSG_ZC` by io_uring, whose notifications are counted.
+    UringSendZerocopy,
     /// One `fwrite` a segment into a stream of the C library, then one
     /// `fflush`.
     Stdio,
@@ -80,17 +82,21 @@ pub enum Technique {
     LinuxAio,
     /// One control block a segment, by POSIX AIO (`lio_listio`), which has no vectors.
     PosixAio,
+    /// One `WriteFileGather` of Windows a list of pages, past the cache, awaited by a completion port, with up to
+    /// `queue_depth` in flight.
+    WriteFileGather,
 }
 
 impl Technique {
     /// Every technique that the lab implements, in the order of the tables.
-    pub const ALL: [Technique; 15] = [
+    pub const ALL: [Technique; 17] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
         Technique::Writev,
         Technique::Pwritev2,
         Technique::SendMore,
         Technique::SendZerocopy,
+        Technique::UringSendZerocopy,
         Technique::Stdio,
         Technique::ReadEach,
         Technique::ReadThenSplit,
@@ -99,10 +105,11 @@ impl Technique {
         Technique::IoUring,
         Technique::LinuxAio,
         Technique::PosixAio,
+        Technique::WriteFileGather,
         Technique::Adaptive,
     ];
 
-    /// Techniques that can have several transfers in flight.
+    /// Techniques of Unix that can have several transfers in flight.
     pub const ASYNCHRONOUS: [Technique; 3] =
         [Technique::IoUring, Technique::LinuxAio, Technique::PosixAio];
 
@@ -148,10 +155,13 @@ impl Technique {
     /// The techniques of an operation that are measured only on request.
     pub fn opt_in(operation: Operation) -> &'static [Technique] {
         match operation {
+            Operation::Write if cfg!(windows) => &[Technique::WriteFileGather],
+            Operation::Read if cfg!(windows) => &[],
             Operation::Write => &[
                 Technique::Pwritev2,
                 Technique::SendMore,
                 Technique::SendZerocopy,
+                Technique::UringSendZerocopy,
                 Technique::Stdio,
                 Technique::Mmap,
                 Technique::IoUring,
@@ -169,7 +179,26 @@ impl Technique {
 
     /// Whether it can have several transfers in flight.
     pub fn is_asynchronous(self) -> bool {
-        Technique::ASYNCHRONOUS.contains(&self)
+        self == Technique::WriteFileGather || Technique::ASYNCHRONOUS.contains(&self)
+    }
+
+    /// What this system lacks for the technique, in words; `None` if it has all.
+    pub fn lacks_here(self) -> Option<&'static str> {
+        match self {
+            Technique::WriteFileGather if !cfg!(windows) => {
+                Some("WriteFileGather is a call of Windows")
+            }
+            _ if !cfg!(windows) => None,
+            Technique::Pwritev2 => Some("Windows has no pwritev2(2)"),
+            Technique::SendMore => Some("Windows has no MSG_MORE of send(2)"),
+            Technique::SendZerocopy => Some("Windows has no MSG_ZEROCOPY of sendmsg(2)"),
+            Technique::Stdio => Some("the streams of the C library are measured on Unix only"),
+            Technique::Mmap => Some("mmap(2) is measured on Unix only"),
+            Technique::IoUring => Some("Windows has no io_uring"),
+            Technique::LinuxAio => Some("Windows has no native AIO of Linux"),
+            Technique::PosixAio => Some("Windows has no POSIX AIO"),
+            _ => None,
+        }
     }
 
     /// The synchronous call that passes a whole list to the kernel: what asynchronous techniques are
@@ -184,9 +213,13 @@ impl Technique {
     /// Whether the technique supports this target.
     pub fn works_on(self, target: Target) -> bool {
         match self {
-            Technique::Mmap => target.is_file(),
+            Technique::Mmap | Technique::WriteFileGather => target.is_file(),
+            // WriteFile and ReadFile take one buffer.
+            Technique::Writev | Technique::Readv if cfg!(windows) => target.is_socket(),
             Technique::SendMore => target.is_socket(),
-            Technique::SendZerocopy => matches!(target, Target::Tcp | Target::Remote),
+            Technique::SendZerocopy | Technique::UringSendZerocopy => {
+                matches!(target, Target::Tcp | Target::Remote)
+            }
             _ => true,
         }
     }
@@ -197,16 +230,28 @@ impl Technique {
         match sync {
             SyncMode::None => true,
             SyncMode::Fsync => !self.is_asynchronous(),
-            SyncMode::Dsync | SyncMode::Sync => self != Technique::Mmap,
+            SyncMode::Dsync | SyncMode::Sync => {
+                !matches!(self, Technique::Mmap | Technique::WriteFileGather)
+            }
         }
+    }
+
+    /// Whether its transfers bypass the page cache if the file has `O_DIRECT`. A mapping consists of pages of the
+    /// cache, and a stream of the C library writes from a buffer that is not aligned.
+    pub fn works_past_page_cache(self) -> bool {
+        !matches!(
+            self,
+            Technique::Mmap | Technique::Stdio | Technique::StdioLarge
+        )
     }
 
     /// The requirement of [`Technique::works_on`] in words; `None` if any target will do.
     pub fn needs(self) -> Option<&'static str> {
         match self {
-            Technique::Mmap => Some("files"),
+            Technique::Mmap | Technique::WriteFileGather => Some("files"),
+            Technique::Writev | Technique::Readv if cfg!(windows) => Some("sockets"),
             Technique::SendMore => Some("sockets"),
-            Technique::SendZerocopy => Some("TCP connections"),
+            Technique::SendZerocopy | Technique::UringSendZerocopy => Some("TCP connections"),
             _ => None,
         }
     }
@@ -224,6 +269,7 @@ impl Technique {
             Technique::Pwritev2 => "pwritev2",
             Technique::SendMore => "send-more",
             Technique::SendZerocopy => "send-zerocopy",
+            Technique::UringSendZerocopy => "uring-send-zerocopy",
             Technique::Stdio => "stdio",
             Technique::Mmap => "mmap",
             Technique::BufWriter => "buf-writer",
@@ -244,6 +290,7 @@ impl Technique {
             Technique::IoUring => "io-uring",
             Technique::LinuxAio => "linux-aio",
             Technique::PosixAio => "posix-aio",
+            Technique::WriteFileGather => "write-file-gather",
         }
     }
 

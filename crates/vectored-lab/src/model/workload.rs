@@ -22,7 +22,7 @@ pub const FAST_IOVECS: usize = 8;
 /// assert_eq!(header_and_data.uniform_bytes(), None);
 /// assert_eq!(header_and_data.runs(), [(1, 100), (1, 200)]);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Workload {
     sizes: Vec<usize>,
     /// The mix that it is a list of, and the size of the swept run.

@@ -6,6 +6,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::OFlags;
 
+pub(crate) use crate::sys::residency::resident_bytes;
+
+/// The space of a directory's file system.
+pub(crate) struct Space {
+    pub(crate) free_bytes: u64,
+    /// Whether the file system has a limit.
+    pub(crate) is_limited: bool,
+    pub(crate) is_read_only: bool,
+}
+
 /// `O_TMPFILE` of open(2), where there is one.
 pub(crate) const WITHOUT_NAME: Option<OFlags> = {
     #[cfg(target_os = "linux")]
@@ -17,6 +27,11 @@ pub(crate) const WITHOUT_NAME: Option<OFlags> = {
         None
     }
 };
+
+/// Whether every write goes to the end of the file: `O_APPEND`.
+pub(crate) fn appends(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(rustix::fs::fcntl_getfl(fd)?.contains(OFlags::APPEND))
+}
 
 /// Turns transfers past the page cache on or off: `O_DIRECT`, and on Apple's systems `F_NOCACHE`.
 pub(crate) fn set_direct(fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {

@@ -1,20 +1,30 @@
 //! What the systems do differently, behind the same functions. A system that lacks something says so, by an error or by
 //! `None`, and nothing else here knows which system it is.
 
+#[cfg(unix)]
 pub(crate) mod calls;
+#[cfg(unix)]
 pub(crate) mod cpus;
+#[cfg(unix)]
 pub(crate) mod descriptors;
+#[cfg(unix)]
+pub(crate) mod fd;
+#[cfg(unix)]
 pub(crate) mod files;
+pub(crate) mod machine;
+#[cfg(unix)]
+pub(crate) mod plain_calls;
+#[cfg(unix)]
 pub(crate) mod processes;
+#[cfg(unix)]
 pub(crate) mod rings;
+#[cfg(unix)]
+pub(crate) mod times;
+pub(crate) mod unsupported;
+#[cfg(windows)]
+mod windows;
 
-use std::io;
+#[cfg(windows)]
+pub(crate) use windows::{calls, cpus, descriptors, fd, files, plain_calls, rings, times};
 
-/// The error for what this system does not have.
-fn lacks(what: &str) -> io::Error {
-    let system = std::env::consts::OS;
-    io::Error::new(
-        io::ErrorKind::Unsupported,
-        format!("{system} has no {what}"),
-    )
-}
+pub(crate) use unsupported::lacks;

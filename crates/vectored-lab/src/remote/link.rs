@@ -2,13 +2,13 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use crate::platform::descriptors::unsent_bytes;
+use crate::platform::fd::{AsFd, BorrowedFd};
 use crate::remote::checksum::Checksum;
 use crate::remote::protocol::{ACCEPTED, ANSWER_BYTES, BUSY, batch_head, hello};
 use crate::remote::token::Token;
-use crate::sys::sockets::unsent_bytes;
 
 /// Time for the connection, and for the answer to the token.
 const CONNECT: Duration = Duration::from_secs(5);

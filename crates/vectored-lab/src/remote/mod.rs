@@ -5,9 +5,11 @@
 pub(crate) mod checksum;
 pub(crate) mod link;
 pub(crate) mod protocol;
+#[cfg(unix)]
 pub(crate) mod receiver;
 pub(crate) mod token;
 
 pub use crate::remote::protocol::{Action, ByteLimits, Refusal, Session};
+#[cfg(unix)]
 pub use crate::remote::receiver::{End, ReceiveLimits, Receiver, ReceiverEvent};
 pub use crate::remote::token::{NoToken, Token};

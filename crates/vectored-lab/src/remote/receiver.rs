@@ -14,6 +14,7 @@ use rustix::net::sockopt::{
     set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl,
 };
 
+use crate::platform::plain_calls;
 use crate::remote::protocol::{Action, ByteLimits, Refusal, Session};
 use crate::remote::token::Token;
 
@@ -208,7 +209,7 @@ impl Desk<'_> {
         let connections = self.handshakes.iter().chain(&self.client);
         polled.extend(connections.map(|one| PollFd::new(&one.stream, PollFlags::IN)));
         match poll(&mut polled, Some(&TICK)) {
-            Err(rustix::io::Errno::INTR) => return Ok(()),
+            Err(plain_calls::Errno::INTR) => return Ok(()),
             outcome => outcome?,
         };
         let is_ready: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();

@@ -74,7 +74,18 @@ pub(crate) fn dearest<'a>(
 
 /// The size of a crossover, with its interval: `1.40 KiB [1.31, 1.52]`.
 pub(crate) fn place(crossover: &Crossover) -> String {
-    let (scale, unit) = match crossover.at_bytes {
+    let sizes = [
+        crossover.at_bytes,
+        crossover.low_bytes,
+        crossover.high_bytes,
+    ];
+    let (at, low, high, unit) = in_one_unit(sizes);
+    format!("{at} {unit} [{low}, {high}]")
+}
+
+/// Three sizes in the unit that fits the first.
+pub(crate) fn in_one_unit(sizes: [f64; 3]) -> (String, String, String, &'static str) {
+    let (scale, unit) = match sizes[0] {
         at if at < 999.5 => (1.0, "B"),
         at if at < 1023.5 * 1024.0 => (1024.0, "KiB"),
         _ => (1024.0 * 1024.0, "MiB"),
@@ -83,13 +94,8 @@ pub(crate) fn place(crossover: &Crossover) -> String {
         1.0 => format!("{bytes:.0}"),
         _ => format::three_digits(bytes / scale),
     };
-    let [at, low, high] = [
-        crossover.at_bytes,
-        crossover.low_bytes,
-        crossover.high_bytes,
-    ]
-    .map(number);
-    format!("{at} {unit} [{low}, {high}]")
+    let [at, low, high] = sizes.map(number);
+    (at, low, high, unit)
 }
 
 pub(crate) fn size(cell: &Cell) -> String {

@@ -7,7 +7,7 @@ use crate::report::shape_text::{SIZE, list_of_shape};
 use crate::report::target_names::{SectionKey, Titles};
 use crate::stats::{
     AsynchronousOutcome, AsynchronousPair, MIN_ROUNDS, TIE_ZONE, asynchronous_pairs,
-    cells_with_too_few_rounds,
+    cells_with_helper, cells_with_too_few_rounds,
 };
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words, three_digits};
@@ -152,10 +152,16 @@ fn sentence(lists: &[ListPairs<'_, '_>]) -> String {
                 let percent = TIE_ZONE * 100.0;
                 format!("{subject} take as long{than} (within ±{percent:.0} %)")
             }
-            AsynchronousOutcome::TooFewRounds if parts.is_empty() => {
-                format!(": more rounds are needed to compare them with {synchronous}")
+            // Without the ratio, 120 and 1.2 would look the same.
+            AsynchronousOutcome::TooFewRounds => {
+                let ratios = ratios_alone(lists, outcome);
+                match parts.is_empty() {
+                    true => format!(
+                        ": more rounds are needed to compare them with {synchronous} (so far a ratio of {ratios})"
+                    ),
+                    false => format!(" more rounds are needed (so far a ratio of {ratios})"),
+                }
             }
-            AsynchronousOutcome::TooFewRounds => " more rounds are needed".to_owned(),
             AsynchronousOutcome::Open if parts.is_empty() => {
                 format!(": no significant difference from {synchronous}")
             }
@@ -180,6 +186,13 @@ fn ratios(lists: &[ListPairs<'_, '_>], outcome: AsynchronousOutcome) -> String {
         let [ratio, low, high] = [only.stats.ratio, low, high].map(three_digits);
         return format!("{ratio} [{low}, {high}]");
     }
+    ratios_alone(lists, outcome)
+}
+
+/// The same without an interval: `0.71`, `0.62 to 0.71`.
+fn ratios_alone(lists: &[ListPairs<'_, '_>], outcome: AsynchronousOutcome) -> String {
+    let pairs = lists.iter().flat_map(|list| &list.pairs);
+    let here: Vec<_> = pairs.filter(|pair| pair.outcome == outcome).collect();
     let ratios = || here.iter().map(|pair| pair.stats.ratio);
     let least = three_digits(ratios().fold(f64::INFINITY, f64::min));
     let most = three_digits(ratios().fold(0.0, f64::max));
@@ -348,6 +361,14 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         notes.push(format!(
             "No statement on asynchronous calls for {}, with fewer than {MIN_ROUNDS} rounds; raise --budget.",
             format::count(short, "cell")
+        ));
+    }
+    let helped = cells_with_helper(&cells);
+    if helped > 0 {
+        notes.push(format!(
+            "No statement on asynchronous calls for {}, in which a thread or program at the other end worked during \
+             the timed calls: the times depend on how the two wait for each other.",
+            format::count(helped, "cell")
         ));
     }
     notes

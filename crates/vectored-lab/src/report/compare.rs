@@ -4,7 +4,7 @@
 use crate::model::{Change, Compared, Comparison, Conditions};
 use crate::report::grid;
 use crate::report::grid::Grid;
-use crate::report::target_names::place;
+use crate::report::target_names::{counted_ranks, place};
 use crate::stats::MIN_RUNS;
 use crate::text::format;
 use crate::text::format::{escape_control, escape_markdown, list_in_words, three_digits};
@@ -73,6 +73,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
         "change",
         "queue_depth",
         "writers",
+        "direct",
     ];
     writer.write_record(head).expect(SOUND);
     for compared in comparison.targets.iter().chain(&comparison.cells) {
@@ -208,6 +209,9 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
     if conditions.sync != Default::default() {
         words += &format!(" {}", conditions.sync);
     }
+    if conditions.direct {
+        words += " O_DIRECT";
+    }
     if conditions.cache != Default::default() {
         words += &format!(", cache {}", conditions.cache.name());
     }
@@ -222,6 +226,9 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
     }
     if let Some(writers) = conditions.writers {
         words += &format!(", {writers}");
+    }
+    if let Some(ranks) = conditions.ranks {
+        words += &format!(", {}", counted_ranks(ranks));
     }
     words
 }

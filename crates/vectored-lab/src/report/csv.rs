@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use crate::model::{Cell, Results, TechniqueResult};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 60] = [
+const HEAD: [&str; 66] = [
     "target",
     "path",
     "operation",
@@ -66,6 +66,12 @@ const HEAD: [&str; 60] = [
     "out_of_order",
     "zerocopy_sends",
     "zerocopy_copied",
+    "ranks",
+    "rank_median_ns",
+    "rank_last_share",
+    "calls_per_s",
+    "stragglers",
+    "direct",
 ];
 
 /// Everything except the samples, a line for each technique of each cell. Columns have the names of the
@@ -112,8 +118,9 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 60] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 66] {
     let figures = technique.writers.as_ref();
+    let of_ranks = technique.ranks.as_ref();
     let records = figures.map(|figures| figures.records);
     [
         word(&cell.target),
@@ -176,5 +183,11 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&records.map(|records| records.out_of_order)),
         word(&technique.zerocopy.map(|counts| counts.sends)),
         word(&technique.zerocopy.map(|counts| counts.copied)),
+        word(&cell.ranks),
+        word(&of_ranks.map(|figures| &figures.rank_median_ns)),
+        word(&of_ranks.map(|figures| &figures.rank_last_share)),
+        word(&of_ranks.map(|figures| figures.calls_per_s)),
+        word(&of_ranks.map(|figures| &figures.stragglers)),
+        word(&cell.direct.map(|_| true)),
     ]
 }

@@ -3,10 +3,11 @@
 use crate::model::Results;
 use crate::report::asynchronous;
 use crate::report::costs::costs;
+use crate::report::fleet::comparison;
 use crate::report::grid;
 use crate::report::notes::notes;
 use crate::report::table_rows::{columns, extent, sections};
-use crate::report::writers;
+use crate::report::{ranks, writers};
 use crate::text::format;
 use crate::text::format::escape_markdown;
 
@@ -32,7 +33,9 @@ pub fn markdown(results: &Results) -> String {
         }
     }
     let answers = asynchronous::answers(results).into_iter();
-    for (place, text) in answers.chain(writers::answers(results)) {
+    let answers = answers.chain(writers::answers(results));
+    let answers = answers.chain(ranks::answers(results));
+    for (place, text) in answers.chain(comparison::answers(results)) {
         line(&format!(
             "- **{}**: {}",
             escape_markdown(&place),
@@ -78,8 +81,11 @@ pub fn markdown(results: &Results) -> String {
     for latencies in asynchronous::latencies(results) {
         line(&grid::markdown(&latencies));
     }
-    for writers in writers::tables(results) {
-        line(&grid::markdown(&writers));
+    for crowd in writers::tables(results)
+        .iter()
+        .chain(&ranks::tables(results))
+    {
+        line(&grid::markdown(crowd));
     }
     for note in notes(results) {
         line(&format!("- {}", escape_markdown(&note)));

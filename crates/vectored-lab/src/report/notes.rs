@@ -12,7 +12,7 @@ use crate::report::shape_text::SIZE;
 use crate::report::table_rows::{REFINED_MARK, columns, unsuited_in_words};
 use crate::report::target_names;
 use crate::report::target_names::has_tax;
-use crate::report::writers;
+use crate::report::{ranks, writers};
 use crate::stats::{MIN_ROUNDS, median};
 use crate::text::format;
 
@@ -112,6 +112,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes.extend(target_names::notes(results));
     notes.extend(asynchronous::notes(results));
     notes.extend(writers::notes(results));
+    notes.extend(ranks::notes(results));
     notes.extend(legend(results));
     notes.extend(noise(results));
     for warning in &results.host.warnings {

@@ -420,6 +420,7 @@ mod tests {
             samples_ns: Vec::new(),
             latency: Default::default(),
             writers: None,
+            ranks: None,
             zerocopy: None,
         }
     }
@@ -438,10 +439,12 @@ mod tests {
             page_cache: None,
             iovec_setup: Default::default(),
             sync: SyncMode::None,
+            direct: None,
             file_system: None,
             span_bytes: None,
             queue_depth: 1,
             writers: None,
+            ranks: None,
             drain: None,
             rounds: 40,
             floor_ns: 1.0,
@@ -477,6 +480,10 @@ mod tests {
             advice: Vec::new(),
             asynchronous: Vec::new(),
             writer_advice: Vec::new(),
+            ranks: Vec::new(),
+            coordination: None,
+            rank_advice: Vec::new(),
+            machine_comparisons: Vec::new(),
             left_out: Vec::new(),
         }
     }

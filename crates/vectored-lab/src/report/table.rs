@@ -3,11 +3,12 @@
 use crate::model::{Results, Technique, Verdict};
 use crate::report::asynchronous;
 use crate::report::costs::costs;
+use crate::report::fleet::comparison;
 use crate::report::grid;
 use crate::report::notes::notes;
 use crate::report::plot::{PlotOptions, plot};
 use crate::report::table_rows::{Mark, Row, Section, columns, extent, sections, short_name};
-use crate::report::writers;
+use crate::report::{ranks, writers};
 use crate::text::format;
 
 /// Options of a table.
@@ -59,7 +60,13 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     for (place, text) in asynchronous::answers(results) {
         page.hanging("", "      ", &format!("{place}: {text}"));
     }
-    for (place, text) in writers::answers(results) {
+    for (place, text) in writers::answers(results)
+        .into_iter()
+        .chain(ranks::answers(results))
+    {
+        page.hanging("", "      ", &format!("{place}: {text}"));
+    }
+    for (place, text) in comparison::answers(results) {
         page.hanging("", "      ", &format!("{place}: {text}"));
     }
     let columns = columns(results);
@@ -83,8 +90,11 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         page.text.push_str(&grid::text(&latencies, width));
         page.line("");
     }
-    for writers in writers::tables(results) {
-        page.text.push_str(&grid::text(&writers, width));
+    for crowd in writers::tables(results)
+        .iter()
+        .chain(&ranks::tables(results))
+    {
+        page.text.push_str(&grid::text(crowd, width));
         page.line("");
     }
     for note in left_out.notes().into_iter().chain(notes(results)) {

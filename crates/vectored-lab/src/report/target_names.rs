@@ -1,8 +1,8 @@
 //! Titles of sections and notes on targets.
 
 use crate::model::{
-    Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
-    Writers,
+    Cache, Cell, Conditions, DirectIo, IovecSetup, Layout, MachineConditions, Operation, PageCache,
+    Results, SyncMode, Target, Technique, Writers,
 };
 use crate::text::format::{bytes_in_words, escape_control, grouped};
 
@@ -14,11 +14,13 @@ pub(crate) struct SectionKey<'a> {
     operation: Operation,
     page_cache: Option<PageCache>,
     sync: SyncMode,
+    direct: bool,
     cache: Cache,
     layout: Layout,
     iovec_setup: IovecSetup,
     queue_depth: u32,
     writers: Option<Writers>,
+    ranks: Option<u32>,
 }
 
 impl<'a> SectionKey<'a> {
@@ -29,11 +31,13 @@ impl<'a> SectionKey<'a> {
             operation: cell.operation,
             page_cache: cell.page_cache,
             sync: cell.sync,
+            direct: cell.direct.is_some(),
             cache: cell.cache,
             layout: cell.layout,
             iovec_setup: cell.iovec_setup,
             queue_depth: cell.queue_depth,
             writers: cell.writers,
+            ranks: cell.ranks,
         }
     }
 
@@ -45,12 +49,37 @@ impl<'a> SectionKey<'a> {
             operation: conditions.operation,
             page_cache: conditions.page_cache,
             sync: conditions.sync,
+            direct: conditions.direct,
             cache: conditions.cache,
             layout: conditions.layout,
             iovec_setup: conditions.iovec_setup,
             queue_depth: conditions.queue_depth,
             writers: conditions.writers,
+            ranks: conditions.ranks,
         }
+    }
+
+    /// The section of the cells of an extract under these conditions.
+    pub fn of_machine(conditions: &MachineConditions) -> SectionKey<'static> {
+        SectionKey {
+            target: conditions.target,
+            path: None,
+            operation: conditions.operation,
+            page_cache: conditions.page_cache,
+            sync: conditions.sync,
+            cache: conditions.cache,
+            layout: conditions.layout,
+            iovec_setup: conditions.iovec_setup,
+            queue_depth: conditions.queue_depth,
+            writers: conditions.writers,
+            direct: conditions.direct,
+            ranks: conditions.ranks,
+        }
+    }
+
+    /// Whether the target is a file.
+    pub fn is_of_file(&self) -> bool {
+        self.target.is_file()
     }
 }
 
@@ -66,14 +95,18 @@ pub(crate) struct Titles {
 
 impl Titles {
     pub fn among<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
+        Titles::among_keys(cells.into_iter().map(SectionKey::of))
+    }
+
+    pub fn among_keys<'a>(keys: impl IntoIterator<Item = SectionKey<'a>>) -> Self {
         let mut titles = Titles::default();
-        let mut cells = cells.into_iter();
-        if let Some(first) = cells.next() {
-            for cell in cells {
-                titles.cache_varies |= cell.cache != first.cache;
-                titles.layout_varies |= cell.layout != first.layout;
-                titles.iovec_setup_varies |= cell.iovec_setup != first.iovec_setup;
-                titles.queue_depth_varies |= cell.queue_depth != first.queue_depth;
+        let mut keys = keys.into_iter();
+        if let Some(first) = keys.next() {
+            for key in keys {
+                titles.cache_varies |= key.cache != first.cache;
+                titles.layout_varies |= key.layout != first.layout;
+                titles.iovec_setup_varies |= key.iovec_setup != first.iovec_setup;
+                titles.queue_depth_varies |= key.queue_depth != first.queue_depth;
             }
         }
         titles
@@ -89,6 +122,9 @@ impl Titles {
         words.extend(kind.page_cache.map(|state| state.to_string()));
         if kind.sync != SyncMode::None {
             words.push(kind.sync.to_string());
+        }
+        if kind.direct {
+            words.push("O_DIRECT".to_owned());
         }
         let mut title = words.join(" ");
         for (option, name, is_named) in [
@@ -118,7 +154,18 @@ impl Titles {
         if let Some(writers) = kind.writers {
             title += &format!(", {writers}");
         }
+        if let Some(ranks) = kind.ranks {
+            title += &format!(", {}", counted_ranks(ranks));
+        }
         title
+    }
+}
+
+/// `1 rank`, `4 ranks`.
+pub(crate) fn counted_ranks(ranks: u32) -> String {
+    match ranks {
+        1 => "1 rank".to_owned(),
+        _ => format!("{} ranks", grouped(ranks.into())),
     }
 }
 
@@ -140,11 +187,17 @@ pub(crate) fn has_tax(cell: &Cell) -> bool {
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let any = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
     let mut notes = Vec::new();
+    let overwritten = |direct| {
+        any(&|cell| cell.target == Target::FileOverwrite && cell.direct.is_some() == direct)
+    };
+    if overwritten(false) {
+        notes.push(
+            "file-overwrite: an existing file in the page cache is rewritten in place.".to_owned(),
+        );
+    } else if overwritten(true) {
+        notes.push("file-overwrite: an existing file is rewritten in place.".to_owned());
+    }
     for (target, words) in [
-        (
-            Target::FileOverwrite,
-            "file-overwrite: an existing file in the page cache is rewritten in place.",
-        ),
         (
             Target::Socket,
             "socket: another program reads, at its own pace, so the bytes are not verified.",
@@ -184,15 +237,17 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         (Target::Tcp, "tcp (the loopback device always copies)"),
         (Target::Remote, "remote"),
     ] {
-        let cells = results.cells.iter().filter(|cell| cell.target == target);
-        let counts = cells.flat_map(|cell| &cell.techniques);
-        let (mut sends, mut copied) = (0, 0);
-        for counts in counts.filter_map(|technique| technique.zerocopy) {
-            sends += counts.sends;
-            copied += counts.copied;
-        }
-        if sends > 0 {
-            notes.push(zerocopy_note(place, sends, copied));
+        for name in [Technique::SendZerocopy, Technique::UringSendZerocopy] {
+            let cells = results.cells.iter().filter(|cell| cell.target == target);
+            let counts = cells.filter_map(|cell| cell.technique(name)?.zerocopy);
+            let (mut sends, mut copied) = (0, 0);
+            for counts in counts {
+                sends += counts.sends;
+                copied += counts.copied;
+            }
+            if sends > 0 {
+                notes.push(zerocopy_note(name, place, sends, copied));
+            }
         }
     }
     for (sync, words) in [
@@ -213,11 +268,26 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             notes.push(words.to_owned());
         }
     }
+    let mut alignments: Vec<DirectIo> = results
+        .cells
+        .iter()
+        .filter_map(|cell| cell.direct)
+        .collect();
+    alignments.sort_unstable();
+    alignments.dedup();
+    for direct in alignments {
+        notes.push(format!(
+            "O_DIRECT: transfers go between the segments and the device, past the page cache. Here offsets and sizes \
+             are multiples of {} B, and segments begin at multiples of {} B. adaptive decides by the default costs of \
+             files in the page cache.",
+            direct.offset_bytes, direct.memory_bytes
+        ));
+    }
     notes
 }
 
-/// Whether `send-zerocopy` did what its name says.
-fn zerocopy_note(place: &str, sends: u64, copied: u64) -> String {
+/// Whether a technique that sends without a copy did so.
+fn zerocopy_note(name: Technique, place: &str, sends: u64, copied: u64) -> String {
     let all = grouped(sends);
     let outcome = match copied {
         0 => format!("the kernel copied the bytes of none of {all} sends"),
@@ -231,7 +301,7 @@ fn zerocopy_note(place: &str, sends: u64, copied: u64) -> String {
         ),
     };
     format!(
-        "send-zerocopy on {place}: {outcome}. Notifications are taken in each call; those that are missing after the \
+        "{name} on {place}: {outcome}. Notifications are taken in each call; those that are missing after the \
          last one are waited for outside of the timed region."
     )
 }

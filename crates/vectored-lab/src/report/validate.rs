@@ -2,8 +2,8 @@
 //! from anywhere.
 
 use crate::model::{
-    Advisory, Cell, Experiments, FindingKey, Grade, Latency, MAX_QUEUE_DEPTH, MAX_WRITERS, Results,
-    Tally, WriterFigures,
+    Advisory, Cell, Experiments, FindingKey, Grade, Latency, MAX_QUEUE_DEPTH, MAX_RANKS,
+    MAX_WRITERS, RankFigures, Results, Tally, WriterFigures,
 };
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
@@ -65,13 +65,33 @@ fn cell(cell: &Cell) -> Result<(), String> {
             cell.queue_depth
         ));
     }
+    if let Some(direct) = cell.direct
+        && ![direct.memory_bytes, direct.offset_bytes]
+            .iter()
+            .all(|bytes| bytes.is_power_of_two())
+    {
+        return Err(format!(
+            "has an alignment of {} and {} bytes, which are not both powers of two",
+            direct.memory_bytes, direct.offset_bytes
+        ));
+    }
     let writers = cell.writers.map_or(0, |writers| writers.count);
     if cell.writers.is_some() && !(1..=MAX_WRITERS).contains(&writers) {
         return Err(format!(
             "has {writers} writers, which is not from 1 to {MAX_WRITERS}"
         ));
     }
+    let ranks = cell.ranks.unwrap_or(0);
+    if cell.ranks.is_some() && !(1..=MAX_RANKS).contains(&ranks) {
+        return Err(format!(
+            "has {ranks} ranks, which is not from 1 to {MAX_RANKS}"
+        ));
+    }
     for technique in &cell.techniques {
+        if let Some(figures) = &technique.ranks {
+            self::ranks(figures, ranks)
+                .map_err(|why| format!("has figures of the ranks of {} {why}", technique.name))?;
+        }
         if let Some(counts) = &technique.zerocopy
             && counts.copied > counts.sends
         {
@@ -102,6 +122,30 @@ fn cell(cell: &Cell) -> Result<(), String> {
                 "names {name} as leader or winner, which was not measured"
             ));
         }
+    }
+    Ok(())
+}
+
+/// Each rank has a time and a share.
+fn ranks(figures: &RankFigures, ranks: u32) -> Result<(), String> {
+    let shares = &figures.rank_last_share;
+    for times in [&figures.rank_median_ns, &figures.rank_min_ns] {
+        if times.len() != ranks as usize || !times.iter().all(|&ns| is_positive(ns)) {
+            return Err(format!(
+                "without a positive time for each of the {ranks} ranks"
+            ));
+        }
+    }
+    if shares.len() != ranks as usize || !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
+        return Err(format!(
+            "without a share from 0 to 1 for each of the {ranks} ranks"
+        ));
+    }
+    if !is_positive(figures.calls_per_s) || !is_positive(figures.bytes_per_s) {
+        return Err("whose throughput is not a positive number".to_owned());
+    }
+    if figures.stragglers.iter().any(|&rank| rank >= ranks) {
+        return Err("with a straggler that is not one of the ranks".to_owned());
     }
     Ok(())
 }

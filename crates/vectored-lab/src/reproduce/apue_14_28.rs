@@ -1,10 +1,8 @@
 //! `apue-14.28`: a header and its data, written a million times.
 
 use std::fs::File;
-use std::os::fd::AsFd;
 
 use fastrand::Rng;
-use rustix::fs::OFlags;
 use vectored::CostModel;
 
 use crate::measure::{
@@ -14,6 +12,8 @@ use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
     Target, Technique,
 };
+use crate::platform::fd::AsFd;
+use crate::platform::plain_calls::OFlags;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;

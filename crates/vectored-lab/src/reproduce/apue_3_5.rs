@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
@@ -14,7 +13,9 @@ use crate::model::{
     DirectoryInfo, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting,
     SyncMode,
 };
+use crate::platform::fd::AsFd;
 use crate::platform::files::reopened;
+use crate::platform::plain_calls;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::copy_process::{ChildCopy, CopyOrder, CopyOutput, CopyTechnique, copy};
 use crate::reproduce::eta::EtaTracker;
@@ -386,7 +387,7 @@ fn check_written(file: &File, pattern: Pattern, bytes: u64) -> Result<(), Measur
     let cannot = MeasureError::io("cannot read back the copied bytes");
     let read = || -> io::Result<()> {
         loop {
-            let count = rustix::io::pread(file.as_fd(), &mut piece, at)?;
+            let count = plain_calls::pread(file.as_fd(), &mut piece, at)?;
             if count == 0 {
                 return Ok(());
             }

@@ -4,8 +4,10 @@
 use crate::model::{ExperimentName, Measure, Reproduction};
 use crate::report::experiments::finding;
 use crate::reproduce::crossover::crossovers;
+use crate::reproduce::mincer;
 use crate::reproduce::repeats::{middle_of, summarize};
-use crate::reproduce::{apue_3_5, apue_14_28, kalinin, mincer};
+#[cfg(unix)]
+use crate::reproduce::{apue_3_5, apue_14_28, kalinin};
 
 /// Fills in the medians, rates, ratios, crossovers and the finding from the
 /// samples of the rows. Deterministic.
@@ -22,10 +24,16 @@ pub fn conclude(experiment: &mut Reproduction) {
     }
     experiment.setting.start_s = middle_of(&experiment.setting.start_s_samples);
     experiment.ratios = match experiment.name {
+        #[cfg(unix)]
         ExperimentName::Apue35 => apue_3_5::ratios(experiment),
+        #[cfg(unix)]
         ExperimentName::Apue1428 => apue_14_28::ratios(experiment),
+        #[cfg(unix)]
         ExperimentName::Kalinin => kalinin::ratios(experiment),
         ExperimentName::Mincer => mincer::ratios(experiment),
+        // Not measured here.
+        #[cfg(windows)]
+        _ => Vec::new(),
     };
     // Only this experiment measures a series of sizes of one kind of list.
     if experiment.name == ExperimentName::Kalinin {

@@ -2,11 +2,10 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::BorrowedFd;
-
-use rustix::io::{Errno, read};
 
 use crate::measure::write_all;
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls::{Errno, read};
 use crate::sys::stdio;
 
 /// The counts of a copy.

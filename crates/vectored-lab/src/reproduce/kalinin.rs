@@ -3,16 +3,16 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 
 use fastrand::Rng;
-use rustix::fs::OFlags;
 use vectored::CostModel;
 
 use crate::measure::{Clock, Contender, MeasureError, Mover, check_room, movers, unnamed_file};
 use crate::model::{
     ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, Technique,
 };
+use crate::platform::fd::AsFd;
+use crate::platform::plain_calls::OFlags;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;

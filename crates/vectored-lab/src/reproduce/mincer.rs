@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use fastrand::Rng;
-use rustix::fs::{OFlags, SeekFrom, fsync, ftruncate, seek};
 use vectored::{AlignedBuffer, CostModel, DirectAlignment};
 
+#[cfg(windows)]
+use crate::in_flight::pages::PageQueue;
 use crate::in_flight::{InFlight, Interface, Place, ReadList, WriteList};
 use crate::measure::{
     Clock, Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_room, movers,
@@ -18,7 +18,9 @@ use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
     Technique,
 };
+use crate::platform::fd::{AsFd, BorrowedFd};
 use crate::platform::files::set_direct;
+use crate::platform::plain_calls::{NULL_DEVICE, OFlags, SeekFrom, fsync, ftruncate, seek};
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
@@ -72,6 +74,9 @@ impl PassPlan {
                 Err(error) => missing.push(format!("{} ({error})", name_of(interface))),
             }
         }
+        if cfg!(windows) {
+            missing.push("writev and readv (WriteFile and ReadFile take one buffer)".to_owned());
+        }
         let lists = [(1024, 1000), (102_400, 10)];
         PassPlan {
             lists: lists
@@ -89,6 +94,12 @@ impl PassPlan {
     /// Adds rows of files with `O_DIRECT`, for the lists whose buffers are as long as such files in this directory ask,
     /// or the reason why there are none. A directory in which no file can be made is reported by `check`.
     pub fn with_direct(mut self, directory: &Path) -> Self {
+        let odd = self.lists.iter().map(|list| list.size_bytes);
+        for bytes in odd.filter(|bytes| cfg!(windows) && !is_pages(*bytes)) {
+            let reason = format!("{bytes} is not a multiple of 4096");
+            let text = format!("write-file-gather for buffers of {bytes} bytes ({reason})");
+            self.missing.push(text);
+        }
         let alignment = unnamed_file(directory, OFlags::empty()).and_then(|file| {
             let alignment = DirectAlignment::of(&file)?;
             set_direct(file.as_fd(), true)?;
@@ -138,7 +149,10 @@ impl PassPlan {
                 };
                 let interfaces = self.interfaces.iter().filter(has_array);
                 let in_flight = interfaces.map(|interface| How::InFlight(*interface));
-                for how in [How::OneByOne, How::Vectored].into_iter().chain(in_flight) {
+                // A port fills the array in every call.
+                let has_pages = setup == IovecSetup::Timed && is_pages(list.size_bytes);
+                let ways = plain_ways(has_pages);
+                for how in ways.into_iter().chain(in_flight) {
                     runs.push(Run {
                         list,
                         setup,
@@ -207,9 +221,33 @@ struct Run {
 #[derive(Clone, Copy)]
 enum How {
     OneByOne,
+    #[cfg(unix)]
     Vectored,
     /// As one transfer, which is waited for.
     InFlight(Interface),
+    /// As one transfer of pages past the cache, which is waited for.
+    #[cfg(windows)]
+    Pages,
+}
+
+/// Whether Windows moves buffers of this size by `WriteFileGather`.
+fn is_pages(bytes: usize) -> bool {
+    cfg!(windows) && bytes.is_multiple_of(4096)
+}
+
+/// The ways without a queue. The second one is what all others are compared with.
+#[cfg(unix)]
+fn plain_ways(_has_pages: bool) -> Vec<How> {
+    vec![How::OneByOne, How::Vectored]
+}
+
+/// The ways of Windows, which has no vectored calls for buffered files.
+#[cfg(windows)]
+fn plain_ways(has_pages: bool) -> Vec<How> {
+    match has_pages {
+        true => vec![How::OneByOne, How::Pages],
+        false => vec![How::OneByOne],
+    }
 }
 
 /// Of the queue of an asynchronous interface: a pass has one transfer.
@@ -220,6 +258,9 @@ impl Run {
     fn names(self) -> [&'static str; 2] {
         match self.how {
             How::OneByOne => [Technique::WriteEach.name(), Technique::ReadEach.name()],
+            #[cfg(windows)]
+            How::Pages => [Technique::WriteFileGather.name(), "read-file-scatter"],
+            #[cfg(unix)]
             How::Vectored => [Technique::Writev.name(), Technique::Readv.name()],
             How::InFlight(interface) => [name_of(interface); 2],
         }
@@ -236,6 +277,9 @@ impl Run {
         };
         Ok(match self.how {
             How::OneByOne => plain(Technique::WriteEach, Technique::ReadEach),
+            #[cfg(windows)]
+            How::Pages => Way::Pages(PageQueue::new()?),
+            #[cfg(unix)]
             How::Vectored => plain(Technique::Writev, Technique::Readv),
             How::InFlight(interface) => Way::InFlight(InFlight::new(interface, DEPTH)?),
         })
@@ -258,6 +302,8 @@ enum Way {
         reader: Box<dyn ReadMover>,
     },
     InFlight(InFlight),
+    #[cfg(windows)]
+    Pages(PageQueue),
 }
 
 impl Way {
@@ -276,6 +322,14 @@ impl Way {
                 seek(fd, SeekFrom::Start(0))?;
                 writer.sample(fd, &lists, once(setup), clock)?.elapsed_ns
             }
+            #[cfg(windows)]
+            Way::Pages(queue) => {
+                queue.load(&list);
+                queue.get_ready(fd, 1)?;
+                let began_ns = clock.now_ns();
+                queue.write(0, 1, &mut |_| ())?;
+                clock.now_ns() - began_ns
+            }
             Way::InFlight(queue) => {
                 let array: Vec<IoSlice<'_>> = list.iter().map(|part| IoSlice::new(part)).collect();
                 let mut next = |_| match setup {
@@ -283,7 +337,7 @@ impl Way {
                     IovecSetup::Once => WriteList::Array(&array),
                 };
                 // As the plain ones get memory in `prepare`: the memory of a queue is that of its last list.
-                let null = File::options().write(true).open("/dev/null")?;
+                let null = File::options().write(true).open(NULL_DEVICE)?;
                 queue.write(null.as_fd(), Place::Offset(0), 1, &mut next, &mut |_| ())?;
                 let began_ns = clock.now_ns();
                 queue.write(fd, Place::Offset(0), 1, &mut next, &mut |_| ())?;
@@ -307,6 +361,19 @@ impl Way {
                 seek(fd, SeekFrom::Start(0))?;
                 let timing = reader.sample(fd, &mut list, once(setup), clock)?;
                 timing.elapsed_ns
+            }
+            #[cfg(windows)]
+            Way::Pages(queue) => {
+                // The bytes that were written lie in its buffers.
+                let before: Vec<&[u8]> = list.iter().map(|segment| &**segment).collect();
+                queue.load(&before);
+                let began_ns = clock.now_ns();
+                queue.read(0)?;
+                let elapsed_ns = clock.now_ns() - began_ns;
+                for (segment, bytes) in std::iter::zip(list, queue.buffers()) {
+                    segment.copy_from_slice(bytes);
+                }
+                elapsed_ns
             }
             Way::InFlight(queue) => {
                 let mut array;

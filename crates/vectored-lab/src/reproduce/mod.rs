@@ -8,14 +8,19 @@
 //!
 //! [`Reproduction`]: crate::model::Reproduction
 
+#[cfg(unix)]
 pub(crate) mod apue_14_28;
+#[cfg(unix)]
 pub(crate) mod apue_3_5;
 pub(crate) mod bench;
 pub(crate) mod conclude;
+#[cfg(unix)]
 pub(crate) mod copy_process;
+#[cfg(unix)]
 pub mod copy_program;
 pub(crate) mod crossover;
 pub(crate) mod eta;
+#[cfg(unix)]
 pub(crate) mod kalinin;
 pub(crate) mod mincer;
 pub(crate) mod published;
@@ -25,11 +30,14 @@ pub(crate) mod verify_content;
 
 use std::path::Path;
 
+#[cfg(unix)]
 pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES};
+#[cfg(unix)]
 pub use crate::reproduce::apue_14_28::RecordPlan;
 pub use crate::reproduce::bench::Bench;
 pub use crate::reproduce::conclude::conclude;
 pub use crate::reproduce::eta::{EtaTracker, ReproduceProgress};
+#[cfg(unix)]
 pub use crate::reproduce::kalinin::ElementPlan;
 pub use crate::reproduce::mincer::{BufferList, PassPlan};
 pub use crate::reproduce::published::published;
@@ -42,10 +50,13 @@ use crate::model::{DirectoryInfo, ExperimentName, Reproduction};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// `apue-3.5`.
+    #[cfg(unix)]
     Copies(CopyPlan),
     /// `apue-14.28`.
+    #[cfg(unix)]
     Records(RecordPlan),
     /// `kalinin`.
+    #[cfg(unix)]
     Elements(ElementPlan),
     /// `mincer`.
     Passes(PassPlan),
@@ -55,8 +66,11 @@ impl Plan {
     /// The name of the experiment.
     pub fn name(&self) -> ExperimentName {
         match self {
+            #[cfg(unix)]
             Plan::Copies(_) => ExperimentName::Apue35,
+            #[cfg(unix)]
             Plan::Records(_) => ExperimentName::Apue1428,
+            #[cfg(unix)]
             Plan::Elements(_) => ExperimentName::Kalinin,
             Plan::Passes(_) => ExperimentName::Mincer,
         }
@@ -70,8 +84,11 @@ impl Plan {
     /// evicted and cannot be.
     pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         match self {
+            #[cfg(unix)]
             Plan::Copies(plan) => plan.check(directory),
+            #[cfg(unix)]
             Plan::Records(plan) => crate::measure::check_room(directory, plan.file_bytes()),
+            #[cfg(unix)]
             Plan::Elements(plan) => crate::measure::check_room(directory, plan.file_bytes()),
             Plan::Passes(plan) => crate::measure::check_room(directory, plan.file_bytes()),
         }
@@ -80,8 +97,11 @@ impl Plan {
     /// Adds its rows to `eta`, with an estimate of their duration.
     fn enter(&self, eta: &mut EtaTracker<'_>) {
         match self {
+            #[cfg(unix)]
             Plan::Copies(plan) => plan.enter(eta),
+            #[cfg(unix)]
             Plan::Records(plan) => plan.enter(eta),
+            #[cfg(unix)]
             Plan::Elements(plan) => plan.enter(eta),
             Plan::Passes(plan) => plan.enter(eta),
         }
@@ -90,8 +110,11 @@ impl Plan {
     /// The number of repeats of each row.
     fn repeats(&self) -> Vec<usize> {
         match self {
+            #[cfg(unix)]
             Plan::Copies(plan) => plan.counts(),
+            #[cfg(unix)]
             Plan::Records(plan) => plan.row_repeats(),
+            #[cfg(unix)]
             Plan::Elements(plan) => plan.row_repeats(),
             Plan::Passes(plan) => plan.row_repeats(),
         }
@@ -100,8 +123,11 @@ impl Plan {
     /// Measures its samples, without anything that is computed from them.
     fn run(&self, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
         match self {
+            #[cfg(unix)]
             Plan::Copies(plan) => apue_3_5::run(plan, bench),
+            #[cfg(unix)]
             Plan::Records(plan) => apue_14_28::run(plan, bench),
+            #[cfg(unix)]
             Plan::Elements(plan) => kalinin::run(plan, bench),
             Plan::Passes(plan) => mincer::run(plan, bench),
         }

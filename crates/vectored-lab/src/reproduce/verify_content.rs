@@ -1,10 +1,10 @@
 //! Comparison of a file with the bytes that were written to it.
 
-use std::os::fd::BorrowedFd;
-
-use rustix::io::pread;
-
-use crate::measure::{Batch, ByteComparison, MeasureError, Mismatch, Pattern};
+#[cfg(unix)]
+use crate::measure::Pattern;
+use crate::measure::{Batch, ByteComparison, MeasureError, Mismatch};
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls::pread;
 
 const PIECE_BYTES: usize = 1 << 16;
 
@@ -59,6 +59,7 @@ pub fn wrong(mismatch: Mismatch, technique: &str, experiment: &str) -> MeasureEr
 }
 
 /// Compares a stream, in pieces of any length, with a pattern.
+#[cfg(unix)]
 pub struct PatternCheck {
     pattern: Pattern,
     expected: Vec<u8>,
@@ -66,6 +67,7 @@ pub struct PatternCheck {
     difference: Option<u64>,
 }
 
+#[cfg(unix)]
 impl PatternCheck {
     /// A comparison from position 0 of the pattern.
     pub fn new(pattern: Pattern) -> Self {

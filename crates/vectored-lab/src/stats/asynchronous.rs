@@ -81,6 +81,15 @@ pub fn cells_with_too_few_rounds(cells: &[&Cell]) -> usize {
     cells.iter().filter(is_short).count()
 }
 
+/// Number of `cells` that [`asynchronous_pairs`] leaves out since a thread or program at the other end took part.
+pub fn cells_with_helper(cells: &[&Cell]) -> usize {
+    let has_asynchronous = |cell: &&&Cell| {
+        let mut techniques = cell.techniques.iter();
+        has_helper(cell) && techniques.any(|technique| technique.name.is_asynchronous())
+    };
+    cells.iter().filter(has_asynchronous).count()
+}
+
 /// The asynchronous techniques of a cell that are compared with the synchronous call.
 fn rivals(cell: &Cell) -> impl Iterator<Item = Technique> {
     let synchronous = cell.technique(Technique::vectored_call(cell.operation));

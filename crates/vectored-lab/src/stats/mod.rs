@@ -10,6 +10,7 @@ pub(crate) mod crossover;
 pub(crate) mod fill_verdicts;
 pub(crate) mod holm;
 pub(crate) mod latencies;
+pub(crate) mod ranks;
 pub(crate) mod series;
 pub(crate) mod sign_test;
 pub(crate) mod summary;
@@ -18,7 +19,8 @@ pub(crate) mod verdict;
 pub(crate) mod writers;
 
 pub use crate::stats::asynchronous::{
-    AsynchronousOutcome, AsynchronousPair, asynchronous_pairs, cells_with_too_few_rounds,
+    AsynchronousOutcome, AsynchronousPair, asynchronous_pairs, cells_with_helper,
+    cells_with_too_few_rounds,
 };
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
@@ -26,6 +28,7 @@ pub use crate::stats::crossover::{RefinementRequest, crossovers, refinement_requ
 pub use crate::stats::fill_verdicts::{fill_floor_ratios, judge, weigh_cell};
 pub use crate::stats::holm::holm_rejects;
 pub use crate::stats::latencies::Latencies;
+pub use crate::stats::ranks::{RankSamples, judge_ranks, rank_figures};
 pub use crate::stats::series::{SizeSeries, pair, series};
 pub use crate::stats::sign_test::{
     INTERVAL_LEVEL, PairStats, interval_rank, lower_tail, paired, serial_inflation, sign_test_p,

@@ -11,7 +11,7 @@ use vectored_lab::measure::{
     ReadMover, RunError, Timed, Timing, Watch, check_available, movers, read_movers, run,
 };
 use vectored_lab::model::{
-    Cell, CellSpec, Experiment, IovecSetup, PageCache, Results, Target, Technique, Verdict,
+    Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, Technique, Verdict,
     Workload,
 };
 use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
@@ -160,6 +160,16 @@ fn differences_below_the_noise_floor_are_open_and_too_few_rounds_are_left_out() 
     let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat(notes(&short)).contains(words));
     assert!(!flat(notes(&loud)).contains("No statement"));
+    let helped = Cell {
+        drain: Some(Drain::ReaderThread),
+        ..loud.clone()
+    };
+    let words = "No statement on asynchronous calls for 1 cell, in which a thread or program at the other end worked";
+    assert!(flat(notes(&helped)).contains(words));
+    assert_eq!(said(&[helped]), "");
+    let unsure = said(&[measured(64, 8, Drift), measured(64, 64, Half)]);
+    let words = "at queue depth 8 more rounds are needed (so far a ratio of 1";
+    assert!(unsure.contains(words), "{unsure}");
     assert_eq!(said(&[short]), "");
 }
 

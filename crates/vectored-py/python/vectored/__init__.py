@@ -25,18 +25,21 @@ Arguments of all functions:
 - `fd`: an int, or an object with a method `fileno`, such as a file or a socket. The functions bypass the buffer of a
   file object: flush it first, or open it with `buffering=0`.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
-  `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be contiguous; its format does not matter, and
+  `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
   threads run, and a buffer cannot be resized: `bytearray.extend` raises `BufferError`.
 
 Exceptions of all functions:
 
-- `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`;
+- `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`. The descriptor
+  of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. Wait with `select` and
+  call again, or call `settimeout(None)` before;
 - `EOFError` with `done`, if a file or stream ends before `read_exact` or `read_into` has filled the list;
 - what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
   thread. A system call that waits ends when a signal comes, so they run at once;
-- before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not contiguous or not writable,
-  `ValueError` for a closed file, a wrong offset, buffers that overlap, or a cursor outside of the list.
+- before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not C-contiguous or not writable,
+  `ValueError` for a negative descriptor, a closed file, a wrong offset, buffers that overlap, or a cursor outside of the
+  list, and `OverflowError` for a number that no C integer holds, such as `Cursor(-1)`.
 """
 
 from ._vectored import (

@@ -25,23 +25,26 @@ Arguments of all functions:
 - `fd`: an int, or an object with a method `fileno`, such as a file or a socket. The functions bypass the buffer of a
   file object: flush it first, or open it with `buffering=0`.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
-  `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be contiguous; its format does not matter, and
+  `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
   threads run, and a buffer cannot be resized: `bytearray.extend` raises `BufferError`.
 
 Exceptions of all functions:
 
-- `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`;
+- `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`. The descriptor
+  of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. Wait with `select` and
+  call again, or call `settimeout(None)` before;
 - `EOFError` with `done`, if a file or stream ends before `read_exact` or `read_into` has filled the list;
 - what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
   thread. A system call that waits ends when a signal comes, so they run at once;
-- before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not contiguous or not writable,
-  `ValueError` for a closed file, a wrong offset, buffers that overlap, or a cursor outside of the list.
+- before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not C-contiguous or not writable,
+  `ValueError` for a negative descriptor, a closed file, a wrong offset, buffers that overlap, or a cursor outside of the
+  list, and `OverflowError` for a number that no C integer holds, such as `Cursor(-1)`.
 """
 
 import io
 from collections.abc import Iterable
-from typing import Literal, Protocol, final
+from typing import Any, Literal, Protocol, final
 
 from typing_extensions import Buffer
 
@@ -92,7 +95,8 @@ def write_once(fd: int | _HasFileno, buffers: Iterable[Buffer]) -> int:
 
     For messages on datagram sockets, records of up to 4096 bytes on a pipe with several writers, and lines of a log that
     several programs append to. If one call cannot take the list, it raises OSError (EINVAL) before any byte. If the call
-    was short, it raises OSError (EIO) with `done`.
+    was short, it raises OSError (EIO): the first `done` bytes of the record are written, and stay. Causes are a full disk or
+    the limit of a file's size, a non-blocking stream socket, and a signal during a long write.
     """
 
 def read_exact(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
@@ -122,6 +126,8 @@ class Cursor:
 
     It is the whole state of a transfer that a non-blocking descriptor has interrupted. Pass the same buffers each time;
     others may be added at the end. A call that uses the cursor while another one does raises RuntimeError.
+
+    It can neither be set nor copied by the module `copy`: `Cursor(c.segment, c.offset)` is a copy of `c`.
     """
 
     def __new__(cls, segment: int = 0, offset: int = 0) -> Cursor: ...
@@ -204,20 +210,29 @@ class CostModel:
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
 
-    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. What
-    is buffered and a long buffer, or a list of lines, go by one system call of a `Gather`. A bytes object is never copied
-    by the writer; others are copied if they are buffered. It is written in Python: a `write` of a short object takes some
-    0.7 µs longer than that of an `io.BufferedWriter`. Pass many short objects to `writelines`.
+    It can take the place of `open(path, "wb")` or the buffer of an `io.TextIOWrapper`, and with `closefd=False` of
+    `socket.makefile("wb")`, whose `close` leaves the socket open. What is buffered and a long buffer, or a list of lines,
+    go by one system call of a `Gather`. A bytes object is never copied by the writer; others are copied if they are
+    buffered. It is written in Python: a `write` of a short object takes some 0.7 µs longer than that of an
+    `io.BufferedWriter`. Pass many short objects to `writelines`.
+
+    Close it, or use `with`. If it is dropped, it is flushed and closed, but an error is not raised then.
 
     Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
 
-    After an exception, what earlier calls wrote is still buffered, and the next call continues with it. The attribute
-    `done` counts the bytes of the call that raised it.
+    After an exception, what earlier calls wrote is either written or still buffered, and the next call continues with it.
+    Of the call that raised it, the first `done` bytes are written, and the rest is neither written nor buffered: write
+    `data[done:]` again if it is to follow.
 
     On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take
-    none of it (`characters_written` is 0). They may buffer more than `buffer_size` bytes, once. After BlockingIOError,
-    wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too. A TextIOWrapper
-    loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+    none of it (`done` and `characters_written` are 0). They may buffer more than `buffer_size` bytes, once. After
+    BlockingIOError, wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too,
+    whose `characters_written` counts buffered bytes that went. The descriptor of a socket with a timeout
+    (`settimeout(1)`) is non-blocking: BlockingIOError is raised at once, where `makefile` waits and raises TimeoutError.
+    A TextIOWrapper loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+
+    A signal handler may write to the writer that it has interrupted: its bytes come after those of the interrupted call. If
+    it would have to make a system call during one of that writer, it raises RuntimeError, and nothing is taken.
     """
 
     def __init__(
@@ -228,10 +243,12 @@ class GatherWriter(io.BufferedIOBase):
         closefd: bool = True,
         gather: Gather | None = None,
     ) -> None:
-        """Write to a descriptor, or to that of an object with a method `fileno`.
+        """Write to a descriptor, or to that of an object with a method `fileno`, which must be open for writing.
 
-        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is
-        false.
+        For a path, pass `open(path, "wb", buffering=0)`. If the object has a method `flush`, it is called first, so that
+        what it has buffered precedes; what it buffers later may be written before or after what the writer writes.
+        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is false.
+        `gather` is a `Gather` to write with, for example one with a cost model.
         """
 
     def write(self, data: Buffer, /) -> int:
@@ -242,6 +259,9 @@ class GatherWriter(io.BufferedIOBase):
 
     def flush(self) -> None:
         """Write what is buffered."""
+
+    def detach(self) -> Any:
+        """Flush, and return the file or descriptor, which stays open. The writer cannot be used any more."""
 
     def close(self) -> None:
         """Flush, and close the file unless `closefd` was false.
@@ -264,6 +284,10 @@ class GatherWriter(io.BufferedIOBase):
         """Flush, and cut or extend the file to `size`, or to the position."""
 
     @property
-    def name(self) -> str | int: ...
+    def raw(self) -> Any:
+        """The file or descriptor that it writes to."""
+
+    @property
+    def name(self) -> Any: ...
     @property
     def mode(self) -> str: ...

@@ -1,6 +1,9 @@
 """A file object that joins what is written into few system calls."""
 
+import contextlib
+import fcntl
 import io
+import operator
 import os
 import threading
 
@@ -14,52 +17,113 @@ def _size(piece):
     """The bytes of an object with the buffer protocol, which must be contiguous."""
     if type(piece) is bytes:
         return len(piece)
+    if isinstance(piece, str):
+        raise TypeError("a bytes-like object is required, not 'str': encode it, or write it to an io.TextIOWrapper")
     with memoryview(piece) as view:
         if not view.c_contiguous:
-            raise BufferError("a buffer must be contiguous")
+            raise BufferError(
+                "a buffer must be C-contiguous: copy it, for example by bytes(view) or numpy.ascontiguousarray(array)"
+            )
         return view.nbytes
+
+
+def _unchanging(piece):
+    """The bytes of an object with the buffer protocol, of whatever format."""
+    if type(piece) is bytes:
+        return piece
+    with memoryview(piece) as view:
+        return view.tobytes()
+
+
+def _size_before(cursor, buffers, first):
+    """The bytes from the start of the buffer of index `first` to the cursor, 0 if that is before it."""
+    size = sum(map(_size, buffers[first : cursor.segment]))
+    return size + cursor.offset if cursor.segment >= first else size
+
+
+def _descriptor(file):
+    return file if isinstance(file, int) else file.fileno()
+
+
+def _check_writable(file):
+    """Refuse what is no open file, or not open for writing: here rather than when what is buffered is lost."""
+    if not isinstance(file, int) and not hasattr(file, "fileno"):
+        raise TypeError(
+            f"file must be a descriptor or a file object, not '{type(file).__name__}': "
+            "for a path, pass open(path, 'wb', buffering=0)"
+        )
+    try:
+        fd = _descriptor(file)
+    except io.UnsupportedOperation as error:
+        error.add_note("the file has no descriptor: pass one of the system, such as open(path, 'wb', buffering=0)")
+        raise
+    if fd < 0:
+        raise ValueError(f"a descriptor must be 0 or more, not {fd}")
+    if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise io.UnsupportedOperation("the file is not open for writing")
 
 
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
 
-    It can take the place of `open(path, "wb")`, `socket.makefile("wb")` or the buffer of an `io.TextIOWrapper`. What
-    is buffered and a long buffer, or a list of lines, go by one system call of a `Gather`. A bytes object is never copied
-    by the writer; others are copied if they are buffered. It is written in Python: a `write` of a short object takes some
-    0.7 µs longer than that of an `io.BufferedWriter`. Pass many short objects to `writelines`.
+    It can take the place of `open(path, "wb")` or the buffer of an `io.TextIOWrapper`, and with `closefd=False` of
+    `socket.makefile("wb")`, whose `close` leaves the socket open. What is buffered and a long buffer, or a list of lines,
+    go by one system call of a `Gather`. A bytes object is never copied by the writer; others are copied if they are
+    buffered. It is written in Python: a `write` of a short object takes some 0.7 µs longer than that of an
+    `io.BufferedWriter`. Pass many short objects to `writelines`.
+
+    Close it, or use `with`. If it is dropped, it is flushed and closed, but an error is not raised then.
 
     Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
 
-    After an exception, what earlier calls wrote is still buffered, and the next call continues with it. The attribute
-    `done` counts the bytes of the call that raised it.
+    After an exception, what earlier calls wrote is either written or still buffered, and the next call continues with it.
+    Of the call that raised it, the first `done` bytes are written, and the rest is neither written nor buffered: write
+    `data[done:]` again if it is to follow.
 
     On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take
-    none of it (`characters_written` is 0). They may buffer more than `buffer_size` bytes, once. After BlockingIOError,
-    wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too. A TextIOWrapper
-    loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+    none of it (`done` and `characters_written` are 0). They may buffer more than `buffer_size` bytes, once. After
+    BlockingIOError, wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too,
+    whose `characters_written` counts buffered bytes that went. The descriptor of a socket with a timeout
+    (`settimeout(1)`) is non-blocking: BlockingIOError is raised at once, where `makefile` waits and raises TimeoutError.
+    A TextIOWrapper loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+
+    A signal handler may write to the writer that it has interrupted: its bytes come after those of the interrupted call. If
+    it would have to make a system call during one of that writer, it raises RuntimeError, and nothing is taken.
     """
 
-    def __init__(self, file, buffer_size=65536, *, closefd=True, gather=None):
-        """Write to a descriptor, or to that of an object with a method `fileno`.
+    # `close` is called even if `__init__` has failed, or was not called for want of the right arguments. `_file` is None
+    # if it is not open, or no longer.
+    _lock = contextlib.nullcontext()
+    _raw = _file = None
+    _pieces, _kept = (), 0
+    _is_sending = _is_closing = False
 
-        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is
-        false.
+    def __init__(self, file, buffer_size=65536, *, closefd=True, gather=None):
+        """Write to a descriptor, or to that of an object with a method `fileno`, which must be open for writing.
+
+        For a path, pass `open(path, "wb", buffering=0)`. If the object has a method `flush`, it is called first, so that
+        what it has buffered precedes; what it buffers later may be written before or after what the writer writes.
+        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is false.
+        `gather` is a `Gather` to write with, for example one with a cost model.
         """
-        # First all that `close` uses, which is called even if this function fails.
-        self._file, self._fd = None, -1
-        self._lock = threading.RLock()
-        self._is_sending = False
-        # What is kept never changes: bytes objects.
-        self._pieces = []
-        self._kept = 0
+        buffer_size = operator.index(buffer_size)
         if buffer_size < 1:
             raise ValueError(f"buffer_size must be 1 or more, not {buffer_size}")
-        self._fd = file if isinstance(file, int) else file.fileno()
-        os.fstat(self._fd)  # An error here rather than at the first write.
+        if gather is None:
+            gather = Gather()
+        elif not isinstance(gather, Gather):
+            raise TypeError(f"gather must be a Gather, such as Gather(cost_model), not '{type(gather).__name__}'")
+        _check_writable(file)
+        flush = getattr(file, "flush", None)
+        if flush is not None:
+            flush()
         self._buffer_size = buffer_size
         self._closefd = closefd
-        self._gather = Gather() if gather is None else gather
-        self._file = file
+        self._gather = gather
+        # What is kept never changes: bytes objects, and a view of the rest of one.
+        self._pieces = []
+        self._lock = threading.RLock()
+        self._raw = self._file = file
 
     def write(self, data, /):
         """Write or buffer all bytes of an object, and return their number."""
@@ -68,8 +132,9 @@ class GatherWriter(io.BufferedIOBase):
             if type(data) is bytes and self._file is not None and data:
                 kept = self._kept + len(data)
                 if kept < self._buffer_size and len(self._pieces) < _MAX_PIECES:
-                    self._pieces.append(data)
+                    # In this order: a signal handler may raise an exception after a call.
                     self._kept = kept
+                    self._pieces.append(data)
                     return len(data)
             size = _size(data)
             self._accept((data,), size)
@@ -77,6 +142,8 @@ class GatherWriter(io.BufferedIOBase):
 
     def writelines(self, lines, /):
         """Write or buffer all bytes of the objects, in one system call if their number allows it. Adds no line ends."""
+        if isinstance(lines, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"lines must be a list of bytes-like objects, not one '{type(lines).__name__}': put it in a list")
         lines = list(lines)
         size = sum(map(_size, lines))
         with self._lock:
@@ -85,8 +152,16 @@ class GatherWriter(io.BufferedIOBase):
     def flush(self):
         """Write what is buffered."""
         with self._lock:
-            self._check_open()
+            if not self._is_closing:
+                self._check_open()
             self._send(())
+
+    def detach(self):
+        """Flush, and return the file or descriptor, which stays open. The writer cannot be used any more."""
+        with self._lock:
+            self.flush()
+            file, self._file = self._file, None
+            return file
 
     def close(self):
         """Flush, and close the file unless `closefd` was false.
@@ -97,6 +172,7 @@ class GatherWriter(io.BufferedIOBase):
         with self._lock:
             if self.closed:
                 return
+            self._check_reentrance()
             try:
                 if self._file is not None:
                     self._send(())
@@ -111,8 +187,10 @@ class GatherWriter(io.BufferedIOBase):
     def _close(self):
         file, self._file = self._file, None
         self._pieces, self._kept = [], 0
+        self._is_closing = True
         # It flushes, which does nothing now, and sets `closed`.
         super().close()
+        self._is_closing = False
         if file is not None and self._closefd:
             if isinstance(file, int):
                 os.close(file)
@@ -121,7 +199,7 @@ class GatherWriter(io.BufferedIOBase):
 
     def fileno(self):
         self._check_open()
-        return self._fd
+        return _descriptor(self._file)
 
     def isatty(self):
         return os.isatty(self.fileno())
@@ -146,7 +224,7 @@ class GatherWriter(io.BufferedIOBase):
         """Flush, and move the position."""
         with self._lock:
             self.flush()
-            return os.lseek(self._fd, offset, whence)
+            return os.lseek(self.fileno(), offset, whence)
 
     def truncate(self, size=None, /):
         """Flush, and cut or extend the file to `size`, or to the position."""
@@ -154,37 +232,54 @@ class GatherWriter(io.BufferedIOBase):
             self.flush()
             if size is None:
                 size = self.tell()
-            os.ftruncate(self._fd, size)
+            os.ftruncate(self.fileno(), size)
             return size
 
     @property
+    def raw(self):
+        """The file or descriptor that it writes to."""
+        return self._raw
+
+    @property
     def name(self):
-        return getattr(self._file, "name", self._fd)
+        return getattr(self._raw, "name", self._raw)
 
     @property
     def mode(self):
-        return "wb"
+        return getattr(self._raw, "mode", "wb")
 
     def __repr__(self):
         state = "closed" if self.closed else f"{self._kept} bytes buffered"
         return f"<vectored.GatherWriter name={self.name!r}, {state}>"
 
+    def __getstate__(self):
+        # A copy would write what is buffered once more.
+        raise TypeError(f"cannot copy or pickle '{type(self).__name__}' object")
+
     def _check_open(self):
-        # `flush` of the base class comes here while it closes.
         if self.closed:
             raise ValueError("I/O operation on closed file")
+        if self._file is None:
+            raise ValueError("the file has been detached")
+
+    def _check_reentrance(self):
+        if self._is_sending:
+            raise RuntimeError("reentrant call: a signal handler uses the writer that it has interrupted")
 
     def _accept(self, pieces, size):
         """Keep or send all of the pieces, or raise and take none."""
         self._check_open()
         if self._kept >= self._buffer_size:
-            # A non-blocking descriptor was full.
+            # A non-blocking descriptor was full. What goes now is of earlier calls.
             try:
                 self._send(())
             except BlockingIOError as error:
                 if self._kept >= self._buffer_size:
                     error.characters_written = error.done = 0
                     raise
+            except BaseException as error:
+                error.done = 0
+                raise
         if self._kept + size < self._buffer_size and len(self._pieces) < _MAX_PIECES:
             self._keep(pieces)
             return
@@ -195,43 +290,38 @@ class GatherWriter(io.BufferedIOBase):
             return
 
     def _keep(self, pieces):
-        for piece in pieces:
-            if type(piece) is not bytes:
-                piece = bytes(piece)
-            if piece:
-                self._pieces.append(piece)
-                self._kept += len(piece)
+        """Append copies of the pieces, or of none if that fails."""
+        copies = [piece for piece in map(_unchanging, pieces) if piece]
+        self._kept += sum(map(len, copies))
+        self._pieces += copies
 
     def _send(self, pieces):
         """Write what is kept, then the pieces. After `BlockingIOError` the rest is kept, after others that of before."""
-        if self._is_sending:
-            raise RuntimeError("reentrant call: a signal handler uses the writer that it has interrupted")
-        buffers = [*self._pieces, *pieces]
-        if not buffers:
+        self._check_reentrance()
+        if not self._pieces and not pieces:
             return
-        old_count, old_size = len(self._pieces), self._kept
-        cursor = Cursor()
+        cursor, old = Cursor(), []
         self._is_sending = True
         try:
-            self._gather.write_from(self._fd, buffers, cursor)
-            self._pieces, self._kept = [], 0
+            # A signal handler may write meanwhile: that is kept behind.
+            old, self._pieces, self._kept = self._pieces, [], 0
+            # The file, and not its number, which may be another file's if somebody has closed it.
+            self._gather.write_from(self._file, [*old, *pieces], cursor)
         except BaseException as error:
-            done = getattr(error, "done", 0)
-            keeps_all = isinstance(error, BlockingIOError)
-            end = len(buffers) if keeps_all else old_count
-            self._pieces, self._kept = [], 0
-            self._keep(self._rest(buffers, cursor, end))
-            error.done = done if not pieces else max(0, done - old_size)
+            kept = [*old, *pieces] if isinstance(error, BlockingIOError) else old
+            self._put_back(kept, len(old), cursor)
+            error.done = _size_before(cursor, [*old, *pieces], len(old) if pieces else 0)
             raise
         finally:
             self._is_sending = False
 
-    @staticmethod
-    def _rest(buffers, cursor, end):
-        """The bytes from the cursor up to the buffer of index `end`."""
-        for index in range(cursor.segment, end):
-            piece = buffers[index]
-            if index == cursor.segment and cursor.offset:
-                with memoryview(piece) as view, view.cast("B") as octets:
-                    piece = bytes(octets[cursor.offset :])
-            yield piece
+    def _put_back(self, buffers, old_count, cursor):
+        """Keep what is left from the cursor on, before what is kept. The first `old_count` buffers never change."""
+        rest = buffers[cursor.segment :]
+        changing = max(0, old_count - cursor.segment)
+        rest[changing:] = map(_unchanging, rest[changing:])
+        if rest and cursor.offset:
+            # Not a copy: it would be one of a long piece each time.
+            rest[0] = memoryview(rest[0])[cursor.offset :]
+        self._pieces[:0] = rest
+        self._kept += sum(map(len, rest))

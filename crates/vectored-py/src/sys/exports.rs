@@ -60,7 +60,7 @@ impl<'py> Exports<'py> {
                     }
                     exports
                         .push(&object, access)
-                        .map_err(|error| with_index(buffers.py(), error, index))?;
+                        .map_err(|error| with_index(buffers.py(), error, access, index))?;
                 }
             }
         }
@@ -167,8 +167,8 @@ fn as_buffer_error(object: &Bound<'_, PyAny>, error: PyErr, access: Access) -> P
         return error;
     }
     let wanted = match access {
-        Access::Read => "contiguous",
-        Access::Write => "contiguous and writable",
+        Access::Read => "C-contiguous",
+        Access::Write => "C-contiguous and writable",
     };
     let message = format!("a buffer must be {wanted}: {}", error.value(py));
     let refused = PyBufferError::new_err(message);
@@ -177,11 +177,14 @@ fn as_buffer_error(object: &Bound<'_, PyAny>, error: PyErr, access: Access) -> P
 }
 
 /// The error with a note of the object's index in its list.
-fn with_index(py: Python<'_>, error: PyErr, index: usize) -> PyErr {
+fn with_index(py: Python<'_>, error: PyErr, access: Access, index: usize) -> PyErr {
     let is_ours =
         error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py);
     if is_ours {
-        let note = format!("at index {index} of the list of buffers");
+        let mut note = format!("at index {index} of the list of buffers");
+        if error.is_instance_of::<PyBufferError>(py) && access == Access::Read {
+            note += ": copy it, for example by bytes(view) or numpy.ascontiguousarray(array)";
+        }
         if let Err(other) = error.value(py).call_method1("add_note", (note,)) {
             return other;
         }

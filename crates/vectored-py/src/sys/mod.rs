@@ -12,7 +12,9 @@ pub use exports::{Access, Exports};
 
 use std::ffi::c_int;
 use std::os::fd::{BorrowedFd, RawFd};
+use std::sync::OnceLock;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -40,6 +42,29 @@ pub fn borrowed<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
     // SAFETY: it is not -1. It is used in system calls alone, and never closed: if the number is not open, or another thread
     // closes it, these calls fail as those of `os.write` do.
     unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+/// Keeps the module to the first interpreter of the process that imports it.
+///
+/// The classes are made once a process, by that interpreter, and must not outlive it. CPython 3.12 and newer refuse such a
+/// module in interpreters with a lock of their own. In others, and in 3.11, nothing else does.
+///
+/// # Errors
+///
+/// `ImportError` in another interpreter.
+pub fn refuse_other_interpreters(py: Python<'_>) -> PyResult<()> {
+    static FIRST: OnceLock<i64> = OnceLock::new();
+    // SAFETY: this thread is attached to an interpreter, as `py` says. Its state is there for the call.
+    let this = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+    if this < 0 {
+        return Err(PyErr::fetch(py));
+    }
+    match *FIRST.get_or_init(|| this) == this {
+        true => Ok(()),
+        false => Err(PyImportError::new_err(
+            "another interpreter of this process has imported 'vectored': only one can",
+        )),
+    }
 }
 
 /// Whether an object has the buffer protocol.

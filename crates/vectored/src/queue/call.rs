@@ -69,6 +69,20 @@ impl SegmentQueue {
         }
     }
 
+    /// What [`fill`](SegmentQueue::fill) would add, if that is the whole queue and lies in memory as a list already.
+    #[cfg(all(
+        feature = "uring",
+        target_os = "linux",
+        target_pointer_width = "64",
+        target_endian = "little"
+    ))]
+    #[inline]
+    pub(crate) fn whole_list(&self, limits: Limits) -> Option<&[IoSlice<'_>]> {
+        let list = self.kept.as_list(&self.copied[self.copied_start..])?;
+        let bytes = self.wanted_bytes().min(limits.bytes);
+        (bytes == self.remaining() && list.len() <= limits.segments).then_some(list)
+    }
+
     /// The bytes that the next call would get if the kernel took any number.
     #[inline]
     pub(super) fn wanted_bytes(&self) -> usize {

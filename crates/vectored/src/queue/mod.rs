@@ -14,6 +14,7 @@ pub(crate) mod segment;
 mod sys;
 pub(crate) mod write;
 
+use std::collections::TryReserveError;
 use std::error::Error;
 use std::fmt;
 use std::io::{self, IoSlice, Write};
@@ -207,6 +208,36 @@ impl SegmentQueue {
         Ok(())
     }
 
+    /// Allocates memory for `bytes` more copied bytes and one more kept segment, if it is not there yet: the next
+    /// [`put_slice`](SegmentQueue::put_slice) of up to so many bytes, or the next [`push`](SegmentQueue::push), needs no
+    /// other memory.
+    ///
+    /// For programs that do not end when memory is refused. `put_slice` and `push` abort the process then, as a `Vec` does.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused, or if the bytes are more than `isize::MAX`. The queue holds what it held.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::SegmentQueue;
+    ///
+    /// let mut queue = SegmentQueue::new();
+    /// queue.try_reserve(5)?;
+    /// queue.put_slice(b"hello");
+    /// assert!(queue.try_reserve(usize::MAX).is_err());
+    /// assert_eq!(queue.remaining(), 5);
+    /// # Ok::<(), std::collections::TryReserveError>(())
+    /// ```
+    #[inline]
+    pub fn try_reserve(&mut self, bytes: usize) -> Result<(), TryReserveError> {
+        if self.copied.capacity() - self.copied.len() < bytes {
+            self.try_grow_copied(bytes)?;
+        }
+        self.kept.try_reserve_one()
+    }
+
     /// Marks the end of a record: calls end at the end of a record, unless the kernel ends them earlier.
     ///
     /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`), or
@@ -374,6 +405,20 @@ impl SegmentQueue {
     /// average. Otherwise the buffer grows.
     #[cold]
     fn grow_copied(&mut self, bytes: usize) {
+        let bytes = self.begin_growth(bytes);
+        self.copied.reserve(bytes);
+    }
+
+    /// As [`grow_copied`](SegmentQueue::grow_copied), with an error if memory is refused.
+    #[cold]
+    fn try_grow_copied(&mut self, bytes: usize) -> Result<(), TryReserveError> {
+        let usual_bytes = self.begin_growth(bytes);
+        let reserved = self.copied.try_reserve(usual_bytes);
+        reserved.or_else(|_| self.copied.try_reserve_exact(bytes))
+    }
+
+    /// Moves what is left to the start, if that pays, and returns how many bytes to make room for: `bytes` or more.
+    fn begin_growth(&mut self, bytes: usize) -> usize {
         if self.copied_start >= self.copied.len() / 2 {
             self.move_copied_to_start();
         }
@@ -384,7 +429,7 @@ impl SegmentQueue {
                 .min(self.policy.limit_bytes.saturating_mul(2)),
             _ => 0,
         };
-        self.copied.reserve(bytes.max(at_once));
+        bytes.max(at_once)
     }
 
     /// Frees memory of an empty queue that is beyond `bytes`.

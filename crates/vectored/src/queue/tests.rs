@@ -28,6 +28,7 @@ enum Step {
     EndRecord,
     Advance(usize),
     WriteAll,
+    Reserve(usize),
     Shrink,
     Clear,
 }
@@ -97,6 +98,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         3 => Just(Step::EndRecord),
         2 => (0..70_usize).prop_map(Step::Advance),
         2 => Just(Step::WriteAll),
+        1 => (0..200_usize).prop_map(Step::Reserve),
         1 => Just(Step::Shrink),
         1 => Just(Step::Clear),
     ]
@@ -274,6 +276,11 @@ fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer
             model.advance(bytes);
         }
         Step::WriteAll => write_all(queue, model, script, limits),
+        Step::Reserve(bytes) => {
+            queue.try_reserve(bytes).unwrap();
+            assert!(queue.copied.capacity() - queue.copied.len() >= bytes);
+            assert!(queue.try_reserve(isize::MAX as usize).is_err());
+        }
         Step::Shrink => queue.shrink_to(0),
         Step::Clear => {
             queue.clear();
@@ -411,6 +418,19 @@ fn a_steady_state_takes_no_more_memory() {
     let after_two = turn();
     for _ in 0..if cfg!(miri) { 2 } else { 100 } {
         assert_eq!(turn(), after_two);
+    }
+}
+
+#[test]
+fn what_was_reserved_is_put_in_without_more_memory() {
+    let mut queue = SegmentQueue::new();
+    for turn in 0..100 {
+        queue.try_reserve(turn * 7).unwrap();
+        let memory = |queue: &SegmentQueue| (queue.copied.capacity(), queue.kept.memory());
+        let reserved = memory(&queue);
+        queue.put_slice(&vec![1; turn * 7]);
+        queue.push(vec![2; 5_000]);
+        assert_eq!(memory(&queue), reserved);
     }
 }
 

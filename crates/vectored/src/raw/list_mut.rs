@@ -133,6 +133,20 @@ impl<'a> RawListMut<'a> {
         scatter.read_exact_at(fd, &mut self.segments, offset)
     }
 
+    /// [`Scatter::read_up_to_eof_at`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Scatter::read_up_to_eof_at`].
+    pub fn scatter_up_to_eof_at(
+        &mut self,
+        scatter: &mut Scatter,
+        fd: impl AsDescriptor,
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        scatter.read_up_to_eof_at(fd, &mut self.segments, offset)
+    }
+
     /// Whether the cursor is a position of the list.
     #[must_use]
     pub fn contains(&self, cursor: SegmentCursor) -> bool {

@@ -21,13 +21,9 @@ pub struct Completion {
 /// What a transfer owned until it ended.
 #[derive(Debug)]
 #[non_exhaustive]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would be an allocation for each transfer"
-)]
 pub enum Data {
-    /// The queue of a write.
-    Queue(SegmentQueue),
+    /// The queue of a write. Its box can be filled and submitted again, which moves a pointer and allocates nothing.
+    Queue(Box<SegmentQueue>),
     /// The buffers of a read, in their order, as long as they were. The first bytes of them, as many as
     /// [`result`](Completion::result) counts, were read; the others are as they were.
     Buffers(Vec<Vec<u8>>),
@@ -39,7 +35,7 @@ impl Data {
 
     /// The queue of a write; `None` for a read.
     #[must_use]
-    pub fn into_queue(self) -> Option<SegmentQueue> {
+    pub fn into_queue(self) -> Option<Box<SegmentQueue>> {
         match self {
             Data::Queue(queue) => Some(queue),
             Data::Buffers(_) => None,

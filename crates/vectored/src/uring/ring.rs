@@ -8,7 +8,7 @@ use crate::queue::SegmentQueue;
 use crate::uring::completion::{Completion, Data};
 use crate::uring::descriptor::Descriptor;
 use crate::uring::setup_error::SetupError;
-use crate::uring::sys::{Calls, Ended};
+use crate::uring::sys::{Calls, Ended, prefetch};
 use crate::uring::transfer::Transfer;
 
 /// Transfers that the kernel makes while the program goes on, by io_uring.
@@ -110,6 +110,8 @@ impl Ring {
     /// [`SharedDescriptor`](crate::uring::SharedDescriptor) saves a system call each. `token` is returned with the [`Completion`], and
     /// need not be unique.
     ///
+    /// A queue is put into a box, which the [`Completion`] has: pass that box again, and nothing is allocated or copied.
+    ///
     /// A non-blocking descriptor that is full is waited for.
     ///
     /// # `SIGPIPE`
@@ -122,9 +124,14 @@ impl Ring {
     /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel);
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a regular file or a device refuses a call again though it is ready,
     /// which one that is open with `O_NONBLOCK` may do.
-    pub fn submit_write(&mut self, fd: impl Into<Descriptor>, queue: SegmentQueue, token: u64) {
+    pub fn submit_write(
+        &mut self,
+        fd: impl Into<Descriptor>,
+        queue: impl Into<Box<SegmentQueue>>,
+        token: u64,
+    ) {
         let new = self.new_transfer(fd.into(), None, token);
-        self.submit(new, Data::Queue(queue));
+        self.submit(new, Data::Queue(queue.into()));
     }
 
     /// As [`submit_write`](Ring::submit_write), from byte `offset` of a file on. The position of the descriptor is neither
@@ -137,12 +144,12 @@ impl Ring {
     pub fn submit_write_at(
         &mut self,
         fd: impl Into<Descriptor>,
-        queue: SegmentQueue,
+        queue: impl Into<Box<SegmentQueue>>,
         offset: u64,
         token: u64,
     ) {
         let new = self.new_transfer(fd.into(), Some(offset), token);
-        self.submit(new, Data::Queue(queue));
+        self.submit(new, Data::Queue(queue.into()));
     }
 
     /// Reads until all buffers are full up to their lengths, or the file or stream ends.
@@ -299,12 +306,14 @@ impl Ring {
         token: u64,
     ) -> Box<Transfer> {
         let mut transfer = self.spare.pop().unwrap_or_else(Transfer::over);
+        if let Some(next) = self.spare.last() {
+            prefetch(&raw const **next);
+        }
         transfer.reset(descriptor, offset, token);
         transfer
     }
 
-    /// Inline, so that the data is moved once.
-    #[inline(always)]
+    #[inline]
     fn submit(&mut self, mut transfer: Box<Transfer>, data: Data) {
         transfer.set_data(data);
         if transfer.is_done() {
@@ -314,8 +323,7 @@ impl Ring {
         }
     }
 
-    /// Inline, so that the data is not moved by each function on its way to the caller.
-    #[inline(always)]
+    #[inline]
     fn end(&mut self, transfer: Box<Transfer>, result: io::Result<()>) -> Completion {
         if self.spare.len() >= self.calls.depth() as usize {
             self.spare.pop();
@@ -350,6 +358,9 @@ impl Ring {
             is_of_other_thread,
         }) = self.calls.next_ended()
         {
+            if call.end_whole(&result) {
+                return Some((call, Ok(())));
+            }
             match call.call_ended(result, was_cancelled, is_of_other_thread) {
                 Some(result) => return Some((call, result)),
                 // Before those that have not begun.

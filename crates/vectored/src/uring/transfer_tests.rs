@@ -44,7 +44,7 @@ fn pipe_end() -> OwnedFd {
 fn write(fd: OwnedFd, data: &[Vec<u8>]) -> Box<Transfer> {
     let mut transfer = Transfer::over();
     transfer.reset(fd.into(), None, 1);
-    transfer.set_data(Data::Queue(queue_of(data)));
+    transfer.set_data(Data::Queue(Box::new(queue_of(data))));
     transfer
 }
 
@@ -64,6 +64,8 @@ fn begin(transfer: &mut Transfer, incoming: &[u8]) -> (Operation, Vec<u8>, usize
     let (mut sources, mut targets) = (Vec::new(), Vec::new());
     let begun = transfer.begin(&mut sources, &mut targets).unwrap();
     let operation = begun.operation;
+    assert!(begun.list.is_none() || sources.is_empty());
+    sources.extend_from_slice(begun.list.unwrap_or_default());
     let room = targets
         .iter()
         .map(|slice: &IoSliceMut<'_>| slice.len())
@@ -243,4 +245,44 @@ fn a_call_of_more_bytes_than_it_was_given_is_not_believed() {
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     let done = transfer.end(Err(error));
     assert_eq!(done.data.into_queue().unwrap().remaining(), 10);
+}
+
+/// The kernel gets the memory of the queue itself, unless bytes were copied.
+#[test]
+fn a_queue_of_kept_segments_is_a_list_already() {
+    // Up to 5 bytes are copied.
+    for (data, is_list) in [
+        (payload(&[6, 7, 8]), true),
+        (payload(&[6]), true),
+        (payload(&[6, 5]), false),
+        (payload(&[5, 6]), false),
+        (payload(&[6, 5, 6]), false),
+        (payload(&[5]), false),
+        (payload(&[6; 1024]), true),
+        (payload(&[6; 1025]), false),
+    ] {
+        let mut transfer = write(pipe_end(), &data);
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        let begun = transfer.begin(&mut sources, &mut targets).unwrap();
+        let case: Vec<usize> = data.iter().map(Vec::len).collect();
+        assert_eq!(begun.list.is_some(), is_list, "{case:?}");
+        assert_eq!(sources.is_empty(), is_list, "{case:?}");
+        if let Some(list) = begun.list {
+            assert!(list.iter().map(|slice| &**slice).eq(data.iter()));
+        }
+    }
+}
+
+/// What is left of a list after a short call is one, too: the entries before it are skipped, the first one is cut.
+#[test]
+fn the_rest_of_a_list_is_a_list() {
+    let mut transfer = write(pipe_end(), &payload(&[6, 7, 8]));
+    let (mut sources, mut targets) = (Vec::new(), Vec::new());
+    transfer.begin(&mut sources, &mut targets).unwrap();
+    assert!(transfer.call_ended(Ok(9), false, false).is_none());
+    let (mut sources, mut targets) = (Vec::new(), Vec::new());
+    let begun = transfer.begin(&mut sources, &mut targets).unwrap();
+    let rest: Vec<&[u8]> = begun.list.unwrap().iter().map(|slice| &**slice).collect();
+    let whole = payload(&[6, 7, 8]);
+    assert_eq!(rest, [&whole[1][3..], &whole[2][..]]);
 }

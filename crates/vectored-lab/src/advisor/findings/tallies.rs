@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::advisor::findings::tally::join;
-use crate::advisor::findings::uses::UsesByName;
-use crate::model::{DescriptorKind, FindingKey, Tally};
+use crate::advisor::findings::uses::{UsesByName, join_use};
+use crate::model::{DescriptorKind, DescriptorUse, FindingKey, Tally};
 
 /// The findings of all logs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Wire", into = "Wire")]
 pub struct Tallies {
     /// Findings that are counted.
     pub findings: BTreeMap<FindingKey, Tally>,
@@ -49,6 +52,91 @@ impl Default for Tallies {
             processes: 0,
             span_ns: Some(0),
             waited_ns: 0,
+        }
+    }
+}
+
+impl Tallies {
+    /// Adds the tallies of another log. The sum of the tallies of single logs, in their order, is what one [`Analysis`]
+    /// of all of them gives.
+    ///
+    /// [`Analysis`]: crate::advisor::Analysis
+    pub fn add(&mut self, other: Tallies) {
+        for (key, tally) in other.findings {
+            join(self.findings.entry(key).or_default(), &tally);
+        }
+        for (key, tally) in other.uncounted {
+            join(self.uncounted.entry(key).or_default(), &tally);
+        }
+        for one in other.uses.into_values() {
+            join_use(&mut self.uses, one);
+        }
+        self.more_uses = self.more_uses.saturating_add(other.more_uses);
+        self.calls = self.calls.saturating_add(other.calls);
+        self.transfers = self.transfers.saturating_add(other.transfers);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.processes = self.processes.saturating_add(other.processes);
+        let spans = self.span_ns.zip(other.span_ns);
+        self.span_ns = spans.map(|(one, other)| one.saturating_add(other));
+        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+    }
+}
+
+/// The tallies in a form that JSON can hold: its keys are texts.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    findings: Vec<(FindingKey, Tally)>,
+    uncounted: Vec<(FindingKey, String, Tally)>,
+    uses: Vec<DescriptorUse>,
+    more_uses: u64,
+    calls: u64,
+    transfers: u64,
+    bytes: u64,
+    processes: u64,
+    span_ns: Option<u64>,
+    waited_ns: u64,
+}
+
+impl From<Tallies> for Wire {
+    fn from(tallies: Tallies) -> Self {
+        let uncounted = tallies.uncounted.into_iter();
+        Wire {
+            findings: tallies.findings.into_iter().collect(),
+            uncounted: uncounted
+                .map(|((key, reason), tally)| (key, reason, tally))
+                .collect(),
+            uses: tallies.uses.into_values().collect(),
+            more_uses: tallies.more_uses,
+            calls: tallies.calls,
+            transfers: tallies.transfers,
+            bytes: tallies.bytes,
+            processes: tallies.processes,
+            span_ns: tallies.span_ns,
+            waited_ns: tallies.waited_ns,
+        }
+    }
+}
+
+impl From<Wire> for Tallies {
+    fn from(wire: Wire) -> Self {
+        let uncounted = wire.uncounted.into_iter();
+        let mut uses = UsesByName::new();
+        for one in wire.uses {
+            join_use(&mut uses, one);
+        }
+        Tallies {
+            findings: wire.findings.into_iter().collect(),
+            uncounted: uncounted
+                .map(|(key, reason, tally)| ((key, reason), tally))
+                .collect(),
+            uses,
+            more_uses: wire.more_uses,
+            calls: wire.calls,
+            transfers: wire.transfers,
+            bytes: wire.bytes,
+            processes: wire.processes,
+            span_ns: wire.span_ns,
+            waited_ns: wire.waited_ns,
         }
     }
 }

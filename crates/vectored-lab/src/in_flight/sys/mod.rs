@@ -17,6 +17,8 @@
 //!   leaks what the child has of the queue.
 #![allow(unsafe_code)]
 
+#[cfg(vectored_asan)]
+mod asan;
 mod backend;
 #[cfg(all(
     target_os = "linux",
@@ -27,6 +29,12 @@ mod io_uring;
 #[cfg(target_os = "linux")]
 mod linux_aio;
 mod posix_aio;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+mod zerocopy;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -45,6 +53,12 @@ use crate::in_flight::list::{ReadList, WriteList};
 use backend::{Backend, Call, Ended};
 
 pub(in crate::in_flight) use backend::Operation;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+pub use zerocopy::ZerocopyRing;
 
 /// The depths that io_uring takes.
 const DEPTHS: RangeInclusive<u32> = 1..=32_768;
@@ -344,6 +358,8 @@ impl<L: List> Scope<'_, L> {
     pub(in crate::in_flight) fn next_ended(&mut self) -> Option<(usize, Result<usize, i32>)> {
         let Ended { slot, result } = self.flights.ended.pop_front()?;
         self.flights.in_flight -= 1;
+        #[cfg(vectored_asan)]
+        self.flights.slots[slot].check();
         self.flights.slots[slot].is_in_flight = false;
         Some((slot, result))
     }
@@ -380,6 +396,17 @@ impl Slot {
             // the slot borrows. `Scope` calls this only while it holds that list, and nothing writes to the array.
             Some((array, count)) => unsafe { slice::from_raw_parts(array, count) },
             None => &self.own[self.first..],
+        }
+    }
+
+    /// Lets AddressSanitizer report memory of a list that was freed while a call was in flight.
+    #[cfg(vectored_asan)]
+    fn check(&self) {
+        if let Some((array, count)) = self.given {
+            asan::check(array.cast(), count * size_of::<iovec>());
+        }
+        for entry in self.rest() {
+            asan::check(entry.iov_base.cast(), entry.iov_len);
         }
     }
 

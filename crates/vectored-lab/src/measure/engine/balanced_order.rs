@@ -8,7 +8,7 @@ use fastrand::Rng;
 /// of one random permutation in random order, and half of the blocks are
 /// reversed by chance. Within a block each contender therefore takes each place
 /// once, and no contender always follows the same other one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BalancedOrder {
     count: usize,
     permutation: Vec<usize>,

@@ -8,7 +8,7 @@ use crate::model::{
     Cell, CellSpec, Drain, Experiment, Latency, Technique, TechniqueResult, Verdict, Workload,
     ZerocopyCounts,
 };
-use crate::stats::{Evidence, LOOKS, Latencies, WriterSamples, median};
+use crate::stats::{Evidence, LOOKS, Latencies, RankSamples, WriterSamples, median, rank_figures};
 
 /// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.
@@ -19,6 +19,7 @@ pub const SCREENING_ROUNDS: u32 = 5;
 pub(super) const FAR_BEHIND: f64 = 4.0;
 
 /// A cell while it is measured.
+#[derive(Clone)]
 pub(super) struct CellRun<'a> {
     pub spec: CellSpec,
     /// Whether the engine added it; the experiment does not list it.
@@ -33,6 +34,8 @@ pub(super) struct CellRun<'a> {
     latencies: Vec<Latencies>,
     /// The figures of several writers, by technique.
     writers: Vec<WriterSamples>,
+    /// The samples of each rank, by technique.
+    ranks: Vec<Vec<RankSamples>>,
     pub order: BalancedOrder,
     pub drain: DrainChoice,
     /// Calls per sample of the floor and of each contender.
@@ -62,6 +65,7 @@ impl<'a> CellRun<'a> {
             samples_ns: Vec::new(),
             latency: Latency::default(),
             writers: None,
+            ranks: None,
             zerocopy: None,
         };
         let workload = &spec.workload;
@@ -82,10 +86,12 @@ impl<'a> CellRun<'a> {
                 page_cache: spec.page_cache,
                 iovec_setup: spec.iovec_setup,
                 sync: spec.sync,
+                direct: spec.direct,
                 file_system: None,
                 span_bytes: None,
                 queue_depth: spec.queue_depth,
                 writers: spec.writers,
+                ranks: spec.ranks,
                 drain: None,
                 rounds: 0,
                 floor_ns: 0.0,
@@ -103,6 +109,7 @@ impl<'a> CellRun<'a> {
             cpu_ns: vec![Vec::new(); techniques.len()],
             latencies: vec![Latencies::default(); techniques.len()],
             writers: vec![WriterSamples::default(); techniques.len()],
+            ranks: vec![Vec::new(); techniques.len()],
             order: BalancedOrder::new(2 + techniques.len()),
             techniques,
             drain,
@@ -122,8 +129,10 @@ impl<'a> CellRun<'a> {
                     spec.iovec_setup,
                     spec.page_cache,
                     spec.sync,
+                    spec.direct,
                     spec.queue_depth,
                     spec.writers,
+                    spec.ranks,
                 ),
             )
         };
@@ -213,6 +222,13 @@ impl<'a> CellRun<'a> {
         }
     }
 
+    /// Replaces what each rank did with a technique.
+    pub fn record_ranks(&mut self, of: Technique, all: Vec<RankSamples>) {
+        if let Some(index) = self.techniques.iter().position(|name| *name == of) {
+            self.ranks[index] = all;
+        }
+    }
+
     /// Decides which techniques are contenders.
     fn screen(&mut self) {
         let nearby = self.nearby();
@@ -299,6 +315,11 @@ impl<'a> CellRun<'a> {
         let record_bytes = self.spec.workload.total_bytes() as u64;
         for (technique, writers) in std::iter::zip(&mut self.cell.techniques, &self.writers) {
             technique.writers = writers.figures(record_bytes);
+        }
+        for (technique, ranks) in std::iter::zip(&mut self.cell.techniques, &self.ranks) {
+            let samples_ns: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
+            let slowest_ns = median(&samples_ns);
+            technique.ranks = slowest_ns.and_then(|ns| rank_figures(ranks, ns, record_bytes));
         }
         self.cell
     }

@@ -153,10 +153,30 @@ pub fn run<'a>(
     watch: Watch<'a>,
 ) -> Result<Outcome, RunError> {
     let (mut engine, mut cells) = Engine::start(experiment, sampler, clock, watch);
-    let passed = engine
-        .even_sweeps(&mut cells)
-        .and_then(|()| engine.refine(&mut cells))
-        .and_then(|()| engine.open_pass(&mut cells));
+    let passed = engine.adaptively(&mut cells);
+    engine.end(cells, passed)
+}
+
+/// Measures as [`run`], and hands what is measured to `save` after each visit to a cell, except if that would take more
+/// than a twentieth of the time. [`Outcome::complete`] is false then.
+///
+/// # Errors
+///
+/// Those of [`run`].
+///
+/// # Panics
+///
+/// Under the same conditions as [`run`].
+pub fn run_saving<'a>(
+    experiment: &'a Experiment,
+    sampler: &'a mut dyn Sampler,
+    clock: &'a dyn Clock,
+    watch: Watch<'a>,
+    save: &'a mut dyn FnMut(Outcome),
+) -> Result<Outcome, RunError> {
+    let (mut engine, mut cells) = Engine::start(experiment, sampler, clock, watch);
+    engine.saves = Some(Saves { save, next_ns: 0 });
+    let passed = engine.adaptively(&mut cells);
     engine.end(cells, passed)
 }
 
@@ -198,7 +218,18 @@ struct Engine<'a> {
     watch: Watch<'a>,
     rng: Rng,
     began_ns: u64,
+    saves: Option<Saves<'a>>,
 }
+
+/// What is measured is saved during the run.
+struct Saves<'a> {
+    save: &'a mut dyn FnMut(Outcome),
+    /// Not before this moment.
+    next_ns: u64,
+}
+
+/// Saving takes at most one part in this many of the time, but for the first time.
+const SAVES_DIVISOR: u64 = 20;
 
 impl<'a> Engine<'a> {
     fn start(
@@ -216,6 +247,7 @@ impl<'a> Engine<'a> {
             watch,
             rng: Rng::with_seed(experiment.seed),
             began_ns: clock.now_ns(),
+            saves: None,
         };
         let cells = experiment
             .cells
@@ -240,6 +272,33 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// All three stages.
+    fn adaptively(&mut self, cells: &mut Vec<CellRun<'a>>) -> Result<(), MeasureError> {
+        self.even_sweeps(cells)?;
+        self.refine(cells)?;
+        self.open_pass(cells)
+    }
+
+    /// Saves what is measured, if it is time.
+    fn save(&mut self, cells: &[CellRun<'a>]) {
+        let began_ns = self.clock.now_ns();
+        let is_time = self
+            .saves
+            .as_ref()
+            .is_some_and(|saves| began_ns >= saves.next_ns);
+        if !is_time {
+            return;
+        }
+        let reason = "the run had not yet come to these cells";
+        let mut outcome = self.outcome(cells.to_vec(), reason);
+        outcome.complete = false;
+        if let Some(saves) = &mut self.saves {
+            (saves.save)(outcome);
+            let ended_ns = self.clock.now_ns();
+            saves.next_ns = ended_ns + SAVES_DIVISOR * (ended_ns - began_ns);
+        }
+    }
+
     /// Gives every cell `rounds` rounds, spread over the run.
     fn fixed_sweeps(&mut self, cells: &mut [CellRun<'a>], rounds: u32) -> Result<(), MeasureError> {
         for sweep in 1..=SWEEPS {
@@ -250,7 +309,7 @@ impl<'a> Engine<'a> {
                 let rounds = rounds * sweep / SWEEPS;
                 if cells[index].cell.rounds < rounds {
                     self.report(cells, index, None);
-                    self.visit(&mut cells[index], rounds)?;
+                    self.visit(cells, index, rounds)?;
                 }
             }
         }
@@ -287,7 +346,7 @@ impl<'a> Engine<'a> {
                 };
                 if wanted {
                     self.report(cells, index, None);
-                    self.visit(&mut cells[index], rounds)?;
+                    self.visit(cells, index, rounds)?;
                 }
             }
             if sweep == 1 {
@@ -304,7 +363,7 @@ impl<'a> Engine<'a> {
             let is_time = self.elapsed_ns() < self.experiment.budget_ns;
             if cells[index].cell.rounds == 0 && is_time && !self.stopped() {
                 self.report(cells, index, None);
-                self.visit(&mut cells[index], MIN_ROUNDS)?;
+                self.visit(cells, index, MIN_ROUNDS)?;
             }
         }
         Ok(())
@@ -340,7 +399,7 @@ impl<'a> Engine<'a> {
                     break;
                 }
                 self.report(cells, index, None);
-                self.visit(&mut cells[index], step.rounds)?;
+                self.visit(cells, index, step.rounds)?;
             }
         }
         Ok(())
@@ -359,6 +418,7 @@ impl<'a> Engine<'a> {
             .filter_map(|request| match request {
                 RefinementRequest::Size { like, bytes } => {
                     let like = &sampled[like];
+                    let bytes = like.spec.nearest_size(bytes);
                     let refined = like.with_list(like.spec.workload.with_bytes(bytes)?);
                     // If the cell exists already, its target is filled or
                     // emptied in another way than the others', so they cannot
@@ -399,7 +459,9 @@ impl<'a> Engine<'a> {
             };
             let is_between = counts().any(|count| count < FAST_IOVECS)
                 && counts().any(|count| count > FAST_IOVECS + 1);
-            if like.cell.segment_bytes.is_none() || !is_between {
+            // With `O_DIRECT` no cost model is fitted.
+            let is_direct = like.spec.direct.is_some();
+            if like.cell.segment_bytes.is_none() || !is_between || is_direct {
                 continue;
             }
             for count in [FAST_IOVECS, FAST_IOVECS + 1] {
@@ -411,7 +473,7 @@ impl<'a> Engine<'a> {
                     cells.push(refined);
                     let index = cells.len() - 1;
                     self.report(cells, index, None);
-                    self.visit(&mut cells[index], STEP_ROUNDS)?;
+                    self.visit(cells, index, STEP_ROUNDS)?;
                 }
             }
         }
@@ -438,7 +500,7 @@ impl<'a> Engine<'a> {
             let open_count = cells.iter().filter(|cell| open(cell)).count();
             self.report(cells, index, Some(open_count));
             if let Some(look) = cells[index].next_look() {
-                self.visit(&mut cells[index], look)?;
+                self.visit(cells, index, look)?;
             }
         }
         Ok(())
@@ -447,7 +509,18 @@ impl<'a> Engine<'a> {
     /// Opens a cell and samples it until it has `rounds` rounds. If a sample
     /// does not fit the target, the cell starts over with a thread at the other
     /// end.
-    fn visit(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
+    fn visit(
+        &mut self,
+        cells: &mut [CellRun<'a>],
+        index: usize,
+        rounds: u32,
+    ) -> Result<(), MeasureError> {
+        self.sample_cell(&mut cells[index], rounds)?;
+        self.save(cells);
+        Ok(())
+    }
+
+    fn sample_cell(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
         loop {
             let began_ns = self.clock.now_ns();
             let setup = match self
@@ -477,6 +550,9 @@ impl<'a> Engine<'a> {
                 cell.record_writers(technique, samples);
             }
             let proof_calls = self.sampler.end_cell();
+            for (technique, samples) in self.sampler.take_ranks() {
+                cell.record_ranks(technique, samples);
+            }
             match outcome {
                 Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
                     cell.restart(DrainChoice::Thread);
@@ -583,8 +659,15 @@ impl<'a> Engine<'a> {
         } else {
             "the budget ended before the first round of these cells"
         };
+        let mut outcome = self.outcome(cells, reason);
+        outcome.complete &= !failed;
+        outcome
+    }
+
+    /// What these cells say so far. Those without a round are left out for this reason.
+    fn outcome(&self, cells: Vec<CellRun<'a>>, reason: &str) -> Outcome {
         let has_minimum = |cell: &CellRun<'_>| cell.is_refined || cell.cell.rounds >= MIN_ROUNDS;
-        let complete = !failed && cells.iter().all(has_minimum);
+        let complete = cells.iter().all(has_minimum);
         let (measured, unmeasured): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
         let planned = measured.iter().filter(|cell| !cell.is_refined).count();

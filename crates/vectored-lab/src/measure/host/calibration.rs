@@ -56,9 +56,11 @@ pub fn calibrate(
         page_cache: None,
         iovec_setup: IovecSetup::default(),
         sync: SyncMode::None,
+        direct: false,
         drain,
         queue_depth: 1,
         writers: None,
+        ranks: None,
     };
     Ok(Some(FittedModel::new(
         conditions,

@@ -5,14 +5,12 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::Stat;
-
 use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
-use crate::model::{CpuInfo, DirectoryInfo, Host};
-use crate::platform::{cpus, descriptors};
+use crate::model::{CpuInfo, DeviceKind, DirectoryInfo, Host};
+use crate::platform::fd::OwnedFd;
+use crate::platform::{cpus, descriptors, machine};
 
 /// Load average per CPU above which the report has a warning.
 const BUSY_LOAD: f64 = 0.5;
@@ -82,6 +80,11 @@ impl Environment {
         }
     }
 
+    /// The machine, without what changes during the run.
+    pub fn so_far(&self) -> &Host {
+        &self.host
+    }
+
     /// Adds what changed since [`Environment::capture`].
     pub fn finish(mut self) -> Host {
         if let (Some(before), Some(after)) = (self.ticks, CpuTicks::now()) {
@@ -111,16 +114,15 @@ pub(crate) fn describe_host(
     (pinned_cpu, reader_cpu): (Option<usize>, Option<usize>),
     allowed: Vec<usize>,
 ) -> Host {
-    let uname = rustix::system::uname();
-    let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+    let names = machine::names();
     let load_average =
         read("/proc/loadavg").and_then(|loads| loads.split_whitespace().next()?.parse().ok());
     let (send, receive) = buffers(unix_pair);
     let (tcp_send, tcp_receive) = buffers(tcp_pair);
     let mut host = Host {
-        name: text(uname.nodename()),
-        system: format!("{} {}", text(uname.sysname()), text(uname.machine())),
-        kernel: format!("{} {}", text(uname.release()), text(uname.version())),
+        name: names.host,
+        system: names.system,
+        kernel: names.kernel,
         cpu: describe_cpu(allowed),
         memory_bytes: memory_bytes().unwrap_or(0),
         virtualization: virtualization(),
@@ -150,8 +152,13 @@ pub fn allowed_cpus() -> Vec<usize> {
     cpus::allowed()
 }
 
+#[cfg(unix)]
 /// Describes a directory, given the `stat` of it or of a file in it.
-pub(crate) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> DirectoryInfo {
+pub(crate) fn describe_directory(
+    path: &Path,
+    free_bytes: u64,
+    stat: &rustix::fs::Stat,
+) -> DirectoryInfo {
     let (major, minor) = (
         rustix::fs::major(stat.st_dev),
         rustix::fs::minor(stat.st_dev),
@@ -167,7 +174,9 @@ pub(crate) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> D
         .iter()
         .find_map(|queue| read(&format!("{device}/{queue}/read_ahead_kb")))
         .and_then(|kib| kib.parse().ok());
+    let block_device = block_device(Path::new(&device));
     DirectoryInfo {
+        device: device_kind(&file_system, block_device),
         path: path.to_string_lossy().into_owned(),
         file_system,
         mount_options,
@@ -177,11 +186,39 @@ pub(crate) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> D
     }
 }
 
+/// The name of a block device, and whether it rotates: `None` if the kernel lists no such device, as for file systems
+/// of several devices or of none.
+fn block_device(device: &Path) -> Option<(String, bool)> {
+    let link = fs::read_link(device).ok()?;
+    let name = link.file_name()?.to_string_lossy().into_owned();
+    let rotational = ["queue", "../queue"]
+        .iter()
+        .find_map(|queue| read(device.join(queue).join("rotational").to_str()?))?;
+    Some((name, rotational == "1"))
+}
+
+fn device_kind(file_system: &str, block_device: Option<(String, bool)>) -> Option<DeviceKind> {
+    match file_system {
+        "tmpfs" | "ramfs" => return Some(DeviceKind::Ram),
+        "nfs" | "nfs4" | "cifs" | "smb3" | "ceph" | "lustre" | "gpfs" | "beegfs" => {
+            return Some(DeviceKind::Network);
+        }
+        _ => {}
+    }
+    Some(match block_device? {
+        (name, _) if name.starts_with("ram") || name.starts_with("zram") => DeviceKind::Ram,
+        (name, _) if name.starts_with("vd") || name.starts_with("xvd") => DeviceKind::Virtual,
+        (_, true) => DeviceKind::Hdd,
+        (_, false) => DeviceKind::Ssd,
+    })
+}
+
 /// File system type and mount options of the mount that holds `path`, from
 /// `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
 ///
 /// Of the mount points above `path` the deepest counts; of several mounts on it
 /// the last, which hides the others.
+#[cfg(unix)]
 fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
     let holding = mounts.lines().filter_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
@@ -198,7 +235,10 @@ fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
 }
 
 fn standing_warnings(host: &Host) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = machine::emulator()
+        .map(|emulator| format!("{emulator}: times are those of an emulation"))
+        .into_iter()
+        .collect();
     let cpus = host.cpu.allowed_cpus.len().max(1) as f64;
     if let Some(load) = host.load_average.filter(|load| *load > BUSY_LOAD * cpus) {
         warnings.push(format!(
@@ -222,12 +262,14 @@ fn standing_warnings(host: &Host) -> Vec<String> {
 }
 
 fn describe_cpu(allowed_cpus: Vec<usize>) -> CpuInfo {
-    let model = read("/proc/cpuinfo")
-        .and_then(|info| {
+    let in_file = || {
+        read("/proc/cpuinfo").and_then(|info| {
             let line = info.lines().find(|line| line.starts_with("model name"))?;
             Some(line.split_once(':')?.1.trim().to_owned())
         })
-        .unwrap_or_else(|| "unknown".to_owned());
+    };
+    let model = machine::cpu_model().or_else(in_file);
+    let model = model.unwrap_or_else(|| "unknown".to_owned());
     let mut info = CpuInfo {
         model,
         allowed_cpus,
@@ -248,7 +290,9 @@ fn describe_cpu(allowed_cpus: Vec<usize>) -> CpuInfo {
             _ => {}
         }
     }
-    if let Ok(entries) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") {
+    if cfg!(unix)
+        && let Ok(entries) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
+    {
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Ok(state) = fs::read_to_string(entry.path())
@@ -268,9 +312,10 @@ fn virtualization() -> Option<String> {
             .find(|line| line.starts_with("flags"))
             .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
     });
-    let container = ["/.dockerenv", "/run/.containerenv"]
-        .iter()
-        .any(|mark| Path::new(mark).exists());
+    let container = cfg!(unix)
+        && ["/.dockerenv", "/run/.containerenv"]
+            .iter()
+            .any(|mark| Path::new(mark).exists());
     match (is_virtual, container) {
         (true, true) => Some("container in a virtual machine".to_owned()),
         (true, false) => Some("virtual machine".to_owned()),
@@ -284,15 +329,9 @@ fn buffers(make_pair: fn() -> io::Result<(OwnedFd, OwnedFd)>) -> (Option<u64>, O
     let Ok((writer, reader)) = make_pair() else {
         return (None, None);
     };
-    let bytes = |size: usize| size as u64;
-    (
-        rustix::net::sockopt::socket_send_buffer_size(&writer)
-            .ok()
-            .map(bytes),
-        rustix::net::sockopt::socket_recv_buffer_size(&reader)
-            .ok()
-            .map(bytes),
-    )
+    let (send, _) = descriptors::buffer_bytes(&writer);
+    let (_, receive) = descriptors::buffer_bytes(&reader);
+    (send, receive)
 }
 
 /// Ticks of all CPUs since boot, from `/proc/stat`.
@@ -332,6 +371,9 @@ fn involuntary_switches() -> Option<u64> {
 }
 
 fn memory_bytes() -> Option<u64> {
+    if let Some(bytes) = machine::memory_bytes() {
+        return Some(bytes);
+    }
     let info = read("/proc/meminfo")?;
     let line = info.lines().find(|line| line.starts_with("MemTotal"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
@@ -362,7 +404,7 @@ fn parse_cpu_list(list: &str) -> Vec<usize> {
 
 /// The trimmed text of a file; `None` if it cannot be read.
 pub(crate) fn read(path: &str) -> Option<String> {
-    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+    Some(machine::kernel_text(path).ok()?.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -389,6 +431,23 @@ mod tests {
         check("/dev/shm/y", "tmpfs", "rw,nosuid");
         check("/dev/shmem", "ext4", "rw,relatime");
         check("/mnt/a b", "ext4", "ro");
+    }
+
+    #[test]
+    fn a_file_system_is_on_what_the_kernel_says() {
+        let block = |name: &str, rotates| Some((name.to_owned(), rotates));
+        for (file_system, device, expected) in [
+            ("ext4", block("nvme0n1p2", false), Some(DeviceKind::Ssd)),
+            ("ext4", block("vda", true), Some(DeviceKind::Virtual)),
+            ("ext4", block("xvda1", false), Some(DeviceKind::Virtual)),
+            ("xfs", block("sdb1", true), Some(DeviceKind::Hdd)),
+            ("ext4", block("zram0", false), Some(DeviceKind::Ram)),
+            ("tmpfs", None, Some(DeviceKind::Ram)),
+            ("nfs4", None, Some(DeviceKind::Network)),
+            ("btrfs", None, None),
+        ] {
+            assert_eq!(device_kind(file_system, device), expected, "{file_system}");
+        }
     }
 
     #[test]

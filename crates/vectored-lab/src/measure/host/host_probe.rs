@@ -5,16 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit};
 use vectored::{AlignedBuffer, DirectAlignment};
 
 use crate::measure::host::environment::allowed_cpus;
-use crate::measure::host::environment::{describe_directory, describe_host};
+#[cfg(unix)]
+use crate::measure::host::environment::describe_directory;
+use crate::measure::host::environment::describe_host;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::ruler::measure_ruler;
 use crate::measure::sampling::sampler::MeasureError;
@@ -24,8 +22,11 @@ use crate::model::{
     IoUringOffer, Known, Target,
 };
 use crate::platform::calls::{preadv2, pwritev2};
+use crate::platform::fd::{AsFd as _, FileDescriptor};
 use crate::platform::files::{direct_alignment, set_direct};
-use crate::platform::rings;
+use crate::platform::plain_calls::Errno;
+use crate::platform::plain_calls::OFlags;
+use crate::platform::{machine, rings};
 
 /// Bytes of one trial: one page, which most storage can also write atomically.
 const TRIAL_BYTES: usize = 4096;
@@ -84,10 +85,11 @@ trait Kernel {
     fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>>;
 
     /// Writes a page at offset 0 of the file.
-    fn write(&self, file: &OwnedFd, page: &[u8], flags: u32) -> Result<usize, Errno>;
+    fn write(&self, file: &FileDescriptor, page: &[u8], flags: u32) -> Result<usize, Errno>;
 
     /// Reads a page at offset 0 of the file.
-    fn read_page(&self, file: &OwnedFd, page: &mut [u8], flags: u32) -> Result<usize, Errno>;
+    fn read_page(&self, file: &FileDescriptor, page: &mut [u8], flags: u32)
+    -> Result<usize, Errno>;
 }
 
 /// The running kernel.
@@ -95,18 +97,23 @@ struct ThisKernel;
 
 impl Kernel for ThisKernel {
     fn read(&self, path: &str) -> io::Result<String> {
-        Ok(std::fs::read_to_string(path)?.trim().to_owned())
+        Ok(machine::kernel_text(path)?.trim().to_owned())
     }
 
     fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>> {
         rings::operations()
     }
 
-    fn write(&self, file: &OwnedFd, page: &[u8], flags: u32) -> Result<usize, Errno> {
+    fn write(&self, file: &FileDescriptor, page: &[u8], flags: u32) -> Result<usize, Errno> {
         pwritev2(file, &[IoSlice::new(page)], 0, flags)
     }
 
-    fn read_page(&self, file: &OwnedFd, page: &mut [u8], flags: u32) -> Result<usize, Errno> {
+    fn read_page(
+        &self,
+        file: &FileDescriptor,
+        page: &mut [u8],
+        flags: u32,
+    ) -> Result<usize, Errno> {
         preadv2(file, &mut [IoSliceMut::new(page)], 0, flags)
     }
 }
@@ -188,6 +195,14 @@ fn is_there(directory: &Path, error: &io::Error) -> bool {
 }
 
 /// Describes a directory in which a run has too little space or can create no file.
+#[cfg(windows)]
+fn describe(directory: &Path) -> Option<DirectoryInfo> {
+    let (_, described) = crate::platform::files::describe(directory).ok()?;
+    Some(described)
+}
+
+/// Describes a directory in which a run has too little space or can create no file.
+#[cfg(unix)]
 fn describe(directory: &Path) -> Option<DirectoryInfo> {
     let mount = rustix::fs::statvfs(directory).ok()?;
     let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
@@ -232,9 +247,11 @@ fn io_uring_offer(kernel: &dyn Kernel) -> IoUringOffer {
                 (Some(code), _) if code == Errno::NOSYS.raw_os_error() => {
                     "this kernel has no io_uring, or a sandbox hides it"
                 }
+                #[cfg(unix)]
                 (Some(code), _) if code == Errno::PERM.raw_os_error() => {
                     "a sandbox forbids it, as seccomp profiles of containers do"
                 }
+                #[cfg(unix)]
                 (Some(code), _) if code == Errno::NOMEM.raw_os_error() => {
                     "the limit on locked memory is too low: raise it with ulimit -l"
                 }
@@ -258,14 +275,14 @@ fn io_uring_offer(kernel: &dyn Kernel) -> IoUringOffer {
         disabled_sysctl,
         operations,
         operations_unknown,
-        memlock_bytes: getrlimit(Resource::Memlock).current,
+        memlock_bytes: machine::locked_memory_bytes(),
     }
 }
 
 /// The temporary files that flags are tried on.
 struct Files {
-    buffered: OwnedFd,
-    direct: Result<OwnedFd, Errno>,
+    buffered: FileDescriptor,
+    direct: Result<FileDescriptor, Errno>,
     bytes: usize,
     memory_bytes: usize,
 }
@@ -280,12 +297,14 @@ impl Files {
         Ok(Files::new(file()?, file()?))
     }
 
-    fn new(buffered: OwnedFd, direct: OwnedFd) -> Self {
+    fn new(buffered: FileDescriptor, direct: FileDescriptor) -> Self {
         // Clears the O_APPEND that measured files have, so that RWF_APPEND and
         // RWF_NOAPPEND are tried alone. If it cannot be cleared, the other
         // flags can still be tried, so the error is ignored.
-        let _ = rustix::fs::fcntl_setfl(&buffered, OFlags::RDWR);
-        let _ = rustix::fs::fcntl_setfl(&direct, OFlags::RDWR);
+        #[cfg(unix)]
+        for file in [&buffered, &direct] {
+            let _ = rustix::fs::fcntl_setfl(file, OFlags::RDWR);
+        }
         let direct = set_direct(direct.as_fd(), true).map(|()| direct);
         let direct =
             direct.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::OPNOTSUPP));
@@ -323,9 +342,9 @@ impl Files {
     fn answers(
         &self,
         flags: &[(&str, u32)],
-        call: impl Fn(&OwnedFd, u32) -> Result<usize, Errno>,
+        call: impl Fn(&FileDescriptor, u32) -> Result<usize, Errno>,
     ) -> Vec<FlagAnswer> {
-        let answer = |file: &OwnedFd, flag| answer(call(file, flag));
+        let answer = |file: &FileDescriptor, flag| answer(call(file, flag));
         let all = flags.iter().map(|&(name, flag)| FlagAnswer {
             flag: name.to_owned(),
             buffered: answer(&self.buffered, flag),
@@ -438,7 +457,17 @@ fn error_name(error: &io::Error) -> String {
     }
 }
 
+/// That of Unix for what the system lacks; the text of Windows for others.
+#[cfg(windows)]
+fn errno_name(errno: Errno) -> String {
+    match errno {
+        Errno::NOSYS => "ENOSYS".to_owned(),
+        other => io::Error::from(other).to_string(),
+    }
+}
+
 /// The name in `errno.h` of the errors that are likely here; others as a number.
+#[cfg(unix)]
 fn errno_name(errno: Errno) -> String {
     let name = match errno {
         Errno::ACCESS => "EACCES",

@@ -1,16 +1,16 @@
 //! Calls as programs make them: with work in between, or with `lseek(2)` before each call.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{SeekFrom, seek};
 use vectored::CostModel;
 
 use crate::measure::prices::probes::Manner;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::{movers, write_all};
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls::{SeekFrom, seek};
 
 /// Duration of a program's work before it writes a piece: about that of formatting a line of
 /// numbers.

@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -21,6 +20,7 @@ use crate::measure::sampling::sampler::{
 use crate::measure::targets::{pipe, tcp_pair, unix_pair};
 use crate::measure::write::movers::write_all;
 use crate::model::{CellSpec, Target, Technique};
+use crate::platform::fd::{AsFd, OwnedFd};
 
 /// The value of every byte.
 const FILL: u8 = b'v';

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
-use std::os::fd::BorrowedFd;
 
 use crate::in_flight::{Event, Interface, ReadList};
 use crate::measure::read::mover::ReadMover;
@@ -13,6 +12,7 @@ use crate::measure::sampling::full_queue::{
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::Timed;
 use crate::model::IovecSetup;
+use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
 
 /// An asynchronous technique that reads.

@@ -2,7 +2,6 @@
 //! of the source arrived in them.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use crate::measure::read::mover::ReadMover;
 use crate::measure::read::read_source::Source;
@@ -14,6 +13,7 @@ use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of
 use crate::measure::targets::{Batch, Mismatch};
 use crate::measure::write::mover::Timed;
 use crate::model::IovecSetup;
+use crate::platform::fd::BorrowedFd;
 
 /// Attempts at a cold sample: one is repeated if its pages turn out to have been
 /// in the page cache.

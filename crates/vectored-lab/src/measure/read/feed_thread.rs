@@ -2,7 +2,6 @@
 //! do not fit into the stream.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,6 +10,8 @@ use crate::measure::read::read_source::{Source, nothing_left};
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::targets::drain_thread::stay_on;
 use crate::measure::targets::{Batch, Mismatch};
+use crate::platform::fd::{AsFd, BorrowedFd, OwnedFd};
+use crate::platform::plain_calls;
 
 /// Time allowed for the thread to report that everything is written. All calls
 /// have returned by then; if it takes longer, they have read too little.
@@ -165,7 +166,7 @@ fn settled(orders: &Receiver<Order>) -> bool {
 
 fn write_all(writer: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        let written = rustix::io::retry_on_intr(|| rustix::io::write(writer, bytes))?;
+        let written = plain_calls::retry_on_intr(|| plain_calls::write(writer, bytes))?;
         bytes = &bytes[written..];
     }
     Ok(())

@@ -1,17 +1,20 @@
 //! The read techniques, as a program would implement them by hand.
 
 use std::io::{self, IoSliceMut};
-use std::os::fd::BorrowedFd;
 
-use rustix::fs::{SeekFrom, fstat, seek};
-use rustix::io::{Errno, read, readv, retry_on_intr};
 use vectored::{CostModel, Scatter};
 
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
+use crate::measure::sampling::staging::prepare_staging;
 use crate::measure::write::mover::{Timed, time_calls, time_each_call};
 use crate::model::IovecSetup;
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls::{Errno, read, readv, retry_on_intr};
+#[cfg(unix)]
+use crate::platform::plain_calls::{SeekFrom, seek};
 use crate::stats::Latencies;
+#[cfg(unix)]
 use crate::sys::mapping::Mapping;
 
 /// A technique that reads from a descriptor into a list of segments.
@@ -113,9 +116,8 @@ pub(crate) struct ReadThenSplit {
 
 impl ReadMover for ReadThenSplit {
     fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
-        self.start_bytes = start_bytes;
         let total_bytes: usize = segments.iter().map(|segment| segment.len()).sum();
-        self.staging.resize(start_bytes + total_bytes, 0);
+        self.start_bytes = prepare_staging(&mut self.staging, start_bytes, total_bytes);
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
@@ -261,8 +263,10 @@ impl Scattering for Adaptive {
 
 /// In every call, maps the range that `read` would read, copies it to the
 /// segments and unmaps it. The file position moves as after a `read`.
+#[cfg(unix)]
 pub(crate) struct Mmap;
 
+#[cfg(unix)]
 impl ReadMover for Mmap {
     fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
 
@@ -271,7 +275,7 @@ impl ReadMover for Mmap {
         let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
         let end = place + bytes as u64;
         // Touching a mapping beyond the end of the file raises SIGBUS.
-        if end > fstat(fd)?.st_size as u64 {
+        if end > rustix::fs::fstat(fd)?.st_size as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let mut mapping = Mapping::to_read(fd, place, bytes)?;

@@ -3,9 +3,9 @@
 use vectored::CostModel;
 
 use crate::measure::read::asynchronous::AsynchronousRead;
-use crate::measure::read::mover::{
-    Adaptive, Mmap, ReadEach, ReadMover, ReadThenSplit, Readv, WithArray,
-};
+#[cfg(unix)]
+use crate::measure::read::mover::Mmap;
+use crate::measure::read::mover::{Adaptive, ReadEach, ReadMover, ReadThenSplit, Readv, WithArray};
 use crate::measure::sampling::full_queue::interface_of;
 use crate::measure::sampling::sampler::Contender;
 use crate::model::Technique;
@@ -27,6 +27,7 @@ pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover
         Contender::Technique(Technique::ReadEach) => Box::new(ReadEach),
         Contender::Technique(Technique::ReadThenSplit) => Box::new(ReadThenSplit::default()),
         Contender::Technique(Technique::Readv) => Box::new(WithArray::new(Readv::default())),
+        #[cfg(unix)]
         Contender::Technique(Technique::Mmap) => Box::new(Mmap),
         Contender::Technique(Technique::Adaptive) => {
             Box::new(WithArray::new(Adaptive::new(*model)))

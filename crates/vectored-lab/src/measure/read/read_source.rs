@@ -4,21 +4,23 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::rc::Rc;
 
 use fastrand::Rng;
-use rustix::fs::OFlags;
 
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::targets::{
-    Ballast, Batch, Mismatch, StreamKind, check_directory, unnamed_file,
+    Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory, unnamed_file,
 };
 use crate::model::{PageCache, Target};
+use crate::platform::fd::{AsFd, BorrowedFd, OwnedFd};
+#[cfg(unix)]
+use crate::platform::files::resident_bytes;
 use crate::platform::files::{evict, fetched_bytes};
-use crate::sys::residency::resident_bytes;
+use crate::platform::plain_calls;
+use crate::platform::plain_calls::OFlags;
 
 /// Samples of a file begin at multiples of this.
 const PAGE_BYTES: u64 = 4096;
@@ -57,6 +59,8 @@ pub(crate) trait Source {
 pub(crate) struct PatternFile {
     file: File,
     pub span_bytes: u64,
+    /// Whether its transfers bypass the page cache.
+    pub is_direct: bool,
     /// Whether all of it has been read since pages were last evicted.
     is_warm: Cell<bool>,
 }
@@ -84,16 +88,26 @@ impl PatternFile {
         Ok(PatternFile {
             file,
             span_bytes,
+            is_direct: false,
             is_warm: Cell::new(false),
         })
     }
 
+    /// Lets all transfers of the file bypass the page cache.
+    pub fn past_page_cache(mut self) -> io::Result<Self> {
+        bypass_page_cache(&self.file)?;
+        self.is_direct = true;
+        Ok(self)
+    }
+
     /// The descriptor of the file.
+    #[cfg(unix)]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
     /// Number of its bytes in the page cache.
+    #[cfg(unix)]
     pub fn resident_bytes(&self) -> io::Result<u64> {
         resident_bytes(self.fd(), self.span_bytes)
     }
@@ -133,7 +147,7 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
         };
         source.aim(batch);
         source.begin(batch)?;
-        rustix::io::read(source.fd(), &mut [0; PAGE_BYTES as usize])?;
+        plain_calls::read(source.fd(), &mut [0; PAGE_BYTES as usize])?;
         source.finish(batch)
     };
     // Up to four attempts, since a single page may have come back by chance.
@@ -168,7 +182,7 @@ pub(crate) struct FileSource {
 
 impl FileSource {
     pub fn new(file: Rc<PatternFile>, page_cache: PageCache, seed: u64) -> io::Result<Self> {
-        if page_cache == PageCache::Hot {
+        if page_cache == PageCache::Hot && !file.is_direct {
             file.warm()?;
         }
         Ok(FileSource {
@@ -272,9 +286,9 @@ impl StreamSource {
 
     /// Writes the bytes of one call; false if they do not fit.
     fn put(&self) -> io::Result<bool> {
-        match rustix::io::write(&self.writer, &self.buffer) {
+        match plain_calls::write(&self.writer, &self.buffer) {
             Ok(count) => Ok(count == self.buffer.len()),
-            Err(rustix::io::Errno::AGAIN) => Ok(false),
+            Err(plain_calls::Errno::AGAIN) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -322,7 +336,7 @@ impl Source for StreamSource {
 
 /// Checks that no byte of a batch is left in a stream.
 pub(crate) fn nothing_left(reader: &OwnedFd, batch: Batch) -> Result<(), Mismatch> {
-    match rustix::io::ioctl_fionread(reader)? {
+    match plain_calls::ioctl_fionread(reader)? {
         0 => Ok(()),
         left => Err(Mismatch::wrong_taking(
             batch.bytes().saturating_sub(left),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use crate::platform::times;
 
 /// A source of time. Real runs use [`MonotonicClock`], tests a [`FakeClock`].
 pub trait Clock {
@@ -14,7 +14,8 @@ pub trait Clock {
     fn thread_cpu_ns(&self) -> u64;
 }
 
-/// `CLOCK_MONOTONIC` and `CLOCK_THREAD_CPUTIME_ID`, see `clock_gettime(2)`.
+/// `CLOCK_MONOTONIC` and `CLOCK_THREAD_CPUTIME_ID`, see `clock_gettime(2)`; on Windows `QueryPerformanceCounter` and
+/// `GetThreadTimes`, which counts in steps of milliseconds.
 ///
 /// The first is read without a system call if the kernel offers that (vDSO);
 /// the second always costs a system call.
@@ -23,11 +24,11 @@ pub struct MonotonicClock;
 
 impl Clock for MonotonicClock {
     fn now_ns(&self) -> u64 {
-        nanoseconds(clock_gettime(ClockId::Monotonic))
+        times::monotonic_ns()
     }
 
     fn thread_cpu_ns(&self) -> u64 {
-        nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+        times::thread_cpu_ns()
     }
 }
 
@@ -52,9 +53,4 @@ impl Clock for FakeClock {
     fn thread_cpu_ns(&self) -> u64 {
         self.now_ns.get()
     }
-}
-
-fn nanoseconds(time: Timespec) -> u64 {
-    // Both clocks start at zero and never reach the year 2554.
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -15,7 +15,7 @@ use crate::measure::read::read_source::{FileSource, PatternFile, Source, StreamS
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::cold_pool::{ColdPool, PoolMemory, PoolPayload};
 use crate::measure::sampling::pattern::Pattern;
-use crate::measure::sampling::payload::{Payload, random_start};
+use crate::measure::sampling::payload::{ALIGNMENT, Payload, aligned_start};
 use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MAX_CALLS, MeasureError, Sampler, Timing,
@@ -34,6 +34,7 @@ use crate::model::{
     Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
     Writers, ZerocopyCounts,
 };
+use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 use crate::remote::token::Token;
 use crate::stats::{Latencies, WriterSamples, target_kind};
 
@@ -72,6 +73,8 @@ pub struct DescriptorSampler<'a> {
     read_file_bytes: u64,
     /// The file that file cells read, with its directory.
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
+    /// Techniques' working memory begins at multiples of this.
+    alignment: usize,
     cell: Option<OpenCell>,
 }
 
@@ -104,6 +107,7 @@ impl<'a> DescriptorSampler<'a> {
             opener: TargetOpener::default(),
             read_file_bytes: FILE_SPAN_BYTES,
             pattern_file: None,
+            alignment: ALIGNMENT,
             cell: None,
         }
     }
@@ -254,7 +258,7 @@ impl DescriptorSampler<'_> {
             call_bytes,
             drain_mode,
             first: match spec.sync {
-                SyncMode::None => FirstCall::InBatch,
+                SyncMode::None if spec.direct.is_none() => FirstCall::InBatch,
                 // It would take as long as a sample and warm nothing up.
                 _ => FirstCall::None,
             },
@@ -297,7 +301,7 @@ impl DescriptorSampler<'_> {
         self.cell = Some(OpenCell::Write(cell));
         Ok(CellSetup {
             max_calls,
-            calls_multiple: spec.queue_depth,
+            calls_multiple: calls_multiple(spec),
             sample_ns: None,
             drain: match drain_mode {
                 DrainMode::NotNeeded => None,
@@ -348,7 +352,7 @@ impl DescriptorSampler<'_> {
     /// The segments for the calls of a cell.
     fn supply(&mut self, spec: &CellSpec) -> Supply {
         match spec.cache {
-            Cache::Hot => Supply::Hot(Payload::new(spec.workload.sizes(), spec.layout, self.seed)),
+            Cache::Hot => Supply::Hot(payload(spec, self.seed)),
             Cache::Cold => Supply::Cold(PoolPayload::new(
                 &spec.workload,
                 spec.layout,
@@ -393,6 +397,8 @@ impl DescriptorSampler<'_> {
         self.seed = self.seed.wrapping_add(1);
         let first = match (spec.page_cache, setup.max_calls) {
             (Some(PageCache::Cold), _) => FirstCall::None,
+            // As for synced writes: each call waits for the device.
+            _ if spec.direct.is_some() => FirstCall::None,
             (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Separate,
             _ => FirstCall::InBatch,
         };
@@ -407,7 +413,7 @@ impl DescriptorSampler<'_> {
             buffers: (0..u64::from(count))
                 .map(|number| {
                     let seed = self.seed.wrapping_add(number << 32);
-                    Payload::new(spec.workload.sizes(), spec.layout, seed)
+                    payload(spec, seed)
                 })
                 .collect(),
             iovec_setup: spec.iovec_setup,
@@ -451,7 +457,7 @@ impl DescriptorSampler<'_> {
             let page_cache = spec.page_cache.unwrap_or_default();
             let described = check_directory(&directory, spec.target, spec.half_batch_bytes())?;
             let file = self
-                .pattern_file(&directory, spec.half_batch_bytes())
+                .pattern_file(&directory, spec.half_batch_bytes(), spec.direct.is_some())
                 .map_err(what("create"))?;
             let span_bytes = file.span_bytes;
             let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
@@ -460,7 +466,7 @@ impl DescriptorSampler<'_> {
                     PageCache::Hot => up_to(span_bytes),
                     PageCache::Cold => 1,
                 },
-                calls_multiple: spec.queue_depth,
+                calls_multiple: calls_multiple(spec),
                 sample_ns: None,
                 drain: None,
                 file_system: Some(described.file_system),
@@ -472,7 +478,7 @@ impl DescriptorSampler<'_> {
             let nothing = io::Error::other("this kind of target can only be written");
             return Err(what("read")(nothing));
         };
-        if drain == DrainChoice::Probe {
+        if drain == DrainChoice::Probe && EMPTIES_BETWEEN_SAMPLES {
             let mut source = StreamSource::open(stream.clone(), self.pattern, call_bytes)
                 .map_err(what("open"))?;
             let fitting = source.probe(MAX_CALLS + 1).map_err(what("fill"))?;
@@ -496,16 +502,28 @@ impl DescriptorSampler<'_> {
         Ok((Box::new(source), setup))
     }
 
-    /// The pattern file in a directory. Creates a new one if there is none yet
+    /// The pattern file in a directory, past the page cache or through it. Creates a new one if there is none yet
     /// or it is too short.
-    fn pattern_file(&mut self, directory: &Path, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
+    fn pattern_file(
+        &mut self,
+        directory: &Path,
+        call_bytes: u64,
+        is_direct: bool,
+    ) -> io::Result<Rc<PatternFile>> {
         let span_bytes = PatternFile::span_bytes(call_bytes, self.read_file_bytes);
         match &self.pattern_file {
-            Some((place, file)) if place == directory && file.span_bytes >= span_bytes => {
+            Some((place, file))
+                if place == directory
+                    && file.span_bytes >= span_bytes
+                    && file.is_direct == is_direct =>
+            {
                 Ok(Rc::clone(file))
             }
             _ => {
-                let file = PatternFile::with_span(directory, self.pattern, span_bytes)?;
+                let mut file = PatternFile::with_span(directory, self.pattern, span_bytes)?;
+                if is_direct {
+                    file = file.past_page_cache()?;
+                }
                 let file = Rc::new(file);
                 self.pattern_file = Some((directory.to_owned(), Rc::clone(&file)));
                 Ok(file)
@@ -521,6 +539,8 @@ impl Sampler for DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
+        check_direct_cell(spec, techniques)?;
+        self.alignment = alignment_of(spec);
         if let Some(writers) = spec.writers {
             return self.begin_writers(spec, writers);
         }
@@ -531,7 +551,7 @@ impl Sampler for DescriptorSampler<'_> {
     }
 
     fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        let start_bytes = random_start(&mut self.rng);
+        let start_bytes = aligned_start(&mut self.rng, self.alignment);
         let (name, outcome) = match self.cell.as_mut().expect("begin_cell comes first") {
             OpenCell::Write(cell) => {
                 cell.round = round;
@@ -619,6 +639,43 @@ fn check_depth(spec: &CellSpec) -> Result<(), MeasureError> {
     Err(MeasureError::io(what)(io::Error::other(why)))
 }
 
+/// Refuses cells with `O_DIRECT` in which a transfer would not be aligned, or not bypass the page cache.
+fn check_direct_cell(spec: &CellSpec, techniques: &[Technique]) -> Result<(), MeasureError> {
+    let Some(direct) = spec.direct else {
+        return Ok(());
+    };
+    let step = direct.step_bytes();
+    let sizes = spec.workload.sizes();
+    let why = if !spec.target.is_file() {
+        "only files have a page cache".to_owned()
+    } else if spec.writers.is_some() {
+        "records of several writers are not aligned".to_owned()
+    } else if spec.cache == Cache::Cold {
+        "the device reads the segments, not the CPU".to_owned()
+    } else if spec.page_cache.is_some() {
+        "the page cache is bypassed, so it has no state".to_owned()
+    } else if let Some(bytes) = sizes.iter().find(|bytes| !bytes.is_multiple_of(step)) {
+        format!("a segment of {bytes} bytes is not a multiple of {step} bytes")
+    } else if let Some(technique) = techniques.iter().find(|t| !t.works_past_page_cache()) {
+        format!("{technique} goes through the page cache, or does not align its transfers")
+    } else {
+        return Ok(());
+    };
+    let what = format!("cannot measure {} with O_DIRECT", spec.place());
+    Err(MeasureError::io(what)(io::Error::other(why)))
+}
+
+/// What segments and working memory of a cell begin at multiples of.
+fn alignment_of(spec: &CellSpec) -> usize {
+    let memory_bytes = spec.direct.map_or(1, |direct| direct.memory_bytes);
+    memory_bytes.max(ALIGNMENT)
+}
+
+/// The segments of a cell.
+fn payload(spec: &CellSpec, seed: u64) -> Payload {
+    Payload::new(spec.workload.sizes(), spec.layout, alignment_of(spec), seed)
+}
+
 /// How many timed calls of a cell fit into a target with the untimed ones that keep its queue full, within
 /// [`MAX_CALLS`]. At least 1.
 fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
@@ -629,7 +686,16 @@ fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
     };
     fitting
         .saturating_sub(untimed.into())
-        .clamp(1, MAX_CALLS.max(spec.queue_depth).into()) as u32
+        .clamp(1, MAX_CALLS.max(calls_multiple(spec)).into()) as u32
+}
+
+/// Samples of a deep queue have a multiple of twice as many calls as are in flight, so that the time of at least as many as are in
+/// flight is measured: see [`time_full_queue`](crate::measure::sampling::full_queue::time_full_queue).
+fn calls_multiple(spec: &CellSpec) -> u32 {
+    match spec.queue_depth {
+        0 | 1 => 1,
+        depth => 2 * depth,
+    }
 }
 
 /// Both floors, then the techniques.

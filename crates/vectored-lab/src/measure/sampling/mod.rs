@@ -10,5 +10,6 @@ pub(crate) mod payload;
 pub(crate) mod payload_supply;
 pub(crate) mod ruler;
 pub(crate) mod sampler;
+pub(crate) mod staging;
 pub(crate) mod synthetic;
 pub(crate) mod technique_latencies;

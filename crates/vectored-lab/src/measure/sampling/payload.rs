@@ -2,13 +2,14 @@
 //! contiguous. The floor writes the image, and proofs compare with it.
 
 use fastrand::Rng;
+use vectored::AlignedBuffer;
 
 use crate::model::Layout;
 
 /// Segments start at multiples of this, like allocations of `malloc`.
 pub(crate) const ALIGNMENT: usize = 16;
 
-/// Maximum gap between scattered segments, in units of [`ALIGNMENT`]. The
+/// Maximum gap between scattered segments, in units of their alignment. The
 /// minimum is 1, so they are never adjacent.
 const WIDEST_GAP: usize = 4;
 
@@ -22,26 +23,33 @@ pub(crate) const START_RANGE: usize = 256 << 10;
 pub struct Payload {
     sizes: Vec<usize>,
     layout: Layout,
-    arena: Vec<u8>,
+    arena: AlignedBuffer,
     offsets: Vec<usize>,
-    image: Vec<u8>,
+    image: AlignedBuffer,
     image_start: usize,
     total_bytes: usize,
+    /// The segments, and the image, begin at multiples of this.
+    alignment: usize,
     rng: Rng,
 }
 
 impl Payload {
-    /// Lays out segments of these sizes.
-    pub fn new(sizes: &[usize], layout: Layout, seed: u64) -> Self {
+    /// Lays out segments of these sizes that begin at multiples of `alignment`, a power of two of at least
+    /// [`ALIGNMENT`]. Adjacent ones do only if their sizes are multiples of it, too.
+    pub fn new(sizes: &[usize], layout: Layout, alignment: usize, seed: u64) -> Self {
         let total_bytes = sizes.iter().sum();
         let mut payload = Payload {
             sizes: sizes.to_vec(),
             layout,
-            arena: vec![0; widest_extent(sizes, layout) + START_RANGE],
+            arena: AlignedBuffer::zeroed(
+                widest_aligned_extent(sizes, layout, alignment) + START_RANGE,
+                alignment,
+            ),
             offsets: vec![0; sizes.len()],
-            image: vec![0; total_bytes + START_RANGE],
+            image: AlignedBuffer::zeroed(total_bytes + START_RANGE, alignment),
             image_start: 0,
             total_bytes,
+            alignment,
             rng: Rng::with_seed(seed),
         };
         payload.lay_out();
@@ -50,10 +58,12 @@ impl Payload {
 
     /// Moves every segment to another place and fills it with new random bytes.
     pub fn lay_out(&mut self) {
-        let start = random_start(&mut self.rng);
+        let alignment = self.alignment;
+        let start = aligned_start(&mut self.rng, alignment);
         let Payload { sizes, layout, .. } = self;
-        place(sizes, *layout, start, &mut self.rng, &mut self.offsets);
-        self.image_start = random_start(&mut self.rng);
+        let places = (sizes.as_slice(), *layout, alignment);
+        place_aligned(places, start, &mut self.rng, &mut self.offsets);
+        self.image_start = aligned_start(&mut self.rng, alignment);
         let image = self.image_start..self.image_start + self.total_bytes;
         self.rng.fill(&mut self.image[image]);
         let mut at = self.image_start;
@@ -88,7 +98,7 @@ impl Payload {
         let mut by_place: Vec<usize> = (0..self.sizes.len()).collect();
         by_place.sort_unstable_by_key(|&index| self.offsets[index]);
         let mut segments: Vec<&mut [u8]> = self.sizes.iter().map(|_| &mut [][..]).collect();
-        let mut rest = self.arena.as_mut_slice();
+        let mut rest = &mut self.arena[..];
         let mut passed = 0;
         for index in by_place {
             let (offset, bytes) = (self.offsets[index], self.sizes[index]);
@@ -113,13 +123,22 @@ impl Payload {
 
 /// A random offset below [`START_RANGE`], a multiple of [`ALIGNMENT`].
 pub fn random_start(rng: &mut Rng) -> usize {
-    ALIGNMENT * rng.usize(..START_RANGE / ALIGNMENT)
+    aligned_start(rng, ALIGNMENT)
+}
+
+/// A random offset below [`START_RANGE`], a multiple of `alignment`.
+pub fn aligned_start(rng: &mut Rng, alignment: usize) -> usize {
+    alignment * rng.usize(..START_RANGE / alignment)
 }
 
 /// The maximum number of bytes from the first segment to the end of the last.
 pub(crate) fn widest_extent(sizes: &[usize], layout: Layout) -> usize {
+    widest_aligned_extent(sizes, layout, ALIGNMENT)
+}
+
+fn widest_aligned_extent(sizes: &[usize], layout: Layout, alignment: usize) -> usize {
     let widest_slot = |&bytes: &usize| match layout {
-        Layout::Scattered => bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT * WIDEST_GAP,
+        Layout::Scattered => bytes.next_multiple_of(alignment) + alignment * WIDEST_GAP,
         Layout::Adjacent => bytes,
     };
     sizes.iter().map(widest_slot).sum()
@@ -133,6 +152,16 @@ pub(crate) fn place(
     rng: &mut Rng,
     offsets: &mut [usize],
 ) {
+    place_aligned((sizes, layout, ALIGNMENT), start, rng, offsets);
+}
+
+/// The same; scattered segments begin at multiples of an alignment, and so does `start`.
+fn place_aligned(
+    (sizes, layout, alignment): (&[usize], Layout, usize),
+    start: usize,
+    rng: &mut Rng,
+    offsets: &mut [usize],
+) {
     let mut offset = start;
     match layout {
         Layout::Scattered => {
@@ -140,8 +169,8 @@ pub(crate) fn place(
             rng.shuffle(&mut order);
             for index in order {
                 offsets[index] = offset;
-                let gap = ALIGNMENT * rng.usize(1..=WIDEST_GAP);
-                offset += sizes[index].next_multiple_of(ALIGNMENT) + gap;
+                let gap = alignment * rng.usize(1..=WIDEST_GAP);
+                offset += sizes[index].next_multiple_of(alignment) + gap;
             }
         }
         Layout::Adjacent => {
@@ -182,7 +211,7 @@ mod tests {
             seed: u64,
             marks: Vec<u64>,
         ) {
-            let mut payload = Payload::new(&sizes, layout, seed);
+            let mut payload = Payload::new(&sizes, layout, ALIGNMENT, seed);
             prop_assert_eq!(payload.segments().concat(), payload.image());
             for mark in marks {
                 payload.mark(mark);
@@ -193,12 +222,31 @@ mod tests {
         }
 
         #[test]
+        fn segments_and_image_are_aligned_if_their_sizes_are(
+            blocks in prop::collection::vec(1_usize..4, 1..40),
+            layout in layouts(),
+            alignment in prop::sample::select(vec![16_usize, 512, 4096]),
+            seed: u64,
+        ) {
+            let sizes: Vec<usize> = blocks.iter().map(|count| count * alignment).collect();
+            let mut payload = Payload::new(&sizes, layout, alignment, seed);
+            for _ in 0..2 {
+                payload.lay_out();
+                let image = payload.image();
+                for part in payload.segments().into_iter().chain([image]) {
+                    prop_assert!(part.as_ptr().addr().is_multiple_of(alignment));
+                }
+                prop_assert_eq!(payload.segments().concat(), image);
+            }
+        }
+
+        #[test]
         fn segments_to_read_into_are_those_to_write(
             sizes in prop::collection::vec(1_usize..300, 1..40),
             layout in layouts(),
             seed: u64,
         ) {
-            let mut payload = Payload::new(&sizes, layout, seed);
+            let mut payload = Payload::new(&sizes, layout, ALIGNMENT, seed);
             let places = |segments: &[&[u8]]| -> Vec<(usize, usize)> {
                 segments.iter().map(|s| (s.as_ptr().addr(), s.len())).collect()
             };
@@ -213,7 +261,7 @@ mod tests {
             sizes in prop::collection::vec(1_usize..300, 2..40),
             seed: u64,
         ) {
-            let payload = Payload::new(&sizes, Layout::Scattered, seed);
+            let payload = Payload::new(&sizes, Layout::Scattered, ALIGNMENT, seed);
             let mut places: Vec<(usize, usize)> = payload
                 .segments()
                 .iter()
@@ -233,7 +281,7 @@ mod tests {
             seed: u64,
             rounds in 0_usize..3,
         ) {
-            let mut payload = Payload::new(&sizes, Layout::Adjacent, seed);
+            let mut payload = Payload::new(&sizes, Layout::Adjacent, ALIGNMENT, seed);
             for _ in 0..rounds {
                 payload.lay_out();
             }
@@ -246,7 +294,7 @@ mod tests {
 
     #[test]
     fn another_mark_changes_every_segment() {
-        let mut payload = Payload::new(&[3, 8, 100, 16], Layout::Scattered, 1);
+        let mut payload = Payload::new(&[3, 8, 100, 16], Layout::Scattered, ALIGNMENT, 1);
         payload.mark(1);
         let first: Vec<Vec<u8>> = payload.segments().iter().map(|s| s.to_vec()).collect();
         payload.mark(2);
@@ -258,7 +306,7 @@ mod tests {
     #[test]
     fn the_seed_decides_places_and_bytes() {
         let laid_out = |seed| {
-            let payload = Payload::new(&[64; 32], Layout::Scattered, seed);
+            let payload = Payload::new(&[64; 32], Layout::Scattered, ALIGNMENT, seed);
             (payload.offsets.clone(), payload.image().to_vec())
         };
         assert_eq!(laid_out(1), laid_out(1));
@@ -267,7 +315,7 @@ mod tests {
 
     #[test]
     fn rounds_move_the_segments() {
-        let mut payload = Payload::new(&[64; 32], Layout::Scattered, 1);
+        let mut payload = Payload::new(&[64; 32], Layout::Scattered, ALIGNMENT, 1);
         let places = |p: &Payload| p.offsets.clone();
         let before = places(&payload);
         payload.lay_out();

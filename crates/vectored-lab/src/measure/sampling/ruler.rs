@@ -1,12 +1,14 @@
 //! The ruler: the cost of the clock and of the empty timing loop.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::write::mover::{Mover, Timed};
 use crate::model::{IovecSetup, Ruler};
+use crate::platform::fd::{AsFd, BorrowedFd};
+use crate::platform::plain_calls::NULL_DEVICE;
+use crate::platform::times::CLOCK;
 use crate::stats::median;
 
 const TURNS: u32 = 10_000;
@@ -18,7 +20,7 @@ const REPEATS: usize = 11;
 ///
 /// If `/dev/null` cannot be opened. The empty loop gets its descriptor.
 pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
-    let null = std::fs::File::open("/dev/null")?;
+    let null = std::fs::File::open(NULL_DEVICE)?;
     let lists = Lists::one(vec![&[0]]);
     let mut steps = Vec::new();
     let mut readings = Vec::new();
@@ -46,7 +48,7 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
     }
     let tenths = |ns: Option<f64>| (ns.unwrap_or(0.0) * 10.0).round() / 10.0;
     Ok(Ruler {
-        clock: "CLOCK_MONOTONIC".to_owned(),
+        clock: CLOCK.to_owned(),
         step_ns: steps.into_iter().min().unwrap_or(0),
         reading_ns: tenths(median(&readings)),
         empty_loop_ns: tenths(median(&loops)),

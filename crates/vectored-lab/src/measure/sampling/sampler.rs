@@ -4,11 +4,28 @@
 use std::fmt;
 use std::io;
 
+use crate::measure::ranks::failure::RankFailure;
 use crate::model::{CellSpec, Drain, Technique, ZerocopyCounts};
-use crate::stats::{Latencies, WriterSamples};
+use crate::stats::{Latencies, RankSamples, WriterSamples};
 
 /// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;
+
+/// The most failed ranks, and the most errors of theirs, that a message names.
+const MAX_NAMED_RANKS: usize = 3;
+
+/// `rank 2 on n1`; `rank 2 on n1, rank 3 on n1 and 62 more`.
+fn ranks_in_words<'a>(ranks: impl Iterator<Item = &'a RankFailure>) -> String {
+    let mut names: Vec<String> = ranks
+        .map(|failure| format!("rank {} on {}", failure.rank, failure.host))
+        .collect();
+    let more = names.len().saturating_sub(MAX_NAMED_RANKS);
+    names.truncate(MAX_NAMED_RANKS);
+    match more {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
 
 /// A floor or a technique, sampled in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +110,12 @@ pub trait Sampler {
         Vec::new()
     }
 
+    /// Hands over what each rank of a cluster did in the cell that was closed last, since the first round of its first
+    /// visit. Nothing by default.
+    fn take_ranks(&mut self) -> Vec<(Technique, Vec<RankSamples>)> {
+        Vec::new()
+    }
+
     /// Closes the cell; returns the number of its calls whose every byte was
     /// compared as a proof.
     fn end_cell(&mut self) -> Result<u64, MeasureError>;
@@ -139,6 +162,15 @@ pub enum MeasureError {
         /// The file system.
         file_system: String,
     },
+    /// Files of a directory cannot be written and read past the page cache.
+    NotDirect {
+        /// The directory.
+        directory: String,
+        /// The file system.
+        file_system: String,
+        /// The problem with `O_DIRECT`.
+        why: String,
+    },
     /// Too little free space for the files of a run.
     NoSpace {
         /// The directory.
@@ -148,9 +180,22 @@ pub enum MeasureError {
         /// Bytes that the run needs.
         needed_bytes: u64,
     },
+    /// Ranks of a cluster failed.
+    Ranks(Vec<RankFailure>),
+    /// Another rank of a cluster failed; rank 0 knows which.
+    OtherRank,
 }
 
 impl MeasureError {
+    /// Whether a technique moved wrong bytes, on this rank or another, so that no figure can be trusted.
+    pub fn is_wrong_bytes(&self) -> bool {
+        match self {
+            MeasureError::WrongBytes { .. } => true,
+            MeasureError::Ranks(failures) => failures.iter().any(|failure| failure.is_wrong_bytes),
+            _ => false,
+        }
+    }
+
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| MeasureError::Io { what, source }
@@ -189,6 +234,15 @@ impl fmt::Display for MeasureError {
                  file there did not fetch them from a device ({file_system}); name a directory on \
                  a disk with --dir, or measure with --page-cache hot"
             ),
+            MeasureError::NotDirect {
+                directory,
+                file_system,
+                why,
+            } => write!(
+                f,
+                "cannot use O_DIRECT in '{directory}' ({file_system}): {why}; name a directory of another file \
+                 system, such as ext4 or xfs, with --dir, or omit --direct"
+            ),
             MeasureError::NoSpace {
                 directory,
                 free_bytes,
@@ -198,6 +252,27 @@ impl fmt::Display for MeasureError {
                 "not enough free space in '{directory}': {free_bytes} bytes are free and \
                  {needed_bytes} are needed; free some, or name another directory with --dir"
             ),
+            MeasureError::Ranks(failures) => {
+                let mut messages: Vec<&str> = Vec::new();
+                for failure in failures {
+                    if !messages.contains(&&*failure.message) {
+                        messages.push(&failure.message);
+                    }
+                }
+                let named = messages.iter().take(MAX_NAMED_RANKS);
+                for (index, message) in named.enumerate() {
+                    let separator = if index == 0 { "" } else { "; " };
+                    let those = failures
+                        .iter()
+                        .filter(|failure| failure.message == *message);
+                    write!(f, "{separator}{}: {message}", ranks_in_words(those))?;
+                }
+                match messages.len().saturating_sub(MAX_NAMED_RANKS) {
+                    0 => Ok(()),
+                    more => write!(f, "; and {more} more errors"),
+                }
+            }
+            MeasureError::OtherRank => f.write_str("another rank failed"),
         }
     }
 }

@@ -102,7 +102,8 @@ impl SyntheticMachine {
                 copied + others * model.write_ns(bytes),
                 (1.0 + others) * referenced,
             );
-            match contender {
+            let waited = direct_ns(cell, contender, model.call_ns);
+            let called = match contender {
                 Contender::Floor | Contender::FloorAgain => (1.0 + others) * model.write_ns(bytes),
                 Contender::Technique(
                     Technique::WriteEach | Technique::ReadEach | Technique::SendMore,
@@ -117,6 +118,9 @@ impl SyntheticMachine {
                 Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
                 // A notification for each call.
                 Contender::Technique(Technique::SendZerocopy) => referenced + model.call_ns,
+                Contender::Technique(Technique::UringSendZerocopy) => {
+                    referenced + 1.2 * model.call_ns
+                }
                 // Four more calls: fstat, ftruncate, mmap, munmap.
                 Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
                 // One call submits and reaps as many lists as are in flight.
@@ -132,7 +136,8 @@ impl SyntheticMachine {
                 }
                 Contender::Technique(Technique::Adaptive) => copied.min(referenced),
                 Contender::Technique(_) => panic!("the cost model has no cost for {contender}"),
-            }
+            };
+            called + waited
         })
     }
 
@@ -178,6 +183,22 @@ impl SyntheticMachine {
         let radius = (-2.0 * (1.0 - self.rng.f64()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.rng.f64()).cos()
     }
+}
+
+/// The wait for a device that serves up to 16 transfers at a time, with `O_DIRECT`: 100 calls each.
+fn direct_ns(cell: &CellSpec, contender: Contender, call_ns: f64) -> f64 {
+    if cell.direct.is_none() {
+        return 0.0;
+    }
+    let transfer_ns = 100.0 * call_ns;
+    let at_once = f64::from(depth_of(contender, cell.queue_depth).clamp(1, 16));
+    let transfers = match contender {
+        Contender::Technique(Technique::WriteEach | Technique::ReadEach | Technique::PosixAio) => {
+            cell.workload.segment_count() as f64
+        }
+        _ => 1.0,
+    };
+    transfers * transfer_ns / at_once
 }
 
 /// A sample in which each writer takes a tenth longer than the one before it, and the last one all the time.

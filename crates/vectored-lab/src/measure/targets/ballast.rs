@@ -1,13 +1,14 @@
 //! Kernel pages that are held back from a stream.
 
 use std::io;
-use std::os::fd::OwnedFd;
 
 use fastrand::Rng;
-use rustix::io::Errno;
 
 use crate::measure::targets::sink::POISON;
 use crate::measure::targets::stream_kind::StreamKind;
+use crate::platform::fd::OwnedFd;
+use crate::platform::plain_calls;
+use crate::platform::plain_calls::Errno;
 
 /// Fewer pages than this are held back in a round: the usual capacity of a pipe.
 const MAX_BALLAST: usize = 16;
@@ -26,7 +27,7 @@ impl Ballast {
         self.0 = None;
         let (writer, reader) = StreamKind::Pipe.open_non_blocking()?;
         for _ in 0..rng.usize(..MAX_BALLAST) {
-            match rustix::io::write(&writer, &[POISON; 4096]) {
+            match plain_calls::write(&writer, &[POISON; 4096]) {
                 Ok(_) => {}
                 // A user with many pipes gets small ones (pipe(7)), which hold
                 // fewer pages.

@@ -3,14 +3,16 @@
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{OFlags, StatVfsMountFlags};
-
+#[cfg(unix)]
 use crate::measure::host::environment::describe_directory;
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::targets::file::appended_bytes;
 use crate::measure::targets::overwrite::overwritten_bytes;
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::{DirectoryInfo, Target};
+use crate::platform::fd::AsFd;
+use crate::platform::files::Space;
+use crate::platform::plain_calls::OFlags;
 
 /// Space that must remain free beyond the bytes that a run writes.
 const SPARE_BYTES: u64 = 16 << 20;
@@ -60,25 +62,43 @@ pub fn check_room(directory: &Path, file_bytes: u64) -> Result<DirectoryInfo, Me
         }
     };
     let file = unnamed_file(directory, OFlags::empty()).map_err(open)?;
-    let mount = rustix::fs::fstatvfs(&file).map_err(|error| open(error.into()))?;
-    if mount.f_flag.contains(StatVfsMountFlags::RDONLY) {
+    let (space, described) = describe(directory, &file).map_err(open)?;
+    if space.is_read_only {
         return Err(open(io::ErrorKind::ReadOnlyFilesystem.into()));
     }
-    let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
+    let free_bytes = space.free_bytes;
     let needed_bytes = file_bytes.saturating_add(SPARE_BYTES);
-    // A file system that reports no blocks (ramfs, tmpfs without a limit) has
-    // no size limit.
-    let is_limited = mount.f_blocks > 0;
-    if is_limited && free_bytes < needed_bytes {
+    if space.is_limited && free_bytes < needed_bytes {
         return Err(MeasureError::NoSpace {
             directory: shown.to_string(),
             free_bytes,
             needed_bytes,
         });
     }
-    let stat = rustix::fs::fstat(&file).map_err(|error| open(error.into()))?;
+    Ok(described)
+}
+
+/// The space of the file system that has a file, and the description of its directory.
+#[cfg(unix)]
+fn describe(directory: &Path, file: &impl AsFd) -> io::Result<(Space, DirectoryInfo)> {
+    let mount = rustix::fs::fstatvfs(file)?;
+    let space = Space {
+        free_bytes: mount.f_bavail.saturating_mul(mount.f_frsize),
+        // A file system that reports no blocks (ramfs, tmpfs without a limit) has
+        // no size limit.
+        is_limited: mount.f_blocks > 0,
+        is_read_only: mount.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
+    };
+    let stat = rustix::fs::fstat(file)?;
     let path = directory
         .canonicalize()
         .unwrap_or_else(|_| directory.to_owned());
-    Ok(describe_directory(&path, free_bytes, &stat))
+    let described = describe_directory(&path, space.free_bytes, &stat);
+    Ok((space, described))
+}
+
+/// The space of the volume that has a directory, and the description of the directory.
+#[cfg(windows)]
+fn describe(directory: &Path, _file: &impl AsFd) -> io::Result<(Space, DirectoryInfo)> {
+    crate::platform::files::describe(directory)
 }

@@ -1,9 +1,7 @@
 //! A stream that a thread on another CPU reads during a sample, for batches
 //! that do not fit into the stream.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,6 +12,8 @@ use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::platform::cpus;
+use crate::platform::fd::{AsFd, BorrowedFd, ByteStream, OwnedFd};
+use crate::platform::plain_calls;
 
 /// Time without any arriving byte after which the batch counts as incomplete.
 /// All calls have returned by then, so the bytes are in the stream or lost.
@@ -85,6 +85,12 @@ impl DrainThreadSink {
         orders.send(order).map_err(|_| thread_ended())
     }
 
+    /// Whether the stream is empty, while the thread may wait for bytes.
+    fn is_empty(&self) -> io::Result<bool> {
+        // On Windows a call on a pipe begins when the one before it has ended, and that one waits for bytes.
+        Ok(cfg!(windows) || plain_calls::ioctl_fionread(&self.residue)? == 0)
+    }
+
     fn report(&mut self, batch: Batch) -> Result<(), Mismatch> {
         loop {
             let before = self.arrived_bytes.load(Ordering::Relaxed);
@@ -96,10 +102,7 @@ impl DrainThreadSink {
                 Err(RecvTimeoutError::Timeout) => {
                     let arrived = self.arrived_bytes.load(Ordering::Relaxed);
                     let is_short = arrived < batch.bytes();
-                    if is_short
-                        && arrived == before
-                        && rustix::io::ioctl_fionread(&self.residue)? == 0
-                    {
+                    if is_short && arrived == before && self.is_empty()? {
                         return Err(Mismatch::wrong_count(arrived, batch));
                     }
                 }
@@ -128,7 +131,7 @@ impl Sink for DrainThreadSink {
         self.report(batch)
             .map_err(|mismatch| self.stream.explain(mismatch))?;
         self.stream.settle(self.fd(), &self.residue)?;
-        let surplus = rustix::io::ioctl_fionread(&self.residue)?;
+        let surplus = plain_calls::ioctl_fionread(&self.residue)?;
         if surplus > 0 {
             return Err(Mismatch::wrong_count(batch.bytes() + surplus, batch));
         }
@@ -165,7 +168,7 @@ pub(crate) fn stay_on(cpu: Option<usize>) {
 
 /// Runs the thread: reads each batch to its end, then compares it.
 fn serve(
-    stream: &File,
+    stream: &ByteStream,
     orders: &Receiver<Order>,
     reports: &Sender<Report>,
     arrived_bytes: &AtomicU64,
@@ -214,10 +217,10 @@ fn serve(
 }
 
 /// Empties the stream; returns the number of bytes in it.
-pub(in crate::measure) fn take_surplus(mut stream: &File) -> io::Result<u64> {
+pub(in crate::measure) fn take_surplus(mut stream: &ByteStream) -> io::Result<u64> {
     let mut taken = 0;
     let mut piece = [0; 1 << 16];
-    while rustix::io::ioctl_fionread(stream)? > 0 {
+    while plain_calls::ioctl_fionread(stream)? > 0 {
         taken += stream.read(&mut piece)? as u64;
     }
     Ok(taken)
@@ -226,7 +229,7 @@ pub(in crate::measure) fn take_surplus(mut stream: &File) -> io::Result<u64> {
 /// Reads a batch into `buffer`; returns the number of bytes, fewer than the
 /// batch only at the end of the stream.
 fn fill(
-    mut stream: &File,
+    mut stream: &ByteStream,
     buffer: &mut Vec<u8>,
     batch: Batch,
     arrived_bytes: &AtomicU64,

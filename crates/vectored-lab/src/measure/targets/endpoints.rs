@@ -1,17 +1,8 @@
 //! New pairs of connected descriptors: pipes, Unix sockets, TCP connections.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::time::Duration;
-
-use rustix::net::sockopt::{
-    set_socket_linger, set_socket_recv_buffer_size, set_socket_send_buffer_size, set_tcp_nodelay,
-};
-use rustix::net::{
-    AddressFamily, Ipv4Addr, SocketAddrV4, bind, connect, getpeername, getsockname, listen,
-};
-
 use crate::platform::descriptors;
+use crate::platform::fd::OwnedFd;
+use std::io;
 
 /// A writing and a reading end.
 pub type Pair = (OwnedFd, OwnedFd);
@@ -35,35 +26,7 @@ pub fn unix_pair() -> io::Result<Pair> {
 /// Creates a TCP connection over the loopback device, with buffers of fixed
 /// size and without Nagle's delay (`TCP_NODELAY`).
 pub fn tcp_pair() -> io::Result<Pair> {
-    let listener = tcp_socket()?;
-    bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
-    listen(&listener, 1)?;
-    let writer = tcp_socket()?;
-    connect(&writer, &getsockname(&listener)?)?;
-    let ours = getsockname(&writer)?;
-    loop {
-        let reader = descriptors::accept(&listener)?;
-        // Any process of this machine may have connected first.
-        if getpeername(&reader)?.is_some_and(|peer| peer == ours) {
-            set_tcp_nodelay(&writer, true)?;
-            set_tcp_nodelay(&reader, true)?;
-            // Reset on close instead of FIN: thousands of connections in
-            // TIME_WAIT would use up the port numbers.
-            set_socket_linger(&writer, Some(Duration::ZERO))?;
-            set_socket_linger(&reader, Some(Duration::ZERO))?;
-            return Ok((writer, reader));
-        }
-    }
-}
-
-/// Creates a socket with fixed buffers. They are set before connecting, since
-/// the connection negotiates its window from them. The reader inherits its
-/// buffers from the listening socket.
-fn tcp_socket() -> io::Result<OwnedFd> {
-    let socket = descriptors::stream_socket(AddressFamily::INET)?;
-    set_socket_send_buffer_size(&socket, TCP_BUFFER_BYTES)?;
-    set_socket_recv_buffer_size(&socket, TCP_BUFFER_BYTES)?;
-    Ok(socket)
+    descriptors::tcp_pair(TCP_BUFFER_BYTES)
 }
 
 #[cfg(test)]

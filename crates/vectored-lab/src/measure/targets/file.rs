@@ -2,16 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, Seek};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use vectored::AlignedBuffer;
 
 use crate::measure::targets::comparison::ByteComparison;
+use crate::measure::targets::direct::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
+use crate::platform::fd::{AsFd, BorrowedFd};
+use crate::platform::plain_calls::FileExt;
+use crate::platform::plain_calls::OFlags;
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;
@@ -48,7 +50,7 @@ pub enum FileEnd {
 pub struct FileSink {
     file: File,
     length_bytes: u64,
-    read_back: Vec<u8>,
+    read_back: AlignedBuffer,
 }
 
 impl FileSink {
@@ -63,8 +65,14 @@ impl FileSink {
         Ok(FileSink {
             file: unnamed_file(directory, flags)?.into(),
             length_bytes: 0,
-            read_back: vec![POISON; 1 << 16],
+            read_back: read_back_buffer(),
         })
+    }
+
+    /// Lets all transfers of the file bypass the page cache, also those that read the bytes back.
+    pub fn past_page_cache(self) -> io::Result<Self> {
+        bypass_page_cache(&self.file)?;
+        Ok(self)
     }
 }
 

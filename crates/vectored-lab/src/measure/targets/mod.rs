@@ -3,11 +3,14 @@
 
 pub(crate) mod ballast;
 pub(crate) mod comparison;
+pub(crate) mod direct;
 pub(crate) mod directory;
 pub(crate) mod drain_thread;
 pub(crate) mod endpoints;
+#[cfg(unix)]
 pub(crate) mod fifo;
 pub(crate) mod file;
+#[cfg(unix)]
 pub(crate) mod foreign_socket;
 pub(crate) mod null;
 pub(crate) mod open;
@@ -16,18 +19,32 @@ pub(crate) mod remote;
 pub(crate) mod sink;
 pub(crate) mod stream_kind;
 pub(crate) mod stream_sink;
+#[cfg(windows)]
+pub(crate) mod unix_alone;
 pub(crate) mod unnamed_file;
 
 pub(crate) use crate::measure::targets::ballast::Ballast;
 pub(crate) use crate::measure::targets::comparison::ByteComparison;
+pub(crate) use crate::measure::targets::direct::bypass_page_cache;
+pub use crate::measure::targets::direct::check_direct;
 pub use crate::measure::targets::directory::{check_directory, check_room};
+#[cfg(unix)]
 pub(crate) use crate::measure::targets::drain_thread::stay_on;
+#[cfg(unix)]
 pub(crate) use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
+#[cfg(unix)]
 pub use crate::measure::targets::fifo::check_fifo;
 pub use crate::measure::targets::file::FILE_SPAN_BYTES;
-pub(crate) use crate::measure::targets::file::{FileEnd, sync_flags};
+pub(crate) use crate::measure::targets::file::FileEnd;
+#[cfg(unix)]
+pub(crate) use crate::measure::targets::file::sync_flags;
+#[cfg(unix)]
 pub(crate) use crate::measure::targets::foreign_socket::peer_is_stuck;
 pub(crate) use crate::measure::targets::open::{DrainMode, OpenChoice, OpenTarget, TargetOpener};
 pub use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 pub(crate) use crate::measure::targets::stream_kind::StreamKind;
+#[cfg(windows)]
+pub use crate::measure::targets::unix_alone::check_fifo;
+#[cfg(windows)]
+pub(crate) use crate::measure::targets::unix_alone::peer_is_stuck;
 pub(crate) use crate::measure::targets::unnamed_file::unnamed_file;

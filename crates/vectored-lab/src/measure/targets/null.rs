@@ -3,12 +3,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags};
-
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
+use crate::platform::fd::{AsFd, BorrowedFd};
+use crate::platform::plain_calls::NULL_DEVICE;
 
 /// A character device. Its bytes cannot be read back and compared.
 pub struct DeviceSink {
@@ -18,11 +17,21 @@ pub struct DeviceSink {
 impl DeviceSink {
     /// Opens `/dev/null`.
     pub fn null() -> io::Result<Self> {
-        DeviceSink::open("/dev/null".as_ref())
+        DeviceSink::open(NULL_DEVICE.as_ref())
+    }
+
+    /// Opens the device `NUL`. Windows has no others whose names are paths.
+    #[cfg(windows)]
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::options().write(true).open(path)?;
+        Ok(DeviceSink { file })
     }
 
     /// Opens a character device; refuses any other kind of file.
+    #[cfg(unix)]
     pub fn open(path: &Path) -> io::Result<Self> {
+        use rustix::fs::{FileType, Mode, OFlags};
+
         let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = rustix::fs::open(path, flags, Mode::empty())?;
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);

@@ -1,7 +1,6 @@
 //! Opens the target of a cell.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -9,6 +8,7 @@ use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::drain_thread::DrainThreadSink;
 use crate::measure::targets::file::{FILE_SPAN_BYTES, FileEnd, FileSink};
+#[cfg(unix)]
 use crate::measure::targets::foreign_socket::ForeignSocketSink;
 use crate::measure::targets::null::DeviceSink;
 use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
@@ -16,7 +16,11 @@ use crate::measure::targets::remote::RemoteSink;
 use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
+#[cfg(windows)]
+use crate::measure::targets::unix_alone::ForeignSocketSink;
 use crate::model::{CellSpec, REMOTE_SCHEME, Target};
+use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
+use crate::platform::fd::OwnedFd;
 use crate::remote::link::Link;
 use crate::remote::token::Token;
 
@@ -45,11 +49,11 @@ impl TargetOpener {
         let path = spec.path.as_deref();
         if let Some(stream) = StreamKind::of(spec.target, spec.path.clone()) {
             return match choice.drain {
-                DrainChoice::Probe => {
+                DrainChoice::Probe if EMPTIES_BETWEEN_SAMPLES => {
                     let sink = StreamSink::open(stream).map_err(what("open"))?;
                     Ok(OpenTarget::new(Box::new(sink), DrainMode::BetweenSamples))
                 }
-                DrainChoice::Thread => {
+                DrainChoice::Probe | DrainChoice::Thread => {
                     let sink = DrainThreadSink::start(stream, reader_cpu)
                         .map_err(what("start a reader thread for"))?;
                     Ok(OpenTarget::new(Box::new(sink), DrainMode::Thread))
@@ -60,8 +64,11 @@ impl TargetOpener {
             Target::File => {
                 let directory = path.unwrap_or(directory);
                 let described = check_directory(directory, spec.target, half_batch_bytes)?;
-                let sink = FileSink::create(directory, spec.sync, choice.file_end)
+                let mut sink = FileSink::create(directory, spec.sync, choice.file_end)
                     .map_err(what("create"))?;
+                if spec.direct.is_some() {
+                    sink = sink.past_page_cache().map_err(what("use O_DIRECT on"))?;
+                }
                 Ok(OpenTarget {
                     file_system: Some(described.file_system),
                     span_bytes: Some(FILE_SPAN_BYTES),
@@ -102,7 +109,7 @@ impl TargetOpener {
         }
     }
 
-    /// The file that cells of this directory and sync mode rewrite. Replaces it
+    /// The file that cells of this directory, sync mode and way past the page cache rewrite. Replaces it
     /// if it is too short.
     fn span_file(
         &mut self,
@@ -110,20 +117,27 @@ impl TargetOpener {
         spec: &CellSpec,
     ) -> Result<Rc<SpanFile>, MeasureError> {
         let half_batch_bytes = spec.half_batch_bytes();
-        let is_this = |file: &Rc<SpanFile>| file.directory == directory && file.sync == spec.sync;
+        let is_direct = spec.direct.is_some();
+        let is_this = |file: &Rc<SpanFile>| {
+            file.directory == directory && file.sync == spec.sync && file.is_direct == is_direct
+        };
         let mut files = self.span_files.iter();
         if let Some(file) = files.find(|file| is_this(file) && file.suffices(half_batch_bytes)) {
             return Ok(Rc::clone(file));
         }
         self.span_files.retain(|file| !is_this(file));
         let described = check_directory(directory, spec.target, half_batch_bytes)?;
-        let file = SpanFile::create(
+        let mut file = SpanFile::create(
             directory,
             described.file_system,
             spec.sync,
             half_batch_bytes,
         )
         .map_err(MeasureError::io(format!("cannot create {}", spec.place())))?;
+        if is_direct {
+            let what = format!("cannot use O_DIRECT on {}", spec.place());
+            file = file.past_page_cache().map_err(MeasureError::io(what))?;
+        }
         self.span_files.push(Rc::new(file));
         Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
     }

@@ -2,16 +2,20 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use vectored::AlignedBuffer;
+
+use crate::measure::sampling::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::comparison::ByteComparison;
+use crate::measure::targets::direct::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::file::sync_flags;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
+use crate::platform::fd::{AsFd, BorrowedFd};
+use crate::platform::plain_calls::FileExt;
 
 /// The length of the file that is rewritten from beginning to end, over and
 /// over, unless two calls need more.
@@ -26,13 +30,15 @@ pub(crate) fn overwritten_bytes(call_bytes: u64) -> u64 {
     OVERWRITE_SPAN_BYTES.max(for_two)
 }
 
-/// An unnamed file, all of it on its device and in the page cache. All cells of
-/// a run with the same directory and sync mode share it.
+/// An unnamed file, all of it on its device and in the page cache, unless that is bypassed. All cells of
+/// a run with the same directory, sync mode and way past the page cache share it.
 pub struct SpanFile {
     file: File,
     pub directory: PathBuf,
     pub file_system: String,
     pub sync: SyncMode,
+    /// Whether its transfers bypass the page cache.
+    pub is_direct: bool,
     /// The length of the file.
     pub span_bytes: u64,
 }
@@ -59,8 +65,16 @@ impl SpanFile {
             directory: directory.to_owned(),
             file_system,
             sync,
+            is_direct: false,
             span_bytes,
         })
+    }
+
+    /// Lets all transfers of the file bypass the page cache, also those that read the bytes back.
+    pub fn past_page_cache(mut self) -> io::Result<Self> {
+        bypass_page_cache(&self.file)?;
+        self.is_direct = true;
+        Ok(self)
     }
 
     /// Whether two calls of `call_bytes` bytes fit in it.
@@ -74,7 +88,7 @@ pub struct OverwriteSink {
     file: Rc<SpanFile>,
     /// The offset at which the batch begins.
     position: u64,
-    read_back: Vec<u8>,
+    read_back: AlignedBuffer,
 }
 
 impl OverwriteSink {
@@ -83,7 +97,7 @@ impl OverwriteSink {
         Ok(OverwriteSink {
             position: (&file.file).stream_position()?,
             file,
-            read_back: vec![POISON; 1 << 16],
+            read_back: read_back_buffer(),
         })
     }
 
@@ -138,7 +152,8 @@ impl Sink for OverwriteSink {
 
     fn poison(&mut self, batch: Batch) -> io::Result<()> {
         self.wrap(batch);
-        let poison = vec![POISON; batch.bytes() as usize];
+        let mut poison = AlignedBuffer::zeroed(batch.bytes() as usize, STAGING_ALIGNMENT);
+        poison.fill(POISON);
         self.file.file.write_all_at(&poison, self.position)
     }
 }

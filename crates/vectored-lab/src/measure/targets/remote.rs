@@ -1,10 +1,10 @@
 //! A TCP connection to `vectored receive`, usually on another machine.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
+use crate::platform::fd::BorrowedFd;
 use crate::remote::link::{Link, Receipt};
 
 /// The receiver reads the bytes and answers each batch with their checksum. All cells of a run share one

@@ -1,10 +1,11 @@
 //! The interface of a target: it receives the bytes of a batch of calls and compares them.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use fastrand::Rng;
-use rustix::io::Errno;
+
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls::Errno;
 
 /// Fills every buffer before bytes are read back into it, so that old bytes
 /// cannot pass for bytes that arrived.

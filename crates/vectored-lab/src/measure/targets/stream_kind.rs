@@ -1,16 +1,20 @@
 //! The kinds of streams, and how long their bytes are in transit.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::measure::targets::endpoints::{Pair, pipe, tcp_pair, unix_pair};
+#[cfg(unix)]
 use crate::measure::targets::fifo::open_fifo;
 use crate::measure::targets::sink::Mismatch;
+#[cfg(windows)]
+use crate::measure::targets::unix_alone::open_fifo;
 use crate::model::Target;
 use crate::platform::calls::acknowledge_now;
-use crate::sys::sockets::unsent_bytes;
+use crate::platform::descriptors::unsent_bytes;
+use crate::platform::fd::AsFd;
+use crate::platform::plain_calls;
 
 /// Bytes in transit for longer than this count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -51,12 +55,20 @@ impl StreamKind {
     }
 
     /// Opens a new stream with both ends non-blocking.
+    #[cfg(unix)]
     pub fn open_non_blocking(&self) -> io::Result<Pair> {
         let (writer, reader) = self.open()?;
         for end in [&writer, &reader] {
             rustix::io::ioctl_fionbio(end, true)?;
         }
         Ok((writer, reader))
+    }
+
+    /// Nothing asks for it where streams are not
+    /// [emptied between samples](crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES).
+    #[cfg(windows)]
+    pub fn open_non_blocking(&self) -> io::Result<Pair> {
+        Err(crate::platform::lacks("pipes that report a full pipe"))
     }
 
     /// Whether it can be replaced by a new stream in the middle of a cell.
@@ -75,7 +87,7 @@ impl StreamKind {
     /// returns whether they can.
     pub fn has_arrived(&self, reader: impl AsFd, bytes: u64) -> io::Result<bool> {
         let began = Instant::now();
-        while self.has_transit() && rustix::io::ioctl_fionread(&reader)? < bytes {
+        while self.has_transit() && plain_calls::ioctl_fionread(&reader)? < bytes {
             if began.elapsed() > TRANSIT {
                 return Ok(false);
             }
@@ -94,7 +106,7 @@ impl StreamKind {
             if unsent_bytes(&writer)? == 0 || began.elapsed() > PATIENCE {
                 break;
             }
-            if rustix::io::ioctl_fionread(&reader)? > 0 {
+            if plain_calls::ioctl_fionread(&reader)? > 0 {
                 return Ok(false);
             }
             std::thread::yield_now();

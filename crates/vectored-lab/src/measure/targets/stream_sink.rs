@@ -1,8 +1,6 @@
 //! Streams that the writing thread empties between samples.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use fastrand::Rng;
 
@@ -10,12 +8,13 @@ use crate::measure::targets::ballast::Ballast;
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
+use crate::platform::fd::{AsFd, BorrowedFd, ByteStream, OwnedFd};
 
 /// Both ends of a non-blocking stream, emptied by the thread that fills it.
 pub struct StreamSink {
     stream: StreamKind,
     writer: OwnedFd,
-    reader: File,
+    reader: ByteStream,
     buffer: Vec<u8>,
     ballast: Ballast,
 }

@@ -1,17 +1,21 @@
-//! Temporary files without a name: nothing remains to be removed, however the process ends.
+//! Temporary files without a name, or on Windows with one that the system removes when they are closed: nothing remains to
+//! be removed, however the process ends.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
-
-use crate::platform::files::WITHOUT_NAME;
+#[cfg(windows)]
+pub(crate) use crate::platform::files::unnamed_file;
 
 /// Creates a file without a name in `directory`, with `O_TMPFILE` (since Linux 3.11). If the file
 /// system does not support that, creates it under a random name, which is removed at once.
-pub(crate) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+#[cfg(unix)]
+pub(crate) fn unnamed_file(
+    directory: &std::path::Path,
+    flags: rustix::fs::OFlags,
+) -> std::io::Result<std::os::fd::OwnedFd> {
+    use rustix::fs::{Mode, OFlags};
+    use rustix::io::Errno;
+
+    use crate::platform::files::WITHOUT_NAME;
+
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     if let Some(without_name) = WITHOUT_NAME {

@@ -2,7 +2,6 @@
 //! arrived.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use crate::measure::read::cell::FirstCall;
 use crate::measure::sampling::clock::Clock;
@@ -13,6 +12,7 @@ use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of
 use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink, peer_is_stuck};
 use crate::measure::write::mover::{Mover, Timed};
 use crate::model::{IovecSetup, Technique, ZerocopyCounts};
+use crate::platform::fd::BorrowedFd;
 
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;

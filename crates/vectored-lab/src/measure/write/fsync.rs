@@ -1,7 +1,9 @@
 //! An `fsync(2)` after each call of a technique.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls;
 
 /// Combines a call with a following `fsync`. Both are timed.
 pub(crate) fn synced(
@@ -10,7 +12,7 @@ pub(crate) fn synced(
 ) -> impl FnMut() -> io::Result<()> {
     move || {
         call()?;
-        rustix::io::retry_on_intr(|| rustix::fs::fsync(fd))?;
+        plain_calls::retry_on_intr(|| plain_calls::fsync(fd))?;
         Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! The interface of a write technique, and the loop that times its samples.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::fsync::synced;
 use crate::model::{IovecSetup, ZerocopyCounts};
+use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
 
 /// A technique that writes a list of segments to a descriptor.

@@ -236,6 +236,8 @@ fn published_crossover(experiment: &Reproduction) -> Option<(usize, usize)> {
 fn passes(experiment: &Reproduction) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut last_list = String::new();
+    // The one call for a list: writev, or on Windows write-file-gather.
+    let mut vectored = "writev";
     for ratio in &experiment.ratios {
         let row = &experiment.rows[ratio.of];
         if row.operation != Some(Operation::Write) || !is_one_by_one(row) || row.direct {
@@ -251,7 +253,8 @@ fn passes(experiment: &Reproduction) -> Option<String> {
             None => String::new(),
         };
         let times = times_in_words(ratio);
-        let verdict = verdict(ratio);
+        let verdict = verdict(experiment, ratio);
+        vectored = &experiment.rows[ratio.over].technique;
         let figures = format!("{times} as long{setup} ({verdict}{notes})");
         match parts.last_mut() {
             Some(last) if last_list == list => *last += &format!(", {figures}"),
@@ -261,7 +264,7 @@ fn passes(experiment: &Reproduction) -> Option<String> {
     }
     (!parts.is_empty()).then(|| {
         format!(
-            "Written one by one instead of by writev, {}{}",
+            "Written one by one instead of by {vectored}, {}{}",
             parts.join("; "),
             asynchronous_passes(experiment)
         )
@@ -280,7 +283,7 @@ fn asynchronous_passes(experiment: &Reproduction) -> String {
         }
         if let (Some(count), Some(bytes)) = (row.segment_count, row.segment_bytes) {
             let list = list_in_words(&[(count, bytes)]);
-            let (times, verdict) = (times_in_words(ratio), verdict(ratio));
+            let (times, verdict) = (times_in_words(ratio), verdict(experiment, ratio));
             let name = &row.technique;
             text +=
                 &format!("; by {name}{direct}, a list of {list} takes {times} as long ({verdict})");
@@ -289,11 +292,12 @@ fn asynchronous_passes(experiment: &Reproduction) -> String {
     text
 }
 
-fn verdict(ratio: &Ratio) -> &'static str {
+fn verdict(experiment: &Reproduction, ratio: &Ratio) -> String {
+    let vectored = &experiment.rows[ratio.over].technique;
     match side(ratio) {
-        Side::More => "writev gains",
-        Side::Less => "writev loses",
-        Side::Open => "not decided",
+        Side::More => format!("{vectored} gains"),
+        Side::Less => format!("{vectored} loses"),
+        Side::Open => "not decided".to_owned(),
     }
 }
 

@@ -10,10 +10,11 @@ mod data;
 mod environment;
 mod escape;
 mod experiments;
+mod fleet;
 mod run;
 mod tooltips;
 
-use crate::model::Saved;
+use crate::model::{Machine, Saved};
 use crate::report::machines;
 use crate::report::page::escape::{escape, in_script};
 use crate::report::svg;
@@ -101,6 +102,29 @@ pub fn html(saved: &[&Saved]) -> String {
     // The licence requires its text in every copy.
     page += &format!("<script>\n/*\n{CHARTS_LICENCE}*/\n{CHARTS}\n</script>\n");
     page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    page
+}
+
+/// Extracts of many machines as one HTML page: charts of crossovers, maps of winners, and tables. It has no script.
+///
+/// # Examples
+///
+/// ```
+/// let page = vectored_lab::report::fleet_html(&[]);
+/// assert!(page.contains("0 results of 0 processor types"));
+/// ```
+pub fn fleet_html(machines: &[Machine]) -> String {
+    let mut page = head(fleet::HEADING, false);
+    page += "<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n<header>\n";
+    page += &format!(
+        "<h1>{}</h1>\n</header>\n<main id=\"main\">\n",
+        fleet::HEADING
+    );
+    page += &fleet::body(machines);
+    page += &format!(
+        "</main>\n<footer>\n<p>Made by vectored {} from extracts of `vectored share`.</p>\n</footer>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION")
+    );
     page
 }
 

@@ -3,6 +3,7 @@
 use crate::model::{Results, Technique, Verdict};
 use crate::report::asynchronous;
 use crate::report::costs::costs;
+use crate::report::fleet::comparison;
 use crate::report::notes::notes;
 use crate::report::page::environment;
 use crate::report::page::escape::escape;
@@ -11,7 +12,7 @@ use crate::report::page::tooltips;
 use crate::report::panels::{Panel, Square, panels};
 use crate::report::shape_text::shape_in_words;
 use crate::report::table_rows::{Section, columns, extent, sections, short_name};
-use crate::report::writers;
+use crate::report::{ranks, writers};
 use crate::text::format;
 use crate::text::format::bytes_in_words;
 
@@ -46,7 +47,10 @@ pub fn section(index: usize, results: &Results) -> String {
         text += &table(&costs.title, &costs.heads, costs.names, &costs.rows, true);
     }
     let grids = asynchronous::latencies(results).into_iter();
-    for grid in grids.chain(writers::tables(results)) {
+    for grid in grids
+        .chain(writers::tables(results))
+        .chain(ranks::tables(results))
+    {
         text += &table(&grid.title, &grid.heads, grid.names, &grid.rows, true);
     }
     text += &environment::section(results);
@@ -75,7 +79,9 @@ fn answer(sections: &[Section], results: &Results) -> String {
         );
     }
     let answers = asynchronous::answers(results).into_iter();
-    for (place, advice) in answers.chain(writers::answers(results)) {
+    let answers = answers.chain(writers::answers(results));
+    let answers = answers.chain(ranks::answers(results));
+    for (place, advice) in answers.chain(comparison::answers(results)) {
         text += &format!(
             "<dt>{}</dt>\n<dd><p>{}</p></dd>\n",
             escape(&place),

@@ -70,7 +70,8 @@ fn draw_square(drawing: &mut Drawing, (x, y): (f64, f64), square: &Square<'_>) {
     match square.cell.verdict {
         Verdict::Faster => {
             drawing.area(&corners, color, 0.14 + 0.66 * square.strength());
-            drawing.text(middle, y + 17.0, Anchor::Middle, 11.5, Color::Text, name);
+            let size = name_size(name);
+            drawing.text(middle, y + 17.0, Anchor::Middle, size, Color::Text, name);
             let words = format!("by {}", square.margin);
             drawing.text(middle, y + 31.0, Anchor::Middle, 11.0, Color::Text, &words);
         }
@@ -84,7 +85,8 @@ fn draw_square(drawing: &mut Drawing, (x, y): (f64, f64), square: &Square<'_>) {
                 drawing.line(side[0], side[1], Color::Faint, "4 3");
             }
             let words = format!("? {name}");
-            drawing.text(middle, y + 17.0, Anchor::Middle, 11.5, Color::Faint, &words);
+            let size = name_size(&words);
+            drawing.text(middle, y + 17.0, Anchor::Middle, size, Color::Faint, &words);
             drawing.text(
                 middle,
                 y + 31.0,
@@ -97,19 +99,28 @@ fn draw_square(drawing: &mut Drawing, (x, y): (f64, f64), square: &Square<'_>) {
     }
 }
 
+/// Upper bound on the width of a letter, relative to the font size.
+const WIDEST: f64 = 0.6;
+
+/// The font size of a name: smaller if the name would exceed its square.
+fn name_size(name: &str) -> f64 {
+    let letters = name.chars().count() as f64;
+    11.5_f64.min((ACROSS - 4.0) / (letters * WIDEST))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::Technique;
 
-    /// Upper bound on the width of a letter, relative to the font size.
-    const WIDEST: f64 = 0.6;
-
     #[test]
     fn names_of_open_cells_lie_within_their_squares() {
         for technique in Technique::ALL {
-            let letters = format!("? {technique}").chars().count() as f64;
-            assert!(letters * WIDEST * 11.5 <= ACROSS - 4.0, "{technique}");
+            let words = format!("? {technique}");
+            let letters = words.chars().count() as f64;
+            let size = name_size(&words);
+            assert!(letters * WIDEST * size <= ACROSS - 3.9, "{technique}");
+            assert!(size > 9.0, "{technique}: {size}");
         }
     }
 }

@@ -10,8 +10,15 @@
 //! an owner while its part is there. A part is removed before its owner. So the bytes are valid while a `Kept` is borrowed.
 #![allow(unsafe_code)]
 
-use std::collections::VecDeque;
+use std::collections::{TryReserveError, VecDeque};
 use std::io::IoSlice;
+#[cfg(all(
+    feature = "uring",
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+use std::mem::offset_of;
 use std::{ptr, slice};
 
 #[cfg(feature = "bytes")]
@@ -37,8 +44,9 @@ pub(in crate::queue) struct Kept {
     may_adjoin: bool,
 }
 
-/// A segment, or copied bytes.
+/// A segment, or copied bytes. Laid out as an `iovec`.
 #[derive(Clone, Copy)]
+#[repr(C)]
 struct Part {
     /// Null for copied bytes, which are in the queue.
     start: *const u8,
@@ -152,14 +160,35 @@ impl Kept {
         true
     }
 
+    /// Makes room for one more segment, with the copied bytes before it.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused.
+    #[inline]
+    pub(in crate::queue) fn try_reserve_one(&mut self) -> Result<(), TryReserveError> {
+        if self.parts.capacity() - self.parts.len() < 2 {
+            self.forget_if_half();
+            self.parts.try_reserve(2)?;
+        }
+        match self.owners.capacity() - self.owners.len() {
+            0 => self.owners.try_reserve(1),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes room for two parts. Uses the memory of removed parts again, if they are half of all or more.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
+        self.forget_if_half();
+        self.parts.reserve(2);
+    }
+
+    fn forget_if_half(&mut self) {
         if self.start >= self.parts.len() / 2 {
             self.forget_removed();
         }
-        self.parts.reserve(2);
     }
 
     fn forget_removed(&mut self) {
@@ -192,6 +221,31 @@ impl Kept {
         if !copied.is_empty() {
             slices.push(IoSlice::new(copied));
         }
+    }
+
+    /// What [`slices`](Kept::slices) returns, as a list for the kernel that is there already; `None` if any bytes were copied.
+    #[cfg(all(
+        feature = "uring",
+        target_os = "linux",
+        target_pointer_width = "64",
+        target_endian = "little"
+    ))]
+    #[inline]
+    pub(in crate::queue) fn as_list(&self, copied: &[u8]) -> Option<&[IoSlice<'_>]> {
+        const {
+            assert!(size_of::<Part>() == size_of::<libc::iovec>());
+            assert!(align_of::<Part>() == align_of::<libc::iovec>());
+            assert!(offset_of!(Part, start) == offset_of!(libc::iovec, iov_base));
+            assert!(offset_of!(Part, bytes) == offset_of!(libc::iovec, iov_len));
+        }
+        if self.enclosed_bytes > 0 || !copied.is_empty() {
+            return None;
+        }
+        let parts = self.left();
+        // SAFETY: an `IoSlice` is "guaranteed to be ABI compatible with the `iovec` type", which a part has the layout of.
+        // No part is of copied bytes, since these would be `enclosed_bytes`. So each names bytes that are valid and not
+        // written while `self` is borrowed, as the list is.
+        Some(unsafe { slice::from_raw_parts(parts.as_ptr().cast(), parts.len()) })
     }
 
     /// The bytes of a part of this list: of a segment, or the first of `copied`, from which they are removed.

@@ -13,7 +13,10 @@
 //! - Each call has one entry of the submission queue, which makes one completion: no entry is a multishot one.
 #![allow(unsafe_code)]
 
+#[cfg(vectored_asan)]
+mod asan;
 mod lists;
+mod prefetch;
 mod process_mark;
 #[cfg(test)]
 mod tests;
@@ -22,14 +25,16 @@ mod thread_number;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
+use crate::queue::SegmentQueue;
 use lists::Lists;
+pub(super) use prefetch::prefetch;
 use process_mark::ProcessMark;
 use thread_number::thread_number;
 
@@ -43,6 +48,13 @@ const CANCELLATION: u64 = 1 << 31;
 /// meanwhile: the kernel may have been about to try it again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
 
+/// The most completions that are taken from the kernel at a time.
+const MAX_TAKEN: usize = 32;
+
+/// The call of a completion is loaded into the cache when that many completions are before it. When many calls have ended, what
+/// they moved has taken the place of the calls there.
+const PREFETCH_AHEAD: usize = 4;
+
 /// The most bytes of lists that are kept for later calls: those of 64 calls of 1024 segments.
 const MAX_RETAINED_BYTES: usize = 1 << 20;
 
@@ -53,7 +65,8 @@ const FORKED: &str = "this process is a fork of the one that made the ring, whic
 pub(super) trait Call: Send + 'static {
     /// Adds the buffers to one of the lists, which are empty, and returns what to do with them.
     ///
-    /// At most `IOV_MAX` slices and `MAX_CALL_BYTES`, and at least one slice for a read or a write.
+    /// At most `IOV_MAX` slices and `MAX_CALL_BYTES`, and at least one slice for a read or a write. A list of a write that lies in
+    /// memory already is returned instead.
     ///
     /// # Errors
     ///
@@ -69,6 +82,10 @@ pub(super) trait Call: Send + 'static {
 pub(super) struct Begun<'a> {
     pub(super) descriptor: BorrowedFd<'a>,
     pub(super) operation: Operation,
+    /// The list of a write, instead of `sources`.
+    pub(super) list: Option<&'a [IoSlice<'a>]>,
+    /// What the call uses when it has ended, or null. It is loaded into the cache before.
+    pub(super) used_at_end: *const SegmentQueue,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,8 +107,8 @@ pub(super) struct Ended<C> {
     pub(super) result: io::Result<usize>,
     /// Whether [`Calls::cancel`] was called for it.
     pub(super) was_cancelled: bool,
-    /// Whether another thread than this one may have passed it to the kernel. When that thread ends, the kernel cancels
-    /// its calls.
+    /// For a call that was cancelled: whether another thread than this one may have passed it to the kernel. When that
+    /// thread ends, the kernel cancels its calls.
     pub(super) is_of_other_thread: bool,
 }
 
@@ -99,12 +116,20 @@ pub(super) struct Ended<C> {
 pub(super) struct Calls<C: Call> {
     /// Dropped when no call is left.
     ring: ManuallyDrop<IoUring>,
-    /// As many as may be in flight. Dropped when no call is left: the kernel may read the lists.
+    /// As many as may be in flight.
     slots: ManuallyDrop<Vec<Slot<C>>>,
+    /// Those of the call of each slot, borrowed from it. Dropped when no call is left: the kernel may read them. A call whose
+    /// list lies in its own memory uses none, and then these are not read: with many calls in flight they are in no cache.
+    lists: ManuallyDrop<Vec<Lists>>,
     /// The slots without a call.
     free: Vec<u32>,
-    /// The bytes of the lists of these slots, which are empty.
+    /// The bytes of the lists that are empty.
     retained_bytes: usize,
+    /// Completions: marks and results. Those before `next_taken` were handled.
+    taken: Vec<(u64, i32)>,
+    next_taken: usize,
+    /// Whether the submission queue may have a cancellation. Without one, it has room for as many calls as there are slots.
+    has_cancellations: bool,
     /// The calls that a cancellation has not ended, as marks.
     missed: Vec<u64>,
     /// When the first of them was missed.
@@ -114,19 +139,29 @@ pub(super) struct Calls<C: Call> {
     used_by: u64,
     changes_of_thread: u32,
     process: ProcessMark,
+    /// By slot.
+    #[cfg(vectored_asan)]
+    given: Vec<asan::Given>,
 }
 
+/// Less than a cache line.
 struct Slot<C> {
     call: Option<InFlight<C>>,
+    used_at_end: *const SegmentQueue,
+    token: u64,
     /// How many calls this slot has had: it tells a late cancellation from the next call.
     generation: u32,
-    token: u64,
-    is_cancelled: bool,
     /// Of [`Calls`], when the call was started.
     changes_of_thread: u32,
-    /// Those of the call, borrowed from it, and empty without one. Their memory does not move.
-    lists: Lists,
+    /// The bytes of its lists, if they are empty.
+    retained_bytes: u32,
+    is_cancelled: bool,
+    /// Whether its lists may not be empty.
+    uses_lists: bool,
 }
+
+// SAFETY: its call is `Send`, and the other pointer is that of no access.
+unsafe impl<C: Send> Send for Slot<C> {}
 
 /// From `Box::leak`: a `Box` asserts, whenever it moves, that nothing else uses its content.
 struct InFlight<C>(NonNull<C>);
@@ -152,22 +187,31 @@ impl<C: Call> Calls<C> {
         probe(&mut ring)?;
         let slot = |_| Slot {
             call: None,
-            generation: 0,
+            used_at_end: ptr::null(),
             token: 0,
-            is_cancelled: false,
+            generation: 0,
             changes_of_thread: 0,
-            lists: Lists::default(),
+            retained_bytes: 0,
+            is_cancelled: false,
+            uses_lists: false,
         };
+        let lists = |_| Lists::default();
         Ok(Calls {
             ring: ManuallyDrop::new(ring),
             slots: ManuallyDrop::new((0..depth).map(slot).collect()),
+            lists: ManuallyDrop::new((0..depth).map(lists).collect()),
             free: (0..depth).rev().collect(),
             retained_bytes: 0,
+            taken: Vec::with_capacity(MAX_TAKEN),
+            next_taken: 0,
+            has_cancellations: false,
             missed: Vec::new(),
             missed_since: None,
             used_by: 0,
             changes_of_thread: 0,
             process,
+            #[cfg(vectored_asan)]
+            given: (0..depth).map(|_| asan::Given::default()).collect(),
         })
     }
 
@@ -197,8 +241,10 @@ impl<C: Call> Calls<C> {
     }
 
     /// Whether one more call can be started.
+    #[inline]
     pub(super) fn has_room(&mut self) -> bool {
-        !self.free.is_empty() && !self.ring.submission().is_full()
+        let is_full = self.has_cancellations && self.ring.submission().is_full();
+        !is_full && !self.free.is_empty()
     }
 
     /// Puts a call into the submission queue. [`enter`](Calls::enter) passes it to the kernel.
@@ -213,35 +259,44 @@ impl<C: Call> Calls<C> {
     pub(super) fn start(&mut self, call: Box<C>, token: u64) -> Result<(), (Box<C>, io::Error)> {
         self.note_thread();
         let index = *self.free.last().expect("there is a free slot");
+        if self.slots[index as usize].uses_lists {
+            // A panic of `begin` left them. That call was leaked.
+            self.empty_lists(index);
+        }
         let slot = &mut self.slots[index as usize];
-        let mut lists = std::mem::take(&mut slot.lists);
-        self.retained_bytes -= lists.bytes();
+        let lists = &mut self.lists[index as usize];
         let call = NonNull::from(Box::leak(call));
         // SAFETY: the pointer is that of a `Box` that was leaked, and the only one to its content. This reference and
         // all that is borrowed from it (the lists) are used until the call has ended, or `begin` has failed: the lists
         // are emptied before the pointer is used again, below and in `next_ended`. `begin` cannot keep anything
-        // borrowed elsewhere, since its lifetime may be any. If it panics, the lists are dropped, and the call is not.
+        // borrowed elsewhere, since its lifetime may be any. If it panics, the call is never dropped, and the lists are
+        // emptied before they are used again.
         let borrowed: &'static mut C = unsafe { &mut *call.as_ptr() };
+        slot.uses_lists = true;
         let begun = match borrowed.begin(&mut lists.sources, &mut lists.targets) {
             Ok(begun) => begun,
             Err(error) => {
-                slot.lists = lists;
                 self.empty_lists(index);
                 // SAFETY: the pointer is that of a leaked `Box`, and nothing is borrowed from it any more.
                 return Err((unsafe { Box::from_raw(call.as_ptr()) }, error));
             }
         };
-        slot.lists = lists;
+        slot.uses_lists = begun.list.is_none();
+        if slot.uses_lists {
+            self.retained_bytes -= std::mem::take(&mut slot.retained_bytes) as usize;
+        }
         slot.generation = slot.generation.wrapping_add(1);
-        let entry = entry(&begun, &slot.lists.sources, &mut slot.lists.targets);
-        let entry = entry.user_data(mark(index, slot.generation));
-        // SAFETY: the entry names the list in the slot, and the buffers that it names. Both stay as they are until the
-        // completion: the slot's `call` is set, so the slot is not used again, and `drop` waits. The descriptor is
-        // open while the call lives.
+        #[cfg(vectored_asan)]
+        self.given[index as usize].note(begun.list.unwrap_or(&lists.sources), &lists.targets);
+        let entry = entry(&begun, lists).user_data(mark(index, slot.generation));
+        // SAFETY: the entry names the list in the slot, or one that is borrowed from the call, and the buffers that the list
+        // names. All stay as they are until the completion: the slot's `call` is set, so neither is used again, and `drop`
+        // waits. The descriptor is open while the call lives.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         // The kernel has not got it: nothing but the leaked call is lost.
         pushed.expect("there is room in the submission queue");
         slot.call = Some(InFlight(call));
+        slot.used_at_end = begun.used_at_end;
         slot.token = token;
         slot.is_cancelled = false;
         slot.changes_of_thread = self.changes_of_thread;
@@ -273,12 +328,20 @@ impl<C: Call> Calls<C> {
         loop {
             match self.ring.submit_and_wait(usize::from(wait)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result.map(drop),
+                result => {
+                    result?;
+                    break;
+                }
             }
         }
+        if self.has_cancellations {
+            self.has_cancellations = !self.ring.submission().is_empty();
+        }
+        Ok(())
     }
 
     /// Notes that this thread starts a call or enters the kernel.
+    #[inline]
     fn note_thread(&mut self) {
         let thread = thread_number();
         if self.used_by != thread {
@@ -291,11 +354,10 @@ impl<C: Call> Calls<C> {
     #[inline]
     pub(super) fn next_ended(&mut self) -> Option<Ended<C>> {
         loop {
-            let completion = self.ring.completion().next()?;
-            let mark = completion.user_data();
+            let (mark, result) = self.next_completion()?;
             if mark & CANCELLATION != 0 {
                 // Not found, or not to be stopped where it is.
-                if completion.result() < 0 {
+                if result < 0 {
                     self.missed.push(mark & !CANCELLATION);
                     self.missed_since.get_or_insert_with(Instant::now);
                 }
@@ -308,10 +370,16 @@ impl<C: Call> Calls<C> {
                 "a completion of a call that has ended"
             );
             let call = slot.call.take().expect("a call that is in flight");
+            #[cfg(vectored_asan)]
+            self.given[index as usize].check();
             let (was_cancelled, changes) = (slot.is_cancelled, slot.changes_of_thread);
-            self.empty_lists(index);
+            if slot.uses_lists {
+                self.empty_lists(index);
+            }
             self.free.push(index);
-            let result = match completion.result() {
+            let is_of_other_thread = result == -libc::ECANCELED
+                && (changes != self.changes_of_thread || self.used_by != thread_number());
+            let result = match result {
                 error @ ..0 => Err(io::Error::from_raw_os_error(-error)),
                 // It is not negative.
                 taken => Ok(taken as usize),
@@ -322,22 +390,62 @@ impl<C: Call> Calls<C> {
                 call: unsafe { Box::from_raw(call.0.as_ptr()) },
                 result,
                 was_cancelled,
-                is_of_other_thread: changes != self.changes_of_thread
-                    || self.used_by != thread_number(),
+                is_of_other_thread,
             });
+        }
+    }
+
+    /// The mark and the result of the next completion.
+    #[inline]
+    fn next_completion(&mut self) -> Option<(u64, i32)> {
+        if let Some(next) = self.taken.get(self.next_taken) {
+            self.next_taken += 1;
+            self.prefetch_taken(self.next_taken - 1 + PREFETCH_AHEAD);
+            return Some(*next);
+        }
+        let mut completions = self.ring.completion();
+        let first = completions.next()?;
+        if !completions.is_empty() {
+            self.taken.clear();
+            self.next_taken = 0;
+            let others = completions.take(MAX_TAKEN);
+            self.taken
+                .extend(others.map(|entry| (entry.user_data(), entry.result())));
+            for at in 0..PREFETCH_AHEAD {
+                self.prefetch_taken(at);
+            }
+        }
+        Some((first.user_data(), first.result()))
+    }
+
+    /// Loads the call of a completion into the cache, if there is that completion.
+    #[inline]
+    fn prefetch_taken(&self, at: usize) {
+        if let Some((mark, _)) = self.taken.get(at)
+            && let Some(slot) = self.slots.get(unmark(*mark).0 as usize)
+            && let Some(call) = &slot.call
+        {
+            prefetch(call.0.as_ptr());
+            prefetch(slot.used_at_end);
         }
     }
 
     /// Empties the lists of a slot whose call is over, and frees them if enough memory is kept for others.
     fn empty_lists(&mut self, index: u32) {
-        let lists = &mut self.slots[index as usize].lists;
+        let slot = &mut self.slots[index as usize];
+        let lists = &mut self.lists[index as usize];
         lists.clear();
-        let bytes = self.retained_bytes + lists.bytes();
-        if bytes <= MAX_RETAINED_BYTES {
-            self.retained_bytes = bytes;
-        } else {
-            *lists = Lists::default();
-        }
+        slot.uses_lists = false;
+        self.retained_bytes -= slot.retained_bytes as usize;
+        let bytes = lists.bytes();
+        slot.retained_bytes = match u32::try_from(bytes) {
+            Ok(fitting) if self.retained_bytes + bytes <= MAX_RETAINED_BYTES => fitting,
+            _ => {
+                *lists = Lists::default();
+                0
+            }
+        };
+        self.retained_bytes += slot.retained_bytes as usize;
     }
 
     /// Cancels the calls that were started with a token that `chosen` accepts, and returns their number. Each of them ends
@@ -383,6 +491,7 @@ impl<C: Call> Calls<C> {
         if self.ring.submission().is_full() {
             self.enter_once(false)?;
         }
+        self.has_cancellations = true;
         // SAFETY: a cancellation names no memory.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.map_err(|_full| io::ErrorKind::WouldBlock.into())
@@ -459,9 +568,10 @@ impl<C: Call> Drop for Calls<C> {
             // The kernel may use the calls and their lists for ever: all is leaked.
             return;
         }
-        // SAFETY: neither is used again. No call is in flight, so the kernel uses no list.
+        // SAFETY: none of them is used again. No call is in flight, so the kernel uses no list.
         unsafe {
             ManuallyDrop::drop(&mut self.slots);
+            ManuallyDrop::drop(&mut self.lists);
             ManuallyDrop::drop(&mut self.ring);
         }
     }
@@ -485,16 +595,12 @@ fn unmark(mark: u64) -> (u32, u32) {
 
 /// The entry of the submission queue: a plain read or write where there is one slice, as in
 /// [`write_slices`](crate::sys::syscalls::write_slices).
-fn entry(
-    begun: &Begun<'_>,
-    sources: &[IoSlice<'static>],
-    targets: &mut [IoSliceMut<'static>],
-) -> squeue::Entry {
+fn entry(begun: &Begun<'static>, lists: &mut Lists) -> squeue::Entry {
     let fd = Fd(begun.descriptor.as_raw_fd());
     match begun.operation {
         Operation::Write { offset } => {
             let offset = offset.unwrap_or(AT_POSITION);
-            match sources {
+            match begun.list.unwrap_or(&lists.sources) {
                 [one] => opcode::Write::new(fd, one.as_ptr(), one.len() as u32)
                     .offset(offset)
                     .build(),
@@ -506,7 +612,7 @@ fn entry(
         }
         Operation::Read { offset } => {
             let offset = offset.unwrap_or(AT_POSITION);
-            match targets {
+            match &mut lists.targets[..] {
                 [one] => opcode::Read::new(fd, one.as_mut_ptr(), one.len() as u32)
                     .offset(offset)
                     .build(),

@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use super::{Begun, Call, Calls, MAX_RETAINED_BYTES, Operation, mark};
+use super::{Begun, Call, Calls, Lists, MAX_RETAINED_BYTES, Operation, mark};
 
 struct ReadByte {
     file: OwnedFd,
@@ -22,6 +23,8 @@ impl Call for ReadByte {
         Ok(Begun {
             descriptor: self.file.as_fd(),
             operation: Operation::Read { offset: None },
+            list: None,
+            used_at_end: std::ptr::null(),
         })
     }
 }
@@ -122,6 +125,8 @@ impl Call for Zeros {
         Ok(Begun {
             descriptor: self.file.as_fd(),
             operation: Operation::Read { offset: None },
+            list: None,
+            used_at_end: std::ptr::null(),
         })
     }
 }
@@ -144,9 +149,40 @@ fn the_memory_of_lists_is_kept_up_to_a_limit() {
                 assert_eq!(ended.call.buffer, [0; 1024]);
             }
         }
-        let kept: usize = calls.slots.iter().map(|slot| slot.lists.bytes()).sum();
+        let kept: usize = calls.lists.iter().map(Lists::bytes).sum();
         assert_eq!(kept, calls.retained_bytes);
         let expected = MAX_RETAINED_BYTES / 2..=MAX_RETAINED_BYTES;
         assert!(expected.contains(&kept), "{kept}");
+    }
+}
+
+/// Panics when it begins, after it has given a slice.
+struct Panics(Option<[u8; 1]>);
+
+impl Call for Panics {
+    fn begin<'a>(
+        &'a mut self,
+        _: &mut Vec<IoSlice<'a>>,
+        targets: &mut Vec<IoSliceMut<'a>>,
+    ) -> io::Result<Begun<'a>> {
+        let buffer = self.0.as_mut().map(|buffer| IoSliceMut::new(buffer));
+        targets.extend(buffer);
+        panic!("a call that cannot begin");
+    }
+}
+
+#[test]
+fn lists_are_empty_after_a_panic() {
+    let Some(mut calls) = calls("lists_are_empty_after_a_panic", 1) else {
+        return;
+    };
+    for buffer in [Some([0]), None] {
+        let started = catch_unwind(AssertUnwindSafe(|| {
+            calls.start(Box::new(Panics(buffer)), 0).is_ok()
+        }));
+        assert!(started.is_err());
+        assert_eq!(calls.in_flight(), 0);
+        // The first call is leaked, and its slice is seen by no other one.
+        assert_eq!(calls.lists[0].targets.len(), usize::from(buffer.is_some()));
     }
 }

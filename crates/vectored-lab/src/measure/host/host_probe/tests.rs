@@ -21,11 +21,11 @@ impl Kernel for Refusal {
         Err(self.ring.into())
     }
 
-    fn write(&self, _: &OwnedFd, _: &[u8], _: u32) -> Result<usize, Errno> {
+    fn write(&self, _: &FileDescriptor, _: &[u8], _: u32) -> Result<usize, Errno> {
         Err(self.call)
     }
 
-    fn read_page(&self, _: &OwnedFd, _: &mut [u8], _: u32) -> Result<usize, Errno> {
+    fn read_page(&self, _: &FileDescriptor, _: &mut [u8], _: u32) -> Result<usize, Errno> {
         Err(self.call)
     }
 }
@@ -193,10 +193,10 @@ fn values_are_parsed_from_proc_and_sys() {
         fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>> {
             Ok(Err(Errno::INVAL.into()))
         }
-        fn write(&self, _: &OwnedFd, _: &[u8], _: u32) -> Result<usize, Errno> {
+        fn write(&self, _: &FileDescriptor, _: &[u8], _: u32) -> Result<usize, Errno> {
             Ok(1)
         }
-        fn read_page(&self, _: &OwnedFd, _: &mut [u8], _: u32) -> Result<usize, Errno> {
+        fn read_page(&self, _: &FileDescriptor, _: &mut [u8], _: u32) -> Result<usize, Errno> {
             Ok(TRIAL_BYTES)
         }
     }

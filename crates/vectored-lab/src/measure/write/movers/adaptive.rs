@@ -1,11 +1,11 @@
 //! [`Gather`]: the library chooses between copying and gathering.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 
 use vectored::{CostModel, Gather};
 
 use crate::measure::write::movers::array::Gathering;
+use crate::platform::fd::BorrowedFd;
 
 pub struct Adaptive {
     gather: Gather,

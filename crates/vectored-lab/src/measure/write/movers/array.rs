@@ -2,13 +2,13 @@
 //! sample.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Mover, Timed, time_calls, time_each_call};
 use crate::model::IovecSetup;
+use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
 
 /// A technique that writes the segments of an `iovec` array.

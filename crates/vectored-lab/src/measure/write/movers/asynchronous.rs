@@ -1,7 +1,6 @@
 //! Lists written by io_uring, Linux AIO or POSIX AIO, with several of them in flight.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 
 use crate::in_flight::{Interface, WriteList};
 use crate::measure::sampling::clock::Clock;
@@ -12,6 +11,7 @@ use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Mover, Timed};
 use crate::model::IovecSetup;
+use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
 
 /// An asynchronous technique that writes.

@@ -1,10 +1,11 @@
 //! Copies all segments into one buffer, then writes it with one call.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
+use crate::measure::sampling::staging::prepare_staging;
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::each::write_all;
+use crate::platform::fd::BorrowedFd;
 
 #[derive(Default)]
 pub struct CopyThenWrite {
@@ -14,9 +15,8 @@ pub struct CopyThenWrite {
 
 impl Mover for CopyThenWrite {
     fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
-        self.start_bytes = start_bytes;
         let total_bytes: usize = segments.iter().map(|segment| segment.len()).sum();
-        self.staging.resize(start_bytes + total_bytes, 0);
+        self.start_bytes = prepare_staging(&mut self.staging, start_bytes, total_bytes);
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {

@@ -1,13 +1,15 @@
 //! One call per segment.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
-use rustix::io::{Errno, write};
+#[cfg(unix)]
 use rustix::net::{SendFlags, send};
 
 use crate::measure::write::mover::Mover;
+#[cfg(unix)]
 use crate::platform::calls::send_more;
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls::{Errno, write};
 
 pub struct WriteEach;
 
@@ -25,8 +27,10 @@ impl Mover for WriteEach {
 /// One `send` per segment, with `MSG_MORE` on all but the last: TCP then waits
 /// for more bytes before it sends a packet (`tcp(7)`). Unix sockets accept the
 /// flag and ignore it.
+#[cfg(unix)]
 pub struct SendMore;
 
+#[cfg(unix)]
 impl Mover for SendMore {
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
@@ -62,6 +66,7 @@ pub fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
 }
 
 /// One `send`; after a short one, further calls for the rest.
+#[cfg(unix)]
 #[inline(never)]
 fn send_all(fd: BorrowedFd<'_>, mut bytes: &[u8], flags: SendFlags) -> io::Result<()> {
     loop {

@@ -6,9 +6,15 @@ pub(crate) mod array;
 pub(crate) mod asynchronous;
 pub(crate) mod copy;
 pub(crate) mod each;
+#[cfg(unix)]
 pub(crate) mod mmap;
+#[cfg(windows)]
+pub(crate) mod pages;
+#[cfg(unix)]
 pub(crate) mod stdio;
+pub(crate) mod uring_zerocopy;
 pub(crate) mod writev;
+#[cfg(unix)]
 pub(crate) mod zerocopy;
 
 use vectored::CostModel;
@@ -20,15 +26,23 @@ use crate::measure::write::movers::adaptive::Adaptive;
 use crate::measure::write::movers::array::WithArray;
 use crate::measure::write::movers::asynchronous::AsynchronousWrite;
 use crate::measure::write::movers::copy::CopyThenWrite;
+#[cfg(unix)]
+use crate::measure::write::movers::each::SendMore;
+use crate::measure::write::movers::each::WriteEach;
+#[cfg(unix)]
 pub(crate) use crate::measure::write::movers::each::write_all;
-use crate::measure::write::movers::each::{SendMore, WriteEach};
+#[cfg(unix)]
 use crate::measure::write::movers::mmap::Mmap;
+#[cfg(unix)]
 use crate::measure::write::movers::stdio::Stdio;
+use crate::measure::write::movers::uring_zerocopy::UringZerocopy;
 use crate::measure::write::movers::writev::{Pwritev2, Writev};
-use crate::measure::write::movers::zerocopy::SendZerocopy;
+#[cfg(unix)]
+use crate::measure::write::movers::zerocopy::{WithNotifications, Zerocopy};
 use crate::model::Technique;
 
 /// The buffer of [`Technique::StdioLarge`].
+#[cfg(unix)]
 const LARGE_BYTES: usize = 1 << 20;
 
 /// The mover of a contender, for a target with this cost model. The floors get
@@ -50,10 +64,25 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Technique(Technique::CopyThenWrite) => Box::new(CopyThenWrite::default()),
         Contender::Technique(Technique::Writev) => Box::new(WithArray::new(Writev::default())),
         Contender::Technique(Technique::Pwritev2) => Box::new(WithArray::new(Pwritev2::default())),
+        #[cfg(windows)]
+        Contender::Technique(Technique::WriteFileGather) => {
+            Box::new(pages::WriteFileGather::default())
+        }
+        #[cfg(unix)]
         Contender::Technique(Technique::SendMore) => Box::new(SendMore),
-        Contender::Technique(Technique::SendZerocopy) => Box::new(SendZerocopy::new()),
+        #[cfg(unix)]
+        Contender::Technique(Technique::SendZerocopy) => {
+            Box::new(WithNotifications::new(Zerocopy::default()))
+        }
+        #[cfg(unix)]
+        Contender::Technique(Technique::UringSendZerocopy) => {
+            Box::new(WithNotifications::new(UringZerocopy::default()))
+        }
+        #[cfg(unix)]
         Contender::Technique(Technique::Stdio) => Box::new(Stdio::default()),
+        #[cfg(unix)]
         Contender::Technique(Technique::StdioLarge) => Box::new(Stdio::with_buffer(LARGE_BYTES)),
+        #[cfg(unix)]
         Contender::Technique(Technique::Mmap) => Box::new(Mmap::default()),
         Contender::Technique(Technique::Adaptive) => {
             Box::new(WithArray::new(Adaptive::new(*model)))

@@ -1,13 +1,13 @@
 //! One `writev` or `pwritev2` for the whole array.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 
-use rustix::io::{retry_on_intr, writev};
 use vectored::write_all_vectored;
 
 use crate::measure::write::movers::array::Gathering;
 use crate::platform::calls::pwritev2;
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls::{retry_on_intr, writev};
 
 /// The properties of a list that both techniques need.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! `sendmsg` with `MSG_ZEROCOPY`, and the notifications of it.
+//! `sendmsg` with `MSG_ZEROCOPY`, and what sends without a copy have in common.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -23,23 +23,43 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The same for a descriptor that does not block: its bytes do not fit into the buffers of the connection.
 const SHORT_PATIENCE: Duration = Duration::from_millis(50);
 
-/// Sends a list without a copy. Notifications that are there are taken in each call, and waited for after the last
-/// one, outside of the timed region: they wait for the acknowledgements of the peer.
-pub struct SendZerocopy {
-    array: WithArray<Zerocopy>,
+/// How long a peer may leave a notification out.
+pub(crate) fn patience_of(fd: BorrowedFd<'_>) -> io::Result<Duration> {
+    Ok(match fcntl_getfl(fd)?.contains(OFlags::NONBLOCK) {
+        false => PATIENCE,
+        true => SHORT_PATIENCE,
+    })
 }
 
-impl SendZerocopy {
-    pub fn new() -> Self {
-        SendZerocopy {
-            array: WithArray::new(Zerocopy::default()),
+/// A technique that sends without a copy, and of which the kernel notifies.
+pub trait Notifying: Gathering {
+    /// Prepares for calls on a socket. Not timed.
+    fn begin(&mut self, fd: BorrowedFd<'_>) -> io::Result<()>;
+
+    /// Waits for all notifications: the kernel may read the segments until then. Not timed.
+    fn end(&mut self, fd: BorrowedFd<'_>) -> io::Result<()>;
+
+    /// The notifications since the last call.
+    fn take_counts(&mut self) -> ZerocopyCounts;
+}
+
+/// Sends a list without a copy. Notifications that are there are taken in each call, and waited for after the last
+/// one, outside of the timed region: they wait for the acknowledgements of the peer.
+pub struct WithNotifications<G> {
+    array: WithArray<G>,
+}
+
+impl<G: Notifying> WithNotifications<G> {
+    pub fn new(gathering: G) -> Self {
+        WithNotifications {
+            array: WithArray::new(gathering),
         }
     }
 
     fn within<T>(
         &mut self,
         fd: BorrowedFd<'_>,
-        send: impl FnOnce(&mut WithArray<Zerocopy>) -> io::Result<T>,
+        send: impl FnOnce(&mut WithArray<G>) -> io::Result<T>,
     ) -> io::Result<T> {
         self.array.gathering.begin(fd)?;
         let sent = send(&mut self.array)?;
@@ -48,7 +68,7 @@ impl SendZerocopy {
     }
 }
 
-impl Mover for SendZerocopy {
+impl<G: Notifying> Mover for WithNotifications<G> {
     fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
         self.array.prepare(segments, start_bytes);
     }
@@ -81,12 +101,13 @@ impl Mover for SendZerocopy {
     }
 
     fn take_zerocopy(&mut self) -> Option<ZerocopyCounts> {
-        Some(std::mem::take(&mut self.array.gathering.counts))
+        Some(self.array.gathering.take_counts())
     }
 }
 
+/// `sendmsg` with `MSG_ZEROCOPY`.
 #[derive(Default)]
-struct Zerocopy {
+pub struct Zerocopy {
     iov_max: usize,
     /// The inode of the socket that is sent to.
     socket: Option<u64>,
@@ -96,16 +117,6 @@ struct Zerocopy {
 }
 
 impl Zerocopy {
-    /// Prepares a socket. One that was prepared before may have notifications left, after a failed call.
-    fn begin(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        let socket = fstat(fd)?.st_ino;
-        if self.socket != Some(socket) {
-            enable(fd)?;
-            (self.socket, self.outstanding) = (Some(socket), 0);
-        }
-        Ok(())
-    }
-
     /// Takes the notifications that are there.
     fn reap(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
         while self.outstanding > 0
@@ -120,12 +131,7 @@ impl Zerocopy {
 
     /// Waits for a notification.
     fn wait(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        let is_blocking = !fcntl_getfl(fd)?.contains(OFlags::NONBLOCK);
-        let patience = if is_blocking {
-            PATIENCE
-        } else {
-            SHORT_PATIENCE
-        };
+        let patience = patience_of(fd)?;
         let (before, began) = (self.outstanding, Instant::now());
         loop {
             self.reap(fd)?;
@@ -146,14 +152,6 @@ impl Zerocopy {
                 Err(error) => return Err(error.into()),
             }
         }
-    }
-
-    /// Waits for all notifications: the kernel may read the segments until then.
-    fn end(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        while self.outstanding > 0 {
-            self.wait(fd)?;
-        }
-        Ok(())
     }
 
     /// Sends one call's entries, and after a short call the rest.
@@ -191,6 +189,29 @@ impl Gathering for Zerocopy {
     }
 }
 
+impl Notifying for Zerocopy {
+    /// One that was prepared before may have notifications left, after a failed call.
+    fn begin(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        let socket = fstat(fd)?.st_ino;
+        if self.socket != Some(socket) {
+            enable(fd)?;
+            (self.socket, self.outstanding) = (Some(socket), 0);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        while self.outstanding > 0 {
+            self.wait(fd)?;
+        }
+        Ok(())
+    }
+
+    fn take_counts(&mut self) -> ZerocopyCounts {
+        std::mem::take(&mut self.counts)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
@@ -206,7 +227,7 @@ mod tests {
         let mut reader = File::from(reader);
         let segments: Vec<Vec<u8>> = (0..1500_u32).map(|n| n.to_le_bytes().repeat(2)).collect();
         let list: Vec<&[u8]> = segments.iter().map(Vec::as_slice).collect();
-        let mut mover = SendZerocopy::new();
+        let mut mover = WithNotifications::new(Zerocopy::default());
         mover.prepare(&list, 0);
         let mut arrived = vec![0; 12_000];
         for _ in 0..5 {
@@ -226,7 +247,7 @@ mod tests {
         let (writer, _reader) = tcp_pair().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
         let bytes = vec![7; 1 << 20];
-        let mut mover = SendZerocopy::new();
+        let mut mover = WithNotifications::new(Zerocopy::default());
         mover.prepare(&[&bytes], 0);
         let mut calls = std::iter::repeat_with(|| mover.call(writer.as_fd(), &[&bytes]));
         let error = calls.find_map(Result::err).unwrap();
@@ -236,7 +257,7 @@ mod tests {
     #[test]
     fn a_socket_of_another_kind_is_refused() {
         let (writer, _reader) = unix_pair().unwrap();
-        let error = SendZerocopy::new()
+        let error = WithNotifications::new(Zerocopy::default())
             .call(writer.as_fd(), &[b"x"])
             .unwrap_err();
         // ENOTSUPP, which has no name outside of the kernel, or EOPNOTSUPP.

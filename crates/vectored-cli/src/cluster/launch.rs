@@ -1,0 +1,80 @@
+//! How this process was started, by the environment that `mpirun` and `srun` set.
+
+use std::env;
+
+/// A launcher that started this process as one of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The number of processes.
+    pub size: u32,
+    /// The number of this one, from 0.
+    pub rank: u32,
+    /// The variable that says so.
+    pub variable: &'static str,
+}
+
+/// The number of processes, and the number of this one, by launcher. The innermost launcher comes first: `mpirun` in a
+/// job of Slurm.
+const VARIABLES: [(&str, &str); 3] = [
+    // Open MPI.
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    // MPICH and its relatives, and `srun --mpi=pmi2`.
+    ("PMI_SIZE", "PMI_RANK"),
+    // `srun`.
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+];
+
+impl Launch {
+    /// By this process's environment. `None` if no launcher started it.
+    pub fn from_environment() -> Option<Launch> {
+        Launch::from_variables(|name| env::var(name).ok())
+    }
+
+    fn from_variables(value: impl Fn(&str) -> Option<String>) -> Option<Launch> {
+        let number = |name: &str| value(name)?.trim().parse().ok();
+        VARIABLES.into_iter().find_map(|(size, rank)| {
+            Some(Launch {
+                size: number(size)?,
+                rank: number(rank)?,
+                variable: size,
+            })
+        })
+    }
+
+    /// Whether this process is one of several and not the first, which speaks for all.
+    pub fn is_other_rank() -> bool {
+        Launch::from_environment().is_some_and(|launch| launch.size > 1 && launch.rank > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(variables: &[(&str, &str)]) -> Option<Launch> {
+        Launch::from_variables(|name| {
+            let (_, value) = variables.iter().find(|(known, _)| *known == name)?;
+            Some((*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_innermost_launcher_tells_the_number_of_ranks() {
+        assert_eq!(launch(&[]), None);
+        // In a job of Slurm without `srun`.
+        assert_eq!(
+            launch(&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "0")]),
+            None
+        );
+        let slurm = [("SLURM_STEP_NUM_TASKS", "8"), ("SLURM_PROCID", "7")];
+        let of_slurm = launch(&slurm).unwrap();
+        assert_eq!((of_slurm.size, of_slurm.rank), (8, 7));
+        let open_mpi = [("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "3")];
+        let of_open_mpi = launch(&[slurm, open_mpi].concat()).unwrap();
+        assert_eq!((of_open_mpi.size, of_open_mpi.rank), (4, 3));
+        assert_eq!(of_open_mpi.variable, "OMPI_COMM_WORLD_SIZE");
+        let mpich = [("PMI_SIZE", "2"), ("PMI_RANK", "1")];
+        assert_eq!(launch(&mpich).unwrap().rank, 1);
+        assert_eq!(launch(&[("PMI_SIZE", "many"), ("PMI_RANK", "1")]), None);
+    }
+}

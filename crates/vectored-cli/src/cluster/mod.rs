@@ -1,0 +1,9 @@
+//! Ranks of a cluster: started by `mpirun` or `srun`, joined by MPI (feature `mpi`).
+
+mod launch;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod team;
+
+pub use launch::Launch;
+pub use team::{Team, alone, crowding, with_team};

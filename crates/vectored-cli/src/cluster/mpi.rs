@@ -1,0 +1,105 @@
+//! Ranks that talk by MPI.
+
+use std::thread;
+use std::time::Duration;
+
+use mpi::Threading;
+use mpi::collective::SystemOperation;
+use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
+use vectored_lab::measure::Group;
+
+use crate::failure::Failure;
+
+/// A communicator. Its error handler is the default: an error ends all ranks.
+pub struct MpiGroup(SimpleCommunicator);
+
+/// The bytes of one message: MPI counts them in an `int`.
+const MAX_MESSAGE_BYTES: usize = 1 << 30;
+
+/// The first and the longest sleep of a rank that rests.
+const REST: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
+
+/// Joins the other ranks. MPI is finalized when the universe is dropped.
+pub fn join() -> Result<(Universe, MpiGroup), Failure> {
+    // Other threads read and write beside the one that calls MPI.
+    let joined = mpi::initialize_with_threading(Threading::Funneled);
+    let (universe, _) = joined.ok_or_else(|| Failure::from(anyhow::anyhow!("cannot start MPI")))?;
+    let world = MpiGroup(universe.world());
+    Ok((universe, world))
+}
+
+/// The MPI library in words.
+pub fn library() -> String {
+    let version = mpi::environment::library_version().unwrap_or_default();
+    let first = version.split([',', '\n']).next().unwrap_or_default();
+    first.replace('\t', " ").trim_end_matches('\0').to_owned()
+}
+
+impl Group for MpiGroup {
+    fn rank(&self) -> u32 {
+        self.0.rank() as u32
+    }
+
+    fn size(&self) -> u32 {
+        self.0.size() as u32
+    }
+
+    fn broadcast(&self, bytes: &mut [u8]) {
+        for part in bytes.chunks_mut(MAX_MESSAGE_BYTES) {
+            self.0.process_at_rank(0).broadcast_into(part);
+        }
+    }
+
+    fn barrier(&self) {
+        self.0.barrier();
+    }
+
+    fn largest(&self, values: &mut [u64]) {
+        let own = values.to_vec();
+        self.0
+            .all_reduce_into(&own[..], values, SystemOperation::max());
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        if self.0.rank() != 0 {
+            let first = self.0.process_at_rank(0);
+            first.send(&(bytes.len() as u64));
+            for part in bytes.chunks(MAX_MESSAGE_BYTES) {
+                first.send(part);
+            }
+            return Vec::new();
+        }
+        let mut all = vec![bytes.to_vec()];
+        for rank in 1..self.0.size() {
+            let other = self.0.process_at_rank(rank);
+            let (length, _) = other.receive::<u64>();
+            let mut theirs = vec![0_u8; length as usize];
+            for part in theirs.chunks_mut(MAX_MESSAGE_BYTES) {
+                other.receive_into(part);
+            }
+            all.push(theirs);
+        }
+        all
+    }
+
+    fn rest(&self) {
+        let mut request = self.0.immediate_barrier();
+        let (mut sleep, longest) = REST;
+        while let Err(waiting) = request.test() {
+            request = waiting;
+            thread::sleep(sleep);
+            sleep = longest.min(2 * sleep);
+        }
+    }
+
+    fn first(&self, count: u32) -> Option<Box<dyn Group>> {
+        let color = match self.rank() < count {
+            true => mpi::topology::Color::with_value(0),
+            false => mpi::topology::Color::undefined(),
+        };
+        let part = self.0.split_by_color(color)?;
+        Some(Box::new(MpiGroup(part)))
+    }
+}

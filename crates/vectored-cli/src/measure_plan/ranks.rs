@@ -1,0 +1,55 @@
+//! The cells of several ranks: `--ranks`.
+
+use vectored_lab::model::{CellSpec, Target};
+
+use crate::args::MeasureArgs;
+use crate::failure::Failure;
+use crate::size_lists::Counts;
+
+/// The same cells for each number of ranks of `--ranks`, by default for all that were started.
+pub fn spread(
+    cells: Vec<CellSpec>,
+    args: &MeasureArgs,
+    started: usize,
+) -> Result<Vec<CellSpec>, Failure> {
+    let all = [started];
+    let counts = match &args.ranks {
+        Some(Counts(counts)) => &counts[..],
+        None => &all,
+    };
+    if let Some(count) = counts.iter().find(|&&count| count > started) {
+        return Err(Failure::usage(format!(
+            "--ranks {count} needs as many ranks, and {started} were started: start {count}, or measure fewer"
+        )));
+    }
+    let conflict = if args.writers.is_some() {
+        Some("--writers: each rank is one writer; omit --writers".to_owned())
+    } else {
+        let mut targets = cells.iter().map(|cell| cell.target);
+        let single = targets.find(|target| matches!(target, Target::Fifo | Target::Remote));
+        single.map(|target| format!("--target {target}, which has one writer: name another target"))
+    };
+    if let Some(conflict) = conflict {
+        return Err(Failure::usage(format!(
+            "several ranks cannot be used with {conflict}"
+        )));
+    }
+    let on = |cell: &CellSpec, count: usize| CellSpec {
+        ranks: Some(count as u32),
+        ..cell.clone()
+    };
+    Ok(cells
+        .iter()
+        .flat_map(|cell| counts.iter().map(|&count| on(cell, count)))
+        .collect())
+}
+
+/// Refuses options that need several ranks.
+pub fn check_alone(args: &MeasureArgs) -> Result<(), Failure> {
+    match &args.ranks {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(
+            "--ranks needs several ranks: start vectored with mpirun or srun, for example mpirun -n 4 vectored measure",
+        )),
+    }
+}

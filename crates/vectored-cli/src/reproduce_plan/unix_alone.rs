@@ -1,0 +1,103 @@
+//! The plans of the experiments that Windows cannot repeat.
+
+use vectored_lab::model::{PageCache, SyncMode};
+use vectored_lab::report::bytes_in_words;
+use vectored_lab::reproduce::{
+    CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, RecordPlan,
+};
+
+use crate::args::{CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
+use crate::failure::Failure;
+
+/// `--quick` divides the size of the copied file by this. The smallest buffers then take a second instead
+/// of a minute.
+const QUICK_COPY: u64 = 32;
+
+/// `--quick` divides the number of records by this.
+const QUICK_RECORDS: u32 = 16;
+
+/// `--quick` divides the calls for each technique by this.
+const QUICK_CALLS: u32 = 10;
+/// Default of `--min` if every write waits for the device.
+const SYNCED_MIN_BYTES: u64 = 4096;
+
+/// Of `apue-3.5`.
+pub fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
+    let to = match &args.to {
+        None | Some(CopyTo::Null) => CopyTarget::Null,
+        Some(CopyTo::File) => CopyTarget::File(None),
+        Some(CopyTo::Directory(path)) => CopyTarget::File(Some(path.clone())),
+        Some(CopyTo::Pipe) => CopyTarget::Pipe,
+    };
+    let sync = args.sync.unwrap_or(SyncMode::None);
+    if sync != SyncMode::None && !matches!(to, CopyTarget::File(_)) {
+        return Err(Failure::usage(
+            "--sync applies only to files: use --to file or --to DIRECTORY, or omit --sync",
+        ));
+    }
+    let smallest = match sync {
+        SyncMode::Dsync | SyncMode::Sync => SYNCED_MIN_BYTES,
+        SyncMode::None | SyncMode::Fsync => 1,
+    };
+    let min = args.min.unwrap_or(smallest);
+    let published = CopyPlan::published_buffers();
+    let last = published.last().copied().unwrap_or(1);
+    let max = args.max.unwrap_or(last);
+    if max > MAX_BUFFER_BYTES {
+        return Err(Failure::usage(
+            "--max is too large: it must be at most 1GiB",
+        ));
+    }
+    let buffer_bytes: Vec<u64> = (0..=30)
+        .map(|power| 1 << power)
+        .filter(|bytes| (min..=max).contains(bytes))
+        .collect();
+    if buffer_bytes.is_empty() {
+        return Err(Failure::usage(format!(
+            "no buffer size lies between --min {} and --max {}: sizes are powers of two from 1 B \
+             to 1 GiB; use a smaller --min or a larger --max",
+            bytes_in_words(min),
+            bytes_in_words(max),
+        )));
+    }
+    let file_bytes = match args.quick {
+        true => PUBLISHED_FILE_BYTES / QUICK_COPY,
+        false => PUBLISHED_FILE_BYTES,
+    };
+    Ok(CopyPlan {
+        file_bytes,
+        buffer_bytes,
+        page_cache: args.page_cache.unwrap_or(PageCache::Hot),
+        to,
+        sync,
+        // Independent of the range of sizes: its buffer belongs to the C library.
+        stdio: true,
+        reduced: args.quick,
+    })
+}
+
+/// Of `apue-14.28`.
+pub fn records(args: &ReproduceArgs) -> RecordPlan {
+    let published = RecordPlan::published();
+    match args.quick {
+        true => RecordPlan {
+            records: published.records / QUICK_RECORDS,
+            reduced: true,
+            ..published
+        },
+        false => published,
+    }
+}
+
+/// Of `kalinin`.
+pub fn elements(args: &ReproduceArgs) -> ElementPlan {
+    let published = ElementPlan::published();
+    match args.quick {
+        true => ElementPlan {
+            calls: published.calls / QUICK_CALLS,
+            reduced: true,
+            ..published
+        },
+        false => published,
+    }
+}

@@ -1,0 +1,73 @@
+//! Ranks agree that all of them succeeded, or learn which did not.
+
+use crate::measure::ranks::failure::RankFailure;
+use crate::measure::ranks::group::Group;
+use crate::measure::sampling::sampler::MeasureError;
+
+/// How an operation ended on one rank, ordered by what the others have to know.
+pub(crate) const DONE: u64 = 0;
+pub(crate) const DID_NOT_FIT: u64 = 1;
+pub(crate) const FAILED: u64 = 2;
+
+pub(crate) fn status<T>(outcome: &Result<T, MeasureError>) -> u64 {
+    match outcome {
+        Ok(_) => DONE,
+        Err(MeasureError::DidNotFit) => DID_NOT_FIT,
+        Err(_) => FAILED,
+    }
+}
+
+/// On rank 0, the error of all ranks, of which at least one has failed. The others learn nothing more: they return
+/// [`MeasureError::OtherRank`].
+pub(crate) fn failures<T>(
+    group: &dyn Group,
+    host: &str,
+    outcome: &Result<T, MeasureError>,
+) -> MeasureError {
+    let own = outcome.as_ref().err().map(|error| RankFailure {
+        rank: group.rank(),
+        host: host.to_owned(),
+        message: error.to_string(),
+        is_wrong_bytes: matches!(error, MeasureError::WrongBytes { .. }),
+    });
+    gathered(group, own)
+}
+
+fn gathered(group: &dyn Group, own: Option<RankFailure>) -> MeasureError {
+    // Serializing plain data to memory cannot fail.
+    let text = own.map(|own| serde_json::to_vec(&own).expect("plain data"));
+    let all = group.gather(&text.unwrap_or_default());
+    if group.rank() != 0 {
+        return MeasureError::OtherRank;
+    }
+    let failed = all.iter().filter(|text| !text.is_empty());
+    let failed = failed.map(|text| serde_json::from_slice(text).expect("text of the same program"));
+    MeasureError::Ranks(failed.collect())
+}
+
+/// What all ranks do together before and after a run: returns `outcome` if it is `Ok` on every rank.
+///
+/// # Errors
+///
+/// On rank 0 [`MeasureError::Ranks`], which names the ranks that failed, each with its host; on the others
+/// [`MeasureError::OtherRank`].
+pub fn agree<T, E: std::fmt::Display>(
+    group: &dyn Group,
+    host: &str,
+    outcome: Result<T, E>,
+) -> Result<T, MeasureError> {
+    let mut failed = [u64::from(outcome.is_err())];
+    group.largest(&mut failed);
+    match outcome {
+        Ok(value) if failed == [0] => Ok(value),
+        outcome => Err(gathered(
+            group,
+            outcome.err().map(|error| RankFailure {
+                rank: group.rank(),
+                host: host.to_owned(),
+                message: error.to_string(),
+                is_wrong_bytes: false,
+            }),
+        )),
+    }
+}

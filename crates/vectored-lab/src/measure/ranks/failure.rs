@@ -1,0 +1,16 @@
+//! Ranks that failed.
+
+use serde::{Deserialize, Serialize};
+
+/// A rank that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankFailure {
+    /// Its number.
+    pub rank: u32,
+    /// The name of its node.
+    pub host: String,
+    /// The error in words, with the remedy.
+    pub message: String,
+    /// Whether a technique moved wrong bytes there.
+    pub is_wrong_bytes: bool,
+}

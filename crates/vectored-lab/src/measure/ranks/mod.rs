@@ -1,0 +1,13 @@
+//! Ranks of a cluster: several processes, on one or several nodes, that take each sample at the same time.
+//!
+//! The engine runs on rank 0 alone, on a [`RankedSampler`], so every decision is rank 0's. The others obey its orders
+//! ([`follow`]), each with a sampler of its own. They talk through a [`Group`]: MPI in `vectored-cli`, threads in
+//! tests ([`ThreadGroup`]).
+
+pub(crate) mod agreement;
+pub(crate) mod failure;
+pub(crate) mod group;
+pub(crate) mod member;
+pub(crate) mod order;
+pub(crate) mod ranked_sampler;
+pub(crate) mod thread_group;

@@ -1,0 +1,176 @@
+//! The sampler of rank 0, which has all ranks take each sample at the same time.
+
+use crate::measure::ranks::group::Group;
+use crate::measure::ranks::member::{Member, Moment, OpenCell, place_of};
+use crate::measure::ranks::order::{CellOrder, Order, give};
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::sampler::{
+    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+};
+use crate::model::{CellSpec, Coordination, Technique, ZerocopyCounts};
+use crate::stats::{Latencies, RankSamples, WriterSamples};
+
+/// Takes each sample on the first [`CellSpec::ranks`] ranks at the same time; its time is that of the slowest rank.
+///
+/// A barrier precedes each sample, with its untimed first call. Latencies, and sends without a copy, are those of
+/// rank 0.
+///
+/// All other ranks call [`follow`](crate::measure::follow) until this is dropped.
+pub struct RankedSampler<'a> {
+    member: Member<'a>,
+    clock: &'a dyn Clock,
+    cell: Option<(u32, OpenCell, Vec<Technique>)>,
+    ranks: Vec<(Technique, Vec<RankSamples>)>,
+    coordination: Latencies,
+}
+
+impl<'a> RankedSampler<'a> {
+    /// Samples with `own` on this rank, which is 0, and on the others with the samplers that they follow with.
+    ///
+    /// # Panics
+    ///
+    /// If this rank is not 0.
+    pub fn new(
+        group: &'a dyn Group,
+        own: &'a mut dyn Sampler,
+        clock: &'a dyn Clock,
+        host: &'a str,
+    ) -> Self {
+        assert_eq!(group.rank(), 0, "rank 0 gives the orders");
+        RankedSampler {
+            member: Member::new(group, own, host),
+            clock,
+            cell: None,
+            ranks: Vec::new(),
+            coordination: Latencies::default(),
+        }
+    }
+
+    /// What a sample cost beside itself. `None` without samples.
+    pub fn coordination(&self) -> Option<Coordination> {
+        let summary = self.coordination.summary();
+        Some(Coordination {
+            samples: summary.latency_transfers?,
+            median_ns: summary.latency_p50_ns?,
+            p99_ns: summary.latency_p99_ns,
+        })
+    }
+
+    /// Gives an order within the open cell.
+    fn order(&self, ranks: u32, order: &Order) {
+        if let Some(part) = self.member.active(ranks) {
+            give(part, order).expect("only cells are serialized");
+        }
+    }
+}
+
+impl Sampler for RankedSampler<'_> {
+    fn begin_cell(
+        &mut self,
+        spec: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        let size = self.member.group.size();
+        let ranks = spec.ranks.unwrap_or(size).clamp(1, size);
+        let cell = CellOrder {
+            spec: spec.clone(),
+            techniques: techniques.to_vec(),
+            drains_by_thread: drain == DrainChoice::Thread,
+        };
+        let order = Order::Cell(ranks, cell.clone());
+        // A path that is not UTF-8.
+        give(self.member.group, &order).map_err(|error| {
+            MeasureError::io("cannot send a cell to the other ranks")(error.into())
+        })?;
+        let opened = self
+            .member
+            .open(ranks, &cell)
+            .expect("rank 0 is always one of the first");
+        match opened {
+            Ok((setup, open)) => {
+                self.cell = Some((ranks, open, techniques.to_vec()));
+                Ok(setup)
+            }
+            Err(error) => {
+                self.order(ranks, &Order::Close);
+                self.member.group.rest();
+                Err(error)
+            }
+        }
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        if let Some((ranks, mut open, techniques)) = self.cell.take() {
+            self.order(ranks, &Order::Round(round));
+            self.member.round(&mut open, round);
+            self.cell = Some((ranks, open, techniques));
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        let (ranks, mut open, techniques) = self.cell.take().expect("a cell is open");
+        let place = place_of(&techniques, contender);
+        let clock = self.clock;
+        let began_ns = clock.now_ns();
+        self.order(ranks, &Order::Sample(place, calls));
+        let mut moments_ns = [began_ns; 2];
+        let mut at =
+            |moment: Moment| moments_ns[usize::from(moment == Moment::Sampled)] = clock.now_ns();
+        let outcome = self
+            .member
+            .sample(ranks, &mut open, (place, calls), &mut at);
+        let ended_ns = clock.now_ns();
+        self.cell = Some((ranks, open, techniques));
+        let sampled = outcome?;
+        let beside_ns = (moments_ns[0] - began_ns) + (ended_ns - moments_ns[1]);
+        // The wait for the slowest rank is part of the sample.
+        let slower_ns = sampled.slowest.elapsed_ns - sampled.own.elapsed_ns;
+        self.coordination.add(beside_ns.saturating_sub(slower_ns));
+        Ok(sampled.slowest)
+    }
+
+    fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
+        self.member.own.take_latencies()
+    }
+
+    fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
+        self.member.own.take_writers()
+    }
+
+    fn take_zerocopy(&mut self) -> Vec<(Technique, ZerocopyCounts)> {
+        self.member.own.take_zerocopy()
+    }
+
+    fn take_ranks(&mut self) -> Vec<(Technique, Vec<RankSamples>)> {
+        std::mem::take(&mut self.ranks)
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        let Some((ranks, open, _)) = self.cell.take() else {
+            return Ok(0);
+        };
+        self.order(ranks, &Order::Close);
+        let closed = self.member.close(ranks, open);
+        self.member.group.rest();
+        let closed = closed?;
+        self.ranks = closed.ranks;
+        Ok(closed.proof_calls)
+    }
+}
+
+impl Drop for RankedSampler<'_> {
+    fn drop(&mut self) {
+        // In a panic the others may wait for something else: this process ends, and its launcher ends theirs.
+        if std::thread::panicking() {
+            return;
+        }
+        if let Some((ranks, open, _)) = self.cell.take() {
+            self.order(ranks, &Order::Close);
+            let _ = self.member.close(ranks, open);
+            self.member.group.rest();
+        }
+        let _ = give(self.member.group, &Order::End);
+    }
+}

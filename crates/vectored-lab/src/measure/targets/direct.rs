@@ -1,0 +1,95 @@
+//! Files past the page cache: whether a directory offers them, and with which alignment.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use vectored::{AlignedBuffer, DirectAlignment};
+
+use crate::measure::sampling::sampler::MeasureError;
+use crate::measure::sampling::staging::STAGING_ALIGNMENT;
+use crate::measure::targets::directory::check_directory;
+use crate::measure::targets::sink::POISON;
+use crate::measure::targets::unnamed_file::unnamed_file;
+use crate::model::{DirectIo, Target};
+use crate::platform::fd::AsFd;
+use crate::platform::files::{evict, resident_bytes, set_direct};
+use crate::platform::plain_calls::{FileExt, OFlags};
+
+/// Bytes that are written and read on trial: a multiple of [`STAGING_ALIGNMENT`].
+const TRIAL_BYTES: usize = 64 << 10;
+
+/// Checks that transfers of a file in `directory` can bypass the page cache, and returns the alignment that they need.
+///
+/// # Errors
+///
+/// [`MeasureError::NotDirect`] if the file system refuses `O_DIRECT`, or accepts it and still keeps the bytes in the page
+/// cache, as tmpfs does since Linux 6.6; also the errors of [`check_directory`].
+pub fn check_direct(directory: &Path) -> Result<DirectIo, MeasureError> {
+    let described = check_directory(directory, Target::File, 0)?;
+    let not_direct = |why: String| MeasureError::NotDirect {
+        directory: described.path.clone(),
+        file_system: described.file_system.clone(),
+        why,
+    };
+    let attempt = || -> io::Result<(DirectAlignment, u64)> {
+        let file = File::from(unnamed_file(directory, OFlags::empty())?);
+        let alignment = DirectAlignment::of(&file)?;
+        set_direct(file.as_fd(), true)?;
+        let is_served = alignment.memory_bytes.max(alignment.offset_bytes) <= STAGING_ALIGNMENT;
+        let resident_bytes = if is_served { trial(&file)? } else { 0 };
+        Ok((alignment, resident_bytes))
+    };
+    let refused = |error: io::Error| match error.kind() {
+        // From a file system without direct I/O, for `F_SETFL` or for the transfer.
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => {
+            not_direct(format!("the file system refuses it ({error})"))
+        }
+        _ => MeasureError::io(format!(
+            "cannot try O_DIRECT on a file in '{}'",
+            directory.display()
+        ))(error),
+    };
+    let (alignment, resident_bytes) = attempt().map_err(refused)?;
+    let direct = DirectIo::from(alignment);
+    if direct.step_bytes() > STAGING_ALIGNMENT {
+        return Err(not_direct(format!(
+            "it needs an alignment of {} bytes, more than the {STAGING_ALIGNMENT} of staging buffers",
+            direct.step_bytes()
+        )));
+    }
+    if resident_bytes > 0 {
+        return Err(not_direct(
+            "the file system accepts it, but keeps the bytes in the page cache".to_owned(),
+        ));
+    }
+    Ok(direct)
+}
+
+/// Writes and reads, and returns how many of these bytes are in the page cache afterwards.
+fn trial(file: &File) -> io::Result<u64> {
+    let mut bytes = AlignedBuffer::zeroed(TRIAL_BYTES, STAGING_ALIGNMENT);
+    bytes.fill(POISON);
+    file.write_all_at(&bytes, 0)?;
+    file.read_exact_at(&mut bytes, 0)?;
+    match cfg!(target_os = "linux") {
+        true => resident_bytes(file.as_fd(), TRIAL_BYTES as u64),
+        // `F_NOCACHE` uses pages that are in the cache already.
+        false => Ok(0),
+    }
+}
+
+/// Lets the transfers of a file bypass the page cache from now on, and evicts what is in it: otherwise the first
+/// transfer of each page would have to do that. Its bytes must have been synced.
+pub(crate) fn bypass_page_cache(file: &File) -> io::Result<()> {
+    match evict(file) {
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+        _ => {}
+    }
+    set_direct(file.as_fd(), true)
+}
+
+/// A buffer to read back into, from any file.
+pub(crate) fn read_back_buffer() -> AlignedBuffer {
+    AlignedBuffer::zeroed(1 << 16, STAGING_ALIGNMENT)
+}

@@ -1,0 +1,63 @@
+//! Ranks of a cluster: processes on one or several nodes that sample the same cell at the same time.
+
+use serde::{Deserialize, Serialize};
+
+/// The most ranks of a run.
+pub const MAX_RANKS: u32 = 1 << 20;
+
+/// A rank whose median time is more than this many times that of the median rank is a straggler, as the tasks in
+/// Ananthanarayanan et al., "Reining in the outliers in Map-Reduce clusters using Mantri", OSDI 2010.
+pub const STRAGGLER: f64 = 1.5;
+
+/// One rank of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rank {
+    /// Its number, from 0.
+    pub rank: u32,
+    /// The name of its node.
+    pub host: String,
+    /// Kernel release and version of its node.
+    pub kernel: String,
+    /// Processor of its node.
+    pub cpu: String,
+    /// The CPU that it was pinned to.
+    pub pinned_cpu: Option<usize>,
+    /// Its median time ÷ that of the median rank, median over all cells and techniques that it sampled with other ranks.
+    /// `None` if there are none.
+    pub slowdown: Option<f64>,
+    /// The share of its samples with other ranks in which it was the last to end.
+    pub last_share: Option<f64>,
+    /// In how many of `figures` it is a straggler.
+    pub straggles: u32,
+    /// The cells × techniques that it sampled with other ranks.
+    pub figures: u32,
+}
+
+/// What the ranks of a cell did with one technique.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankFigures {
+    /// For each rank its own time of a call, from its own start to its own end: median over its samples.
+    pub rank_median_ns: Vec<f64>,
+    /// The same, minimum.
+    pub rank_min_ns: Vec<f64>,
+    /// For each rank the share of the samples in which it was the last to end.
+    pub rank_last_share: Vec<f64>,
+    /// Calls of all ranks together in a second, by the time of the slowest rank: ranks ÷ `median_ns`.
+    pub calls_per_s: f64,
+    /// The same in bytes.
+    pub bytes_per_s: f64,
+    /// The ranks whose median is more than [`STRAGGLER`] times the median of all ranks'.
+    pub stragglers: Vec<u32>,
+}
+
+/// The time that the ranks needed for a sample, beside taking it, as rank 0 saw it: to send the order, to wait for each
+/// other at the barrier, and to exchange the times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coordination {
+    /// The samples.
+    pub samples: u64,
+    /// The median.
+    pub median_ns: f64,
+    /// The time that 1 % of the samples exceed. `None` with fewer than 100 samples.
+    pub p99_ns: Option<f64>,
+}

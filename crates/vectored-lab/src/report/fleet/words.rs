@@ -1,0 +1,343 @@
+//! The words of external texts that an extract may contain. Any other word is left out: a hypervisor may give its
+//! processor any name, and a kernel may be named after its builder.
+
+/// Words of processor names, as `/proc/cpuinfo` has them, in lower case.
+const PROCESSOR_WORDS: [&str; 72] = [
+    "altra",
+    "altramax",
+    "broadwell",
+    "bronze",
+    "cascadelake",
+    "common",
+    "cooperlake",
+    "core",
+    "cores",
+    "cpu",
+    "denverton",
+    "dual",
+    "duo",
+    "e",
+    "edition",
+    "eight",
+    "embedded",
+    "emerald",
+    "emeraldrapids",
+    "extreme",
+    "fx",
+    "gen",
+    "genoa",
+    "genuine",
+    "gold",
+    "granite",
+    "graniterapids",
+    "graphics",
+    "haswell",
+    "i3",
+    "ibpb",
+    "ibrs",
+    "icelake",
+    "ivybridge",
+    "m",
+    "max",
+    "milan",
+    "mobile",
+    "n",
+    "naples",
+    "nehalem",
+    "no",
+    "penryn",
+    "phenom",
+    "phi",
+    "platinum",
+    "premium",
+    "pro",
+    "processor",
+    "quad",
+    "radeon",
+    "rapids",
+    "rome",
+    "sandybridge",
+    "sapphire",
+    "sapphirerapids",
+    "sempron",
+    "server",
+    "sierraforest",
+    "silver",
+    "six",
+    "skylake",
+    "threadripper",
+    "triple",
+    "tsx",
+    "turin",
+    "turion",
+    "ultra",
+    "version",
+    "virtual",
+    "westmere",
+    "with",
+];
+
+/// Words that name a type of processor, or its maker.
+const MAKERS: [&str; 40] = [
+    "amazon",
+    "amd",
+    "ampere",
+    "apple",
+    "arm",
+    "athlon",
+    "atom",
+    "authenticamd",
+    "celeron",
+    "centaur",
+    "cortex",
+    "epyc",
+    "genuineintel",
+    "graviton",
+    "graviton2",
+    "graviton3",
+    "graviton4",
+    "hygon",
+    "ibm",
+    "intel",
+    "kunpeng",
+    "kvm",
+    "loongson",
+    "neoverse",
+    "opteron",
+    "pentium",
+    "phytium",
+    "power10",
+    "power8",
+    "power9",
+    "qemu",
+    "qualcomm",
+    "ryzen",
+    "snapdragon",
+    "thunderx",
+    "thunderx2",
+    "via",
+    "xeon",
+    "xgene",
+    "zhaoxin",
+];
+
+/// Types of file systems.
+const FILE_SYSTEMS: [&str; 33] = [
+    "9p", "apfs", "bcachefs", "beegfs", "btrfs", "ceph", "cifs", "erofs", "exfat", "ext2", "ext3",
+    "ext4", "f2fs", "fuse", "fuseblk", "gpfs", "hfs", "jfs", "lustre", "nfs", "nfs4", "ntfs",
+    "ntfs3", "overlay", "ramfs", "reiserfs", "smb3", "tmpfs", "ufs", "vfat", "virtiofs", "xfs",
+    "zfs",
+];
+
+const SYSTEMS: [&str; 7] = [
+    "Linux", "Darwin", "FreeBSD", "NetBSD", "OpenBSD", "Windows", "SunOS",
+];
+
+const ARCHITECTURES: [&str; 20] = [
+    "x86_64",
+    "amd64",
+    "i386",
+    "i486",
+    "i586",
+    "i686",
+    "aarch64",
+    "arm64",
+    "armv6l",
+    "armv7l",
+    "armv8l",
+    "riscv64",
+    "ppc64",
+    "ppc64le",
+    "s390x",
+    "loongarch64",
+    "mips",
+    "mips64",
+    "sparc64",
+    "riscv32",
+];
+
+/// The text in place of one without a known word.
+pub const UNKNOWN: &str = "unknown";
+
+/// The known words of a processor's name, and what looks like a number of a model in it: `AMD EPYC 7763 64-Core Processor`.
+/// Marks such as `(R)` are left out.
+pub fn processor(model: &str) -> String {
+    let model = model
+        .replace("(R)", "")
+        .replace("(TM)", "")
+        .replace("(tm)", "");
+    let words: Vec<&str> = model
+        .split([' ', '\t', '(', ')', ',', '@'])
+        .filter(|word| !word.is_empty() && word.split('-').all(is_processor_word))
+        .collect();
+    // `Processor 7` is no type.
+    let is_named = |word: &&str| word.split('-').any(|part| is_one_of(&MAKERS, part));
+    match words.iter().any(is_named) {
+        true => words.join(" "),
+        false => UNKNOWN.to_owned(),
+    }
+}
+
+fn is_processor_word(word: &str) -> bool {
+    is_one_of(&MAKERS, word) || is_one_of(&PROCESSOR_WORDS, word) || is_model_number(word)
+}
+
+fn is_one_of(words: &[&str], word: &str) -> bool {
+    words.contains(&word.to_ascii_lowercase().as_str())
+}
+
+/// `7763`, `9R14`, `E5`, `i7`, `1185G7`, `v4`, `2.90GHz`, `2.5+`: at most eight characters, at most two letters before
+/// the first digit, and at most three after the last.
+fn is_model_number(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '+';
+    let first = word.find(|c: char| c.is_ascii_digit());
+    let last = word.rfind(|c: char| c.is_ascii_digit());
+    match (first, last) {
+        (Some(first), Some(last)) => {
+            word.len() <= 8 && first <= 2 && word.len() - last <= 4 && word.chars().all(is_plain)
+        }
+        _ => false,
+    }
+}
+
+/// The type of a file system; `fuse` for all of FUSE, and `other` for one that is not known.
+pub fn file_system(name: &str) -> String {
+    let name = name.split('.').next().unwrap_or_default();
+    match FILE_SYSTEMS.contains(&name) {
+        true => name.to_owned(),
+        false => "other".to_owned(),
+    }
+}
+
+/// The operating system and the architecture of `Linux x86_64`.
+pub fn system(text: &str) -> (String, String) {
+    let (system, architecture) = text.split_once(' ').unwrap_or((text, ""));
+    (known(&SYSTEMS, system), known(&ARCHITECTURES, architecture))
+}
+
+fn known(words: &[&str], word: &str) -> String {
+    match words.contains(&word) {
+        true => word.to_owned(),
+        false => UNKNOWN.to_owned(),
+    }
+}
+
+/// The numbers at the start of a version: `6.18.44` of `6.18.44-generic`. What follows may name who built it.
+pub fn numbers(version: &str) -> String {
+    let parts = version.split('.').map(|part| {
+        let end = part.find(|c: char| !c.is_ascii_digit());
+        (&part[..end.unwrap_or(part.len())], end.is_none())
+    });
+    let mut numbers: Vec<&str> = Vec::new();
+    for (digits, is_whole) in parts.take(4) {
+        if digits.is_empty() || digits.len() > 8 {
+            break;
+        }
+        numbers.push(digits);
+        if !is_whole {
+            break;
+        }
+    }
+    match numbers.is_empty() {
+        true => UNKNOWN.to_owned(),
+        false => numbers.join("."),
+    }
+}
+
+/// The month of a time in RFC 3339: `2026-11`.
+pub fn month(time: &str) -> String {
+    let is_month = |text: &str| {
+        let bytes = text.as_bytes();
+        (0..7).all(|index| match index {
+            4 => bytes[index] == b'-',
+            _ => bytes[index].is_ascii_digit(),
+        })
+    };
+    match time.get(..7) {
+        Some(text) if is_month(text) => text.to_owned(),
+        _ => UNKNOWN.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_usual_processors_are_kept() {
+        for (model, expected) in [
+            ("AMD EPYC", "AMD EPYC"),
+            ("AMD EPYC 9R14", "AMD EPYC 9R14"),
+            (
+                "AMD EPYC 7763 64-Core Processor",
+                "AMD EPYC 7763 64-Core Processor",
+            ),
+            ("AMD EPYC-Milan Processor", "AMD EPYC-Milan Processor"),
+            (
+                "AMD Ryzen Threadripper PRO 5995WX 64-Cores",
+                "AMD Ryzen Threadripper PRO 5995WX 64-Cores",
+            ),
+            (
+                "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz",
+                "Intel Xeon Platinum 8375C CPU 2.90GHz",
+            ),
+            (
+                "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz",
+                "Intel Xeon CPU E5-2680 v4 2.40GHz",
+            ),
+            (
+                "12th Gen Intel(R) Core(TM) i7-12700K",
+                "12th Gen Intel Core i7-12700K",
+            ),
+            (
+                "Intel(R) Core(TM) i7-1185G7 @ 3.00GHz",
+                "Intel Core i7-1185G7 3.00GHz",
+            ),
+            (
+                "Intel Xeon Processor (Skylake, IBRS, no TSX)",
+                "Intel Xeon Processor Skylake IBRS no TSX",
+            ),
+            (
+                "QEMU Virtual CPU version 2.5+",
+                "QEMU Virtual CPU version 2.5+",
+            ),
+            ("Apple M2 Max", "Apple M2 Max"),
+        ] {
+            assert_eq!(processor(model), expected);
+            // What was written is what is written again.
+            assert_eq!(processor(expected), expected);
+        }
+    }
+
+    #[test]
+    fn other_words_are_left_out() {
+        for (model, expected) in [
+            ("AMD EPYC of Example Ltd, rack 7", "AMD EPYC 7"),
+            ("Intel Xeon db-master-7", "Intel Xeon"),
+            ("xeonhost.example.org", UNKNOWN),
+            ("10.0.0.17", UNKNOWN),
+            ("AMD 10.20.30.40", "AMD"),
+            ("AMD 00:1a:2b:3c:4d:5e", "AMD"),
+            ("AMD EPYC S3CR3TSERIAL0001", "AMD EPYC"),
+            ("", UNKNOWN),
+            ("invented processor 7", UNKNOWN),
+        ] {
+            assert_eq!(processor(model), expected, "{model}");
+        }
+        assert_eq!(file_system("fuse.secretfs"), "fuse");
+        assert_eq!(file_system("secretfs"), "other");
+        assert_eq!(
+            system("Linux x86_64"),
+            ("Linux".to_owned(), "x86_64".to_owned())
+        );
+        assert_eq!(
+            system("Secret host"),
+            (UNKNOWN.to_owned(), UNKNOWN.to_owned())
+        );
+        assert_eq!(numbers("6.18.44-acme-prod #1 SMP builder@host"), "6.18.44");
+        assert_eq!(numbers("6.1.0"), "6.1.0");
+        assert_eq!(numbers("acme"), UNKNOWN);
+        assert_eq!(month("2026-11-24T14:27:23Z"), "2026-11");
+        assert_eq!(month("yesterday at home"), UNKNOWN);
+    }
+}

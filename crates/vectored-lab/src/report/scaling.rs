@@ -1,0 +1,266 @@
+//! How the fastest technique, and what all achieve together, changes with the number of those who work at the same
+//! time: writers of one process, or ranks of a cluster.
+
+use crate::model::{Cell, Conditions, Technique, TechniqueResult, Verdict};
+use crate::report::compare::conditions_in_words;
+use crate::report::target_names::place;
+use crate::text::format::{escape_control, list_in_words, three_digits};
+
+/// Those who work at the same time.
+pub(crate) struct Crowd {
+    /// One and several of them.
+    pub noun: (&'static str, &'static str),
+    /// Their number in a cell, if it has any.
+    pub count: fn(&Cell) -> Option<u32>,
+    /// The same conditions with another number.
+    pub with_count: fn(Conditions, u32) -> Conditions,
+    /// What they achieve in a second.
+    pub rate: fn(&TechniqueResult) -> Option<f64>,
+    /// The same in words: verb and object.
+    pub achieve: (&'static str, &'static str),
+}
+
+/// What is said of the cells under the same conditions.
+pub(crate) struct Sentences {
+    /// The conditions, with the lowest number.
+    pub conditions: Conditions,
+    /// The numbers, ascending.
+    pub counts: Vec<u32>,
+    /// The sentences.
+    pub text: String,
+}
+
+impl Crowd {
+    /// One entry for each set of conditions other than their number.
+    pub fn sentences(&self, cells: &[&Cell], rivals: &[Technique]) -> Vec<Sentences> {
+        self.groups(cells)
+            .into_iter()
+            .map(|(conditions, cells)| {
+                let mut counts: Vec<u32> =
+                    cells.iter().filter_map(|cell| (self.count)(cell)).collect();
+                counts.sort_unstable();
+                counts.dedup();
+                let mut lists: Vec<ListCells<'_>> = Vec::new();
+                for cell in cells {
+                    match lists.iter_mut().find(|list| list.is_of(cell)) {
+                        Some(list) => list.cells.push(cell),
+                        None => lists.push(ListCells {
+                            cells: vec![cell],
+                            crowd: self,
+                        }),
+                    }
+                }
+                for list in &mut lists {
+                    list.cells.sort_by_key(|cell| (self.count)(cell));
+                }
+                let mut alike: Vec<Vec<ListCells<'_>>> = Vec::new();
+                for list in lists {
+                    let outcomes = list.outcomes(rivals);
+                    match alike
+                        .iter_mut()
+                        .find(|others| others[0].outcomes(rivals) == outcomes)
+                    {
+                        Some(others) => others.push(list),
+                        None => alike.push(vec![list]),
+                    }
+                }
+                let sentences: Vec<String> =
+                    alike.iter().map(|lists| sentence(lists, rivals)).collect();
+                Sentences {
+                    conditions: (self.with_count)(conditions, counts[0]),
+                    counts,
+                    text: sentences.join(" "),
+                }
+            })
+            .collect()
+    }
+
+    /// Cells that have any by their conditions, with a number of 1.
+    pub fn groups<'a>(&self, cells: &[&'a Cell]) -> Vec<(Conditions, Vec<&'a Cell>)> {
+        let mut groups: Vec<(Conditions, Vec<&'a Cell>)> = Vec::new();
+        for &cell in cells.iter().filter(|cell| (self.count)(cell).is_some()) {
+            let conditions = (self.with_count)(cell.conditions(), 1);
+            match groups.iter_mut().find(|(other, _)| *other == conditions) {
+                Some((_, group)) => group.push(cell),
+                None => groups.push((conditions, vec![cell])),
+            }
+        }
+        groups
+    }
+
+    /// `with 1 writer`, `with 1, 2 and 4 writers`.
+    fn counts_in_words(&self, counts: &[u32]) -> String {
+        let words: Vec<String> = counts.iter().map(u32::to_string).collect();
+        let (one, several) = self.noun;
+        let noun = if counts == [1] { one } else { several };
+        format!("with {} {noun}", enumerated(&words))
+    }
+}
+
+/// The cells of one list, by ascending number of the crowd.
+struct ListCells<'a> {
+    cells: Vec<&'a Cell>,
+    crowd: &'a Crowd,
+}
+
+/// What is said of the fastest technique.
+#[derive(PartialEq)]
+enum Fastest {
+    One(Technique),
+    Tie(Vec<Technique>),
+    Open,
+}
+
+impl ListCells<'_> {
+    fn is_of(&self, cell: &Cell) -> bool {
+        let this = self.cells[0];
+        this.segment_count == cell.segment_count
+            && this.segment_bytes == cell.segment_bytes
+            && this.segment_sizes == cell.segment_sizes
+    }
+
+    /// The fastest techniques, each with the numbers of the crowd for which it is the fastest.
+    fn outcomes(&self, rivals: &[Technique]) -> Vec<(Fastest, Vec<u32>)> {
+        let mut outcomes: Vec<(Fastest, Vec<u32>)> = Vec::new();
+        for cell in &self.cells {
+            let count = (self.crowd.count)(cell).unwrap_or(1);
+            let fastest = fastest(cell, rivals);
+            match outcomes.iter_mut().find(|(other, _)| *other == fastest) {
+                Some((_, counts)) => counts.push(count),
+                None => outcomes.push((fastest, vec![count])),
+            }
+        }
+        outcomes
+    }
+
+    /// What the largest crowd achieves in a second ÷ what the smallest does, each by the leader there.
+    fn scaling(&self) -> Option<f64> {
+        let rate = |cell: &Cell| {
+            let leader = cell.technique(cell.leader?)?;
+            (self.crowd.rate)(leader)
+        };
+        let (first, others) = self.cells.split_first()?;
+        Some(rate(others.last()?)? / rate(first)?)
+    }
+
+    fn counts(&self) -> (u32, u32) {
+        let count =
+            |cell: Option<&&Cell>| cell.and_then(|cell| (self.crowd.count)(cell)).unwrap_or(1);
+        (count(self.cells.first()), count(self.cells.last()))
+    }
+}
+
+/// `2 × 64 B and 2 × 1 KiB: writev is fastest with 1 and 2 writers; copy-then-write is fastest with 4 writers; 4 writers
+/// together write 2.10 to 2.35 times as many records a second as 1.`
+fn sentence(lists: &[ListCells<'_>], rivals: &[Technique]) -> String {
+    let crowd = lists[0].crowd;
+    let parts: Vec<String> = lists[0]
+        .outcomes(rivals)
+        .iter()
+        .map(|(fastest, counts)| {
+            let with = crowd.counts_in_words(counts);
+            match fastest {
+                Fastest::One(technique) => format!("{technique} is fastest {with}"),
+                Fastest::Tie(techniques) => {
+                    let names = techniques.iter().map(Technique::to_string);
+                    format!(
+                        "{} are equally fast {with}",
+                        enumerated(&names.collect::<Vec<_>>())
+                    )
+                }
+                Fastest::Open => format!("no technique is significantly the fastest {with}"),
+            }
+        })
+        .collect();
+    let names: Vec<String> = lists.iter().map(|list| list_of(list.cells[0])).collect();
+    let mut text = format!("{}: {}", enumerated(&names), parts.join("; "));
+    let ratios: Vec<f64> = lists.iter().filter_map(ListCells::scaling).collect();
+    if !ratios.is_empty() {
+        let least = three_digits(ratios.iter().copied().fold(f64::INFINITY, f64::min));
+        let most = three_digits(ratios.iter().copied().fold(0.0, f64::max));
+        let ratio = match least == most {
+            true => least,
+            false => format!("{least} to {most}"),
+        };
+        let (fewest, count) = lists[0].counts();
+        let ((_, nouns), (achieve, what)) = (crowd.noun, crowd.achieve);
+        text += &format!(
+            "; {count} {nouns} together {achieve} {ratio} times as many {what} a second as {fewest}"
+        );
+    }
+    text + "."
+}
+
+fn fastest(cell: &Cell, rivals: &[Technique]) -> Fastest {
+    match (cell.verdict, cell.winner, cell.leader) {
+        (Verdict::Faster, Some(winner), _) => Fastest::One(winner),
+        (Verdict::Tie, _, Some(_)) => {
+            let tied = cell.techniques.iter().filter(|one| {
+                rivals.contains(&one.name)
+                    && one
+                        .ratio_high
+                        .is_some_and(|high| high <= 1.0 + crate::stats::TIE_ZONE)
+            });
+            match tied.map(|one| one.name).collect::<Vec<_>>() {
+                names if names.len() >= 2 => Fastest::Tie(names),
+                _ => Fastest::Open,
+            }
+        }
+        _ => Fastest::Open,
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn enumerated(words: &[String]) -> String {
+    match words.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Conditions in words, with the file system: `file (ext4) read hot`.
+pub(crate) fn place_of(conditions: &Conditions, cell: Option<&Cell>) -> String {
+    let others = Conditions {
+        drain: None,
+        ..conditions.clone()
+    };
+    let file_system = cell.and_then(|cell| cell.file_system.as_deref());
+    let file_system = file_system
+        .map(|name| format!(" ({})", escape_control(name)))
+        .unwrap_or_default();
+    let target = place(conditions.target, conditions.path.as_deref());
+    let words = conditions_in_words(&others);
+    let states = words.strip_prefix(&target).unwrap_or_default();
+    format!("{target}{file_system}{states}")
+}
+
+pub(crate) fn list_of(cell: &Cell) -> String {
+    match (cell.segment_bytes, &cell.segment_sizes) {
+        (None, Some(runs)) => list_in_words(runs),
+        (bytes, _) => list_in_words(&[(cell.segment_count, bytes.unwrap_or(0))]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRITERS: Crowd = Crowd {
+        noun: ("writer", "writers"),
+        count: |_| None,
+        with_count: |conditions, _| conditions,
+        rate: |_| None,
+        achieve: ("write", "records"),
+    };
+
+    #[test]
+    fn numbers_of_writers_are_enumerated() {
+        assert_eq!(WRITERS.counts_in_words(&[1]), "with 1 writer");
+        assert_eq!(WRITERS.counts_in_words(&[4]), "with 4 writers");
+        assert_eq!(
+            WRITERS.counts_in_words(&[1, 2, 4]),
+            "with 1, 2 and 4 writers"
+        );
+    }
+}

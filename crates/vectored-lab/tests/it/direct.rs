@@ -1,0 +1,559 @@
+//! Files past the page cache: the flag and the alignment of each transfer, the bytes that arrive, and what is refused.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use rustix::fs::OFlags;
+use vectored::{AlignedBuffer, CostModel};
+use vectored_lab::measure::{
+    Contender, DescriptorSampler, FakeClock, MeasureError, MonotonicClock, Mover, Noise, Outcome,
+    ReadMover, RunError, SyntheticMachine, Watch, check_available, check_direct, movers,
+    read_movers, run,
+};
+use vectored_lab::model::{
+    Cache, Cell, CellSpec, DirectIo, Experiment, Layout, Operation, PageCache, Results, Target,
+    Technique, Verdict, Workload, WriterKind, WriterTargets, Writers,
+};
+use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
+use vectored_lab::stats::compare;
+
+use crate::honest_reads::skip;
+use crate::report::{cell, results, technique};
+
+fn directory() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// The alignment of files in the directory of the tests; `None`, and reported, if they have a page cache always.
+fn alignment(test: &str) -> Option<DirectIo> {
+    match check_direct(&directory()) {
+        Ok(direct) => Some(direct),
+        Err(error) => {
+            skip(test, &error.to_string());
+            None
+        }
+    }
+}
+
+/// A cell past the page cache; its segments have these numbers of blocks.
+fn spec(direct: DirectIo, target: Target, operation: Operation, blocks: &[usize]) -> CellSpec {
+    let sizes = blocks.iter().map(|count| count * direct.step_bytes());
+    CellSpec {
+        operation,
+        direct: Some(direct),
+        ..CellSpec::write(target, Workload::from_sizes(sizes.collect()))
+    }
+}
+
+/// The targets of each operation.
+const CASES: [(Operation, Target); 3] = [
+    (Operation::Write, Target::File),
+    (Operation::Write, Target::FileOverwrite),
+    (Operation::Read, Target::File),
+];
+
+fn measure(
+    spec: CellSpec,
+    rivals: &[Technique],
+    make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
+    make_read_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
+) -> Result<Outcome, RunError> {
+    let experiment = Experiment {
+        cells: vec![spec],
+        rivals: rivals.to_vec(),
+        unranked: vec![Technique::Adaptive],
+        refine: false,
+        // Enough to begin the cell, which then gets the minimum of rounds.
+        budget_ns: 10_000_000,
+        seed: 17,
+    };
+    let clock = MonotonicClock;
+    let mut sampler = DescriptorSampler::new(&clock, &directory(), experiment.seed)
+        .read_file_bytes(4 << 20)
+        .with_movers(make_mover)
+        .with_read_movers(make_read_mover);
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    run(&experiment, &mut sampler, &clock, watch)
+}
+
+/// All techniques of an operation that this machine offers and that bypass the page cache.
+fn offered(test: &str, operation: Operation) -> Vec<Technique> {
+    let mut offered = Technique::of(operation).to_vec();
+    offered.retain(|technique| technique.is_pure());
+    for &technique in Technique::opt_in(operation) {
+        if !technique.works_past_page_cache() || !technique.works_on(Target::File) {
+            continue;
+        }
+        if technique.is_asynchronous()
+            && let Err(unavailable) = check_available(technique, 8)
+        {
+            skip(test, &unavailable.to_string());
+            continue;
+        }
+        offered.push(technique);
+    }
+    offered
+}
+
+#[test]
+fn every_technique_moves_the_right_bytes_past_the_page_cache_at_every_depth() {
+    let test = "every_technique_moves_the_right_bytes_past_the_page_cache_at_every_depth";
+    let Some(direct) = alignment(test) else {
+        return;
+    };
+    for (operation, target) in CASES {
+        let rivals = offered(test, operation);
+        assert!(rivals.len() >= 3);
+        for (blocks, queue_depth) in [
+            (vec![1, 3, 2], 1),
+            (vec![2; 20], 8),
+            // More than one call of `IOV_MAX`.
+            (vec![1; 1100], 2),
+        ] {
+            let spec = CellSpec {
+                queue_depth,
+                ..spec(direct, target, operation, &blocks)
+            };
+            let outcome = measure(spec, &rivals, movers, read_movers).unwrap();
+            let cell = &outcome.cells[0];
+            assert_eq!(cell.direct, Some(direct));
+            assert!(cell.conditions().direct);
+            assert_eq!(cell.page_cache, None);
+            assert!(cell.proof_calls > 0);
+            for &rival in &rivals {
+                assert!(cell.technique(rival).unwrap().median_ns > 0.0, "{rival}");
+            }
+        }
+    }
+}
+
+/// What a technique was given.
+#[derive(Default)]
+struct Seen {
+    calls: usize,
+    buffered: usize,
+    misaligned: usize,
+    starts: Vec<usize>,
+}
+
+impl Seen {
+    fn look(&mut self, fd: BorrowedFd<'_>, direct: DirectIo, parts: &[(usize, usize)]) {
+        self.calls += 1;
+        let flags = rustix::fs::fcntl_getfl(fd).unwrap();
+        self.buffered += usize::from(!flags.contains(OFlags::DIRECT));
+        let is_misaligned = |(address, bytes): &&(usize, usize)| {
+            !address.is_multiple_of(direct.memory_bytes)
+                || !bytes.is_multiple_of(direct.offset_bytes)
+        };
+        self.misaligned += parts.iter().filter(is_misaligned).count();
+    }
+}
+
+struct Looking<M: ?Sized> {
+    seen: Rc<RefCell<Seen>>,
+    direct: DirectIo,
+    inner: Box<M>,
+}
+
+impl Mover for Looking<dyn Mover> {
+    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
+        self.seen.borrow_mut().starts.push(start_bytes);
+        self.inner.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        let parts: Vec<_> = segments
+            .iter()
+            .map(|s| (s.as_ptr().addr(), s.len()))
+            .collect();
+        self.seen.borrow_mut().look(fd, self.direct, &parts);
+        self.inner.call(fd, segments)
+    }
+}
+
+impl ReadMover for Looking<dyn ReadMover> {
+    fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
+        self.seen.borrow_mut().starts.push(start_bytes);
+        self.inner.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let parts: Vec<_> = segments
+            .iter()
+            .map(|s| (s.as_ptr().addr(), s.len()))
+            .collect();
+        self.seen.borrow_mut().look(fd, self.direct, &parts);
+        self.inner.call(fd, segments)
+    }
+}
+
+#[test]
+fn every_call_has_the_flag_and_aligned_segments_in_every_layout() {
+    let Some(direct) = alignment("every_call_has_the_flag_and_aligned_segments_in_every_layout")
+    else {
+        return;
+    };
+    for (operation, target) in CASES {
+        for layout in Layout::ALL {
+            let spec = CellSpec {
+                layout,
+                ..spec(direct, target, operation, &[1, 2, 1])
+            };
+            let seen = Rc::new(RefCell::new(Seen::default()));
+            let (writes, reads) = (Rc::clone(&seen), Rc::clone(&seen));
+            let vectored_call = Technique::vectored_call(operation);
+            measure(
+                spec,
+                &[vectored_call],
+                move |contender, model| {
+                    Box::new(Looking::<dyn Mover> {
+                        seen: Rc::clone(&writes),
+                        direct,
+                        inner: movers(contender, model),
+                    })
+                },
+                move |contender, model| {
+                    Box::new(Looking::<dyn ReadMover> {
+                        seen: Rc::clone(&reads),
+                        direct,
+                        inner: read_movers(contender, model),
+                    })
+                },
+            )
+            .unwrap();
+            let seen = seen.borrow();
+            let case = format!("{operation} {target} {layout:?}");
+            assert!(seen.calls > 0, "{case}");
+            assert_eq!((seen.buffered, seen.misaligned), (0, 0), "{case}");
+            let mut starts = seen.starts.iter();
+            assert!(starts.all(|start| start.is_multiple_of(direct.memory_bytes)));
+        }
+    }
+}
+
+/// The fault of a wrong technique whose transfers are all the same aligned.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    ByteChanged,
+    SegmentsSwapped,
+    SegmentDropped,
+    SegmentDoubled,
+    /// Right in the first call, which is the proof; wrong from then on.
+    OnlyLater,
+}
+
+const FAULTS: [Fault; 5] = [
+    Fault::ByteChanged,
+    Fault::SegmentsSwapped,
+    Fault::SegmentDropped,
+    Fault::SegmentDoubled,
+    Fault::OnlyLater,
+];
+
+struct Faulty {
+    fault: Fault,
+    calls: u32,
+}
+
+impl Mover for Faulty {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        self.calls += 1;
+        let mut list: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
+        match self.fault {
+            Fault::ByteChanged => list[2][9] ^= 1,
+            Fault::SegmentsSwapped => list.swap(1, 2),
+            Fault::SegmentDropped => drop(list.remove(2)),
+            Fault::SegmentDoubled => list.insert(2, list[2].clone()),
+            Fault::OnlyLater if self.calls > 1 => list.swap(0, 2),
+            Fault::OnlyLater => {}
+        }
+        let bytes = list.concat();
+        let mut aligned = AlignedBuffer::zeroed(bytes.len(), 4096);
+        aligned.copy_from_slice(&bytes);
+        let written = rustix::io::write(fd, &aligned)?;
+        assert_eq!(written, aligned.len());
+        Ok(())
+    }
+}
+
+impl ReadMover for Faulty {
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        self.calls += 1;
+        let sizes: Vec<usize> = segments.iter().map(|segment| segment.len()).collect();
+        let total: usize = sizes.iter().sum();
+        let more = match self.fault {
+            Fault::SegmentDoubled => sizes[2],
+            _ => 0,
+        };
+        let mut bytes = AlignedBuffer::zeroed(total + more, 4096);
+        let filled = rustix::io::read(fd, &mut bytes[..])?;
+        assert_eq!(filled, total + more);
+        let is_later = matches!(self.fault, Fault::OnlyLater) && self.calls > 1;
+        match self.fault {
+            Fault::ByteChanged => bytes[sizes[0] + 9] ^= 1,
+            Fault::SegmentsSwapped => bytes[..2 * sizes[0]].rotate_left(sizes[0]),
+            _ if is_later => bytes[..2 * sizes[0]].rotate_left(sizes[0]),
+            _ => {}
+        }
+        let mut rest = &bytes[..];
+        for (index, segment) in segments.iter_mut().enumerate() {
+            let (head, tail) = rest.split_at(segment.len());
+            rest = tail;
+            if !(matches!(self.fault, Fault::SegmentDropped) && index == 2) {
+                segment.copy_from_slice(head);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn every_fault_is_caught_past_the_page_cache() {
+    let Some(direct) = alignment("every_fault_is_caught_past_the_page_cache") else {
+        return;
+    };
+    for (operation, target) in CASES {
+        let vectored_call = Technique::vectored_call(operation);
+        for fault in FAULTS {
+            let is_wrong = move |contender| {
+                contender == Contender::Technique(Technique::vectored_call(operation))
+            };
+            let outcome = measure(
+                spec(direct, target, operation, &[1; 4]),
+                &[vectored_call],
+                move |contender, model| match is_wrong(contender) {
+                    true => Box::new(Faulty { fault, calls: 0 }),
+                    false => movers(contender, model),
+                },
+                move |contender, model| match is_wrong(contender) {
+                    true => Box::new(Faulty { fault, calls: 0 }),
+                    false => read_movers(contender, model),
+                },
+            );
+            match outcome {
+                Err(RunError {
+                    error: MeasureError::WrongBytes { contender, .. },
+                    ..
+                }) => assert_eq!(contender, vectored_call.name()),
+                other => panic!("{fault:?}, {operation} {target}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn cells_whose_transfers_would_not_be_aligned_or_not_bypass_the_cache_are_refused() {
+    let direct = DirectIo {
+        memory_bytes: 512,
+        offset_bytes: 512,
+    };
+    let usual = || spec(direct, Target::File, Operation::Write, &[2, 2]);
+    let refused = |spec: CellSpec, technique: Technique, words: &str| {
+        let error = measure(spec, &[technique], movers, read_movers).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("with O_DIRECT") && text.contains(words),
+            "{text}"
+        );
+    };
+    let with = |change: &dyn Fn(&mut CellSpec)| {
+        let mut spec = usual();
+        change(&mut spec);
+        spec
+    };
+    let sizes = Workload::from_sizes(vec![512, 700]);
+    refused(
+        with(&|spec| spec.workload = sizes.clone()),
+        Technique::Writev,
+        "700 bytes is not a multiple of 512",
+    );
+    refused(
+        with(&|spec| spec.target = Target::Pipe),
+        Technique::Writev,
+        "only files",
+    );
+    refused(
+        with(&|spec| spec.cache = Cache::Cold),
+        Technique::Writev,
+        "not the CPU",
+    );
+    refused(
+        with(&|spec| {
+            spec.writers = Some(Writers {
+                count: 2,
+                kind: WriterKind::Threads,
+                targets: WriterTargets::Shared,
+            });
+        }),
+        Technique::Writev,
+        "several writers",
+    );
+    let hot = |spec: &mut CellSpec| {
+        spec.operation = Operation::Read;
+        spec.page_cache = Some(PageCache::Hot);
+    };
+    refused(with(&hot), Technique::Readv, "has no state");
+    refused(usual(), Technique::Mmap, "mmap");
+    refused(usual(), Technique::Stdio, "stdio");
+}
+
+#[test]
+fn a_file_system_in_memory_is_refused_with_the_remedy() {
+    let memory = Path::new("/dev/shm");
+    match check_direct(memory) {
+        Err(error @ MeasureError::NotDirect { .. }) => {
+            let text = error.to_string();
+            for words in ["'/dev/shm' (tmpfs)", "with --dir, or omit --direct"] {
+                assert!(text.contains(words), "{text}");
+            }
+        }
+        other => skip(
+            "a_file_system_in_memory_is_refused_with_the_remedy",
+            &format!("/dev/shm is no tmpfs: {other:?}"),
+        ),
+    }
+    let error = check_direct(&directory().join("is-not-there")).unwrap_err();
+    assert!(error.to_string().contains("it does not exist"), "{error}");
+}
+
+#[test]
+fn sizes_between_the_requested_ones_are_aligned_too() {
+    let direct = DirectIo {
+        memory_bytes: 512,
+        offset_bytes: 512,
+    };
+    let clock = FakeClock::default();
+    let experiment = Experiment {
+        cells: [512, 16 << 10, 256 << 10]
+            .map(|bytes| spec(direct, Target::File, Operation::Write, &[bytes / 512; 16]))
+            .to_vec(),
+        rivals: vec![Technique::CopyThenWrite, Technique::Writev],
+        unranked: vec![],
+        refine: true,
+        budget_ns: 60_000_000_000,
+        seed: 3,
+    };
+    let noise = Noise::LogNormal { sigma: 0.01 };
+    // Copying is faster below 20,000 bytes a segment.
+    let mut machine = SyntheticMachine::new(clock.clone(), noise, 3, |cell, contender| {
+        let bytes = cell.workload.total_bytes() as f64 / 16.0;
+        match contender {
+            Contender::Technique(Technique::CopyThenWrite) => 1000.0 + 2.0 * bytes,
+            Contender::Technique(_) => 21_000.0 + bytes,
+            Contender::Floor | Contender::FloorAgain => 900.0,
+        }
+    });
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    let outcome = run(&experiment, &mut machine, &clock, watch).unwrap();
+    let sizes = outcome.refined_cells.iter().map(|cell| cell.segment_bytes);
+    let sizes: Vec<usize> = sizes.map(Option::unwrap).collect();
+    assert!(!sizes.is_empty());
+    assert!(
+        sizes.iter().all(|bytes| bytes.is_multiple_of(512)),
+        "{sizes:?}"
+    );
+}
+
+const BLOCKS: DirectIo = DirectIo {
+    memory_bytes: 4,
+    offset_bytes: 512,
+};
+
+/// A run with one cell of a file.
+fn of_file(direct: Option<DirectIo>) -> Results {
+    let techniques = vec![
+        technique(Technique::CopyThenWrite, 0.1, 1.0, Some((1.0, 1.0))),
+        technique(Technique::Writev, 0.2, 1.1, Some((1.0, 1.2))),
+    ];
+    let cell = Cell {
+        direct,
+        ..cell(Target::File, 1024, Verdict::Open, techniques)
+    };
+    Results {
+        cells: vec![cell],
+        refined_cells: vec![],
+        ..results()
+    }
+}
+
+#[test]
+fn results_keep_the_alignment_and_those_of_earlier_versions_are_of_the_page_cache() {
+    let text = json(&of_file(Some(BLOCKS)));
+    let loaded = |text: &str| parse(text).unwrap().cells[0].direct;
+    let field = "\"direct\":{\"memory_bytes\":4,\"offset_bytes\":512},";
+    assert!(text.contains(field), "{text}");
+    assert_eq!(loaded(&text), Some(BLOCKS));
+    assert_eq!(loaded(&text.replace(field, "")), None);
+    assert!(!json(&of_file(None)).contains("\"direct\":"));
+    for wrong in ["0", "24"] {
+        let wrong = text.replace("\"memory_bytes\":4,", &format!("\"memory_bytes\":{wrong},"));
+        let error = parse(&wrong).unwrap_err().to_string();
+        assert!(error.contains("not both powers of two"), "{error}");
+    }
+}
+
+#[test]
+fn transfers_past_the_page_cache_are_compared_with_their_like_only() {
+    let (direct, buffered) = (of_file(Some(BLOCKS)), of_file(None));
+    let compared = |base: &Results, new: &Results| compare(&[base], &[new]).unwrap();
+    let alike = compared(&direct, &direct.clone());
+    assert_eq!((alike.unmatched_cells, alike.cells.len()), (0, 2));
+    assert!(alike.cells[0].conditions.direct);
+    let unlike = compared(&direct, &buffered);
+    assert!(unlike.cells.is_empty());
+    assert!(unlike.unmatched_cells > 0);
+    // Another alignment of another machine is no other condition.
+    let other = of_file(Some(DirectIo {
+        memory_bytes: 4096,
+        offset_bytes: 4096,
+    }));
+    assert_eq!(compared(&direct, &other).cells.len(), 2);
+}
+
+#[test]
+fn sections_and_sentences_say_that_the_page_cache_is_bypassed() {
+    let text = |results: &Results| {
+        let text = table(results, TableOptions::default());
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let direct = text(&of_file(Some(BLOCKS)));
+    assert!(direct.contains("file O_DIRECT"), "{direct}");
+    let note = "offsets and sizes are multiples of 512 B, and segments begin at multiples of 4 B";
+    assert!(direct.contains(note), "{direct}");
+    assert!(!text(&of_file(None)).contains("O_DIRECT"));
+    // Cells past the page cache and through it have sentences of their own.
+    let mut cells: Vec<Cell> = Vec::new();
+    for direct in [None, Some(BLOCKS)] {
+        let samples = |ns: f64| vec![Some(ns); 40];
+        let mut pair = vec![
+            technique(Technique::Writev, 0.0, 1.0, None),
+            technique(Technique::IoUring, 0.0, 1.0, None),
+        ];
+        pair[0].samples_ns = samples(1000.0);
+        pair[1].samples_ns = samples(if direct.is_some() { 500.0 } else { 2000.0 });
+        cells.push(Cell {
+            direct,
+            ..cell(Target::File, 1024, Verdict::Open, pair)
+        });
+    }
+    let advice = asynchronous_advice(&cells.iter().collect::<Vec<_>>());
+    let said: Vec<_> = advice
+        .iter()
+        .map(|one| (one.conditions.direct, one.text.contains("of the time of")))
+        .collect();
+    assert_eq!(said, [(false, false), (true, true)]);
+}

@@ -1,0 +1,495 @@
+//! Ranks of a cluster, as threads of this process.
+
+use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+
+use vectored::CostModel;
+use vectored_lab::measure::{
+    CellSetup, Contender, DescriptorSampler, DrainChoice, FakeClock, Group, MeasureError,
+    MonotonicClock, Noise, Outcome, RankedSampler, RunError, Sampler, SyntheticMachine,
+    ThreadGroup, Timing, Watch, agree, follow, run_rounds, run_saving,
+};
+use vectored_lab::model::{
+    Cell, CellSpec, Experiment, Rank, Results, Saved, Target, Technique, Workload,
+};
+use vectored_lab::report::{TableOptions, csv, json, markdown, parse, table};
+
+use crate::report::results;
+
+const TECHNIQUES: [Technique; 3] = [
+    Technique::WriteEach,
+    Technique::CopyThenWrite,
+    Technique::Writev,
+];
+
+fn experiment(cells: Vec<CellSpec>) -> Experiment {
+    Experiment {
+        cells,
+        rivals: TECHNIQUES.to_vec(),
+        unranked: Vec::new(),
+        refine: false,
+        budget_ns: u64::MAX,
+        seed: 3,
+    }
+}
+
+fn on_ranks(ranks: u32, target: Target, workload: Workload) -> CellSpec {
+    CellSpec {
+        ranks: Some(ranks),
+        ..CellSpec::write(target, workload)
+    }
+}
+
+/// Runs `lead` on rank 0 and, on the other ranks, follows with the samplers that `make` makes.
+fn with_ranks<T>(
+    size: usize,
+    make: impl Fn(u32) -> Box<dyn Sampler> + Send + Sync + 'static + Clone,
+    lead: impl FnOnce(&dyn Group) -> T,
+) -> T {
+    let mut ranks = ThreadGroup::of(size);
+    let others: Vec<_> = ranks
+        .drain(1..)
+        .map(|group| {
+            let make = make.clone();
+            std::thread::spawn(move || {
+                let mut own = make(group.rank());
+                follow(&group, &mut *own, &format!("n{}", group.rank()));
+            })
+        })
+        .collect();
+    let outcome = lead(&ranks[0]);
+    for other in others {
+        other.join().unwrap();
+    }
+    outcome
+}
+
+/// A machine on which a call takes `factor` times as long as by the default model, without noise.
+fn machine(clock: &FakeClock, factor: f64) -> SyntheticMachine {
+    let model = CostModel::default();
+    SyntheticMachine::new(clock.clone(), Noise::None, 1, move |cell, contender| {
+        let segments = cell.workload.segment_count();
+        let bytes = cell.workload.total_bytes() as u64;
+        factor
+            * match contender {
+                Contender::Technique(Technique::CopyThenWrite) => {
+                    model.copy_then_write_ns(segments, bytes)
+                }
+                Contender::Technique(Technique::Writev) => model.writev_ns(segments, bytes),
+                Contender::Technique(_) => segments as f64 * model.write_ns(bytes),
+                _ => model.write_ns(bytes),
+            }
+    })
+}
+
+fn factor_of(rank: u32) -> f64 {
+    [1.0, 1.1, 2.0, 1.0][rank as usize]
+}
+
+fn measured(
+    group: &dyn Group,
+    own: &mut dyn Sampler,
+    clock: &dyn vectored_lab::measure::Clock,
+    experiment: &Experiment,
+) -> Result<Outcome, RunError> {
+    let mut sampler = RankedSampler::new(group, own, clock, "n0");
+    let stop = AtomicBool::new(false);
+    let watch = Watch {
+        progress: &mut |_| {},
+        stop: &stop,
+    };
+    run_rounds(experiment, 12, &mut sampler, clock, watch)
+}
+
+fn synthetic_run() -> Outcome {
+    let workloads = [Workload::uniform(4, 64), Workload::uniform(16, 4096)];
+    let cells = workloads.iter().flat_map(|workload| {
+        [1, 2, 4].map(|ranks| on_ranks(ranks, Target::File, workload.clone()))
+    });
+    let experiment = experiment(cells.collect());
+    with_ranks(
+        4,
+        |rank| Box::new(machine(&FakeClock::default(), factor_of(rank))),
+        |group| {
+            let clock = FakeClock::default();
+            let mut own = machine(&clock, factor_of(0));
+            measured(group, &mut own, &clock, &experiment).unwrap()
+        },
+    )
+}
+
+#[test]
+fn times_are_those_of_the_slowest_of_the_ranks_of_a_cell() {
+    let outcome = synthetic_run();
+    for cells in outcome.cells.chunks(3) {
+        for technique in 0..3 {
+            let median = |cell: &Cell| cell.techniques[technique].median_ns;
+            let [one, two, four] = [0, 1, 2].map(|index| median(&cells[index]));
+            assert!((two / one - 1.1).abs() < 1e-3, "{two} for {one}");
+            assert!((four / one - 2.0).abs() < 1e-3, "{four} for {one}");
+            let figures = cells[2].techniques[technique].ranks.as_ref().unwrap();
+            assert_eq!(figures.rank_median_ns.len(), 4);
+            assert!((figures.rank_median_ns[2] / one - 2.0).abs() < 1e-3);
+            assert!((figures.rank_median_ns[3] / one - 1.0).abs() < 1e-3);
+            // 2.0 is more than 1.5 times the median of 1, 1, 1.1 and 2.
+            assert_eq!(figures.stragglers, [2]);
+            assert_eq!(figures.rank_last_share, [0.0, 0.0, 1.0, 0.0]);
+            assert!((figures.calls_per_s * four / 4e9 - 1.0).abs() < 1e-3);
+            let alone = cells[0].techniques[technique].ranks.as_ref().unwrap();
+            assert_eq!(alone.rank_last_share, [1.0]);
+        }
+        assert_eq!(
+            cells
+                .iter()
+                .filter_map(|cell| cell.ranks)
+                .collect::<Vec<_>>(),
+            [1, 2, 4]
+        );
+    }
+}
+
+#[test]
+fn one_rank_measures_what_a_process_without_ranks_does() {
+    let cells = vec![CellSpec::write(Target::File, Workload::uniform(4, 64))];
+    let experiment = experiment(cells);
+    let clock = FakeClock::default();
+    let mut alone = machine(&clock, 1.0);
+    let stop = AtomicBool::new(false);
+    let watch = Watch {
+        progress: &mut |_| {},
+        stop: &stop,
+    };
+    let expected = run_rounds(&experiment, 12, &mut alone, &clock, watch).unwrap();
+    let ranked = with_ranks(
+        1,
+        |_| unreachable!("rank 0 is alone"),
+        |group| {
+            let clock = FakeClock::default();
+            let mut own = machine(&clock, 1.0);
+            measured(group, &mut own, &clock, &experiment).unwrap()
+        },
+    );
+    let mut ranked = ranked.cells;
+    for technique in &mut ranked[0].techniques {
+        assert!(technique.ranks.take().is_some());
+    }
+    assert_eq!(ranked, expected.cells);
+}
+
+/// Results of the synthetic run.
+fn ranked_results() -> Results {
+    let outcome = synthetic_run();
+    let rank = |rank| Rank {
+        rank,
+        host: format!("n{}", rank / 2),
+        kernel: "6.1".to_owned(),
+        cpu: "invented processor".to_owned(),
+        pinned_cpu: Some(rank as usize % 2),
+        ..Rank::default()
+    };
+    let mut results = Results {
+        cells: outcome.cells,
+        refined_cells: Vec::new(),
+        rivals: TECHNIQUES.to_vec(),
+        ranks: (0..4).map(rank).collect(),
+        coordination: Some(vectored_lab::model::Coordination {
+            samples: 1234,
+            median_ns: 12_300.0,
+            p99_ns: Some(45_600.0),
+        }),
+        left_out: Vec::new(),
+        ..results()
+    };
+    results.find(Vec::new());
+    results
+}
+
+#[test]
+fn the_table_of_several_ranks() {
+    let options = TableOptions {
+        color: false,
+        width: 100,
+    };
+    insta::assert_snapshot!(table(&ranked_results(), options));
+}
+
+#[test]
+fn results_of_ranks_are_the_same_after_loading() {
+    let results = ranked_results();
+    let text = json(&results);
+    assert_eq!(parse(&text).unwrap(), results);
+    assert!(matches!(
+        vectored_lab::report::parse_saved(&text).unwrap(),
+        Saved::Results(_)
+    ));
+    assert_eq!(results.ranks[2].slowdown, Some(1.9048));
+    assert_eq!(
+        (results.ranks[2].straggles, results.ranks[2].figures),
+        (6, 6)
+    );
+    let line = csv(&results).lines().last().unwrap().to_owned();
+    assert!(line.ends_with("[2]"), "{line}");
+    let document = markdown(&results);
+    assert!(document.contains("4 ranks"), "{document}");
+    // What another program may have written.
+    let mut wrong = results.clone();
+    wrong.cells[2].techniques[0]
+        .ranks
+        .as_mut()
+        .unwrap()
+        .stragglers = vec![4];
+    assert!(
+        parse(&json(&wrong))
+            .unwrap_err()
+            .to_string()
+            .contains("straggler")
+    );
+    let mut wrong = results.clone();
+    wrong.cells[2].techniques[0]
+        .ranks
+        .as_mut()
+        .unwrap()
+        .rank_median_ns
+        .pop();
+    assert!(
+        parse(&json(&wrong))
+            .unwrap_err()
+            .to_string()
+            .contains("4 ranks")
+    );
+}
+
+#[test]
+fn real_ranks_each_have_their_own_target_and_their_bytes_are_compared() {
+    let cells: Vec<CellSpec> = [
+        Target::File,
+        Target::FileOverwrite,
+        Target::Pipe,
+        Target::Unix,
+    ]
+    .into_iter()
+    .flat_map(|target| {
+        // The second list does not fit a pipe, so a thread reads.
+        [Workload::uniform(3, 40), Workload::uniform(2, 100_000)]
+            .map(|workload| on_ranks(3, target, workload))
+    })
+    .collect();
+    let experiment = experiment(cells);
+    let outcome = with_ranks(
+        3,
+        |rank| {
+            Box::new(DescriptorSampler::new(
+                &MonotonicClock,
+                &std::env::temp_dir(),
+                3 + u64::from(rank),
+            ))
+        },
+        |group| {
+            let mut own = DescriptorSampler::new(&MonotonicClock, &std::env::temp_dir(), 3);
+            measured(group, &mut own, &MonotonicClock, &experiment).unwrap()
+        },
+    );
+    for cell in &outcome.cells {
+        // Each rank proves each technique and both floors when it opens the cell.
+        assert!(
+            cell.proof_calls >= 3 * 5,
+            "{} on {}",
+            cell.proof_calls,
+            cell.target
+        );
+        for technique in &cell.techniques {
+            let figures = technique.ranks.as_ref().unwrap();
+            assert_eq!(figures.rank_median_ns.len(), 3);
+            let slowest = figures.rank_median_ns.iter().copied().fold(0.0, f64::max);
+            assert!(
+                technique.median_ns >= slowest * 0.999,
+                "the slowest is no faster"
+            );
+            let shares: f64 = figures.rank_last_share.iter().sum();
+            assert!((shares - 1.0).abs() < 1e-3, "{shares}");
+        }
+    }
+}
+
+/// A sampler that fails at a sample of its second round, in the way of `fails`.
+struct Failing {
+    inner: SyntheticMachine,
+    fails: fn(DrainChoice) -> Option<MeasureError>,
+    drain: DrainChoice,
+    round: u32,
+}
+
+impl Sampler for Failing {
+    fn begin_cell(
+        &mut self,
+        cell: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        self.drain = drain;
+        self.inner.begin_cell(cell, techniques, drain)
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        self.round = round;
+        self.inner.begin_round(round)
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        match (self.round, (self.fails)(self.drain)) {
+            (2, Some(error)) => Err(error),
+            _ => self.inner.sample(contender, calls),
+        }
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        self.inner.end_cell()
+    }
+}
+
+fn with_a_failing_rank(
+    fails: fn(DrainChoice) -> Option<MeasureError>,
+) -> Result<Outcome, RunError> {
+    let workload = Workload::uniform(4, 64);
+    let cells = vec![on_ranks(3, Target::File, workload)];
+    let experiment = experiment(cells);
+    with_ranks(
+        3,
+        move |rank| {
+            let inner = machine(&FakeClock::default(), 1.0);
+            match rank {
+                2 => Box::new(Failing {
+                    inner,
+                    fails,
+                    drain: DrainChoice::Probe,
+                    round: 0,
+                }),
+                _ => Box::new(inner),
+            }
+        },
+        |group| {
+            let clock = FakeClock::default();
+            let mut own = machine(&clock, 1.0);
+            measured(group, &mut own, &clock, &experiment)
+        },
+    )
+}
+
+#[test]
+fn a_rank_that_fails_is_named_with_its_node_and_what_was_measured_stays() {
+    let full = |_| {
+        Some(MeasureError::Io {
+            what: "cannot write to a file".to_owned(),
+            source: std::io::Error::from_raw_os_error(28),
+        })
+    };
+    let failed = with_a_failing_rank(full).unwrap_err();
+    assert_eq!(
+        failed.to_string(),
+        "rank 2 on n2: cannot write to a file: No space left on device (os error 28)"
+    );
+    assert!(!failed.error.is_wrong_bytes());
+    assert!(!failed.outcome.complete);
+    assert_eq!(failed.outcome.cells[0].rounds, 1);
+}
+
+#[test]
+fn wrong_bytes_on_a_rank_are_wrong_bytes_of_the_run() {
+    let wrong = |_| {
+        Some(MeasureError::WrongBytes {
+            contender: "writev".to_owned(),
+            cell: "file".to_owned(),
+            difference: "byte 3".to_owned(),
+        })
+    };
+    assert!(
+        with_a_failing_rank(wrong)
+            .unwrap_err()
+            .error
+            .is_wrong_bytes()
+    );
+}
+
+#[test]
+fn if_a_sample_does_not_fit_on_one_rank_all_start_the_cell_over() {
+    let outcome = with_a_failing_rank(|drain| match drain {
+        DrainChoice::Probe => Some(MeasureError::DidNotFit),
+        DrainChoice::Thread => None,
+    });
+    let cell = &outcome.unwrap().cells[0];
+    assert_eq!(cell.rounds, 12);
+    // The samples from before the start are forgotten on all ranks.
+    let medians = &cell.techniques[0].ranks.as_ref().unwrap().rank_median_ns;
+    assert_eq!(medians.len(), 3);
+}
+
+#[test]
+fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
+    let workloads = [1, 2, 3].map(|count| Workload::uniform(count, 64));
+    let cells = workloads.map(|workload| on_ranks(2, Target::File, workload));
+    let mut experiment = experiment(cells.to_vec());
+    experiment.budget_ns = 1_000_000_000;
+    let saved = RefCell::new(Vec::new());
+    let outcome = with_ranks(
+        2,
+        |_| Box::new(machine(&FakeClock::default(), 1.0)),
+        |group| {
+            let clock = FakeClock::default();
+            let mut own = machine(&clock, 1.0);
+            let mut sampler = RankedSampler::new(group, &mut own, &clock, "n0");
+            let stop = AtomicBool::new(false);
+            let watch = Watch {
+                progress: &mut |_| {},
+                stop: &stop,
+            };
+            let mut save = |outcome: Outcome| saved.borrow_mut().push(outcome);
+            run_saving(&experiment, &mut sampler, &clock, watch, &mut save).unwrap()
+        },
+    );
+    assert!(outcome.complete);
+    let saved = saved.into_inner();
+    let counts: Vec<(usize, usize)> = saved
+        .iter()
+        .map(|outcome| (outcome.cells.len(), outcome.left_out.len()))
+        .collect();
+    assert_eq!(counts[..3], [(1, 2), (2, 1), (3, 0)]);
+    assert!(saved.iter().all(|outcome| !outcome.complete));
+    assert!(saved[0].left_out[0].reason.contains("not yet"));
+    // The last one is the whole, but for the mark.
+    assert_eq!(saved.last().unwrap().cells, outcome.cells);
+}
+
+#[test]
+fn ranks_agree_that_all_succeeded_or_learn_which_did_not() {
+    let (sender, receiver) = mpsc::channel();
+    let ranks = ThreadGroup::of(6).into_iter().map(|group| {
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let rank = group.rank();
+            let host = format!("n{rank}");
+            assert_eq!(agree::<_, String>(&group, &host, Ok(rank)).unwrap(), rank);
+            let outcome = match rank {
+                0 => Ok(()),
+                1 | 2 => Err("no disk".to_owned()),
+                _ => Err(format!("no disk {rank}")),
+            };
+            let error = agree(&group, &host, outcome).unwrap_err();
+            sender.send((rank, error.to_string())).unwrap();
+        })
+    });
+    for rank in ranks.collect::<Vec<_>>() {
+        rank.join().unwrap();
+    }
+    drop(sender);
+    for (rank, error) in receiver {
+        let expected = match rank {
+            0 => {
+                "rank 1 on n1, rank 2 on n2: no disk; rank 3 on n3: no disk 3; rank 4 on n4: no disk 4; and 1 more \
+                 errors"
+            }
+            _ => "another rank failed",
+        };
+        assert_eq!(error, expected);
+    }
+}

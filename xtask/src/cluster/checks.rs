@@ -1,0 +1,472 @@
+//! What is checked with ranks that `mpirun` starts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use super::{Mpi, Scratch};
+use crate::test::skip;
+
+/// The longest that a run may take, which then counts as failed: ranks may wait for each other for ever.
+const LONGEST: Duration = Duration::from_secs(120);
+
+type Check = fn(&Mpi, &Path, &Path) -> Result<()>;
+
+const CHECKS: [(&str, Check); 7] = [
+    ("all ranks measure the same cells together", together),
+    (
+        "with --each-node one rank measures, and one file is saved for the node",
+        each_node,
+    ),
+    (
+        "with --merge-ranks logs that ranks share give what one process gives",
+        merge_ranks,
+    ),
+    ("a rank that is killed leaves a partial result", killed),
+    ("a rank without room ends the run, which names it", full),
+    (
+        "a number of ranks that were not started is refused once",
+        refused,
+    ),
+    (
+        "a signal ends the run, which keeps what was measured",
+        stopped,
+    ),
+];
+
+/// Runs every check; false if one failed.
+pub fn all(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<bool> {
+    let mut passed = true;
+    for (index, (name, check)) in CHECKS.into_iter().enumerate() {
+        let state = scratch.folder(&format!("{}-{index}", mpi.mpicc))?;
+        match check(mpi, program, &state) {
+            Ok(()) => println!("   {}: {name}: ok", mpi.name),
+            Err(error) => {
+                passed = false;
+                println!("   {}: {name}: FAILED: {error:#}", mpi.name);
+            }
+        }
+    }
+    Ok(passed)
+}
+
+/// A command that saves its results in `state`.
+fn measure(mpi: &Mpi, ranks: u32, program: &Path, state: &Path) -> Command {
+    let mut command = mpi.command(ranks, program);
+    command.env("XDG_STATE_HOME", state);
+    command.args(["measure", "--dir"]).arg(state);
+    command.args(["--technique", "copy-then-write,writev", "--segments", "4"]);
+    command
+}
+
+fn together(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let mut command = measure(mpi, 4, program, state);
+    command.args("--target pipe --sizes 64 --ranks 1,2,4 --budget 3s".split(' '));
+    let output = succeeded(&mut command)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(
+        text.matches("Several ranks: pipe").count() == 1,
+        "not one table of ranks, but:\n{text}"
+    );
+    let result = saved(state)?;
+    expect_ranks(&result, 4)?;
+    let counts: Vec<u64> = list(&result["cells"])
+        .iter()
+        .filter_map(|cell| cell["ranks"].as_u64())
+        .collect();
+    // On a slow machine the budget ends before the last cells begin.
+    ensure!([1, 2, 4].starts_with(&counts), "cells of {counts:?} ranks");
+    let coordination = &result["coordination"];
+    ensure!(coordination["samples"].as_u64() > Some(0), "{coordination}");
+    let advice = &result["rank_advice"][0];
+    ensure!(
+        advice["rank_counts"] == serde_json::json!(counts),
+        "the advice is {advice}"
+    );
+    Ok(())
+}
+
+/// The result has `ranks` ranks, each with a time in each cell that it took part in.
+pub(super) fn expect_ranks(result: &Value, ranks: usize) -> Result<()> {
+    ensure!(
+        list(&result["ranks"]).len() == ranks,
+        "ranks: {}",
+        result["ranks"]
+    );
+    for (number, rank) in list(&result["ranks"]).iter().enumerate() {
+        ensure!(rank["rank"] == number, "rank {number} is {rank}");
+        ensure!(
+            rank["host"].as_str() != Some(""),
+            "rank {number} has no host: {rank}"
+        );
+    }
+    ensure!(!list(&result["cells"]).is_empty(), "no cell");
+    for cell in list(&result["cells"]) {
+        for technique in list(&cell["techniques"]) {
+            let times = list(&technique["ranks"]["rank_median_ns"]);
+            ensure!(
+                Some(times.len() as u64) == cell["ranks"].as_u64(),
+                "{} has {} times on {} ranks",
+                technique["name"],
+                times.len(),
+                cell["ranks"]
+            );
+        }
+    }
+    Ok(())
+}
+
+fn each_node(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let mut command = measure(mpi, 3, program, state);
+    command.args("--target pipe --sizes 64 --budget 1s --each-node".split(' '));
+    let output = succeeded(&mut command)?;
+    let path = String::from_utf8_lossy(&output.stderr);
+    let folder = Path::new(path.lines().last().unwrap_or_default()).to_owned();
+    let files = files(&folder)?;
+    ensure!(
+        files.len() == 1,
+        "this node has {} results: {files:?}",
+        files.len()
+    );
+    let mut compare = Command::new(program);
+    compare.args(["compare", "--machines"]).args(&files);
+    succeeded(&mut compare)?;
+    let result = read(&files[0])?;
+    ensure!(
+        result["ranks"].is_null(),
+        "a node alone has ranks: {}",
+        result["ranks"]
+    );
+    Ok(())
+}
+
+fn merge_ranks(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let mut logs: Vec<PathBuf> = Vec::new();
+    for log in 0..5 {
+        let mut text = format!("1{log} execve(\"/bin/p{}\", [], []) = 0\n", log % 2);
+        text += &format!(
+            "1{log} openat(AT_FDCWD, \"/tmp/f{log}\", O_WRONLY|O_CREAT, 0666) = 3</tmp/f{log}>\n"
+        );
+        for call in 0..20 + log {
+            text += &format!(
+                "1{log} 17000000{log}0.{call:06} write(3</tmp/f{log}>, \"x\"..., 8) = 8 <0.000002>\n"
+            );
+        }
+        text += "what strace never writes\n";
+        let path = state.join(format!("log{log}"));
+        fs::write(&path, text).context("cannot write a log")?;
+        logs.push(path);
+    }
+    // One set of costs for both.
+    let costs = state.join("costs.json");
+    let mut first = Command::new(program);
+    first.env("XDG_STATE_HOME", state).args([
+        "advise",
+        "--no-save",
+        "--format",
+        "json",
+        "--output",
+    ]);
+    succeeded(first.arg(&costs).arg("--dir").arg(state).args(&logs))?;
+    let advise = |mut command: Command, words: &[&str]| -> Result<Value> {
+        command
+            .env("XDG_STATE_HOME", state)
+            .args(["advise", "--no-save", "--format", "json"]);
+        command.args(words).arg("--costs").arg(&costs);
+        let output = succeeded(command.args(&logs))?;
+        let text = String::from_utf8(output.stdout).context("the result is no text")?;
+        let mut result: Value = serde_json::from_str(&text).context("the result is no JSON")?;
+        result["started_at"] = Value::Null;
+        Ok(result)
+    };
+    let alone = advise(Command::new(program), &[])?;
+    // So short a log may have been filtered, so its findings are not counted.
+    ensure!(
+        alone["calls"] == 120 && list(&alone["uncounted"]).len() == 5,
+        "one process read {alone}"
+    );
+    for ranks in [1, 2, 3, 7] {
+        let merged = advise(mpi.command(ranks, program), &["--merge-ranks"])?;
+        ensure!(
+            merged == alone,
+            "{ranks} ranks: {merged}\none process: {alone}"
+        );
+    }
+    Ok(())
+}
+
+/// A run that would take a minute, when its first result is saved.
+fn begun(mut command: Command, state: &Path) -> Result<Child> {
+    command.args("--target file --sizes 64,256,1KiB --budget 60s".split(' '));
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("cannot start mpirun")?;
+    let began = Instant::now();
+    while saved(state).is_err() {
+        if let Some(status) = child.try_wait()? {
+            bail!("the run ended before it saved anything: {status}");
+        }
+        if began.elapsed() > LONGEST {
+            let _ = child.kill();
+            bail!("nothing was saved within {LONGEST:?}");
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    Ok(child)
+}
+
+fn killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let child = begun(measure(mpi, 3, program, state), state)?;
+    let ranks = ranks_of(program, child.id())?;
+    ensure!(ranks.len() == 3, "{} ranks run: {ranks:?}", ranks.len());
+    let mut kill = Command::new("kill");
+    succeeded(kill.args(["-KILL", &ranks[2].to_string()]))?;
+    let status = wait(child)?;
+    ensure!(!status.success(), "the run succeeded without a rank");
+    let result = saved(state)?;
+    ensure!(
+        result["complete"] == false,
+        "the partial result is marked as complete"
+    );
+    expect_ranks(&result, 3)
+}
+
+fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let child = begun(measure(mpi, 3, program, state), state)?;
+    // To rank 0 alone: launchers differ in what they do with a signal.
+    let ranks = ranks_of(program, child.id())?;
+    let mut kill = Command::new("kill");
+    succeeded(kill.args(["-TERM", &first_of(&ranks)?.to_string()]))?;
+    wait(child)?;
+    let files = files(&state.join("vectored"))?;
+    ensure!(files.len() == 1, "one run saved {} results", files.len());
+    expect_ranks(&read(&files[0])?, 3)
+}
+
+/// The process of rank 0.
+fn first_of(ranks: &[u32]) -> Result<u32> {
+    for pid in ranks {
+        let environment =
+            fs::read(format!("/proc/{pid}/environ")).context("cannot look at a rank")?;
+        let mut variables = environment.split(|byte| *byte == 0);
+        if variables
+            .any(|variable| variable == b"OMPI_COMM_WORLD_RANK=0" || variable == b"PMI_RANK=0")
+        {
+            return Ok(*pid);
+        }
+    }
+    bail!("none of the processes {ranks:?} is rank 0")
+}
+
+fn full(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let small = state.join("small");
+    fs::create_dir_all(&small).context("cannot make a folder")?;
+    let mount = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=1m", "vectored-test"])
+        .arg(&small)
+        .output()
+        .context("cannot run mount")?;
+    if !mount.status.success() {
+        let why = String::from_utf8_lossy(&mount.stderr).trim().to_owned();
+        return skip("cluster:full", &format!("cannot mount a tmpfs: {why}"));
+    }
+    let _mounted = Mounted(small.clone());
+    // The second rank alone measures in the file system without room.
+    let script = state.join("rank.sh");
+    let text = "#!/bin/sh\nrank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\ndir=$1\n\
+                if [ \"$rank\" = 1 ]; then dir=$2; fi\nshift 2\nexec \"$@\" --dir \"$dir\"\n";
+    fs::write(&script, text).context("cannot write a script")?;
+    let mut command = mpi.command(3, Path::new("/bin/sh"));
+    command.arg(&script).arg(state).arg(&small).arg(program);
+    command.env("XDG_STATE_HOME", state);
+    command.args("measure --target file --segments 2 --sizes 64KiB --budget 2s".split(' '));
+    let output = run(&mut command)?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        !output.status.success(),
+        "the run succeeded with a rank without room"
+    );
+    let errors: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("error: "))
+        .collect();
+    ensure!(
+        errors.len() == 1
+            && errors[0].contains("rank 1 on ")
+            && errors[0].contains("not enough free space"),
+        "the error does not name the rank: {text}"
+    );
+    Ok(())
+}
+
+/// A file system that is unmounted with this value.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Err(error) = succeeded(Command::new("umount").arg(&self.0)) {
+            eprintln!("{error:#}");
+        }
+    }
+}
+
+fn refused(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let mut command = measure(mpi, 2, program, state);
+    let output = run(command.args(["--ranks", "4"]))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    ensure!(!output.status.success(), "4 of 2 ranks measured");
+    let errors = text
+        .matches("error: --ranks 4 needs as many ranks, and 2 were started")
+        .count();
+    ensure!(errors == 1, "the error is printed {errors} times: {text}");
+    Ok(())
+}
+
+/// Prints what coordination costs by the number of ranks.
+pub fn cost(mpi: &Mpi, program: &Path) -> Result<()> {
+    let scratch = Scratch::new()?;
+    println!("ranks  samples     median         p99");
+    for ranks in [1_u32, 2, 4, 8, 16, 32, 64] {
+        let state = scratch.folder(&format!("cost-{ranks}"))?;
+        // One rank is measured as a part of two: alone it would be an ordinary run.
+        let mut command = mpi.command(ranks.max(2), program);
+        command.env("XDG_STATE_HOME", &state);
+        let words =
+            "measure --target null --segments 4 --sizes 64 --technique writev --budget 5s --ranks";
+        command.args(words.split(' ')).arg(ranks.to_string());
+        succeeded(&mut command)?;
+        let result = saved(&state)?;
+        let coordination = &result["coordination"];
+        let us = |value: &Value| value.as_f64().map_or(f64::NAN, |ns| ns / 1e3);
+        println!(
+            "{ranks:>5}  {:>7}  {:>7.1} µs  {:>8.1} µs",
+            coordination["samples"],
+            us(&coordination["median_ns"]),
+            us(&coordination["p99_ns"])
+        );
+    }
+    Ok(())
+}
+
+/// The processes that run a program and descend from `ancestor`.
+fn ranks_of(program: &Path, ancestor: u32) -> Result<Vec<u32>> {
+    let program = program.canonicalize()?;
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").context("cannot list the processes")? {
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let runs_it = fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program);
+        if runs_it && descends(pid, ancestor) {
+            found.push(pid);
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn descends(mut pid: u32, ancestor: u32) -> bool {
+    while pid > 1 && pid != ancestor {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name in parentheses may hold anything.
+        let fields = stat.rsplit(") ").next().unwrap_or_default();
+        pid = fields
+            .split(' ')
+            .nth(1)
+            .and_then(|parent| parent.parse().ok())
+            .unwrap_or(0);
+    }
+    pid == ancestor
+}
+
+fn wait(mut child: Child) -> Result<std::process::ExitStatus> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if began.elapsed() > LONGEST {
+            child.kill()?;
+            child.wait()?;
+            bail!("it did not end within {LONGEST:?}");
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Runs a command to its end, at most [`LONGEST`].
+fn run(command: &mut Command) -> Result<Output> {
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot run {command:?}"))?;
+    let pid = child.id();
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let guard = thread::spawn(move || {
+        if receiver
+            .recv_timeout(LONGEST)
+            .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
+        {
+            let _ = Command::new("kill").arg(pid.to_string()).status();
+        }
+    });
+    let output = child.wait_with_output()?;
+    drop(sender);
+    let _ = guard.join();
+    Ok(output)
+}
+
+pub(super) fn succeeded(command: &mut Command) -> Result<Output> {
+    let output = run(command)?;
+    if !output.status.success() {
+        bail!(
+            "{command:?} ended with {}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(output)
+}
+
+/// The one result of a run that was saved below `state`.
+pub(super) fn saved(state: &Path) -> Result<Value> {
+    let files = files(&state.join("vectored"))?;
+    let first = files.first().context("no result was saved")?;
+    read(first)
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = || format!("cannot list '{}'", folder.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            files.push(path);
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+fn read(path: &Path) -> Result<Value> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read '{}'", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("'{}' is no JSON", path.display()))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}

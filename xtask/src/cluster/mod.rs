@@ -1,0 +1,140 @@
+//! `cargo xtask cluster`: `vectored` with the feature `mpi`, as ranks of Open MPI, of MPICH and of Slurm on one node.
+
+mod checks;
+mod slurm;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::packages::cargo;
+use crate::root;
+use crate::setup::is_on_path;
+use crate::test::skip;
+
+/// The folder of the builds, within `target`, so that cargo does not build all else again.
+const FOLDER: &str = "target/cluster";
+
+/// The lab at the level of other crates: its times decide nothing here.
+const PROFILE: &str = "--config=profile.dev.package.vectored-lab.opt-level=1";
+
+/// An MPI: the programs of Debian that start ranks and compile, which stand beside those of others.
+struct Mpi {
+    name: &'static str,
+    mpirun: &'static [&'static str],
+    mpicc: &'static str,
+    package: &'static str,
+    /// The interface of `srun` that it speaks.
+    srun: &'static str,
+}
+
+const OPEN_MPI: Mpi = Mpi {
+    name: "Open MPI",
+    // The tests may run as root, and on a machine with fewer CPUs than ranks.
+    mpirun: &["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"],
+    mpicc: "mpicc.openmpi",
+    package: "openmpi-bin libopenmpi-dev libclang-dev",
+    srun: "pmix",
+};
+
+const MPICH: Mpi = Mpi {
+    name: "MPICH",
+    mpirun: &["mpirun.mpich"],
+    mpicc: "mpicc.mpich",
+    package: "mpich libmpich-dev libclang-dev",
+    srun: "pmi2",
+};
+
+/// Options of the command.
+pub struct Options {
+    /// Test with MPICH, too, which takes a build of its own.
+    pub mpich: bool,
+    /// Print the coordination cost of a sample by the number of ranks, instead of testing.
+    pub cost: bool,
+}
+
+/// Tests; false if a check failed.
+pub fn run(options: &Options) -> Result<bool> {
+    if !OPEN_MPI.is_here()? {
+        return Ok(true);
+    }
+    let program = OPEN_MPI.build()?;
+    if options.cost {
+        return checks::cost(&OPEN_MPI, &program).map(|()| true);
+    }
+    let scratch = Scratch::new()?;
+    let mut passed = checks::all(&OPEN_MPI, &program, &scratch)?;
+    passed &= slurm::check(&OPEN_MPI, &program, &scratch)?;
+    if options.mpich && MPICH.is_here()? {
+        let program = MPICH.build()?;
+        passed &= checks::all(&MPICH, &program, &scratch)?;
+    }
+    Ok(passed)
+}
+
+impl Mpi {
+    fn is_here(&self) -> Result<bool> {
+        let is_here = is_on_path(self.mpirun[0]) && is_on_path(self.mpicc);
+        if !is_here {
+            let why = format!(
+                "{} is missing; on Debian: apt-get install {}",
+                self.name, self.package
+            );
+            skip("cluster", &why)?;
+        }
+        Ok(is_here)
+    }
+
+    /// Builds the program, and returns its path.
+    fn build(&self) -> Result<PathBuf> {
+        let folder = root().join(FOLDER).join(self.mpicc);
+        let mut build = cargo();
+        build
+            .args(["build", "--quiet", "--locked", "--package", "vectored-cli"])
+            .args(["--features", "mpi", PROFILE, "--target-dir"])
+            .arg(&folder)
+            .env("MPICC", self.mpicc)
+            .current_dir(root());
+        let status = build.status().context("cannot start cargo build")?;
+        if !status.success() {
+            bail!("cannot build vectored with {}", self.name);
+        }
+        Ok(folder.join("debug/vectored"))
+    }
+
+    /// `ranks` processes of a program.
+    fn command(&self, ranks: u32, program: &Path) -> Command {
+        let mut command = Command::new(self.mpirun[0]);
+        command.args(&self.mpirun[1..]);
+        command.args(["-n", &ranks.to_string()]).arg(program);
+        command
+    }
+}
+
+/// A folder that is removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("vectored-cluster-{}", std::process::id()));
+        fs::create_dir_all(&path).with_context(|| format!("cannot make '{}'", path.display()))?;
+        Ok(Scratch(path))
+    }
+
+    /// A new folder in it.
+    fn folder(&self, name: &str) -> Result<PathBuf> {
+        let path = self.0.join(name);
+        fs::create_dir_all(&path).with_context(|| format!("cannot make '{}'", path.display()))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            eprintln!("cannot remove '{}': {error}", self.0.display());
+        }
+    }
+}
