@@ -16,6 +16,7 @@ pub(crate) mod experiments;
 pub(crate) mod host_report;
 pub(crate) mod list_shape;
 pub(crate) mod machine;
+pub(crate) mod machine_comparison;
 pub(crate) mod ranks;
 pub(crate) mod results;
 pub(crate) mod saved;
@@ -50,9 +51,10 @@ pub use crate::model::host_report::{
 };
 pub use crate::model::list_shape::ListShape;
 pub use crate::model::machine::{
-    KnownCrossovers, MACHINE_SCHEMA, Machine, MachineCell, MachineComparison, MachineConditions,
-    MachineGroup, MachineKind, SharedCosts, SharedCrossover, Virtualization,
+    MACHINE_SCHEMA, Machine, MachineCell, MachineConditions, MachineGroup, MachineKind,
+    SharedCosts, SharedCrossover, Virtualization,
 };
+pub use crate::model::machine_comparison::{KnownCrossovers, MachineComparison};
 pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
     Cell, CpuInfo, DirectoryInfo, Host, Latency, LeftOut, OpenBecause, Results, Ruler, SCHEMA,

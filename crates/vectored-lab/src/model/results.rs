@@ -12,7 +12,7 @@ use crate::model::crossover::Crossover;
 use crate::model::device::DeviceKind;
 use crate::model::direct_io::DirectIo;
 use crate::model::drain::Drain;
-use crate::model::machine::MachineComparison;
+use crate::model::machine_comparison::MachineComparison;
 use crate::model::ranks::{Coordination, Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
 use crate::model::sync::SyncMode;

@@ -13,7 +13,7 @@ use crate::measure::targets::sink::POISON;
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::{DirectIo, Target};
 use crate::platform::fd::AsFd;
-use crate::platform::files::{evict, resident_bytes, set_direct};
+use crate::platform::files::{resident_bytes, set_direct};
 use crate::platform::plain_calls::{FileExt, OFlags};
 
 /// Bytes that are written and read on trial: a multiple of [`STAGING_ALIGNMENT`].
@@ -77,19 +77,4 @@ fn trial(file: &File) -> io::Result<u64> {
         // `F_NOCACHE` uses pages that are in the cache already.
         false => Ok(0),
     }
-}
-
-/// Lets the transfers of a file bypass the page cache from now on, and evicts what is in it: otherwise the first
-/// transfer of each page would have to do that. Its bytes must have been synced.
-pub(crate) fn bypass_page_cache(file: &File) -> io::Result<()> {
-    match evict(file) {
-        Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
-        _ => {}
-    }
-    set_direct(file.as_fd(), true)
-}
-
-/// A buffer to read back into, from any file.
-pub(crate) fn read_back_buffer() -> AlignedBuffer {
-    AlignedBuffer::zeroed(1 << 16, STAGING_ALIGNMENT)
 }

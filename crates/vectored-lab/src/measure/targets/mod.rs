@@ -15,6 +15,7 @@ pub(crate) mod foreign_socket;
 pub(crate) mod null;
 pub(crate) mod open;
 pub(crate) mod overwrite;
+pub(crate) mod page_cache_bypass;
 pub(crate) mod remote;
 pub(crate) mod sink;
 pub(crate) mod stream_kind;
@@ -25,7 +26,6 @@ pub(crate) mod unnamed_file;
 
 pub(crate) use crate::measure::targets::ballast::Ballast;
 pub(crate) use crate::measure::targets::comparison::ByteComparison;
-pub(crate) use crate::measure::targets::direct::bypass_page_cache;
 pub use crate::measure::targets::direct::check_direct;
 pub use crate::measure::targets::directory::{check_directory, check_room};
 #[cfg(unix)]
@@ -41,6 +41,7 @@ pub(crate) use crate::measure::targets::file::sync_flags;
 #[cfg(unix)]
 pub(crate) use crate::measure::targets::foreign_socket::peer_is_stuck;
 pub(crate) use crate::measure::targets::open::{DrainMode, OpenChoice, OpenTarget, TargetOpener};
+pub(crate) use crate::measure::targets::page_cache_bypass::bypass_page_cache;
 pub use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 pub(crate) use crate::measure::targets::stream_kind::StreamKind;
 #[cfg(windows)]

@@ -9,8 +9,8 @@ use vectored::AlignedBuffer;
 
 use crate::measure::sampling::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::comparison::ByteComparison;
-use crate::measure::targets::direct::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::file::sync_flags;
+use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
