@@ -100,16 +100,20 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
         }
         Some(team) => {
             let seed = team.shared(&seed_of(args));
-            let plan = MeasurePlan::new(args, seed)?.on_ranks(args, team.size())?;
-            let of_this_rank = match is_first {
-                true => report_plan(args, &notes),
-                false => Ok(ReportPlan {
-                    output: None,
-                    store: Store::Unwanted,
-                    known: Vec::new(),
-                }),
+            // Each rank looks at files of its own node: if one refuses, all must end.
+            let of_this_rank = || {
+                let plan = MeasurePlan::new(args, seed)?.on_ranks(args, team.size())?;
+                let report_plan = match is_first {
+                    true => report_plan(args, &notes)?,
+                    false => ReportPlan {
+                        output: None,
+                        store: Store::Unwanted,
+                        known: Vec::new(),
+                    },
+                };
+                Ok((plan, report_plan))
             };
-            (plan, team.agree(of_this_rank)?)
+            team.agree(of_this_rank())?
         }
     };
     let ReportPlan {

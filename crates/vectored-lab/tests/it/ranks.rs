@@ -229,7 +229,7 @@ fn results_of_ranks_are_the_same_after_loading() {
         (6, 6)
     );
     let line = csv(&results).lines().last().unwrap().to_owned();
-    assert!(line.ends_with("[2]"), "{line}");
+    assert!(line.ends_with("[2],"), "{line}");
     let document = markdown(&results);
     assert!(document.contains("4 ranks"), "{document}");
     // What another program may have written.

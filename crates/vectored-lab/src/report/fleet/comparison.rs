@@ -9,7 +9,7 @@ use crate::report::fleet::rows::is_copy_to_gather;
 use crate::report::fleet::words::UNKNOWN;
 use crate::report::shape_text::shape_in_words;
 use crate::report::target_names::{SectionKey, Titles};
-use crate::text::format;
+use crate::text::format::{self, escape_control};
 
 /// One entry for each list whose crossover from copying to gathering was found here, and whose crossover a known result
 /// has under the same conditions: on a file, of the same type of file system. Results of this type of processor are kept
@@ -53,7 +53,7 @@ pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
     let rest = all.len().saturating_sub(MAX_ANSWERS);
     let mut answers: Vec<(String, String)> = Vec::new();
     for comparison in all.into_iter().take(MAX_ANSWERS) {
-        answers.push(("Known results".to_owned(), comparison.text.clone()));
+        answers.push(("Known results".to_owned(), escape_control(&comparison.text)));
     }
     if let Some((_, last)) = answers.last_mut()
         && rest > 0

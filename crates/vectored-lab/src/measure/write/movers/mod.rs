@@ -12,6 +12,7 @@ pub(crate) mod mmap;
 pub(crate) mod pages;
 #[cfg(unix)]
 pub(crate) mod stdio;
+#[cfg(unix)]
 pub(crate) mod uring_zerocopy;
 pub(crate) mod writev;
 #[cfg(unix)]
@@ -35,6 +36,7 @@ pub(crate) use crate::measure::write::movers::each::write_all;
 use crate::measure::write::movers::mmap::Mmap;
 #[cfg(unix)]
 use crate::measure::write::movers::stdio::Stdio;
+#[cfg(unix)]
 use crate::measure::write::movers::uring_zerocopy::UringZerocopy;
 use crate::measure::write::movers::writev::{Pwritev2, Writev};
 #[cfg(unix)]
