@@ -89,6 +89,19 @@ pub(crate) trait FileExt {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match self.read_at(buffer, offset)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => {
+                    buffer = &mut buffer[read..];
+                    offset += read as u64;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl FileExt for File {
