@@ -1,7 +1,7 @@
 //! Systems and processors without `IORING_OP_SENDMSG_ZC`.
 
+use crate::platform::fd::BorrowedFd;
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use crate::in_flight::notices::ZerocopyNotices;
