@@ -81,14 +81,19 @@ impl<'a> Team<'a> {
                 group.size()
             )));
         }
-        let name = rustix::system::uname();
-        let name = name.nodename().to_string_lossy().into_owned();
-        let hosts = group.gather(name.as_bytes());
-        let hosts = hosts
-            .iter()
-            .map(|host| String::from_utf8_lossy(host).into_owned());
-        let hosts: Vec<String> = shared(group, &hosts.collect::<Vec<_>>());
-        Ok(Team { group, hosts })
+        #[cfg(windows)]
+        return std::env::var("COMPUTERNAME").unwrap_or_default();
+        #[cfg(unix)]
+        {
+            let name = rustix::system::uname();
+            let name = name.nodename().to_string_lossy().into_owned();
+            let hosts = group.gather(name.as_bytes());
+            let hosts = hosts
+                .iter()
+                .map(|host| String::from_utf8_lossy(host).into_owned());
+            let hosts: Vec<String> = shared(group, &hosts.collect::<Vec<_>>());
+            Ok(Team { group, hosts })
+        }
     }
 
     /// The number of this rank.
