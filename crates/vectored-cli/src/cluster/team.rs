@@ -81,19 +81,19 @@ impl<'a> Team<'a> {
                 group.size()
             )));
         }
-        #[cfg(windows)]
-        return std::env::var("COMPUTERNAME").unwrap_or_default();
         #[cfg(unix)]
-        {
-            let name = rustix::system::uname();
-            let name = name.nodename().to_string_lossy().into_owned();
-            let hosts = group.gather(name.as_bytes());
-            let hosts = hosts
-                .iter()
-                .map(|host| String::from_utf8_lossy(host).into_owned());
-            let hosts: Vec<String> = shared(group, &hosts.collect::<Vec<_>>());
-            Ok(Team { group, hosts })
-        }
+        let name = rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned();
+        #[cfg(windows)]
+        let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+        let hosts = group.gather(name.as_bytes());
+        let hosts = hosts
+            .iter()
+            .map(|host| String::from_utf8_lossy(host).into_owned());
+        let hosts: Vec<String> = shared(group, &hosts.collect::<Vec<_>>());
+        Ok(Team { group, hosts })
     }
 
     /// The number of this rank.
