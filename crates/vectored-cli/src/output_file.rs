@@ -178,7 +178,7 @@ mod system {
         metadata.permissions().mode() & 0o777
     }
 
-    /// What no other file has.
+    /// Identifies the file: no other one has the same.
     pub fn identity(path: &Path) -> Option<(u64, u64)> {
         let metadata = fs::metadata(path).ok()?;
         Some((metadata.dev(), metadata.ino()))

@@ -71,7 +71,7 @@ pub struct Results {
     /// The ranks that measured, in their order. Empty if one process did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<Rank>,
-    /// What each sample of several ranks cost beside itself.
+    /// The time of the coordination of several ranks, for each sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coordination: Option<Coordination>,
     /// How the fastest technique changes with the number of ranks, in words. Empty if one process measured.

@@ -154,7 +154,7 @@ pub(crate) fn system_version() -> String {
         dwOSVersionInfoSize: size_of::<OSVERSIONINFOW>() as u32,
         ..OSVERSIONINFOW::default()
     };
-    // SAFETY: the call writes to `version`, whose size it is told. It always succeeds.
+    // SAFETY: the call writes to `version`, whose size is an argument. It always succeeds.
     unsafe { RtlGetVersion(&mut version) };
     let OSVERSIONINFOW {
         dwMajorVersion: major,
@@ -171,7 +171,7 @@ pub(crate) fn memory_bytes() -> Option<u64> {
         dwLength: size_of::<MEMORYSTATUSEX>() as u32,
         ..MEMORYSTATUSEX::default()
     };
-    // SAFETY: the call writes to `status`, whose size it is told.
+    // SAFETY: the call writes to `status`, whose size is an argument.
     let is_known = unsafe { GlobalMemoryStatusEx(&mut status) } != 0;
     is_known.then_some(status.ullTotalPhys)
 }
@@ -228,7 +228,7 @@ pub(crate) fn volume(directory: &Path) -> io::Result<Volume> {
         return Err(io::Error::last_os_error());
     }
     let mut root = [0_u16; 1024];
-    // SAFETY: as above; the call writes to `root`, whose length it is told, and ends the text with a zero.
+    // SAFETY: as above; the call writes to `root`, whose length is an argument, and ends the text with a zero.
     let has_root =
         unsafe { GetVolumePathNameW(path.as_ptr(), root.as_mut_ptr(), root.len() as u32) } != 0;
     let mut volume = Volume {
@@ -242,7 +242,7 @@ pub(crate) fn volume(directory: &Path) -> io::Result<Volume> {
         return Ok(volume);
     }
     let (mut name, mut flags) = ([0_u16; 64], 0);
-    // SAFETY: the root ends with a zero; the call writes to `flags`, and to `name`, whose length it is told.
+    // SAFETY: the root ends with a zero; the call writes to `flags`, and to `name`, whose length is an argument.
     let is_known = unsafe {
         GetVolumeInformationW(
             root.as_ptr(),

@@ -232,7 +232,7 @@ fn results_of_ranks_are_the_same_after_loading() {
     assert!(line.ends_with("[2],"), "{line}");
     let document = markdown(&results);
     assert!(document.contains("4 ranks"), "{document}");
-    // What another program may have written.
+    // Another program may have written impossible figures.
     let mut wrong = results.clone();
     wrong.cells[2].techniques[0]
         .ranks

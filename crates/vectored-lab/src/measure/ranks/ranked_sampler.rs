@@ -46,7 +46,7 @@ impl<'a> RankedSampler<'a> {
         }
     }
 
-    /// What a sample cost beside itself. `None` without samples.
+    /// The time of the coordination for each sample. `None` without samples.
     pub fn coordination(&self) -> Option<Coordination> {
         let summary = self.coordination.summary();
         Some(Coordination {

@@ -11,7 +11,7 @@ use crate::report::table_rows::nearest_rival;
 /// An extract, and what of the result it lacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extract {
-    /// What may be shared.
+    /// The fields that may be shared.
     pub machine: Machine,
     /// Cells that were left out, since they are of a target that the user named and that is not a file: another program,
     /// another machine or a device decided their figures.

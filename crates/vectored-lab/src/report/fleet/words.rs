@@ -159,6 +159,12 @@ const ARCHITECTURES: [&str; 20] = [
 /// The text in place of one without a known word.
 pub const UNKNOWN: &str = "unknown";
 
+/// Parts of a word between hyphens: `64-Core`, `E5-2690`. An address with hyphens has more.
+const MAX_PARTS: usize = 2;
+
+/// Digits in a row. Numbers of models have up to five, serial numbers more.
+const MAX_DIGITS: usize = 5;
+
 /// The known words of a processor's name, and what looks like a number of a model in it: `AMD EPYC 7763 64-Core Processor`.
 /// Marks such as `(R)` are left out.
 pub fn processor(model: &str) -> String {
@@ -168,7 +174,8 @@ pub fn processor(model: &str) -> String {
         .replace("(tm)", "");
     let words: Vec<&str> = model
         .split([' ', '\t', '(', ')', ',', '@'])
-        .filter(|word| !word.is_empty() && word.split('-').all(is_processor_word))
+        .filter(|word| !word.is_empty() && word.matches('-').count() < MAX_PARTS)
+        .filter(|word| word.split('-').all(is_processor_word))
         .collect();
     // `Processor 7` is no type.
     let is_named = |word: &&str| word.split('-').any(|part| is_one_of(&MAKERS, part));
@@ -186,15 +193,24 @@ fn is_one_of(words: &[&str], word: &str) -> bool {
     words.contains(&word.to_ascii_lowercase().as_str())
 }
 
-/// `7763`, `9R14`, `E5`, `i7`, `1185G7`, `v4`, `2.90GHz`, `2.5+`: at most eight characters, at most two letters before
-/// the first digit, and at most three after the last.
+/// `7763`, `9R14`, `E5`, `i7`, `1185G7`, `v4`, `2.90GHz`, `2.5+`: at most eight characters, at most one letter before
+/// the first digit, at most three after the last, one dot and [`MAX_DIGITS`] digits in a row.
 fn is_model_number(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '+';
     let first = word.find(|c: char| c.is_ascii_digit());
     let last = word.rfind(|c: char| c.is_ascii_digit());
     match (first, last) {
         (Some(first), Some(last)) => {
-            word.len() <= 8 && first <= 2 && word.len() - last <= 4 && word.chars().all(is_plain)
+            let longest = word
+                .split(|c: char| !c.is_ascii_digit())
+                .map(str::len)
+                .max();
+            word.len() <= 8
+                && first <= 1
+                && word.len() - last <= 4
+                && word.chars().all(is_plain)
+                && word.matches('.').count() <= 1
+                && longest <= Some(MAX_DIGITS)
         }
         _ => false,
     }
@@ -304,7 +320,7 @@ mod tests {
             ("Apple M2 Max", "Apple M2 Max"),
         ] {
             assert_eq!(processor(model), expected);
-            // What was written is what is written again.
+            // The text of an extract passes the filter unchanged.
             assert_eq!(processor(expected), expected);
         }
     }
@@ -318,6 +334,11 @@ mod tests {
             ("10.0.0.17", UNKNOWN),
             ("AMD 10.20.30.40", "AMD"),
             ("AMD 00:1a:2b:3c:4d:5e", "AMD"),
+            ("AMD 00-1A-2B-3C-4D-5E", "AMD"),
+            ("AMD 10.0.0.7", "AMD"),
+            ("AMD EPYC SN123456", "AMD EPYC"),
+            ("AMD 12345678", "AMD"),
+            ("AMD db01", "AMD"),
             ("AMD EPYC S3CR3TSERIAL0001", "AMD EPYC"),
             ("", UNKNOWN),
             ("invented processor 7", UNKNOWN),
