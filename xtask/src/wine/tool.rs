@@ -113,6 +113,12 @@ impl Tool {
         Ok((out, errors))
     }
 
+    /// A path of this system as programs under Wine name it.
+    fn on_drive_c(&self, path: &Path) -> Result<String> {
+        let inside = path.strip_prefix(self.folder.join("prefix/drive_c"))?;
+        Ok(format!(r"C:\{}", inside.display()).replace('/', r"\"))
+    }
+
     /// The directory of saved results: that of `%LOCALAPPDATA%`.
     fn saved(&self) -> Result<Vec<PathBuf>> {
         let users = self.folder.join("prefix/drive_c/users");
@@ -325,11 +331,11 @@ fn saved_results(tool: &Tool) -> Result<()> {
         .filter(|path| is_measure(path))
         .collect();
     let (first, last) = (measured.first(), measured.last());
-    let names = [first, last].map(|path| path.and_then(|path| path.file_stem()));
-    let [Some(first), Some(last)] = names.map(|name| name.and_then(|name| name.to_str())) else {
+    let (Some(first), Some(last)) = (first, last) else {
         bail!("no saved measurements");
     };
-    tool.run(&["compare", first, "--against", last])?;
+    let (first, last) = (tool.on_drive_c(first)?, tool.on_drive_c(last)?);
+    tool.run(&["compare", &first, "--against", &last])?;
     Ok(())
 }
 

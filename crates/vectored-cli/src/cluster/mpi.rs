@@ -18,6 +18,9 @@ pub struct MpiGroup(SimpleCommunicator);
 /// The bytes of one message: MPI counts them in an `int`.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 
+/// The exit status of a Rust program that panicked.
+const PANICKED: i32 = 101;
+
 /// The first and the longest sleep of a rank that rests.
 const REST: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
@@ -28,6 +31,18 @@ pub fn join() -> Result<(Universe, MpiGroup), Failure> {
     let (universe, _) = joined.ok_or_else(|| Failure::from(anyhow::anyhow!("cannot start MPI")))?;
     let world = MpiGroup(universe.world());
     Ok((universe, world))
+}
+
+/// Ends all ranks if this one panics. Without it the unwinding drops the universe, which waits in `MPI_Finalize` for
+/// ranks that wait for this one.
+pub struct AbortOnPanic<'a>(pub &'a MpiGroup);
+
+impl Drop for AbortOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.0.abort(PANICKED);
+        }
+    }
 }
 
 /// The MPI library in words.

@@ -1,6 +1,6 @@
 //! The ranks of this run.
 
-use vectored_lab::measure::{Group, Pinning, ThreadGroup, agree};
+use vectored_lab::measure::{Group, MeasureError, Pinning, RankFailure, ThreadGroup, agree};
 use vectored_lab::model::{Host, MAX_RANKS, Rank};
 
 use super::launch::Launch;
@@ -53,6 +53,7 @@ fn with_several<T>(
 ) -> Result<T, Failure> {
     // Dropped last: it ends MPI.
     let (_universe, group) = super::mpi::join()?;
+    let _guard = super::mpi::AbortOnPanic(&group);
     if group.size() != launch.size {
         return Err(Failure::usage(format!(
             "started as one of {} processes ({}), but the MPI that this vectored was built with ({}) sees {}, so they \
@@ -147,10 +148,25 @@ impl<'a> Team<'a> {
     pub fn agree<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
         let own_code = outcome.as_ref().err().map(|failure| failure.code);
         let outcome = outcome.map_err(|failure| format!("{:#}", failure.error));
-        agree(self.group, self.host(), outcome).map_err(|error| Failure {
-            code: own_code.unwrap_or(1),
-            ..Failure::from(error)
+        agree(self.group, self.host(), outcome).map_err(|error| {
+            let failure = match &error {
+                // Such as an option that all of them were given.
+                MeasureError::Ranks(failed) if self.is_same_for_all(failed) => {
+                    Failure::from(anyhow::anyhow!("{}", failed[0].message))
+                }
+                _ => Failure::from(error),
+            };
+            Failure {
+                code: own_code.unwrap_or(1),
+                ..failure
+            }
         })
+    }
+
+    /// Whether every rank failed, and all for the same reason.
+    fn is_same_for_all(&self, failed: &[RankFailure]) -> bool {
+        failed.len() == self.hosts.len()
+            && failed.iter().all(|one| one.message == failed[0].message)
     }
 
     /// The texts of all ranks on rank 0; none on the others.
