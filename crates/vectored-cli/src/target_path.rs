@@ -80,6 +80,11 @@ impl ResolvedTarget {
     /// If the path does not exist, or if writing to it would overwrite data.
     pub fn resolve(name: &TargetName, force: bool) -> Result<ResolvedTarget, Failure> {
         let path = match name {
+            TargetName::Named(Target::Unix) if cfg!(windows) => {
+                return Err(Failure::usage(
+                    "cannot measure unix: Windows has no pairs of Unix sockets; use --target tcp",
+                ));
+            }
             TargetName::Named(target) => return Ok(ResolvedTarget::from(*target)),
             TargetName::Receiver(address) => {
                 return Ok(ResolvedTarget {
