@@ -98,12 +98,14 @@ impl MeasurePlan {
             .copied()
             .filter(|technique| !rivals.contains(technique))
             .collect();
+        // The sizes between those of the grid are not whole pages.
+        let refine = !rivals.contains(&Technique::WriteFileGather);
         Ok(MeasurePlan {
             experiment: Experiment {
                 cells,
                 rivals,
                 unranked,
-                refine: true,
+                refine,
                 // A `u64` holds 584 years.
                 budget_ns: u64::try_from(args.budget.as_nanos()).unwrap_or(u64::MAX),
                 seed,

@@ -259,8 +259,8 @@ fn measure(tool: &Tool) -> Result<()> {
 }
 
 fn pages(tool: &Tool) -> Result<()> {
-    let line = "--target file --technique write-file-gather --segments 4 --sizes 100,4KiB,8KiB --queue-depth 1,4";
-    let result = tool.measured(line, 4)?;
+    let line = "--target file --technique write-file-gather --segments 4,16 --sizes 100,4KiB,8KiB --queue-depth 1,4";
+    let result = tool.measured(line, 8)?;
     for cell in result["cells"].as_array().context("no cells")? {
         ensure!(
             techniques(cell).contains(&"write-file-gather"),
