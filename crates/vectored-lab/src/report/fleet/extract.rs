@@ -55,7 +55,7 @@ pub fn extract(results: &Results) -> Extract {
 
 fn kind(results: &Results) -> MachineKind {
     let host = &results.host;
-    let (system, architecture) = words::system(&host.system);
+    let (system, architecture) = words::system(&host.system, &host.kernel);
     MachineKind {
         processor: words::processor(&host.cpu.model),
         cpus: host.cpu.allowed_cpus.len().max(1),

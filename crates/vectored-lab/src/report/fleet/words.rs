@@ -129,8 +129,11 @@ const FILE_SYSTEMS: [&str; 33] = [
     "zfs",
 ];
 
-const SYSTEMS: [&str; 7] = [
-    "Linux", "Darwin", "FreeBSD", "NetBSD", "OpenBSD", "Windows", "SunOS",
+/// In place of the system that it imitates: its times are those of an emulation.
+const WINE: &str = "Wine";
+
+const SYSTEMS: [&str; 8] = [
+    WINE, "Linux", "Darwin", "FreeBSD", "NetBSD", "OpenBSD", "Windows", "SunOS",
 ];
 
 const ARCHITECTURES: [&str; 20] = [
@@ -218,16 +221,19 @@ fn is_model_number(word: &str) -> bool {
 
 /// The type of a file system; `fuse` for all of FUSE, and `other` for one that is not known.
 pub fn file_system(name: &str) -> String {
+    // Windows writes `NTFS`.
     let name = name.split('.').next().unwrap_or_default();
-    match FILE_SYSTEMS.contains(&name) {
-        true => name.to_owned(),
+    let name = name.to_ascii_lowercase();
+    match FILE_SYSTEMS.contains(&&*name) {
+        true => name,
         false => "other".to_owned(),
     }
 }
 
-/// The operating system and the architecture of `Linux x86_64`.
-pub fn system(text: &str) -> (String, String) {
+/// The operating system and the architecture of `Linux x86_64`; [`WINE`] if the text of the kernel names it.
+pub fn system(text: &str, kernel: &str) -> (String, String) {
     let (system, architecture) = text.split_once(' ').unwrap_or((text, ""));
+    let system = if kernel.contains(WINE) { WINE } else { system };
     (known(&SYSTEMS, system), known(&ARCHITECTURES, architecture))
 }
 
@@ -345,14 +351,16 @@ mod tests {
         ] {
             assert_eq!(processor(model), expected, "{model}");
         }
+        assert_eq!(file_system("NTFS"), "ntfs");
+        assert_eq!(system("Windows x86_64", "10.0.19045 (Wine 8.0)").0, "Wine");
         assert_eq!(file_system("fuse.secretfs"), "fuse");
         assert_eq!(file_system("secretfs"), "other");
         assert_eq!(
-            system("Linux x86_64"),
+            system("Linux x86_64", "6.1.0"),
             ("Linux".to_owned(), "x86_64".to_owned())
         );
         assert_eq!(
-            system("Secret host"),
+            system("Secret host", ""),
             (UNKNOWN.to_owned(), UNKNOWN.to_owned())
         );
         assert_eq!(numbers("6.18.44-acme-prod #1 SMP builder@host"), "6.18.44");
