@@ -52,10 +52,10 @@
 //! - `instructions` counts the instructions for copying a short segment, and for a call from C, under callgrind.
 //! - `wine-tests` builds the tests for Windows with mingw and runs them under Wine. If one of them is missing, that is
 //!   printed and is no failure.
-//!
-//! - `cluster [--mpich] [--cost]` builds `vectored` with the feature `mpi`, and tests it with ranks of Open MPI and of a
-//!   Slurm of one node; with `--mpich` also with those of MPICH. `--cost` prints instead what the coordination of a sample
-//!   costs by the number of ranks. What is missing is printed and is no failure.
+//! - `cluster [--mpich] [--cost | --single-rank]` builds `vectored` with the feature `mpi`, and tests it with ranks of
+//!   Open MPI and of a Slurm of one node; with `--mpich` also with those of MPICH. It prints figures instead with
+//!   `--cost` (what the coordination of a sample costs by the number of ranks) and `--single-rank` (one rank beside a
+//!   process without MPI). What is missing is printed and is no failure.
 //!
 //! The exit status of every command is 0 when all is well, 1 when something is
 //! not, and 2 when the command line is wrong.
@@ -130,7 +130,7 @@ Commands:
   systems          [--only TARGET] [--all]: type checks, links and runs for other systems
   instructions     instructions for copying a short segment and for a call from C, counted by callgrind
   wine-tests       the tests for Windows, under Wine
-  cluster          [--mpich] [--cost]: ranks of Open MPI, of Slurm and of MPICH; what coordination costs
+  cluster          [--mpich] [--cost | --single-rank]: ranks of Open MPI, of Slurm and of MPICH; their figures
   help             this text
 ";
 
@@ -288,6 +288,7 @@ impl Command {
             Some("cluster") => Command::Cluster(cluster::Options {
                 mpich: args.flag("--mpich"),
                 cost: args.flag("--cost"),
+                single_rank: args.flag("--single-rank"),
             }),
             None | Some("help" | "--help" | "-h") => Command::Help,
             Some(other) => return Err(format!("unknown command '{other}': see cargo xtask help")),

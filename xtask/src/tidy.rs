@@ -155,6 +155,7 @@ const CRATES: [Crate; 9] = [
             &[
                 "cluster",
                 "command_signals",
+                "pinning",
                 "results_store",
                 "target_path",
                 "terminal",

@@ -59,6 +59,17 @@ impl Interrupt {
         &self.stop
     }
 
+    /// The number of the signal that arrived, here or at another rank; 0 if none did.
+    pub fn signal(&self) -> u64 {
+        self.signal.load(Ordering::Relaxed) as u64
+    }
+
+    /// Hears of a signal to another rank: it ends the run like one to this process.
+    pub fn hear(&self, signal: u64) {
+        self.signal.store(signal as usize, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     /// The exit code for the signal, if one arrived.
     pub fn exit_code(&self) -> Option<u8> {
         match self.signal.load(Ordering::Relaxed) {

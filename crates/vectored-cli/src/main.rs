@@ -15,6 +15,7 @@ mod manual;
 mod measure_plan;
 mod notes;
 mod output_file;
+mod pinning;
 mod progress;
 mod reproduce_plan;
 mod results_store;

@@ -7,6 +7,7 @@ use crate::results_store::SaveOutcome;
 use crate::terminal::messages_are_ascii;
 
 /// Prints notes on standard error.
+#[derive(Clone, Copy)]
 pub struct Notes {
     /// Print nothing.
     pub quiet: bool,

@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(120);
 
 type Check = fn(&Mpi, &Path, &Path) -> Result<()>;
 
-const CHECKS: [(&str, Check); 7] = [
+const CHECKS: [(&str, Check); 9] = [
     ("all ranks measure the same cells together", together),
     (
         "with --each-node one rank measures, and one file is saved for the node",
@@ -34,8 +34,16 @@ const CHECKS: [(&str, Check); 7] = [
         refused,
     ),
     (
-        "a signal ends the run, which keeps what was measured",
+        "a signal to any rank ends the run, which keeps what was measured",
         stopped,
+    ),
+    (
+        "with --each-node a node keeps its own result if a rank is killed",
+        node_killed,
+    ),
+    (
+        "with --each-node a signal ends the measurements, which are saved together",
+        node_stopped,
     ),
 ];
 
@@ -226,8 +234,7 @@ fn killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     let child = begun(measure(mpi, 3, program, state), state)?;
     let ranks = ranks_of(program, child.id())?;
     ensure!(ranks.len() == 3, "{} ranks run: {ranks:?}", ranks.len());
-    let mut kill = Command::new("kill");
-    succeeded(kill.args(["-KILL", &ranks[2].to_string()]))?;
+    send("-KILL", ranks[2])?;
     let status = wait(child)?;
     ensure!(!status.success(), "the run succeeded without a rank");
     let result = saved(state)?;
@@ -240,14 +247,77 @@ fn killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
 
 fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     let child = begun(measure(mpi, 3, program, state), state)?;
-    // To rank 0 alone: launchers differ in what they do with a signal.
+    // To one rank alone: launchers differ in what they do with a signal. Rank 0 learns of it.
     let ranks = ranks_of(program, child.id())?;
-    let mut kill = Command::new("kill");
-    succeeded(kill.args(["-TERM", &first_of(&ranks)?.to_string()]))?;
-    wait(child)?;
+    let first = first_of(&ranks)?;
+    let other = ranks.iter().find(|pid| **pid != first);
+    send("-TERM", *other.context("no second rank runs")?)?;
+    let status = wait(child)?;
+    ensure!(!status.success(), "the run ended as if it was complete");
     let files = files(&state.join("vectored"))?;
     ensure!(files.len() == 1, "one run saved {} results", files.len());
-    expect_ranks(&read(&files[0])?, 3)
+    let result = read(&files[0])?;
+    ensure!(result["complete"] == false, "the run was not stopped");
+    expect_ranks(&result, 3)
+}
+
+fn send(signal: &str, pid: u32) -> Result<()> {
+    succeeded(Command::new("kill").args([signal, &pid.to_string()])).map(drop)
+}
+
+/// A run of one node with two ranks that wait.
+fn begun_node(mpi: &Mpi, program: &Path, state: &Path) -> Result<(Child, Vec<u32>)> {
+    let mut command = measure(mpi, 3, program, state);
+    command.arg("--each-node");
+    let child = begun(command, state)?;
+    let ranks = ranks_of(program, child.id())?;
+    ensure!(ranks.len() == 3, "{} ranks run: {ranks:?}", ranks.len());
+    Ok((child, ranks))
+}
+
+fn node_killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let (child, ranks) = begun_node(mpi, program, state)?;
+    let first = first_of(&ranks)?;
+    let waits = ranks.iter().find(|pid| **pid != first);
+    send("-KILL", *waits.context("no rank waits")?)?;
+    ensure!(!wait(child)?.success(), "the run succeeded without a rank");
+    let result = saved(state)?;
+    ensure!(
+        result["complete"] == false,
+        "the partial result is marked as complete"
+    );
+    ensure!(!list(&result["cells"]).is_empty(), "no cell is saved");
+    Ok(())
+}
+
+fn node_stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    let (child, ranks) = begun_node(mpi, program, state)?;
+    // As a launcher sends it: the ranks that wait must not die of it.
+    for rank in ranks {
+        send("-TERM", rank)?;
+    }
+    ensure!(
+        !wait(child)?.success(),
+        "the run ended as if it was complete"
+    );
+    let folder = state.join("vectored");
+    let alone = files(&folder)?;
+    ensure!(
+        alone.is_empty(),
+        "a node's own result is left behind: {alone:?}"
+    );
+    let mut together = Vec::new();
+    for entry in fs::read_dir(&folder).context("cannot list the saved results")? {
+        together.extend(files(&entry?.path())?);
+    }
+    ensure!(
+        together.len() == 1,
+        "{} results: {together:?}",
+        together.len()
+    );
+    let result = read(&together[0])?;
+    ensure!(result["complete"] == false, "the run was not stopped");
+    Ok(())
 }
 
 /// The process of rank 0.
@@ -326,32 +396,6 @@ fn refused(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
         .matches("error: --ranks 4 needs as many ranks, and 2 were started")
         .count();
     ensure!(errors == 1, "the error is printed {errors} times: {text}");
-    Ok(())
-}
-
-/// Prints what coordination costs by the number of ranks.
-pub fn cost(mpi: &Mpi, program: &Path) -> Result<()> {
-    let scratch = Scratch::new()?;
-    println!("ranks  samples     median         p99");
-    for ranks in [1_u32, 2, 4, 8, 16, 32, 64] {
-        let state = scratch.folder(&format!("cost-{ranks}"))?;
-        // One rank is measured as a part of two: alone it would be an ordinary run.
-        let mut command = mpi.command(ranks.max(2), program);
-        command.env("XDG_STATE_HOME", &state);
-        let words =
-            "measure --target null --segments 4 --sizes 64 --technique writev --budget 5s --ranks";
-        command.args(words.split(' ')).arg(ranks.to_string());
-        succeeded(&mut command)?;
-        let result = saved(&state)?;
-        let coordination = &result["coordination"];
-        let us = |value: &Value| value.as_f64().map_or(f64::NAN, |ns| ns / 1e3);
-        println!(
-            "{ranks:>5}  {:>7}  {:>7.1} µs  {:>8.1} µs",
-            coordination["samples"],
-            us(&coordination["median_ns"]),
-            us(&coordination["p99_ns"])
-        );
-    }
     Ok(())
 }
 

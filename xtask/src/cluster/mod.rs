@@ -1,6 +1,7 @@
 //! `cargo xtask cluster`: `vectored` with the feature `mpi`, as ranks of Open MPI, of MPICH and of Slurm on one node.
 
 mod checks;
+mod figures;
 mod slurm;
 
 use std::fs;
@@ -53,23 +54,30 @@ pub struct Options {
     pub mpich: bool,
     /// Print the coordination cost of a sample by the number of ranks, instead of testing.
     pub cost: bool,
+    /// Print the figures of one rank beside those of a process without MPI, instead of testing.
+    pub single_rank: bool,
 }
 
 /// Tests; false if a check failed.
 pub fn run(options: &Options) -> Result<bool> {
-    if !OPEN_MPI.is_here()? {
-        return Ok(true);
+    let mut built = Vec::new();
+    for (mpi, is_wanted) in [(&OPEN_MPI, true), (&MPICH, options.mpich)] {
+        if is_wanted && mpi.is_here()? {
+            built.push((mpi, mpi.build()?));
+        }
     }
-    let program = OPEN_MPI.build()?;
-    if options.cost {
-        return checks::cost(&OPEN_MPI, &program).map(|()| true);
+    if options.single_rank {
+        return figures::single_rank(&built).map(|()| true);
     }
     let scratch = Scratch::new()?;
-    let mut passed = checks::all(&OPEN_MPI, &program, &scratch)?;
-    passed &= slurm::check(&OPEN_MPI, &program, &scratch)?;
-    if options.mpich && MPICH.is_here()? {
-        let program = MPICH.build()?;
-        passed &= checks::all(&MPICH, &program, &scratch)?;
+    let mut passed = true;
+    for (mpi, program) in &built {
+        if options.cost {
+            figures::cost(mpi, program)?;
+            continue;
+        }
+        passed &= checks::all(mpi, program, &scratch)?;
+        passed &= slurm::check(mpi, program, &scratch)?;
     }
     Ok(passed)
 }

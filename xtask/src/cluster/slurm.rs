@@ -51,9 +51,9 @@ fn is_root() -> bool {
 }
 
 fn job(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
-    let slurm = Slurm::start(scratch.folder("slurm")?)?;
-    let [by_mpirun, by_srun] = ["by-mpirun", "by-srun"].map(|name| scratch.folder(name));
-    let (by_mpirun, by_srun) = (by_mpirun?, by_srun?);
+    let folder = |name: &str| scratch.folder(&format!("{name}-{}", mpi.mpicc));
+    let slurm = Slurm::start(folder("slurm")?)?;
+    let (by_mpirun, by_srun) = (folder("by-mpirun")?, folder("by-srun")?);
     let measure = format!(
         "{} measure --target pipe --segments 4 --sizes 64 --technique writev --budget 1s",
         program.display()

@@ -1,5 +1,7 @@
 //! The ranks of this run.
 
+use std::fs;
+
 use vectored_lab::measure::{Group, MeasureError, Pinning, RankFailure, ThreadGroup, agree};
 use vectored_lab::model::{Host, MAX_RANKS, Rank};
 
@@ -12,6 +14,8 @@ pub struct Team<'a> {
     pub group: &'a dyn Group,
     /// The name of the node of each.
     hosts: Vec<String>,
+    /// What tells the node of each from others, which may have the same name.
+    nodes: Vec<String>,
 }
 
 /// Calls `run` with all ranks, if a launcher started several; otherwise with `None`. `what` is what they would do.
@@ -89,12 +93,20 @@ impl<'a> Team<'a> {
             .into_owned();
         #[cfg(windows)]
         let name = std::env::var("COMPUTERNAME").unwrap_or_default();
-        let hosts = group.gather(name.as_bytes());
-        let hosts = hosts
-            .iter()
-            .map(|host| String::from_utf8_lossy(host).into_owned());
-        let hosts: Vec<String> = shared(group, &hosts.collect::<Vec<_>>());
-        Ok(Team { group, hosts })
+        let all = |own: &str| -> Vec<String> {
+            let texts = group.gather(own.as_bytes());
+            let texts = texts
+                .iter()
+                .map(|text| String::from_utf8_lossy(text).into_owned());
+            shared(group, &texts.collect::<Vec<_>>())
+        };
+        // Random at each start of Linux; elsewhere the name alone has to do.
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        Ok(Team {
+            group,
+            hosts: all(&name),
+            nodes: all(&format!("{name} {boot}")),
+        })
     }
 
     /// The number of this rank.
@@ -184,14 +196,15 @@ impl<'a> Team<'a> {
 
     /// The ranks on this node with lower numbers.
     fn place_on_node(&self) -> usize {
-        let lower = &self.hosts[..self.rank()];
-        lower.iter().filter(|host| *host == self.host()).count()
+        let own = &self.nodes[self.rank()];
+        let lower = &self.nodes[..self.rank()];
+        lower.iter().filter(|node| *node == own).count()
     }
 
     /// The ranks on this node.
     fn ranks_on_node(&self) -> usize {
-        let hosts = self.hosts.iter();
-        hosts.filter(|host| *host == self.host()).count()
+        let own = &self.nodes[self.rank()];
+        self.nodes.iter().filter(|node| *node == own).count()
     }
 
     /// The CPU for this rank. By default the ranks of a node take its CPUs in turn: the current CPUs of two may be the
@@ -262,14 +275,15 @@ pub fn crowding(ranks: &[Rank]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn team(group: &ThreadGroup, hosts: [&str; 4]) -> Vec<(usize, Pinning, Option<usize>)> {
+    fn team(group: &ThreadGroup, nodes: [&str; 4]) -> Vec<(usize, Pinning, Option<usize>)> {
         let _ = group;
         (0..4)
             .map(|rank| {
                 let groups = ThreadGroup::of(4);
                 let team = Team {
                     group: &groups[rank],
-                    hosts: hosts.map(str::to_owned).to_vec(),
+                    hosts: vec!["n".to_owned(); 4],
+                    nodes: nodes.map(str::to_owned).to_vec(),
                 };
                 let allowed = [0, 1, 2, 3, 4];
                 let pinning = team.pinning(None, &allowed).unwrap();

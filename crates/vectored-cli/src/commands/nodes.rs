@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
+use vectored_lab::measure::MeasureError;
 use vectored_lab::model::Results;
 use vectored_lab::report;
 
@@ -11,9 +12,10 @@ use crate::args::{Format, MeasureArgs};
 use crate::cluster::{Team, alone, with_team};
 use crate::commands::measure::{measure_alone, rendered};
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
-use crate::results_store::Store;
+use crate::results_store::{GrowingResult, Store};
 use crate::terminal::{Screen, print};
 
 /// The first rank of each node measures, independently of the other nodes, while the other ranks sleep. Rank 0 saves
@@ -38,32 +40,61 @@ fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
              csv or markdown",
         ));
     }
-    let opened = match team.is_first() {
-        true => OutputFile::named(args.output.as_deref(), "--output")
-            .and_then(|output| Ok((output, Store::open(args.no_save)?))),
-        false => Ok((None, Store::Unwanted)),
+    let measures = team.is_first_on_node();
+    let opened = || {
+        let output = match team.is_first() {
+            true => OutputFile::named(args.output.as_deref(), "--output")?,
+            false => None,
+        };
+        let store = match measures {
+            true => Store::open(args.no_save)?,
+            false => Store::Unwanted,
+        };
+        Ok((output, store))
     };
-    let (output, store) = team.agree(opened)?;
-    let own = team
-        .is_first_on_node()
-        .then(|| measure_alone(args, !team.is_first()));
+    let (output, store) = team.agree(opened())?;
+    // Ranks that wait, too: a signal ends the measurement of each node, and the first rank saves all.
+    let interrupt = Interrupt::watch()?;
+    let mut growing = GrowingResult::of(&store, "measure");
+    let own = measures.then(|| {
+        let quiet = args.quiet || !team.is_first();
+        measure_alone(args, quiet, &interrupt, &mut growing)
+    });
     // Ranks that wait sleep, and take no CPU time from those that measure.
     team.group.rest();
-    let own = own.map(|outcome| match outcome {
-        Ok((results, failure)) => NodeReport {
-            json: Some(report::json(&results)),
-            error: failure.map(|error| error.to_string()),
-        },
-        Err(failure) => NodeReport {
-            json: None,
-            error: Some(format!("{:#}", failure.error)),
-        },
-    });
+    let own = own.map(|outcome| NodeReport::of(outcome, interrupt.exit_code()));
     let texts = team.gather(&serde_json::to_string(&own).context("cannot send the result")?);
-    if !team.is_first() {
-        return Ok(ExitCode::SUCCESS);
+    let ended = match team.is_first() {
+        true => conclude(args, team, &texts, (&store, output.as_ref())),
+        false => Ok(Ended::default()),
+    };
+    // Until then a node keeps its own result, which is lost with the others' otherwise.
+    let Ended { failures, code } = team.agree(ended)?;
+    growing.discard()?;
+    match failures.is_empty() {
+        true => Ok(ExitCode::from(code)),
+        false => Err(Failure::from(anyhow::anyhow!("{}", failures.join("; ")))),
     }
-    let (mut measured, mut results, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+}
+
+/// How the nodes ended, as the first rank knows it.
+#[derive(Default)]
+struct Ended {
+    /// The errors of nodes, with their names.
+    failures: Vec<String>,
+    /// The exit code, by the signals that ended measurements.
+    code: u8,
+}
+
+/// Shows the results of all nodes and saves them together.
+fn conclude(
+    args: &MeasureArgs,
+    team: &Team<'_>,
+    texts: &[String],
+    (store, output): (&Store, Option<&OutputFile>),
+) -> Result<Ended, Failure> {
+    let (mut measured, mut results) = (Vec::new(), Vec::new());
+    let mut ended = Ended::default();
     for (rank, text) in texts.iter().enumerate() {
         let host = team.host_of(rank);
         let cannot = || format!("cannot understand the result of {host}");
@@ -71,29 +102,30 @@ fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
         else {
             continue;
         };
+        ended.code = ended.code.max(node.code.unwrap_or(0));
         if let Some(error) = node.error {
-            failures.push(format!("rank {rank} on {host}: {error}"));
+            ended
+                .failures
+                .push(format!("rank {rank} on {host}: {error}"));
         }
         if let Some(json) = node.json {
             let loaded = report::parse(&json).map_err(|error| anyhow::anyhow!("{error}"));
             results.push(loaded.with_context(cannot)?);
-            measured.push((file_name(host, rank), json));
+            measured.push((file_name(host, rank, &measured), json));
         }
     }
-    let notes = Notes { quiet: args.quiet };
     if let Some(first) = results.first() {
         let saved = store.save_together("measure", &first.started_at, &measured);
         let text = together(&results, args.format, output.is_some());
-        match &output {
-            Some(output) => output.write(&text)?,
-            None => print(&text)?,
-        }
-        notes.saved(&saved?);
+        // Show the results even if saving failed, and print the path even if showing failed.
+        let shown = match output {
+            Some(output) => output.write(&text),
+            None => print(&text),
+        };
+        Notes { quiet: args.quiet }.saved(&saved?);
+        shown?;
     }
-    if !failures.is_empty() {
-        return Err(Failure::from(anyhow::anyhow!("{}", failures.join("; "))));
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(ended)
 }
 
 /// What the first rank of a node measured.
@@ -103,13 +135,30 @@ struct NodeReport {
     json: Option<String>,
     /// Why it is not complete, if it failed.
     error: Option<String>,
+    /// The exit code for the signal that ended it.
+    code: Option<u8>,
 }
 
-/// `n1.json`. The rank is added if the name of the node is no file name.
-fn file_name(host: &str, rank: usize) -> String {
+impl NodeReport {
+    fn of(outcome: Result<(Results, Option<MeasureError>), Failure>, code: Option<u8>) -> Self {
+        let (json, error) = match outcome {
+            Ok((results, failure)) => (
+                Some(report::json(&results)),
+                failure.map(|error| error.to_string()),
+            ),
+            Err(failure) => (None, Some(format!("{:#}", failure.error))),
+        };
+        NodeReport { json, error, code }
+    }
+}
+
+/// `n1.json`, unless the name of the node is no file name, or another node has it: then `node-RANK.json`.
+fn file_name(host: &str, rank: usize, taken: &[(String, String)]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    match !host.is_empty() && host.chars().all(is_plain) && !host.starts_with('.') {
-        true => format!("{host}.json"),
+    let name = format!("{host}.json");
+    let is_free = taken.iter().all(|(other, _)| *other != name);
+    match is_free && !host.is_empty() && host.chars().all(is_plain) && !host.starts_with('.') {
+        true => name,
         false => format!("node-{rank}.json"),
     }
 }
@@ -133,9 +182,11 @@ mod tests {
 
     #[test]
     fn a_result_has_the_name_of_its_node() {
-        assert_eq!(file_name("n1.cluster-a", 3), "n1.cluster-a.json");
+        assert_eq!(file_name("n1.cluster-a", 3, &[]), "n1.cluster-a.json");
         for odd in ["", "../up", ".hidden", "a b", "a/b"] {
-            assert_eq!(file_name(odd, 3), "node-3.json");
+            assert_eq!(file_name(odd, 3, &[]), "node-3.json");
         }
+        let taken = [("n1.json".to_owned(), String::new())];
+        assert_eq!(file_name("n1", 3, &taken), "node-3.json");
     }
 }

@@ -11,12 +11,12 @@ use vectored_lab::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
 use vectored_lab::report::experiments::{csv, json, markdown, table};
 use vectored_lab::reproduce::{Bench, EtaTracker, run as run_plans};
 
-use super::measure::pin;
 use crate::args::{Format, ReproduceArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
+use crate::pinning::pin;
 use crate::progress::Bar;
 use crate::reproduce_plan::plans;
 use crate::results_store::Store;

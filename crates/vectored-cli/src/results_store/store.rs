@@ -212,25 +212,26 @@ pub fn results_directory() -> Result<PathBuf, &'static str> {
     Ok(home.join("vectored"))
 }
 
-/// Saves results of one run together: in a new directory, one file each, with these names.
+/// Saves results of one run together: in a new directory, one file each, with these names. All of them, or none.
 fn save_together(
     directory: &Path,
     command: &str,
     started_at: &str,
     files: &[(String, String)],
 ) -> anyhow::Result<PathBuf> {
-    let path = directory.join(new_name(command, started_at));
-    let cannot = || format!("cannot save the results in '{}'", path.display());
-    fs::create_dir(&path).with_context(cannot)?;
-    for (name, json) in files {
+    let path = new_path(|| {
+        let path = directory.join(new_name(command, started_at));
+        (fs::create_dir(&path), path)
+    })?;
+    let write = |(name, json): &(String, String)| {
         let file = path.join(name);
-        write_beside(&file, json, 0o666)
-            .and_then(|written| {
-                written
-                    .persist_noclobber(&file)
-                    .map_err(|error| error.error)
-            })
-            .with_context(cannot)?;
+        let persisted = write_beside(&file, json, 0o666)?.persist_noclobber(&file);
+        persisted.map(drop).map_err(|error| error.error)
+    };
+    if let Err(error) = files.iter().try_for_each(write) {
+        // Part of them would pass for the whole. The first error is the one to know of.
+        let _ = fs::remove_dir_all(&path);
+        return Err(cannot_save(error, &path));
     }
     Ok(path)
 }
@@ -250,21 +251,75 @@ fn save_result(
     started_at: &str,
     json: &str,
 ) -> anyhow::Result<PathBuf> {
-    let mut attempts = 0;
-    loop {
+    new_path(|| {
         let path = directory.join(new_name(command, started_at) + ".json");
         let saved = write_beside(&path, json, 0o666)
             // Never replace another result.
             .and_then(|file| file.persist_noclobber(&path).map_err(|error| error.error));
-        match saved {
-            Ok(_) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < 100 => {
-                attempts += 1;
-            }
-            Err(error) => {
-                return Err(error)
-                    .with_context(|| format!("cannot save the result as '{}'", path.display()));
-            }
+        (saved.map(drop), path)
+    })
+}
+
+/// Tries names until one is new.
+fn new_path(mut attempt: impl FnMut() -> (io::Result<()>, PathBuf)) -> anyhow::Result<PathBuf> {
+    for _ in 0..MAX_NAMES {
+        match attempt() {
+            (Ok(()), path) => return Ok(path),
+            (Err(error), _) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            (Err(error), path) => return Err(cannot_save(error, &path)),
         }
+    }
+    anyhow::bail!("cannot save the result: {MAX_NAMES} names of that time are taken")
+}
+
+/// Random names that are tried.
+const MAX_NAMES: u32 = 100;
+
+fn cannot_save(error: io::Error, path: &Path) -> anyhow::Error {
+    anyhow::Error::new(error).context(format!("cannot save the result as '{}'", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    }
+
+    #[test]
+    fn results_are_saved_together_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let save = |second: &str| {
+            let files = ["n1.json", second].map(|name| (name.to_owned(), "{}".to_owned()));
+            save_together(directory.path(), "measure", "2026-01-02T03:04:05Z", &files)
+        };
+        let folder = save("n2.json").unwrap();
+        let mut saved = names(&folder);
+        saved.sort_unstable();
+        assert_eq!(saved, ["n1.json", "n2.json"]);
+        // A file in a folder that does not exist.
+        let error = save("none/n2.json").unwrap_err();
+        assert!(format!("{error:#}").starts_with("cannot save the result as '"));
+        assert_eq!(names(directory.path()).len(), 1);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_not_used_again() {
+        let mut tried = 0;
+        let path = new_path(|| {
+            tried += 1;
+            let outcome = match tried {
+                3 => Ok(()),
+                _ => Err(io::ErrorKind::AlreadyExists.into()),
+            };
+            (outcome, PathBuf::from(tried.to_string()))
+        });
+        assert_eq!(path.unwrap(), Path::new("3"));
+        let taken = || (Err(io::ErrorKind::AlreadyExists.into()), PathBuf::new());
+        let error = new_path(taken).unwrap_err();
+        assert!(error.to_string().contains("100 names"), "{error}");
     }
 }

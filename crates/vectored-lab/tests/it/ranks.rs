@@ -1,8 +1,8 @@
 //! Ranks of a cluster, as threads of this process.
 
 use std::cell::RefCell;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, mpsc};
 
 use vectored::CostModel;
 use vectored_lab::measure::{
@@ -54,7 +54,7 @@ fn with_ranks<T>(
             let make = make.clone();
             std::thread::spawn(move || {
                 let mut own = make(group.rank());
-                follow(&group, &mut *own, &format!("n{}", group.rank()));
+                follow(&group, &mut *own, &format!("n{}", group.rank()), &|| 0);
             })
         })
         .collect();
@@ -93,7 +93,7 @@ fn measured(
     clock: &dyn vectored_lab::measure::Clock,
     experiment: &Experiment,
 ) -> Result<Outcome, RunError> {
-    let mut sampler = RankedSampler::new(group, own, clock, "n0");
+    let mut sampler = RankedSampler::new(group, own, clock, "n0", &|_| ());
     let stop = AtomicBool::new(false);
     let watch = Watch {
         progress: &mut |_| {},
@@ -315,7 +315,7 @@ fn real_ranks_each_have_their_own_target_and_their_bytes_are_compared() {
 /// A sampler that fails at a sample of its second round, in the way of `fails`.
 struct Failing {
     inner: SyntheticMachine,
-    fails: fn(DrainChoice) -> Option<MeasureError>,
+    fails: Box<dyn Fn(DrainChoice) -> Option<MeasureError>>,
     drain: DrainChoice,
     round: u32,
 }
@@ -351,22 +351,26 @@ impl Sampler for Failing {
 fn with_a_failing_rank(
     fails: fn(DrainChoice) -> Option<MeasureError>,
 ) -> Result<Outcome, RunError> {
+    with_failing_ranks(move |rank, drain| fails(drain).filter(|_| rank == 2))
+}
+
+fn with_failing_ranks(
+    fails: impl Fn(u32, DrainChoice) -> Option<MeasureError> + Send + Sync + 'static,
+) -> Result<Outcome, RunError> {
     let workload = Workload::uniform(4, 64);
     let cells = vec![on_ranks(3, Target::File, workload)];
     let experiment = experiment(cells);
+    let fails = Arc::new(fails);
     with_ranks(
         3,
         move |rank| {
-            let inner = machine(&FakeClock::default(), 1.0);
-            match rank {
-                2 => Box::new(Failing {
-                    inner,
-                    fails,
-                    drain: DrainChoice::Probe,
-                    round: 0,
-                }),
-                _ => Box::new(inner),
-            }
+            let fails = Arc::clone(&fails);
+            Box::new(Failing {
+                inner: machine(&FakeClock::default(), 1.0),
+                fails: Box::new(move |drain| fails(rank, drain)),
+                drain: DrainChoice::Probe,
+                round: 0,
+            })
         },
         |group| {
             let clock = FakeClock::default();
@@ -425,6 +429,126 @@ fn if_a_sample_does_not_fit_on_one_rank_all_start_the_cell_over() {
 }
 
 #[test]
+fn a_rank_whose_list_does_not_fit_beside_one_that_fails_is_not_named() {
+    // Both in one sample: the first is measured again, the second ends the run.
+    let outcome = with_failing_ranks(|rank, _| match rank {
+        1 => Some(MeasureError::DidNotFit),
+        2 => Some(MeasureError::Io {
+            what: "cannot write to a file".to_owned(),
+            source: std::io::Error::from_raw_os_error(28),
+        }),
+        _ => None,
+    });
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.starts_with("rank 2 on n2: "), "{error}");
+}
+
+/// A sampler that counts the cells that it has begun and not ended.
+struct Counting {
+    inner: SyntheticMachine,
+    open: Arc<AtomicI32>,
+    fails: bool,
+}
+
+impl Sampler for Counting {
+    fn begin_cell(
+        &mut self,
+        cell: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        if self.fails {
+            return Err(MeasureError::DidNotFit);
+        }
+        self.open.fetch_add(1, Ordering::Relaxed);
+        self.inner.begin_cell(cell, techniques, drain)
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        self.inner.begin_round(round)
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        self.inner.sample(contender, calls)
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.inner.end_cell()
+    }
+}
+
+#[test]
+fn a_cell_that_one_rank_cannot_open_is_closed_on_all_others() {
+    let open = Arc::new(AtomicI32::new(0));
+    let of_others = Arc::clone(&open);
+    let cells = vec![on_ranks(3, Target::File, Workload::uniform(4, 64))];
+    let experiment = experiment(cells);
+    let counting = move |open: &Arc<AtomicI32>, fails| Counting {
+        inner: machine(&FakeClock::default(), 1.0),
+        open: Arc::clone(open),
+        fails,
+    };
+    let failed = with_ranks(
+        3,
+        move |rank| Box::new(counting(&of_others, rank == 2)),
+        |group| {
+            let mut own = counting(&open, false);
+            measured(group, &mut own, &FakeClock::default(), &experiment).unwrap_err()
+        },
+    );
+    assert!(matches!(failed.error, MeasureError::DidNotFit), "{failed}");
+    assert_eq!(open.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_signal_to_another_rank_ends_the_run_after_the_sample() {
+    const SIGTERM: u64 = 15;
+    let cells = vec![on_ranks(3, Target::File, Workload::uniform(4, 64))];
+    let experiment = experiment(cells);
+    let mut ranks = ThreadGroup::of(3);
+    let samples = Arc::new(AtomicI32::new(0));
+    let others: Vec<_> = ranks
+        .drain(1..)
+        .map(|group| {
+            let samples = Arc::clone(&samples);
+            std::thread::spawn(move || {
+                let mut own = machine(&FakeClock::default(), 1.0);
+                // The signal arrives at rank 2 in its 41st sample.
+                let signal = || {
+                    let is_second = group.rank() == 2;
+                    let count = samples.fetch_add(i32::from(is_second), Ordering::Relaxed);
+                    u64::from(is_second && count >= 40) * SIGTERM
+                };
+                follow(&group, &mut own, "n", &signal);
+            })
+        })
+        .collect();
+    let heard = RefCell::new(Vec::new());
+    let stop = AtomicBool::new(false);
+    let hear = |signal| {
+        heard.borrow_mut().push(signal);
+        stop.store(true, Ordering::Relaxed);
+    };
+    let clock = FakeClock::default();
+    let mut own = machine(&clock, 1.0);
+    let outcome = {
+        let mut sampler = RankedSampler::new(&ranks[0], &mut own, &clock, "n0", &hear);
+        let watch = Watch {
+            progress: &mut |_| {},
+            stop: &stop,
+        };
+        run_rounds(&experiment, 1000, &mut sampler, &clock, watch).unwrap()
+    };
+    for other in others {
+        other.join().unwrap();
+    }
+    assert_eq!(heard.into_inner(), [SIGTERM]);
+    // Six samples before the first round, and five in each.
+    assert_eq!(outcome.cells[0].rounds, (41 - 6) / 5);
+}
+
+#[test]
 fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
     let workloads = [1, 2, 3].map(|count| Workload::uniform(count, 64));
     let cells = workloads.map(|workload| on_ranks(2, Target::File, workload));
@@ -437,7 +561,7 @@ fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
         |group| {
             let clock = FakeClock::default();
             let mut own = machine(&clock, 1.0);
-            let mut sampler = RankedSampler::new(group, &mut own, &clock, "n0");
+            let mut sampler = RankedSampler::new(group, &mut own, &clock, "n0", &|_| ());
             let stop = AtomicBool::new(false);
             let watch = Watch {
                 progress: &mut |_| {},

@@ -24,7 +24,10 @@ pub(crate) fn failures<T>(
     host: &str,
     outcome: &Result<T, MeasureError>,
 ) -> MeasureError {
-    let own = outcome.as_ref().err().map(|error| RankFailure {
+    // A list that did not fit is measured again in another way, so it is no failure.
+    let own = outcome.as_ref().err();
+    let own = own.filter(|error| !matches!(error, MeasureError::DidNotFit));
+    let own = own.map(|error| RankFailure {
         rank: group.rank(),
         host: host.to_owned(),
         message: error.to_string(),

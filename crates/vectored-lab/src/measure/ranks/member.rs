@@ -17,6 +17,8 @@ pub(crate) struct Member<'a> {
     pub group: &'a dyn Group,
     pub own: &'a mut dyn Sampler,
     pub host: &'a str,
+    /// The number of the signal that asks this rank to end the run; 0 if none does.
+    signal: &'a dyn Fn() -> u64,
     /// The groups of the first ranks, by their number. `None` if this rank is not one of them.
     parts: Vec<(u32, Option<Box<dyn Group>>)>,
     /// The samples of this rank. Only summaries of them leave it.
@@ -47,6 +49,8 @@ pub(crate) struct Sampled {
     pub own: Timing,
     /// The times of the slowest rank.
     pub slowest: Timing,
+    /// The largest number of a signal that asks a rank to end the run; 0 without one.
+    pub signal: u64,
 }
 
 /// What rank 0 knows of a closed cell.
@@ -56,11 +60,17 @@ pub(crate) struct Closed {
 }
 
 impl<'a> Member<'a> {
-    pub fn new(group: &'a dyn Group, own: &'a mut dyn Sampler, host: &'a str) -> Self {
+    pub fn new(
+        group: &'a dyn Group,
+        own: &'a mut dyn Sampler,
+        host: &'a str,
+        signal: &'a dyn Fn() -> u64,
+    ) -> Self {
         Member {
             group,
             own,
             host,
+            signal,
             parts: Vec::new(),
             tallies: Vec::new(),
         }
@@ -85,7 +95,12 @@ impl<'a> Member<'a> {
         let part = self.parts[part].1.as_deref()?;
         let drain = order.drain();
         let own = self.own.begin_cell(&order.spec, &order.techniques, drain);
+        let is_open = own.is_ok();
         let setup = agree_on_setup(part, self.host, own, drain);
+        if is_open && setup.is_err() {
+            // The error of another rank. That of an empty cell's end would hide it.
+            let _ = self.own.end_cell();
+        }
         Some(setup.map(|setup| {
             let known = self
                 .tallies
@@ -152,7 +167,7 @@ impl<'a> Member<'a> {
         });
         let elapsed_ns = timing.elapsed_ns.min(u64::MAX >> RANK_BITS);
         let key = (elapsed_ns << RANK_BITS) | u64::from(part.rank());
-        let mut words = [status(&own), key, timing.cpu_ns];
+        let mut words = [status(&own), key, timing.cpu_ns, (self.signal)()];
         part.largest(&mut words);
         match words[0] {
             DONE => {}
@@ -171,6 +186,7 @@ impl<'a> Member<'a> {
                 elapsed_ns: words[1] >> RANK_BITS,
                 cpu_ns: words[2],
             },
+            signal: words[3],
         })
     }
 
@@ -228,8 +244,11 @@ pub(crate) enum Moment {
 
 /// Obeys the orders of rank 0 until the run ends. Every rank but 0 calls it, with the sampler that it measures with.
 /// Errors of this rank are rank 0's to report.
-pub fn follow(group: &dyn Group, own: &mut dyn Sampler, host: &str) {
-    let mut member = Member::new(group, own, host);
+///
+/// `signal` gives the number of the signal that asks this rank to end the run, or 0. Rank 0 learns of it in the next
+/// sample in which this rank takes part.
+pub fn follow(group: &dyn Group, own: &mut dyn Sampler, host: &str, signal: &dyn Fn() -> u64) {
+    let mut member = Member::new(group, own, host, signal);
     while let Order::Cell(ranks, cell) = receive(group) {
         if let Some(opened) = member.open(ranks, &cell) {
             follow_cell(&mut member, ranks, opened.ok().map(|(_, open)| open));

@@ -19,6 +19,7 @@ use crate::stats::{Latencies, RankSamples, WriterSamples};
 pub struct RankedSampler<'a> {
     member: Member<'a>,
     clock: &'a dyn Clock,
+    hear: &'a dyn Fn(u64),
     cell: Option<(u32, OpenCell, Vec<Technique>)>,
     ranks: Vec<(Technique, Vec<RankSamples>)>,
     coordination: Latencies,
@@ -26,6 +27,8 @@ pub struct RankedSampler<'a> {
 
 impl<'a> RankedSampler<'a> {
     /// Samples with `own` on this rank, which is 0, and on the others with the samplers that they follow with.
+    ///
+    /// `hear` is called with the number of a signal that another rank got. The sample before it counts.
     ///
     /// # Panics
     ///
@@ -35,11 +38,14 @@ impl<'a> RankedSampler<'a> {
         own: &'a mut dyn Sampler,
         clock: &'a dyn Clock,
         host: &'a str,
+        hear: &'a dyn Fn(u64),
     ) -> Self {
         assert_eq!(group.rank(), 0, "rank 0 gives the orders");
         RankedSampler {
-            member: Member::new(group, own, host),
+            // A signal to this rank is known here already.
+            member: Member::new(group, own, host, &|| 0),
             clock,
+            hear,
             cell: None,
             ranks: Vec::new(),
             coordination: Latencies::default(),
@@ -124,6 +130,9 @@ impl Sampler for RankedSampler<'_> {
         let ended_ns = clock.now_ns();
         self.cell = Some((ranks, open, techniques));
         let sampled = outcome?;
+        if sampled.signal > 0 {
+            (self.hear)(sampled.signal);
+        }
         let beside_ns = (moments_ns[0] - began_ns) + (ended_ns - moments_ns[1]);
         // The wait for the slowest rank is part of the sample.
         let slower_ns = sampled.slowest.elapsed_ns - sampled.own.elapsed_ns;

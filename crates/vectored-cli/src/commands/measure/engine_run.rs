@@ -1,0 +1,88 @@
+//! A run of the engine: alone, or as rank 0 or another rank.
+
+use vectored_lab::measure::{
+    Clock, MeasureError, Outcome, Progress, RankedSampler, RunError, Sampler, Watch, follow,
+    run as run_engine, run_saving,
+};
+use vectored_lab::model::{Coordination, Experiment};
+
+use crate::cluster::Team;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+
+/// A run of the engine.
+pub struct Run<'a> {
+    pub experiment: &'a Experiment,
+    pub clock: &'a dyn Clock,
+    pub interrupt: &'a Interrupt,
+    /// Takes the outcome so far.
+    pub save: Option<&'a mut dyn FnMut(Outcome)>,
+}
+
+/// How a run of the engine ended.
+pub struct Ended {
+    pub outcome: Outcome,
+    pub failure: Option<MeasureError>,
+    pub coordination: Option<Coordination>,
+}
+
+impl Run<'_> {
+    /// Runs the engine on this rank if it is the first; the others follow it, and have no outcome.
+    pub fn with(
+        self,
+        own: &mut dyn Sampler,
+        team: Option<&Team<'_>>,
+        mut show: impl FnMut(Progress),
+    ) -> Result<Option<Ended>, Failure> {
+        let watch = Watch {
+            progress: &mut show,
+            stop: self.interrupt.flag(),
+        };
+        // As short a borrow as the engine needs.
+        let save = self.save.map(|save| save as &mut dyn FnMut(Outcome));
+        let (ran, coordination) = match team {
+            None => (engine(self.experiment, own, self.clock, watch, save), None),
+            Some(team) if !team.is_first() => {
+                follow(team.group, own, team.host(), &|| self.interrupt.signal());
+                return Ok(None);
+            }
+            Some(team) => {
+                let hear = |signal| self.interrupt.hear(signal);
+                let mut ranked =
+                    RankedSampler::new(team.group, own, self.clock, team.host(), &hear);
+                let ran = engine(self.experiment, &mut ranked, self.clock, watch, save);
+                let coordination = ranked.coordination();
+                (ran, coordination)
+            }
+        };
+        let ended = |outcome, failure| {
+            Ok(Some(Ended {
+                outcome,
+                failure,
+                coordination,
+            }))
+        };
+        match ran {
+            Ok(outcome) => ended(outcome, None),
+            // If a technique moved wrong bytes, its figures are meaningless.
+            Err(failed) if failed.outcome.cells.is_empty() || failed.error.is_wrong_bytes() => {
+                Err(failed.error.into())
+            }
+            Err(failed) => ended(*failed.outcome, Some(failed.error)),
+        }
+    }
+}
+
+/// Runs the engine, and saves during the run if `save` is given.
+fn engine<'a>(
+    experiment: &'a Experiment,
+    sampler: &'a mut dyn Sampler,
+    clock: &'a dyn Clock,
+    watch: Watch<'a>,
+    save: Option<&'a mut dyn FnMut(Outcome)>,
+) -> Result<Outcome, RunError> {
+    match save {
+        Some(save) => run_saving(experiment, sampler, clock, watch, save),
+        None => run_engine(experiment, sampler, clock, watch),
+    }
+}

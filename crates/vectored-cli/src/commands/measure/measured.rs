@@ -1,0 +1,331 @@
+//! A measurement, on this machine or an invented one.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+use anyhow::Context;
+use vectored_lab::measure::{
+    ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock, Outcome,
+    Progress, allowed_cpus, calibrate, check_available, check_directory, check_eviction,
+    check_fifo, measure_ruler,
+};
+use vectored_lab::model::{
+    Coordination, Experiment, FittedModel, Host, Operation, Rank, Ruler, SyncMode, Target,
+    Technique,
+};
+use vectored_lab::remote::Token;
+
+use crate::args::MeasureArgs;
+use crate::cluster::{Team, crowding};
+use crate::commands::measure::budget::{costs_of, forecast};
+use crate::commands::measure::engine_run::{Ended, Run};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::measure_plan::{FilePlan, MeasurePlan};
+use crate::notes::Notes;
+use crate::pinning::pin;
+use crate::progress::Bar;
+use crate::synthetic::{self, Synthetic};
+use crate::token_file::read_token;
+
+/// The outcome of a run, real or synthetic.
+pub struct Measured {
+    pub outcome: Outcome,
+    /// The error that ended the run early; cells measured before it are kept.
+    pub failure: Option<MeasureError>,
+    pub host: Host,
+    pub ruler: Ruler,
+    pub started_at: String,
+    pub elapsed_s: f64,
+    /// The cost models that `adaptive` worked with.
+    pub models: Vec<FittedModel>,
+    /// The ranks; empty if this process is not one of several.
+    pub ranks: Vec<Rank>,
+    pub coordination: Option<Coordination>,
+}
+
+/// Takes what was measured so far, if it is saved during the run.
+pub type Save<'a> = &'a mut dyn FnMut(Measured);
+
+/// Measures, with all ranks if there are several. Then `None` is returned on all ranks but the first.
+pub fn measured(
+    plan: &MeasurePlan,
+    args: &MeasureArgs,
+    team: Option<&Team<'_>>,
+    quiet: bool,
+    interrupt: &Interrupt,
+    save: Option<Save<'_>>,
+) -> Result<Option<Measured>, Failure> {
+    match &args.synthetic {
+        Some(synthetic) => {
+            measure_synthetic(&plan.experiment, synthetic, quiet, team, interrupt, save)
+        }
+        None => measure_here(plan, (args, quiet), team, interrupt, save),
+    }
+}
+
+/// What a run on this machine has before its first cell.
+struct Prepared {
+    environment: Environment,
+    pins: (Option<usize>, Option<usize>),
+    allowed: Vec<usize>,
+    ruler: Ruler,
+    models: Vec<FittedModel>,
+    token: Option<Token>,
+}
+
+fn prepare(
+    plan: &MeasurePlan,
+    (args, quiet): (&MeasureArgs, bool),
+    team: Option<&Team<'_>>,
+    (bar, began): (&Bar, Instant),
+) -> Result<Prepared, Failure> {
+    let token = args.token_file.as_deref().map(read_token).transpose()?;
+    bar.show_preparation("checking the machine", began.elapsed(), args.budget);
+    check_asynchronous(&plan.experiment)?;
+    let mut directory = None;
+    for file in plan.files(&args.dir) {
+        let described = check_directory(&file.directory, file.target, file.call_bytes)
+            .map_err(|error| of_file(error, &file))?;
+        directory.get_or_insert(described);
+        if file.is_cold {
+            check_eviction(&file.directory).map_err(|error| of_file(error, &file))?;
+        }
+    }
+    for fifo in plan.fifos() {
+        check_fifo(fifo).map_err(Failure::usage)?;
+    }
+    let allowed = allowed_cpus();
+    let pins = match team {
+        None => pin(args.pin.unwrap_or_default(), &allowed)?,
+        Some(team) => {
+            let pins = pin(team.pinning(args.pin, &allowed)?, &allowed)?;
+            (pins.0, team.reader_cpu(pins, &allowed))
+        }
+    };
+    let environment = Environment::capture(directory, pins, allowed.clone());
+    let ruler =
+        measure_ruler(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
+    let (models, failures) = calibrate_for(plan, args, |target| {
+        let what = format!("calibrating {target}");
+        bar.show_preparation(&what, began.elapsed(), args.budget);
+    });
+    for failure in failures {
+        bar.aside(|| Notes { quiet }.note(&failure));
+    }
+    if let Some(note) = forecast(&plan.experiment, |cell| costs_of(cell, &models)) {
+        bar.aside(|| Notes { quiet }.note(&note));
+    }
+    Ok(Prepared {
+        environment,
+        pins,
+        allowed,
+        ruler,
+        models,
+        token,
+    })
+}
+
+fn measure_here(
+    plan: &MeasurePlan,
+    (args, quiet): (&MeasureArgs, bool),
+    team: Option<&Team<'_>>,
+    interrupt: &Interrupt,
+    save: Option<Save<'_>>,
+) -> Result<Option<Measured>, Failure> {
+    let began = Instant::now();
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let bar = Bar::new(quiet);
+    let prepared = prepare(plan, (args, quiet), team, (&bar, began));
+    let Prepared {
+        environment,
+        pins,
+        allowed,
+        ruler,
+        models,
+        token,
+    } = match team {
+        None => prepared?,
+        Some(team) => team.agree(prepared)?,
+    };
+    let ranks = team.map_or_else(Vec::new, |team| team.ranks(environment.so_far()));
+    let writer_cpus = match pins.0 {
+        Some(_) => allowed,
+        None => Vec::new(),
+    };
+    let clock = MonotonicClock;
+    // Each rank moves bytes of its own.
+    let seed = plan
+        .experiment
+        .seed
+        .wrapping_add(team.map_or(0, |team| team.rank() as u64) << 32);
+    let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed)
+        .reader_cpu(pins.1)
+        .writer_cpus(writer_cpus)
+        .with_token(token)
+        .with_models(models.clone());
+    if args.processes {
+        // It needs /proc, which other measurements do without.
+        let program = std::env::current_exe();
+        sampler = sampler
+            .writer_program(program.context("cannot find this program, to run it as a writer")?);
+    }
+    // The budget covers the whole run, and part of it is spent already.
+    let spent_ns = began.elapsed().as_nanos() as u64;
+    let show = |progress: Progress| {
+        bar.show(Progress {
+            elapsed_ns: progress.elapsed_ns.saturating_add(spent_ns),
+            budget_ns: progress.budget_ns.saturating_add(spent_ns),
+            ..progress
+        });
+    };
+    let experiment = Experiment {
+        budget_ns: plan.experiment.budget_ns.saturating_sub(spent_ns),
+        ..plan.experiment.clone()
+    };
+    let with_warnings = |mut host: Host| {
+        host.warnings.extend(crowding(&ranks));
+        host
+    };
+    let mut save_outcome = save.map(|save| {
+        |outcome| {
+            save(Measured {
+                outcome,
+                failure: None,
+                host: with_warnings(environment.so_far().clone()),
+                ruler: ruler.clone(),
+                started_at: started_at.clone(),
+                elapsed_s: began.elapsed().as_secs_f64(),
+                models: models.clone(),
+                ranks: ranks.clone(),
+                coordination: None,
+            });
+        }
+    });
+    let run = Run {
+        experiment: &experiment,
+        clock: &clock,
+        interrupt,
+        save: save_outcome.as_mut().map(|save| save as _),
+    };
+    let Some(Ended {
+        outcome,
+        failure,
+        coordination,
+    }) = run.with(&mut sampler, team, show)?
+    else {
+        return Ok(None);
+    };
+    drop(bar);
+    let mut host = with_warnings(environment.finish());
+    if plan.has_cold_cells() {
+        host.warnings.extend(ColdPool::of_this_machine().warning());
+    }
+    Ok(Some(Measured {
+        outcome,
+        failure,
+        host,
+        ruler,
+        started_at,
+        elapsed_s: began.elapsed().as_secs_f64(),
+        models,
+        ranks,
+        coordination,
+    }))
+}
+
+/// Refuses asynchronous techniques that this machine does not offer.
+fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
+    let depths = experiment.cells.iter().map(|cell| cell.queue_depth);
+    let deepest = depths.max().unwrap_or(1);
+    let rivals = experiment.rivals.iter().copied();
+    let needs_ring = |technique: &Technique| {
+        technique.is_asynchronous() || *technique == Technique::UringSendZerocopy
+    };
+    for technique in rivals.filter(needs_ring) {
+        check_available(technique, deepest).map_err(|unavailable| {
+            let error = anyhow::anyhow!(
+                "cannot measure {technique}: {unavailable}; or omit {technique} from --technique"
+            );
+            Failure::from(error)
+        })?;
+    }
+    Ok(())
+}
+
+/// Makes the remedy name the option that gave the directory.
+fn of_file(error: MeasureError, file: &FilePlan) -> Failure {
+    Failure::of_directory(error).for_directory_of_target(file.is_target)
+}
+
+/// Calibrates a cost model for each target and directory that is written to, and returns the models and
+/// the messages for failed calibrations, for which `adaptive` uses the default model. `begin` is called
+/// before each calibration.
+fn calibrate_for(
+    plan: &MeasurePlan,
+    args: &MeasureArgs,
+    begin: impl Fn(Target),
+) -> (Vec<FittedModel>, Vec<String>) {
+    let mut targets: Vec<(Target, Option<&Path>)> = plan
+        .experiment
+        .cells
+        .iter()
+        .filter(|cell| cell.operation == Operation::Write)
+        // The wait for the disk would hide all other costs.
+        .filter(|cell| cell.sync == SyncMode::None && cell.direct.is_none())
+        .map(|cell| (cell.target, cell.path.as_deref()))
+        .collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let (mut models, mut failures) = (Vec::new(), Vec::new());
+    for (target, path) in targets {
+        begin(target);
+        match calibrate(target, path, &args.dir) {
+            Ok(model) => models.extend(model),
+            Err(error) => failures.push(format!(
+                "cannot calibrate the cost model on {target}, so adaptive uses the default model: \
+                 {error}"
+            )),
+        }
+    }
+    (models, failures)
+}
+
+fn measure_synthetic(
+    experiment: &Experiment,
+    synthetic: &Synthetic,
+    quiet: bool,
+    team: Option<&Team<'_>>,
+    interrupt: &Interrupt,
+    save: Option<Save<'_>>,
+) -> Result<Option<Measured>, Failure> {
+    let clock = FakeClock::default();
+    let rank = team.map_or(0, |team| team.rank() as u64);
+    let mut machine = synthetic.machine(&clock, experiment.seed.wrapping_add(rank));
+    if let Some(note) = forecast(experiment, |_| synthetic.cost_model().into()) {
+        Notes { quiet }.note(&note);
+    }
+    let bar = Bar::new(quiet);
+    let show = |progress| bar.show(progress);
+    let ranks = team.map_or_else(Vec::new, |team| team.ranks(&synthetic::host()));
+    let measured = |outcome: Outcome, failure, coordination| Measured {
+        elapsed_s: outcome.elapsed_ns as f64 / 1e9,
+        outcome,
+        failure,
+        host: synthetic::host(),
+        ruler: synthetic::ruler(),
+        started_at: synthetic::STARTED_AT.to_owned(),
+        models: Vec::new(),
+        ranks: ranks.clone(),
+        coordination,
+    };
+    let mut save_outcome = save.map(|save| |outcome: Outcome| save(measured(outcome, None, None)));
+    let run = Run {
+        experiment,
+        clock: &clock,
+        interrupt,
+        save: save_outcome.as_mut().map(|save| save as _),
+    };
+    let ended = run.with(&mut machine, team, show)?;
+    Ok(ended.map(|ended| measured(ended.outcome, ended.failure, ended.coordination)))
+}

@@ -1,0 +1,252 @@
+//! `vectored measure`.
+
+mod budget;
+mod engine_run;
+mod measured;
+
+use std::process::ExitCode;
+
+use vectored_lab::measure::MeasureError;
+use vectored_lab::model::{Machine, Results, SCHEMA};
+use vectored_lab::report::fleet::{compare_with, known_machines};
+use vectored_lab::report::{self, left_out_in_words};
+
+use self::budget::incomplete;
+use self::measured::{Measured, Save, measured};
+use crate::args::{Format, MeasureArgs};
+use crate::cluster::{Team, with_team};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::measure_plan::{MeasurePlan, check_alone};
+use crate::notes::Notes;
+use crate::output_file::OutputFile;
+use crate::results_store::{
+    GrowingResult, ResultName, Store, extract_paths, ignored_state_home, load_machines,
+};
+use crate::terminal::{Screen, print};
+
+/// Runs the command. Wrong usage is reported before the measurement begins.
+pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
+    with_team("measure", |team| measure(args, team))
+}
+
+/// Measures on this machine without ranks, shows nothing, and saves in `growing` what is measured so far.
+pub fn measure_alone(
+    args: &MeasureArgs,
+    quiet: bool,
+    interrupt: &Interrupt,
+    growing: &mut GrowingResult<'_>,
+) -> Result<(Results, Option<MeasureError>), Failure> {
+    let plan = MeasurePlan::new(args, seed_of(args))?;
+    let measured = {
+        let mut save = saving(&plan, growing, Notes { quiet });
+        measured(&plan, args, None, quiet, interrupt, Some(&mut save))?
+    };
+    let Some(mut measured) = measured else {
+        return Err(Failure::from(anyhow::anyhow!("no rank measured")));
+    };
+    if measured.outcome.cells.is_empty() && measured.failure.is_none() {
+        return Err(Failure::from(anyhow::anyhow!(
+            "stopped before any cell was measured"
+        )));
+    }
+    let failure = measured.failure.take();
+    Ok((assemble(plan, measured), failure))
+}
+
+/// Saves what is measured so far: a launcher ends all ranks if one dies.
+fn saving<'a>(
+    plan: &'a MeasurePlan,
+    growing: &'a mut GrowingResult<'_>,
+    notes: Notes,
+) -> impl FnMut(Measured) + 'a {
+    move |so_far| {
+        if !so_far.outcome.cells.is_empty() {
+            let results = assemble(plan.clone(), so_far);
+            if let Err(error) = growing.save(&results.started_at, &report::json(&results)) {
+                notes.note(&format!("{error:#}"));
+            }
+        }
+    }
+}
+
+fn seed_of(args: &MeasureArgs) -> u64 {
+    // 32 bits are short enough to be typed again.
+    args.seed.unwrap_or_else(|| fastrand::u32(..).into())
+}
+
+/// What the report needs beside the figures, checked before they are measured.
+struct ReportPlan {
+    output: Option<OutputFile>,
+    store: Store,
+    /// The results to compare with.
+    known: Vec<Machine>,
+}
+
+fn report_plan(args: &MeasureArgs, notes: &Notes) -> Result<ReportPlan, Failure> {
+    let output = OutputFile::named(args.output.as_deref(), "--output")?;
+    let known = known(args)?;
+    let store = Store::open(args.no_save)?;
+    if let Some(note) = ignored_state_home().filter(|_| !args.no_save) {
+        notes.note(&note);
+    }
+    Ok(ReportPlan {
+        output,
+        store,
+        known,
+    })
+}
+
+fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Failure> {
+    let is_first = team.is_none_or(Team::is_first);
+    let notes = Notes {
+        quiet: args.quiet || !is_first,
+    };
+    let (plan, report_plan) = match team {
+        None => {
+            check_alone(args)?;
+            let plan = MeasurePlan::new(args, seed_of(args))?;
+            (plan, report_plan(args, &notes)?)
+        }
+        Some(team) => {
+            let seed = team.shared(&seed_of(args));
+            // Each rank looks at files of its own node: if one refuses, all must end.
+            let of_this_rank = || {
+                let plan = MeasurePlan::new(args, seed)?.on_ranks(args, team.size())?;
+                let report_plan = match is_first {
+                    true => report_plan(args, &notes)?,
+                    false => ReportPlan {
+                        output: None,
+                        store: Store::Unwanted,
+                        known: Vec::new(),
+                    },
+                };
+                Ok((plan, report_plan))
+            };
+            team.agree(of_this_rank())?
+        }
+    };
+    let ReportPlan {
+        output,
+        store,
+        known,
+    } = report_plan;
+
+    let interrupt = Interrupt::watch()?;
+    let mut growing = GrowingResult::of(&store, "measure");
+    let measured = {
+        let mut save = saving(&plan, &mut growing, notes);
+        let save: Option<Save<'_>> = team.is_some().then_some(&mut save);
+        measured(&plan, args, team, notes.quiet, &interrupt, save)
+    };
+    let mut measured = match measured {
+        Ok(Some(measured)) => measured,
+        Ok(None) => return Ok(ExitCode::SUCCESS),
+        Err(failure) => {
+            let discarded = growing.discard();
+            return Err(match discarded {
+                Ok(()) => failure,
+                Err(also) => Failure {
+                    error: anyhow::anyhow!("{:#}; and {also:#}", failure.error),
+                    ..failure
+                },
+            });
+        }
+    };
+    // After the measurement, so that an error stands alone.
+    for group in left_out_in_words(&plan.left_out) {
+        notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
+    }
+    if let Some(counts) = plan.usual_limit {
+        notes.note(&format!(
+            "to measure such lists, up to 64 MiB, give both {counts} and --sizes"
+        ));
+    }
+    let unmeasured = measured.outcome.left_out.len();
+    if measured.outcome.cells.is_empty()
+        && measured.failure.is_none()
+        && let Some(code) = interrupt.exit_code()
+    {
+        notes.note("stopped before any cell was measured: nothing is saved");
+        return Ok(ExitCode::from(code));
+    }
+    let failure = measured.failure.take();
+    let mut results = assemble(plan, measured);
+    results.machine_comparisons = compare_with(&results, &known);
+    for note in report::unsuited_in_words(&results) {
+        notes.note(&note);
+    }
+
+    let text = rendered(&results, args.format, output.is_some());
+    let json = report::json(&results);
+    let saved = growing.save(&results.started_at, &json);
+    // Show the result even if saving failed, and print its path even if showing failed.
+    let shown = match &output {
+        Some(output) => output.write(&text),
+        None => print(&text),
+    };
+    if !results.complete && failure.is_none() {
+        notes.note(&incomplete(&results, unmeasured, &interrupt));
+    }
+    notes.saved(&saved?);
+    shown?;
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    Ok(interrupt
+        .exit_code()
+        .map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// The results to compare with: those of a folder, or those that are built in. An invented machine is compared only with
+/// what is named.
+fn known(args: &MeasureArgs) -> Result<Vec<Machine>, Failure> {
+    match &args.machines {
+        Some(folder) => load_machines(&extract_paths(&[ResultName::File(folder.clone())])?),
+        None if args.synthetic.is_some() => Ok(Vec::new()),
+        None => Ok(known_machines()),
+    }
+}
+fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
+    let MeasurePlan {
+        experiment,
+        mut left_out,
+        ..
+    } = plan;
+    left_out.extend(measured.outcome.left_out);
+    let mut results = Results {
+        schema: SCHEMA.to_owned(),
+        complete: measured.outcome.complete,
+        vectored_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: measured.started_at,
+        elapsed_s: (measured.elapsed_s * 1e3).round() / 1e3,
+        budget_s: experiment.budget_ns as f64 / 1e9,
+        seed: experiment.seed,
+        rivals: experiment.rivals,
+        host: measured.host,
+        ruler: measured.ruler,
+        cells: measured.outcome.cells,
+        refined_cells: measured.outcome.refined_cells,
+        crossovers: Vec::new(),
+        cost_models: Vec::new(),
+        advice: Vec::new(),
+        asynchronous: Vec::new(),
+        writer_advice: Vec::new(),
+        machine_comparisons: Vec::new(),
+        ranks: measured.ranks,
+        coordination: measured.coordination,
+        rank_advice: Vec::new(),
+        left_out,
+    };
+    results.find(measured.models);
+    results
+}
+/// The results in a format.
+pub fn rendered(results: &Results, format: Format, to_file: bool) -> String {
+    match format {
+        Format::Table => Screen::of_output(to_file).set(|options| report::table(results, options)),
+        Format::Json => report::json(results),
+        Format::Csv => report::csv(results),
+        Format::Markdown => report::markdown(results),
+    }
+}
