@@ -12,7 +12,10 @@ use signal_hook::flag;
 
 /// Watches for signals from its creation on.
 pub struct Interrupt {
+    /// Whether the measurement is to end.
     stop: Arc<AtomicBool>,
+    /// Whether this process got a signal: the next one ends it.
+    arrived: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
 }
 
@@ -22,39 +25,50 @@ impl Interrupt {
     pub fn watch() -> anyhow::Result<Self> {
         /// As in shells on Unix.
         const SIGINT: i32 = 2;
-        let stop = Arc::new(AtomicBool::new(false));
-        let signal = Arc::new(AtomicUsize::new(0));
-        let (asked, number) = (Arc::clone(&stop), Arc::clone(&signal));
+        let watch = Interrupt::none();
+        let (asked, number) = (Arc::clone(&watch.stop), Arc::clone(&watch.signal));
+        let arrived = Arc::clone(&watch.arrived);
         ctrlc::set_handler(move || {
             number.store(SIGINT as usize, Ordering::Relaxed);
-            if asked.swap(true, Ordering::Relaxed) {
+            asked.store(true, Ordering::Relaxed);
+            if arrived.swap(true, Ordering::Relaxed) {
                 std::process::exit(code(SIGINT).into());
             }
         })
         .context("cannot watch for Ctrl-C")?;
-        Ok(Interrupt { stop, signal })
+        Ok(watch)
     }
 
     /// Starts watching.
     #[cfg(unix)]
     pub fn watch() -> anyhow::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let signal = Arc::new(AtomicUsize::new(0));
+        let watch = Interrupt::none();
         for number in [SIGHUP, SIGINT, SIGTERM] {
+            let of = |flag: &Arc<AtomicBool>| Arc::clone(flag);
+            let signal = Arc::clone(&watch.signal);
             // The order matters: the first signal must find the flag unset, and then sets it.
-            flag::register_conditional_shutdown(number, code(number).into(), Arc::clone(&stop))
-                .and_then(|_| flag::register_usize(number, Arc::clone(&signal), number as usize))
-                .and_then(|_| flag::register(number, Arc::clone(&stop)))
+            flag::register_conditional_shutdown(number, code(number).into(), of(&watch.arrived))
+                .and_then(|_| flag::register_usize(number, signal, number as usize))
+                .and_then(|_| flag::register(number, of(&watch.arrived)))
+                .and_then(|_| flag::register(number, of(&watch.stop)))
                 .context("cannot watch for signals")?;
         }
         // Without a handler, a file-size limit would kill the program. With one, the write fails with
         // EFBIG.
         flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
             .context("cannot watch for signals")?;
-        Ok(Interrupt { stop, signal })
+        Ok(watch)
     }
 
-    /// Set by the first signal.
+    fn none() -> Self {
+        Interrupt {
+            stop: Arc::default(),
+            arrived: Arc::default(),
+            signal: Arc::default(),
+        }
+    }
+
+    /// Set by the first signal, here or at another rank.
     pub fn flag(&self) -> &AtomicBool {
         &self.stop
     }
@@ -64,7 +78,8 @@ impl Interrupt {
         self.signal.load(Ordering::Relaxed) as u64
     }
 
-    /// Hears of a signal to another rank: it ends the run like one to this process.
+    /// Hears of a signal to another rank: it ends the run like one to this process. A launcher sends it to all ranks, so
+    /// one to this process may follow, and is still its first.
     pub fn hear(&self, signal: u64) {
         self.signal.store(signal as usize, Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);
@@ -82,4 +97,22 @@ impl Interrupt {
 /// 129 for SIGHUP, 130 for SIGINT and Ctrl-C, 143 for SIGTERM, as in shells.
 fn code(signal: i32) -> u8 {
     128 + signal as u8
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_signal_after_one_to_another_rank_does_not_end_the_program() {
+        let interrupt = Interrupt::watch().unwrap();
+        assert_eq!(interrupt.exit_code(), None);
+        interrupt.hear(SIGHUP as u64);
+        assert!(interrupt.flag().load(Ordering::Relaxed));
+        assert_eq!(interrupt.exit_code(), Some(129));
+        // A second one would end this test.
+        signal_hook::low_level::raise(SIGTERM).unwrap();
+        assert_eq!(interrupt.exit_code(), Some(143));
+        assert!(interrupt.arrived.load(Ordering::Relaxed));
+    }
 }

@@ -6,4 +6,4 @@ mod mpi;
 mod team;
 
 pub use launch::Launch;
-pub use team::{Team, alone, crowding, with_team};
+pub use team::{Team, alone, with_team};

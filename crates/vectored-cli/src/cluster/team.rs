@@ -1,6 +1,7 @@
 //! The ranks of this run.
 
 use std::fs;
+use std::iter;
 
 use vectored_lab::measure::{Group, MeasureError, Pinning, RankFailure, ThreadGroup, agree};
 use vectored_lab::model::{Host, MAX_RANKS, Rank};
@@ -222,6 +223,29 @@ impl<'a> Team<'a> {
         }
     }
 
+    /// Warnings about ranks that disturb each other.
+    pub fn crowding(&self, ranks: &[Rank]) -> Vec<String> {
+        let mut seen: Vec<(&str, usize)> = Vec::new();
+        let mut crowded: Vec<&str> = Vec::new();
+        for (rank, node) in iter::zip(ranks, &self.nodes) {
+            let Some(cpu) = rank.pinned_cpu else { continue };
+            let place = (node.as_str(), cpu);
+            match seen.contains(&place) {
+                true if !crowded.contains(&&*rank.host) => crowded.push(&rank.host),
+                true => {}
+                false => seen.push(place),
+            }
+        }
+        if crowded.is_empty() {
+            return Vec::new();
+        }
+        vec![format!(
+            "ranks on {} share CPUs, so they take turns instead of working at the same time: start at most as many \
+             ranks on a node as it has CPUs",
+            crowded.join(", ")
+        )]
+    }
+
     /// The CPU for the reader threads of this rank, beside those of the ranks themselves, if there are as many.
     pub fn reader_cpu(
         &self,
@@ -245,30 +269,6 @@ fn shared<T: serde::Serialize + serde::de::DeserializeOwned>(group: &dyn Group, 
     text.resize(u64::from_le_bytes(length) as usize, 0);
     group.broadcast(&mut text);
     serde_json::from_slice(&text).expect(SOUND)
-}
-
-/// Warnings about ranks that disturb each other.
-pub fn crowding(ranks: &[Rank]) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let mut seen: Vec<(&str, usize)> = Vec::new();
-    let mut crowded: Vec<&str> = Vec::new();
-    for rank in ranks {
-        let Some(cpu) = rank.pinned_cpu else { continue };
-        let place = (rank.host.as_str(), cpu);
-        match seen.contains(&place) {
-            true if !crowded.contains(&place.0) => crowded.push(place.0),
-            true => {}
-            false => seen.push(place),
-        }
-    }
-    if !crowded.is_empty() {
-        warnings.push(format!(
-            "ranks on {} share CPUs, so they take turns instead of working at the same time: start at most as many \
-             ranks on a node as it has CPUs",
-            crowded.join(", ")
-        ));
-    }
-    warnings
 }
 
 #[cfg(test)]
@@ -309,16 +309,26 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_share_a_cpu_are_warned_of() {
-        let rank = |host: &str, cpu| Rank {
-            host: host.to_owned(),
-            pinned_cpu: cpu,
-            ..Rank::default()
+    fn ranks_that_share_a_cpu_of_a_node_are_warned_of() {
+        let group = ThreadGroup::of(1).remove(0);
+        let crowding = |nodes: [&str; 3], cpus: [Option<usize>; 3]| {
+            let rank = |(node, cpu): (&str, Option<usize>)| Rank {
+                host: node[..1].to_owned(),
+                pinned_cpu: cpu,
+                ..Rank::default()
+            };
+            let ranks: Vec<Rank> = iter::zip(nodes, cpus).map(rank).collect();
+            let team = Team {
+                group: &group,
+                hosts: ranks.iter().map(|rank| rank.host.clone()).collect(),
+                nodes: nodes.map(str::to_owned).to_vec(),
+            };
+            team.crowding(&ranks)
         };
-        let apart = [rank("a", Some(0)), rank("a", Some(1)), rank("b", Some(0))];
-        assert!(crowding(&apart).is_empty());
-        let crowded = [rank("a", Some(0)), rank("b", Some(0)), rank("b", Some(0))];
-        assert!(crowding(&crowded)[0].starts_with("ranks on b share CPUs"));
-        assert!(crowding(&[rank("a", None), rank("a", None)]).is_empty());
+        assert!(crowding(["a", "a", "b"], [Some(0), Some(1), Some(0)]).is_empty());
+        // Two nodes of one name.
+        assert!(crowding(["a 1", "a 2", "b"], [Some(0); 3]).is_empty());
+        assert!(crowding(["a", "b", "b"], [Some(0); 3])[0].starts_with("ranks on b share CPUs"));
+        assert!(crowding(["a", "a", "a"], [None; 3]).is_empty());
     }
 }

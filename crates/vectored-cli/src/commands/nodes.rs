@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
-use crate::results_store::{GrowingResult, Store};
+use crate::results_store::{GrowingResult, SaveOutcome, Store};
 use crate::terminal::{Screen, print};
 
 /// The first rank of each node measures, independently of the other nodes, while the other ranks sleep. Rank 0 saves
@@ -46,44 +46,65 @@ fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
             true => OutputFile::named(args.output.as_deref(), "--output")?,
             false => None,
         };
-        let store = match measures {
-            true => Store::open(args.no_save)?,
-            false => Store::Unwanted,
+        let store = match (measures, team.is_first()) {
+            (false, _) => Store::Unwanted,
+            (true, true) => Store::open(args.no_save)?,
+            // The first rank saves for all.
+            (true, false) => Store::open(args.no_save).unwrap_or(Store::Unwanted),
         };
-        Ok((output, store))
+        // Watched by ranks that wait, too: a launcher sends its signal to all, and the first one must not end them.
+        Ok((output, store, Interrupt::watch()?))
     };
-    let (output, store) = team.agree(opened())?;
-    // Ranks that wait, too: a signal ends the measurement of each node, and the first rank saves all.
-    let interrupt = Interrupt::watch()?;
+    let (output, store, interrupt) = team.agree(opened())?;
     let mut growing = GrowingResult::of(&store, "measure");
     let own = measures.then(|| {
         let quiet = args.quiet || !team.is_first();
-        measure_alone(args, quiet, &interrupt, &mut growing)
+        let outcome = measure_alone(args, quiet, &interrupt, &mut growing);
+        NodeReport::of(outcome, interrupt.exit_code())
     });
+    // What this node has is safe before it waits for the others, and worthless figures are gone.
+    let kept = match &own {
+        Some(NodeReport {
+            json: Some(json),
+            started_at,
+            ..
+        }) => growing.save(started_at, json).map(drop),
+        Some(_) => growing.discard(),
+        None => Ok(()),
+    };
+    if let Err(error) = kept {
+        Notes { quiet: args.quiet }.note(&format!("{error:#}"));
+    }
     // Ranks that wait sleep, and take no CPU time from those that measure.
     team.group.rest();
-    let own = own.map(|outcome| NodeReport::of(outcome, interrupt.exit_code()));
     let texts = team.gather(&serde_json::to_string(&own).context("cannot send the result")?);
     let ended = match team.is_first() {
         true => conclude(args, team, &texts, (&store, output.as_ref())),
         false => Ok(Ended::default()),
     };
-    // Until then a node keeps its own result, which is lost with the others' otherwise.
-    let Ended { failures, code } = team.agree(ended)?;
-    growing.discard()?;
-    match failures.is_empty() {
-        true => Ok(ExitCode::from(code)),
-        false => Err(Failure::from(anyhow::anyhow!("{}", failures.join("; ")))),
+    // If they could not be saved together, each node still has its own result.
+    let ended = team.shared(&team.agree(ended)?);
+    if ended.is_saved {
+        team.agree(growing.discard().map_err(Failure::from))?;
+    }
+    match ended.failures.is_empty() {
+        true => Ok(ExitCode::from(ended.code)),
+        false => Err(Failure::from(anyhow::anyhow!(
+            "{}",
+            ended.failures.join("; ")
+        ))),
     }
 }
 
 /// How the nodes ended, as the first rank knows it.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Ended {
-    /// The errors of nodes, with their names.
+    /// The errors of nodes, with their names, and that of showing the results.
     failures: Vec<String>,
     /// The exit code, by the signals that ended measurements.
     code: u8,
+    /// Whether all results are saved together.
+    is_saved: bool,
 }
 
 /// Shows the results of all nodes and saves them together.
@@ -93,6 +114,7 @@ fn conclude(
     texts: &[String],
     (store, output): (&Store, Option<&OutputFile>),
 ) -> Result<Ended, Failure> {
+    let notes = Notes { quiet: args.quiet };
     let (mut measured, mut results) = (Vec::new(), Vec::new());
     let mut ended = Ended::default();
     for (rank, text) in texts.iter().enumerate() {
@@ -104,9 +126,12 @@ fn conclude(
         };
         ended.code = ended.code.max(node.code.unwrap_or(0));
         if let Some(error) = node.error {
-            ended
-                .failures
-                .push(format!("rank {rank} on {host}: {error}"));
+            let error = format!("rank {rank} on {host}: {error}");
+            // After a signal that is no failure, but says why a node is missing.
+            match node.code {
+                Some(_) => notes.note(&error),
+                None => ended.failures.push(error),
+            }
         }
         if let Some(json) = node.json {
             let loaded = report::parse(&json).map_err(|error| anyhow::anyhow!("{error}"));
@@ -122,8 +147,12 @@ fn conclude(
             Some(output) => output.write(&text),
             None => print(&text),
         };
-        Notes { quiet: args.quiet }.saved(&saved?);
-        shown?;
+        if let Err(error) = shown {
+            ended.failures.push(format!("{error:#}"));
+        }
+        let saved = saved?;
+        ended.is_saved = matches!(saved, SaveOutcome::As(_));
+        notes.saved(&saved);
     }
     Ok(ended)
 }
@@ -133,6 +162,8 @@ fn conclude(
 struct NodeReport {
     /// The result, unless nothing was measured.
     json: Option<String>,
+    /// When it began, as results have it; empty without one.
+    started_at: String,
     /// Why it is not complete, if it failed.
     error: Option<String>,
     /// The exit code for the signal that ended it.
@@ -141,26 +172,37 @@ struct NodeReport {
 
 impl NodeReport {
     fn of(outcome: Result<(Results, Option<MeasureError>), Failure>, code: Option<u8>) -> Self {
-        let (json, error) = match outcome {
-            Ok((results, failure)) => (
-                Some(report::json(&results)),
-                failure.map(|error| error.to_string()),
-            ),
-            Err(failure) => (None, Some(format!("{:#}", failure.error))),
-        };
-        NodeReport { json, error, code }
+        match outcome {
+            Ok((results, failure)) => NodeReport {
+                json: Some(report::json(&results)),
+                started_at: results.started_at,
+                error: failure.map(|error| error.to_string()),
+                code,
+            },
+            Err(failure) => NodeReport {
+                json: None,
+                started_at: String::new(),
+                error: Some(format!("{:#}", failure.error)),
+                code,
+            },
+        }
     }
 }
 
-/// `n1.json`, unless the name of the node is no file name, or another node has it: then `node-RANK.json`.
+/// `n1.json`. With the rank, `n1-3.json` or `node-3.json`, if another node has that name or it is no file name.
 fn file_name(host: &str, rank: usize, taken: &[(String, String)]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let name = format!("{host}.json");
-    let is_free = taken.iter().all(|(other, _)| *other != name);
-    match is_free && !host.is_empty() && host.chars().all(is_plain) && !host.starts_with('.') {
-        true => name,
-        false => format!("node-{rank}.json"),
+    let is_name = !host.is_empty() && host.chars().all(is_plain) && !host.starts_with('.');
+    let host = if is_name { host } else { "node" };
+    let is_taken = |name: &str| taken.iter().any(|(other, _)| other == name);
+    let mut name = match is_name {
+        true => format!("{host}.json"),
+        false => format!("{host}-{rank}.json"),
+    };
+    while is_taken(&name) {
+        name = format!("{}-{rank}.json", name.trim_end_matches(".json"));
     }
+    name
 }
 
 /// The nodes beside each other; one alone as `vectored measure` shows it.
@@ -186,7 +228,8 @@ mod tests {
         for odd in ["", "../up", ".hidden", "a b", "a/b"] {
             assert_eq!(file_name(odd, 3, &[]), "node-3.json");
         }
-        let taken = [("n1.json".to_owned(), String::new())];
-        assert_eq!(file_name("n1", 3, &taken), "node-3.json");
+        let taken = ["n1.json", "n1-3.json"].map(|name| (name.to_owned(), String::new()));
+        assert_eq!(file_name("n1", 4, &taken), "n1-4.json");
+        assert_eq!(file_name("n1", 3, &taken), "n1-3-3.json");
     }
 }

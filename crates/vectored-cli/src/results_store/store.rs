@@ -147,11 +147,11 @@ impl<'a> GrowingResult<'a> {
         Ok(SaveOutcome::As(path.clone()))
     }
 
-    /// Removes what is saved, if anything is: its figures cannot be trusted.
-    pub fn discard(self) -> anyhow::Result<()> {
-        match &self.path {
+    /// Removes what is saved, if anything is: its figures cannot be trusted, or are saved elsewhere.
+    pub fn discard(&mut self) -> anyhow::Result<()> {
+        match self.path.take() {
             None => Ok(()),
-            Some(path) => fs::remove_file(path)
+            Some(path) => fs::remove_file(&path)
                 .with_context(|| format!("cannot remove the partial result '{}'", path.display())),
         }
     }
@@ -212,28 +212,43 @@ pub fn results_directory() -> Result<PathBuf, &'static str> {
     Ok(home.join("vectored"))
 }
 
-/// Saves results of one run together: in a new directory, one file each, with these names. All of them, or none.
+/// Saves results of one run together: in a new directory, one file each, with these names. All of them, or none: the
+/// directory gets its name when they are in it.
 fn save_together(
     directory: &Path,
     command: &str,
     started_at: &str,
     files: &[(String, String)],
 ) -> anyhow::Result<PathBuf> {
-    let path = new_path(|| {
-        let path = directory.join(new_name(command, started_at));
-        (fs::create_dir(&path), path)
-    })?;
-    let write = |(name, json): &(String, String)| {
-        let file = path.join(name);
-        let persisted = write_beside(&file, json, 0o666)?.persist_noclobber(&file);
-        persisted.map(drop).map_err(|error| error.error)
-    };
-    if let Err(error) = files.iter().try_for_each(write) {
-        // Part of them would pass for the whole. The first error is the one to know of.
-        let _ = fs::remove_dir_all(&path);
-        return Err(cannot_save(error, &path));
+    let cannot = || format!("cannot save the results in '{}'", directory.display());
+    let unnamed = tempfile::Builder::new()
+        .prefix(".vectored-")
+        .tempdir_in(directory)
+        .with_context(cannot)?;
+    for (name, json) in files {
+        let file = unnamed.path().join(name);
+        write_beside(&file, json, 0o666)
+            .and_then(|written| {
+                written
+                    .persist_noclobber(&file)
+                    .map_err(|error| error.error)
+            })
+            .with_context(cannot)?;
     }
-    Ok(path)
+    let unnamed = unnamed.keep();
+    let named = new_path(|| {
+        let path = directory.join(new_name(command, started_at));
+        // rename(2) replaces an empty directory.
+        match path.exists() {
+            true => (Err(io::ErrorKind::AlreadyExists.into()), path),
+            false => (fs::rename(&unnamed, &path), path),
+        }
+    });
+    if named.is_err() {
+        // The first error is the one to know of.
+        let _ = fs::remove_dir_all(&unnamed);
+    }
+    named
 }
 
 /// A name that contains the time, and is most likely new.
@@ -302,7 +317,7 @@ mod tests {
         assert_eq!(saved, ["n1.json", "n2.json"]);
         // A file in a folder that does not exist.
         let error = save("none/n2.json").unwrap_err();
-        assert!(format!("{error:#}").starts_with("cannot save the result as '"));
+        assert!(format!("{error:#}").starts_with("cannot save the results in '"));
         assert_eq!(names(directory.path()).len(), 1);
     }
 

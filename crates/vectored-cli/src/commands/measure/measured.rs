@@ -16,7 +16,7 @@ use vectored_lab::model::{
 use vectored_lab::remote::Token;
 
 use crate::args::MeasureArgs;
-use crate::cluster::{Team, crowding};
+use crate::cluster::Team;
 use crate::commands::measure::budget::{costs_of, forecast};
 use crate::commands::measure::engine_run::{Ended, Run};
 use crate::failure::Failure;
@@ -184,7 +184,8 @@ fn measure_here(
         ..plan.experiment.clone()
     };
     let with_warnings = |mut host: Host| {
-        host.warnings.extend(crowding(&ranks));
+        host.warnings
+            .extend(team.iter().flat_map(|team| team.crowding(&ranks)));
         host
     };
     let mut save_outcome = save.map(|save| {

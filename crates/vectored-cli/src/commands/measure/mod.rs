@@ -102,11 +102,11 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
     let notes = Notes {
         quiet: args.quiet || !is_first,
     };
-    let (plan, report_plan) = match team {
+    let (plan, report_plan, interrupt) = match team {
         None => {
             check_alone(args)?;
             let plan = MeasurePlan::new(args, seed_of(args))?;
-            (plan, report_plan(args, &notes)?)
+            (plan, report_plan(args, &notes)?, Interrupt::watch()?)
         }
         Some(team) => {
             let seed = team.shared(&seed_of(args));
@@ -121,7 +121,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
                         known: Vec::new(),
                     },
                 };
-                Ok((plan, report_plan))
+                Ok((plan, report_plan, Interrupt::watch()?))
             };
             team.agree(of_this_rank())?
         }
@@ -132,11 +132,11 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
         known,
     } = report_plan;
 
-    let interrupt = Interrupt::watch()?;
     let mut growing = GrowingResult::of(&store, "measure");
     let measured = {
         let mut save = saving(&plan, &mut growing, notes);
-        let save: Option<Save<'_>> = team.is_some().then_some(&mut save);
+        let is_saved = team.is_some() && matches!(store, Store::In(_));
+        let save: Option<Save<'_>> = is_saved.then_some(&mut save);
         measured(&plan, args, team, notes.quiet, &interrupt, save)
     };
     let mut measured = match measured {
