@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use bytes::Bytes;
 use rustix::fs::OFlags;
 use vectored::uring::{Completion, Ring};
 use vectored::{QueuePolicy, SegmentQueue, TransferError};
@@ -18,6 +19,9 @@ use crate::readers::{self, AtEof, CallScope, ReadFn, Reader};
 use crate::writers::{self, WriteFn, Writer};
 
 const TOKEN: u64 = 7;
+
+/// From this size on, segments of the same memory share one copy.
+const MIN_SHARED_BYTES: usize = 1 << 20;
 
 /// Every function that writes, or none if there is no io_uring here, which is reported.
 #[must_use]
@@ -164,12 +168,24 @@ fn owned(fd: BorrowedFd<'_>) -> OwnedFd {
         .expect("a descriptor can be duplicated")
 }
 
+/// A queue with a copy of a list. A long segment that is listed many times is copied once: lists of gigabytes are made of
+/// such segments.
 fn queue_of(segments: &[IoSlice<'_>], copy_below_bytes: usize) -> SegmentQueue {
     let mut policy = QueuePolicy::default();
     policy.copy_below_bytes = copy_below_bytes;
     let mut queue = SegmentQueue::with_policy(policy);
+    let mut long: Option<(*const u8, Bytes)> = None;
     for segment in segments {
-        queue.push(segment.to_vec());
+        if segment.len() < MIN_SHARED_BYTES {
+            queue.push(segment.to_vec());
+            continue;
+        }
+        let shared = match long.take() {
+            Some((start, copy)) if start == segment.as_ptr() && copy.len() >= segment.len() => copy,
+            _ => Bytes::copy_from_slice(segment),
+        };
+        queue.push(shared.slice(..segment.len()));
+        long = Some((segment.as_ptr(), shared));
     }
     queue
 }
