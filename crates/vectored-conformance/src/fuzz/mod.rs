@@ -1,9 +1,11 @@
-//! The bodies of the fuzz targets. The input decides on a list, and on the results of the calls that move it.
+//! The bodies of the fuzz targets. The input decides on a list, and on the results of the calls that move it; that of the
+//! receiver on the bytes of a client.
 //!
 //! They are here and not in `fuzz/` so that ordinary tests can run the seeds without a fuzzer.
 
 mod input;
 mod queue;
+mod receiver;
 
 use std::os::fd::AsFd;
 
@@ -17,6 +19,7 @@ use crate::target::Target;
 use crate::writers::whole_list;
 
 pub use queue::queue;
+pub use receiver::receiver;
 
 /// Tests the plan of reads through [`Scatter`](vectored::Scatter) with any model, and
 /// [`ScatterReader`](vectored::ScatterReader) with any buffer.

@@ -39,3 +39,8 @@ fn the_seeds_of_the_read_plan_pass() {
 fn the_seeds_of_the_queue_pass() {
     every_seed("queue", fuzz::queue);
 }
+
+#[test]
+fn the_seeds_of_the_receiver_pass() {
+    every_seed("receiver", fuzz::receiver);
+}
