@@ -12,6 +12,7 @@ mod contract;
 mod copy;
 mod golden;
 mod host;
+mod locked_memory;
 mod outputs;
 mod page;
 mod receive;

@@ -14,6 +14,10 @@ pub(super) const PAUSE: Duration = Duration::from_millis(1);
 /// After so many refusals in a row, a call is not made again.
 pub(super) const MAX_REFUSALS: u32 = 1000;
 
+/// What a forked child is told.
+pub(super) const FORKED: &str = "this process is a fork of the one that made the queue, which the child cannot use: make a queue in \
+    the child";
+
 /// The direction of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::in_flight) enum Operation {

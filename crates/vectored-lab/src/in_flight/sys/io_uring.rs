@@ -28,22 +28,27 @@ impl Ring {
         if !has_features {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        // A sandbox may allow io_uring_setup(2) alone.
-        // SAFETY: the entry names no memory.
-        let pushed = unsafe { ring.submission().push(&opcode::Nop::new().build()) };
-        pushed.expect("an empty submission queue has room");
-        loop {
-            match ring.submit_and_wait(1) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => {
-                    result?;
-                    break;
-                }
-            }
-        }
-        let _nothing = ring.completion().next();
+        probe(&mut ring)?;
         Ok(Ring(ring))
     }
+}
+
+/// Has an empty ring make a call that does nothing: a sandbox may allow io_uring_setup(2) alone.
+pub(super) fn probe(ring: &mut IoUring) -> io::Result<()> {
+    // SAFETY: the entry names no memory.
+    let pushed = unsafe { ring.submission().push(&opcode::Nop::new().build()) };
+    pushed.expect("an empty submission queue has room");
+    loop {
+        match ring.submit_and_wait(1) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => {
+                result?;
+                break;
+            }
+        }
+    }
+    let _nothing = ring.completion().next();
+    Ok(())
 }
 
 impl Backend for Ring {

@@ -50,7 +50,7 @@ use vectored::iov_max;
 
 use crate::in_flight::interface::Interface;
 use crate::in_flight::list::{ReadList, WriteList};
-use backend::{Backend, Call, Ended};
+use backend::{Backend, Call, Ended, FORKED};
 
 pub(in crate::in_flight) use backend::Operation;
 #[cfg(all(
@@ -62,9 +62,6 @@ pub use zerocopy::ZerocopyRing;
 
 /// The depths that io_uring takes.
 const DEPTHS: RangeInclusive<u32> = 1..=32_768;
-
-const FORKED: &str = "this process is a fork of the one that made the queue, which the child cannot use: make a queue in \
-    the child";
 
 /// A queue of one of the interfaces, and a slot for each list in flight.
 pub(in crate::in_flight) struct Flights {

@@ -7,10 +7,13 @@
 //! it cannot be learnt whether the send has completed, the process is aborted (`cannot_wait`). The kernel keeps the pages
 //! themselves from the moment when it takes a send to its notification, so memory that is freed before that is not lost
 //! to it: if its bytes change, other bytes are sent.
+//!
+//! A forked child does not have the mappings of the ring: `check_process` refuses it, and `drop` leaks what it has of it.
 
 use std::io::{self, IoSlice};
-use std::mem::zeroed;
+use std::mem::{ManuallyDrop, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::process;
 use std::thread;
 use std::time::Duration;
 
@@ -18,7 +21,8 @@ use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
 use crate::in_flight::notices::ZerocopyNotices;
-use crate::in_flight::sys::backend::{MAX_REFUSALS, PAUSE, cannot_wait};
+use crate::in_flight::sys::backend::{FORKED, MAX_REFUSALS, PAUSE, cannot_wait};
+use crate::in_flight::sys::io_uring::probe;
 
 /// `IORING_SEND_ZC_REPORT_USAGE` and `IORING_NOTIF_USAGE_ZC_COPIED` of `linux/io_uring.h`.
 const REPORT_USAGE: u16 = 1 << 3;
@@ -29,9 +33,16 @@ const ENTRIES: u32 = 64;
 
 /// A ring that sends one list at a time.
 pub struct ZerocopyRing {
-    ring: IoUring,
+    /// Leaked in a forked child.
+    ring: ManuallyDrop<IoUring>,
+    /// The process that made it.
+    process: u32,
+    /// The number of the next send.
+    next: u64,
     /// Sends without a notification.
     outstanding: u64,
+    /// The numbers of sends that failed, and of which the kernel will notify all the same.
+    failed: Vec<u64>,
     notices: ZerocopyNotices,
     /// The result of the send that has completed.
     sent: Option<i32>,
@@ -42,16 +53,20 @@ impl ZerocopyRing {
     ///
     /// # Errors
     ///
-    /// Those of `io_uring_setup(2)`.
+    /// Those of `io_uring_setup(2)` and `io_uring_enter(2)`.
     pub fn new() -> io::Result<Self> {
         // The queues of a forked child would be those of its parent.
-        let ring = IoUring::builder().dontfork().build(ENTRIES)?;
+        let mut ring = IoUring::builder().dontfork().build(ENTRIES)?;
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
             return Err(io::ErrorKind::Unsupported.into());
         }
+        probe(&mut ring)?;
         Ok(ZerocopyRing {
-            ring,
+            ring: ManuallyDrop::new(ring),
+            process: process::id(),
+            next: 0,
             outstanding: 0,
+            failed: Vec::new(),
             notices: ZerocopyNotices::default(),
             sent: None,
         })
@@ -62,13 +77,15 @@ impl ZerocopyRing {
     ///
     /// # Errors
     ///
-    /// Those of `sendmsg(2)`; `EINVAL` if the kernel is older than Linux 6.2.
+    /// Those of `sendmsg(2)`; `EINVAL` if the kernel is older than Linux 6.2; `ENOMEM` if the pages of all sends without a
+    /// notification exceed `RLIMIT_MEMLOCK`, unless the process has `CAP_IPC_LOCK`. In a forked child, always.
     pub fn send(
         &mut self,
         fd: BorrowedFd<'_>,
         iovecs: &[IoSlice<'_>],
         is_non_blocking: bool,
     ) -> io::Result<usize> {
+        self.check_process()?;
         // SAFETY: all fields of `msghdr` are integers and pointers, for which zeros are valid.
         let mut message: libc::msghdr = unsafe { zeroed() };
         // An `IoSlice` is an `iovec`, and the kernel only reads it.
@@ -82,7 +99,9 @@ impl ZerocopyRing {
         let entry = opcode::SendMsgZc::new(Fd(fd.as_raw_fd()), &raw const message)
             .ioprio(REPORT_USAGE)
             .flags(flags)
-            .build();
+            .build()
+            .user_data(self.next);
+        self.next += 1;
         // SAFETY: the header, the array and the descriptor live until this function returns, which is after the completion.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.expect("there is one entry at a time");
@@ -108,7 +127,7 @@ impl ZerocopyRing {
         }
     }
 
-    /// Sends of which the kernel has not notified that they are done.
+    /// Sends of which the kernel has not notified that they are done. Without those that failed.
     pub fn outstanding(&self) -> u64 {
         self.outstanding
     }
@@ -117,8 +136,9 @@ impl ZerocopyRing {
     ///
     /// # Errors
     ///
-    /// Those of `io_uring_enter(2)`.
+    /// Those of `io_uring_enter(2)`. In a forked child, always.
     pub fn wait(&mut self, patience: Duration) -> io::Result<()> {
+        self.check_process()?;
         if self.outstanding == 0 {
             return Ok(());
         }
@@ -142,15 +162,57 @@ impl ZerocopyRing {
     fn reap(&mut self) {
         for completion in self.ring.completion() {
             let (flags, result) = (completion.flags(), completion.result());
-            if cqueue::notif(flags) {
+            let number = completion.user_data();
+            if !cqueue::notif(flags) {
+                self.sent = Some(result);
+                match cqueue::more(flags) {
+                    true if result < 0 => self.failed.push(number),
+                    true => self.outstanding += 1,
+                    false => {}
+                }
+            } else if let Some(index) = self.failed.iter().position(|failed| *failed == number) {
+                self.failed.swap_remove(index);
+            } else {
                 self.outstanding = self.outstanding.saturating_sub(1);
                 self.notices.sends += 1;
                 self.notices.copied += u64::from(result as u32 & COPIED != 0);
-            } else {
-                // Of a send that failed there may be no notification.
-                self.outstanding += u64::from(cqueue::more(flags));
-                self.sent = Some(result);
             }
+        }
+    }
+
+    fn check_process(&self) -> io::Result<()> {
+        match process::id() == self.process {
+            true => Ok(()),
+            false => Err(io::Error::other(FORKED)),
+        }
+    }
+}
+
+impl Drop for ZerocopyRing {
+    fn drop(&mut self) {
+        if process::id() == self.process {
+            // SAFETY: it is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.ring) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn a_ring_of_another_process_is_refused() {
+        let mut ring = ZerocopyRing::new().unwrap();
+        // As in a forked child. The ring is leaked.
+        ring.process += 1;
+        let anything = std::io::stderr();
+        let sent = ring.send(anything.as_fd(), &[IoSlice::new(b"x")], false);
+        let waited = ring.wait(Duration::ZERO);
+        for refused in [sent.unwrap_err(), waited.unwrap_err()] {
+            assert!(refused.to_string().contains("fork"), "{refused}");
         }
     }
 }

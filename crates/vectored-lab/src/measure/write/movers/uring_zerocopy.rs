@@ -1,21 +1,19 @@
-//! `IORING_OP_SENDMSG_ZC` of io_uring, and the notifications of it.
+//! `IORING_OP_SENDMSG_ZC` of io_uring, and its notifications.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_getfl};
 
 use crate::in_flight::ZerocopyRing;
-use crate::measure::write::movers::array::Gathering;
-use crate::measure::write::movers::zerocopy::{Notifying, patience_of};
+use crate::measure::write::movers::zerocopy::Notifying;
 use crate::model::ZerocopyCounts;
 
-/// Sends a list by io_uring without a copy. A call submits one send and waits for its completion, which is there when the
-/// bytes are in the socket. Notifications that are there are taken with it.
+/// Sends by io_uring without a copy. A call submits one send and waits for its completion, which is there when the bytes
+/// are in the socket. Notifications that are there are taken with it.
 #[derive(Default)]
 pub struct UringZerocopy {
-    iov_max: usize,
     ring: Option<ZerocopyRing>,
     is_non_blocking: bool,
 }
@@ -23,49 +21,6 @@ pub struct UringZerocopy {
 impl UringZerocopy {
     fn ring(&mut self) -> &mut ZerocopyRing {
         self.ring.as_mut().expect("made in `begin`")
-    }
-
-    /// Sends one call's entries, and after a short call the rest.
-    #[inline(never)]
-    fn send_all(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
-        let is_non_blocking = self.is_non_blocking;
-        let sent = loop {
-            let ring = self.ring();
-            match ring.send(fd, iovecs, is_non_blocking) {
-                Ok(sent) => break sent,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Too many notifications are outstanding.
-                Err(error)
-                    if error.raw_os_error() == Some(libc::ENOBUFS) && ring.outstanding() > 0 =>
-                {
-                    ring.wait(patience_of(fd)?)?;
-                }
-                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                    let why = "the kernel refuses IORING_OP_SENDMSG_ZC with IORING_SEND_ZC_REPORT_USAGE, which Linux 6.2 \
-                               has; omit uring-send-zerocopy from --technique";
-                    return Err(io::Error::new(io::ErrorKind::Unsupported, why));
-                }
-                Err(error) => return Err(error),
-            }
-        };
-        if sent == iovecs.iter().map(|segment| segment.len()).sum::<usize>() {
-            return Ok(());
-        }
-        let mut rest = iovecs.to_vec();
-        let mut rest = &mut rest[..];
-        IoSlice::advance_slices(&mut rest, sent);
-        self.send_all(fd, rest)
-    }
-}
-
-impl Gathering for UringZerocopy {
-    fn prepare(&mut self, _segments: &[&[u8]]) {
-        self.iov_max = vectored::iov_max();
-    }
-
-    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
-        let mut calls = iovecs.chunks(self.iov_max);
-        calls.try_for_each(|chunk| self.send_all(fd, chunk))
     }
 }
 
@@ -78,24 +33,24 @@ impl Notifying for UringZerocopy {
         Ok(())
     }
 
-    /// The kernel may read the segments until all notifications are there.
-    fn end(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        const TICK: Duration = Duration::from_millis(10);
-        let patience = patience_of(fd)?;
-        let (mut began, mut before) = (Instant::now(), u64::MAX);
-        loop {
-            let ring = self.ring();
-            let left = ring.outstanding();
-            if left == 0 {
-                return Ok(());
+    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let is_non_blocking = self.is_non_blocking;
+        match self.ring().send(fd, iovecs, is_non_blocking) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                let why = "the kernel refuses IORING_OP_SENDMSG_ZC with IORING_SEND_ZC_REPORT_USAGE, which Linux 6.2 \
+                           has; omit uring-send-zerocopy from --technique";
+                Err(io::Error::new(io::ErrorKind::Unsupported, why))
             }
-            if left < before {
-                (began, before) = (Instant::now(), left);
-            } else if began.elapsed() > patience {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            ring.wait(TICK)?;
+            outcome => outcome,
         }
+    }
+
+    fn outstanding(&self) -> u64 {
+        self.ring.as_ref().map_or(0, ZerocopyRing::outstanding)
+    }
+
+    fn wait(&mut self, _fd: BorrowedFd<'_>, patience: Duration) -> io::Result<()> {
+        self.ring().wait(patience)
     }
 
     fn take_counts(&mut self) -> ZerocopyCounts {
@@ -154,6 +109,28 @@ mod tests {
         let mut calls = std::iter::repeat_with(|| mover.call(writer.as_fd(), &[&bytes]));
         let error = calls.find_map(Result::err).unwrap();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn a_send_that_failed_is_neither_outstanding_nor_counted() {
+        let (writer, reader) = tcp_pair().unwrap();
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        let bytes = vec![7; 1 << 16];
+        let mut ring = ZerocopyRing::new().unwrap();
+        let (mut sends, mut sent) = (0, 0);
+        let error = loop {
+            match ring.send(writer.as_fd(), &[IoSlice::new(&bytes)], true) {
+                Ok(count) => (sends, sent) = (sends + 1, sent + count),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        let mut arrived = vec![0; sent];
+        File::from(reader).read_exact(&mut arrived).unwrap();
+        while ring.outstanding() > 0 {
+            ring.wait(Duration::from_secs(1)).unwrap();
+        }
+        assert_eq!(ring.take_notices().sends, sends);
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fstat};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
@@ -16,6 +17,7 @@ use crate::measure::write::movers::array::{Gathering, WithArray};
 use crate::model::ZerocopyCounts;
 use crate::stats::Latencies;
 use crate::sys::zerocopy::{enable, next_done, send};
+use crate::text::format::bytes_in_words;
 
 /// Time without a notification after which a peer counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,51 +26,144 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SHORT_PATIENCE: Duration = Duration::from_millis(50);
 
 /// How long a peer may leave a notification out.
-pub(crate) fn patience_of(fd: BorrowedFd<'_>) -> io::Result<Duration> {
+fn patience_of(fd: BorrowedFd<'_>) -> io::Result<Duration> {
     Ok(match fcntl_getfl(fd)?.contains(OFlags::NONBLOCK) {
         false => PATIENCE,
         true => SHORT_PATIENCE,
     })
 }
 
-/// A technique that sends without a copy, and of which the kernel notifies.
-pub trait Notifying: Gathering {
+/// Interval at which a wait looks whether it takes too long.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A way to send without a copy, of which the kernel notifies.
+pub trait Notifying {
     /// Prepares for calls on a socket. Not timed.
     fn begin(&mut self, fd: BorrowedFd<'_>) -> io::Result<()>;
 
-    /// Waits for all notifications: the kernel may read the segments until then. Not timed.
-    fn end(&mut self, fd: BorrowedFd<'_>) -> io::Result<()>;
+    /// One send, which may be short. Takes the notifications that are there.
+    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// Sends of which the kernel has not notified yet.
+    fn outstanding(&self) -> u64;
+
+    /// Takes the notifications that are there. If there are none, waits for one, for at most that time.
+    fn wait(&mut self, fd: BorrowedFd<'_>, patience: Duration) -> io::Result<()>;
 
     /// The notifications since the last call.
     fn take_counts(&mut self) -> ZerocopyCounts;
 }
 
-/// Sends a list without a copy. Notifications that are there are taken in each call, and waited for after the last
-/// one, outside of the timed region: they wait for the acknowledgements of the peer.
-pub struct WithNotifications<G> {
-    array: WithArray<G>,
+/// Sends the whole of an array.
+struct WholeSends<N> {
+    iov_max: usize,
+    sends: N,
 }
 
-impl<G: Notifying> WithNotifications<G> {
-    pub fn new(gathering: G) -> Self {
+impl<N: Notifying> WholeSends<N> {
+    /// Sends one call's entries, and after a short call the rest.
+    #[inline(never)]
+    fn send_all(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
+        let sent = loop {
+            match self.sends.send(fd, iovecs) {
+                Ok(sent) => break sent,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Too many pages or notifications are outstanding.
+                Err(error) if is_limit(&error) && self.sends.outstanding() > 0 => self.wait(fd)?,
+                Err(error) if is_limit(&error) => return Err(beyond_limit(error, iovecs)),
+                Err(error) => return Err(error),
+            }
+        };
+        if sent == bytes_of(iovecs) {
+            return Ok(());
+        }
+        let mut rest = iovecs.to_vec();
+        let mut rest = &mut rest[..];
+        IoSlice::advance_slices(&mut rest, sent);
+        self.send_all(fd, rest)
+    }
+
+    /// Waits for a notification.
+    fn wait(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        let patience = patience_of(fd)?;
+        let (before, began) = (self.sends.outstanding(), Instant::now());
+        while self.sends.outstanding() == before {
+            if began.elapsed() > patience {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.sends.wait(fd, TICK)?;
+        }
+        Ok(())
+    }
+}
+
+impl<N: Notifying> Gathering for WholeSends<N> {
+    fn prepare(&mut self, _segments: &[&[u8]]) {
+        self.iov_max = vectored::iov_max();
+    }
+
+    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
+        let mut calls = iovecs.chunks(self.iov_max);
+        calls.try_for_each(|chunk| self.send_all(fd, chunk))
+    }
+}
+
+fn bytes_of(iovecs: &[IoSlice<'_>]) -> usize {
+    iovecs.iter().map(|segment| segment.len()).sum()
+}
+
+/// Whether a send had no room for its pages or its notification: `sendmsg` says `ENOBUFS` (`RLIMIT_MEMLOCK`, or
+/// `net.core.optmem_max`), io_uring `ENOMEM` (`RLIMIT_MEMLOCK`).
+fn is_limit(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
+}
+
+/// The error of a send for which there is no room even while no other one is outstanding.
+fn beyond_limit(error: io::Error, iovecs: &[IoSlice<'_>]) -> io::Error {
+    let list = bytes_in_words(bytes_of(iovecs) as u64);
+    let why = match getrlimit(Resource::Memlock).current {
+        Some(limit) => format!(
+            "{error}: the kernel locks the pages of a send without a copy, here of {list}, and the limit on locked memory \
+             is {}: raise it with `ulimit -l`, give the program CAP_IPC_LOCK, or measure smaller lists",
+            bytes_in_words(limit)
+        ),
+        None => format!(
+            "{error}: the kernel has no room for the notification of a send without a copy: raise the sysctl \
+             net.core.optmem_max"
+        ),
+    };
+    io::Error::new(error.kind(), why)
+}
+
+/// Sends a list without a copy. Notifications that are there are taken in each call, and waited for after the last
+/// one, outside of the timed region: they wait for the acknowledgements of the peer.
+pub struct WithNotifications<N> {
+    array: WithArray<WholeSends<N>>,
+}
+
+impl<N: Notifying> WithNotifications<N> {
+    pub fn new(sends: N) -> Self {
         WithNotifications {
-            array: WithArray::new(gathering),
+            array: WithArray::new(WholeSends { iov_max: 0, sends }),
         }
     }
 
     fn within<T>(
         &mut self,
         fd: BorrowedFd<'_>,
-        send: impl FnOnce(&mut WithArray<G>) -> io::Result<T>,
+        send: impl FnOnce(&mut WithArray<WholeSends<N>>) -> io::Result<T>,
     ) -> io::Result<T> {
-        self.array.gathering.begin(fd)?;
+        self.array.gathering.sends.begin(fd)?;
         let sent = send(&mut self.array)?;
-        self.array.gathering.end(fd)?;
+        // The kernel may read the segments until then.
+        while self.array.gathering.sends.outstanding() > 0 {
+            self.array.gathering.wait(fd)?;
+        }
         Ok(sent)
     }
 }
 
-impl<G: Notifying> Mover for WithNotifications<G> {
+impl<N: Notifying> Mover for WithNotifications<N> {
     fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
         self.array.prepare(segments, start_bytes);
     }
@@ -101,14 +196,13 @@ impl<G: Notifying> Mover for WithNotifications<G> {
     }
 
     fn take_zerocopy(&mut self) -> Option<ZerocopyCounts> {
-        Some(self.array.gathering.take_counts())
+        Some(self.array.gathering.sends.take_counts())
     }
 }
 
 /// `sendmsg` with `MSG_ZEROCOPY`.
 #[derive(Default)]
 pub struct Zerocopy {
-    iov_max: usize,
     /// The inode of the socket that is sent to.
     socket: Option<u64>,
     /// Sends to it without a notification.
@@ -128,65 +222,6 @@ impl Zerocopy {
         }
         Ok(())
     }
-
-    /// Waits for a notification.
-    fn wait(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        let patience = patience_of(fd)?;
-        let (before, began) = (self.outstanding, Instant::now());
-        loop {
-            self.reap(fd)?;
-            if self.outstanding < before || self.outstanding == 0 {
-                return Ok(());
-            }
-            if began.elapsed() > patience {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            // The error queue is reported as an error condition, which is always waited for.
-            let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
-            let tick = Timespec {
-                tv_sec: 0,
-                tv_nsec: 10_000_000,
-            };
-            match poll(&mut polled, Some(&tick)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Sends one call's entries, and after a short call the rest.
-    #[inline(never)]
-    fn send_all(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
-        let sent = loop {
-            match send(fd, iovecs) {
-                Ok(sent) => break sent,
-                Err(Errno::INTR) => {}
-                // Too many notifications are outstanding (`net.core.optmem_max`).
-                Err(Errno::NOBUFS) if self.outstanding > 0 => self.wait(fd)?,
-                Err(error) => return Err(error.into()),
-            }
-        };
-        self.outstanding += 1;
-        self.reap(fd)?;
-        if sent == iovecs.iter().map(|segment| segment.len()).sum::<usize>() {
-            return Ok(());
-        }
-        let mut rest = iovecs.to_vec();
-        let mut rest = &mut rest[..];
-        IoSlice::advance_slices(&mut rest, sent);
-        self.send_all(fd, rest)
-    }
-}
-
-impl Gathering for Zerocopy {
-    fn prepare(&mut self, _segments: &[&[u8]]) {
-        self.iov_max = vectored::iov_max();
-    }
-
-    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
-        let mut calls = iovecs.chunks(self.iov_max);
-        calls.try_for_each(|chunk| self.send_all(fd, chunk))
-    }
 }
 
 impl Notifying for Zerocopy {
@@ -200,11 +235,32 @@ impl Notifying for Zerocopy {
         Ok(())
     }
 
-    fn end(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        while self.outstanding > 0 {
-            self.wait(fd)?;
+    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let sent = send(fd, iovecs)?;
+        self.outstanding += 1;
+        self.reap(fd)?;
+        Ok(sent)
+    }
+
+    fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    fn wait(&mut self, fd: BorrowedFd<'_>, patience: Duration) -> io::Result<()> {
+        let before = self.outstanding;
+        self.reap(fd)?;
+        if self.outstanding < before {
+            return Ok(());
         }
-        Ok(())
+        // The error queue is reported as an error condition, which is always waited for.
+        let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
+        match poll(
+            &mut polled,
+            Some(&patience.try_into().expect("a short time")),
+        ) {
+            Ok(_) | Err(Errno::INTR) => self.reap(fd),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn take_counts(&mut self) -> ZerocopyCounts {
