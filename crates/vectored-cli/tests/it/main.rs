@@ -10,6 +10,7 @@ mod cluster;
 mod completions;
 mod contract;
 mod copy;
+mod garbage;
 mod golden;
 mod host;
 mod locked_memory;

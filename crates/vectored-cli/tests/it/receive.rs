@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -14,22 +14,22 @@ use crate::support::{Bench, entries, refused, skip, stdout_of};
 const TOKEN: &str = "00112233445566778899aabbccddeeff";
 
 /// What a client sends first.
-fn hello() -> Vec<u8> {
+pub fn hello() -> Vec<u8> {
     let byte = |at: usize| u8::from_str_radix(&TOKEN[at..at + 2], 16).unwrap();
     let token = (0..TOKEN.len()).step_by(2).map(byte);
     b"vectrcv1".iter().copied().chain(token).collect()
 }
 
 /// A receiver in a directory of its own.
-struct Receiver {
+pub struct Receiver {
     bench: Bench,
     child: Child,
     stdout: BufReader<ChildStdout>,
-    address: SocketAddr,
+    pub address: SocketAddr,
 }
 
 impl Receiver {
-    fn start(args: &[&str]) -> Self {
+    pub fn start(args: &[&str]) -> Self {
         let bench = Bench::new();
         fs::write(bench.work().join("token"), format!("{TOKEN}\n")).unwrap();
         let mut command = bench.std_vectored();
@@ -42,6 +42,7 @@ impl Receiver {
     }
 
     fn spawn(bench: Bench, mut command: Command) -> Self {
+        command.stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -58,6 +59,11 @@ impl Receiver {
             stdout,
             address,
         }
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     fn connect(&self) -> TcpStream {
@@ -78,7 +84,7 @@ impl Receiver {
     }
 
     /// Measures through it, which proves that it serves.
-    fn serves(&self) {
+    pub fn serves(&self) {
         let bench = Bench::new();
         stdout_of(&mut self.measure(&bench));
         let result = bench.only_result();
@@ -86,7 +92,7 @@ impl Receiver {
     }
 
     /// Stops it; returns standard error.
-    fn stop(mut self) -> String {
+    pub fn stop(mut self) -> String {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         let mut stderr = String::new();
         let mut pipe = self.child.stderr.take().unwrap();
@@ -219,50 +225,6 @@ fn clients_that_say_nothing_or_little_keep_nobody_out() {
     }
     let log = receiver.stop();
     assert!(log.contains("its token did not come in time"), "{log}");
-}
-
-/// `VECTORED_GARBAGE_SECONDS=600` runs it for ten minutes.
-#[test]
-fn a_receiver_fed_garbage_serves_the_next_client() {
-    let seconds = std::env::var("VECTORED_GARBAGE_SECONDS");
-    let seconds = seconds.map_or(1, |seconds| seconds.parse().unwrap());
-    let receiver = Receiver::start(&["--quiet"]);
-    let mut rng = fastrand::Rng::with_seed(24);
-    let until = Instant::now() + Duration::from_secs(seconds);
-    let mut connections = 0;
-    let mut open = Vec::new();
-    while Instant::now() < until || connections < 200 {
-        let mut message = match rng.u8(..4) {
-            0 => Vec::new(),
-            1 => hello()[..rng.usize(..24)].to_vec(),
-            2 => b"vectrcv1".to_vec(),
-            _ => hello(),
-        };
-        let mut stream = receiver.connect();
-        let is_admitted = message.len() == hello().len() && {
-            stream.write_all(&message).unwrap();
-            message.clear();
-            // Another one may still be served.
-            matches!(stream.read(&mut [0]), Ok(1))
-        };
-        if is_admitted && rng.bool() {
-            let bytes = rng.u64(..5000);
-            message = [&b"D"[..], &bytes.to_le_bytes()].concat();
-        }
-        message.extend((0..rng.usize(..3000)).map(|_| rng.u8(..)));
-        // The receiver may close the connection meanwhile.
-        let _ = stream.write_all(&message);
-        connections += 1;
-        if rng.u8(..4) == 0 {
-            open.push(stream);
-        }
-        if open.len() > 20 {
-            open.clear();
-        }
-    }
-    drop(open);
-    receiver.serves();
-    receiver.stop();
 }
 
 #[test]
