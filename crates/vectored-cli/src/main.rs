@@ -81,6 +81,14 @@ fn subcommand() -> Option<String> {
     }
 }
 
+/// Whether this process is one of several that do the same work, and not the first, which speaks for all. Other commands
+/// are run by each process for itself, as `mpirun vectored host` or `srun sh -c 'vectored advise log.$SLURM_PROCID'`.
+fn is_silent() -> bool {
+    let is_joint = matches!(subcommand().as_deref(), Some("measure" | "reproduce"))
+        || arguments().any(|argument| argument == "--merge-ranks");
+    is_joint && Launch::is_other_rank()
+}
+
 /// The value of `--color`, even if other arguments are invalid: clap colours its own messages.
 fn color() -> ColorWhen {
     let ours = arguments().take_while(|argument| argument != "--");
@@ -163,8 +171,8 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(mut error) => {
             mend_tip(&mut error);
-            // Help and version go to standard output; anything else is an error. One of several ranks speaks for all.
-            if !Launch::is_other_rank() {
+            // Help and version go to standard output; anything else is an error.
+            if !is_silent() {
                 let _ = error.print();
             }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
@@ -194,7 +202,7 @@ fn main() -> ExitCode {
         other => Err(unavailable(other)),
     };
     outcome.unwrap_or_else(|failure| {
-        if Launch::is_other_rank() {
+        if is_silent() {
             return ExitCode::from(failure.code);
         }
         let mut message = escape_control(&format!("{:#}", failure.error));

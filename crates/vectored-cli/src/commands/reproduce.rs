@@ -12,6 +12,7 @@ use vectored_lab::report::experiments::{csv, json, markdown, table};
 use vectored_lab::reproduce::{Bench, EtaTracker, run as run_plans};
 
 use crate::args::{Format, ReproduceArgs};
+use crate::cluster::Launch;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
@@ -24,6 +25,7 @@ use crate::terminal::{Screen, print};
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
+    refuse_ranks(Launch::from_environment())?;
     let plans = plans(args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
@@ -101,6 +103,17 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     Ok(interrupt
         .exit_code()
         .map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// The published experiments are those of one process.
+fn refuse_ranks(launch: Option<Launch>) -> Result<(), Failure> {
+    match launch.filter(|launch| launch.size > 1) {
+        None => Ok(()),
+        Some(Launch { size, variable, .. }) => Err(Failure::usage(format!(
+            "started as one of {size} processes ({variable}), which would reproduce the experiments without knowing of \
+             each other: start it once, without mpirun and srun"
+        ))),
+    }
 }
 
 /// The error, if it leaves nothing to show: it came before anything was measured, or wrong bytes make all

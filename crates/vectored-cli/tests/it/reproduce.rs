@@ -459,3 +459,39 @@ fn the_help_of_reproduce() {
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
+
+#[test]
+fn one_of_several_processes_is_refused_and_the_first_says_so() {
+    let bench = Bench::new();
+    let run = |rank: &str, args: &[&str]| {
+        let mut command = bench.vectored();
+        command.args(["reproduce", "--quick"]).args(args);
+        command.env("OMPI_COMM_WORLD_SIZE", "4");
+        command.env("OMPI_COMM_WORLD_RANK", rank);
+        let output = command.assert().code(2).get_output().clone();
+        assert!(output.stdout.is_empty());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let message = run("0", &["mincer"]);
+    for words in ["one of 4 processes (OMPI_COMM_WORLD_SIZE)", "start it once"] {
+        assert!(message.contains(words), "{message}");
+    }
+    assert_eq!(run("3", &["mincer"]), "");
+    assert_eq!(run("3", &["--no-such-option"]), "");
+    assert!(bench.saved().is_empty());
+}
+
+#[test]
+fn each_of_several_processes_that_work_for_themselves_says_why_it_failed() {
+    let bench = Bench::new();
+    for words in [&["report", "none.json"][..], &["report", "--no-such"]] {
+        let mut command = bench.vectored();
+        command
+            .args(words)
+            .env("PMI_SIZE", "4")
+            .env("PMI_RANK", "3");
+        let output = command.assert().failure().get_output().clone();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(words[1]), "{message:?}");
+    }
+}
