@@ -31,6 +31,16 @@ pub fn run(args: &ShareArgs) -> Result<ExitCode, Failure> {
             "left out: {count} {cells} named by path or address and not a file"
         ));
     }
+    if extract.mixed_cells > 0 {
+        let cells = match extract.mixed_cells {
+            1 => "cell",
+            _ => "cells",
+        };
+        notes.note(&format!(
+            "left out: {} {cells} of ranks whose machines are of several types",
+            extract.mixed_cells
+        ));
+    }
     let (Some(output), Some(path)) = (output, args.output.as_deref()) else {
         return Ok(ExitCode::SUCCESS);
     };

@@ -28,7 +28,7 @@ pub struct MachineComparison {
 /// The crossovers of several known results, for the same lists under the same conditions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownCrossovers {
-    /// Results in which such lists were measured.
+    /// Results in which such lists were measured, and which have a crossover or sizes on both sides of that of this run.
     pub results: usize,
     /// Those of them that have a crossover.
     pub crossovers: usize,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use vectored_lab::model::{
     Advice, AsynchronousAdvice, Cell, Conditions, Crossover, DeviceKind, DirectoryInfo, Drain,
-    FittedModel, LeftOut, Machine, ModelSource, Results, Target, Technique, Verdict,
+    FittedModel, LeftOut, Machine, ModelSource, Rank, Results, Target, Technique, Verdict,
     Virtualization, WriterAdvice,
 };
 use vectored_lab::report::fleet::{
@@ -315,8 +315,14 @@ fn an_extract_is_read_as_it_was_written() {
 
 #[test]
 fn a_damaged_extract_is_refused() {
+    let mut sound = run("AMD EPYC 9R14", "6.18.44", 1500.0);
+    let model = vectored::CostModel::default();
+    let conditions = sound.crossovers[0].conditions.clone();
+    sound.cost_models = vec![FittedModel::new(conditions, ModelSource::Cells, &model)];
+    let sound = machine_json(&extract(&sound).machine);
+    assert!(parse_machine(&sound).is_ok());
     let refused = |damage: &dyn Fn(&mut Value)| {
-        let mut value: Value = serde_json::from_str(&machine_json(&machines()[0])).unwrap();
+        let mut value: Value = serde_json::from_str(&sound).unwrap();
         damage(&mut value);
         parse_machine(&value.to_string()).unwrap_err().to_string()
     };
@@ -343,9 +349,6 @@ fn a_damaged_extract_is_refused() {
     expect("ratio", "not a positive number", &|v| {
         v["groups"][0]["cells"][0]["floor_ratios"]["writev"][0] = (-1.0).into();
     });
-    expect("interval", "lower end", &|v| {
-        v["groups"][0]["cells"][0]["floor_ratios"]["writev"] = vec![1.0, 1.2, 1.1].into();
-    });
     expect("winner", "winner", &|v| {
         v["groups"][0]["cells"][0]["verdict"] = "tie".into();
     });
@@ -361,6 +364,89 @@ fn a_damaged_extract_is_refused() {
     expect("crossover", "not a positive number", &|v| {
         v["groups"][0]["crossovers"][0]["at_bytes"] = 0.into();
     });
+    for (end, bytes) in [("low_bytes", 1001), ("high_bytes", 999)] {
+        expect(end, "outside of its interval", &|v| {
+            v["groups"][0]["crossovers"][0][end] = bytes.into();
+        });
+    }
+    expect("crossover", "0 segments", &|v| {
+        v["groups"][0]["crossovers"][0]["segment_count"] = 0.into();
+    });
+    expect("crossover", "from writev to itself", &|v| {
+        v["groups"][0]["crossovers"][0]["below"] = "writev".into();
+    });
+    for ratio in [0.9, 1.3] {
+        expect("ratio", "outside of its interval", &|v| {
+            v["groups"][0]["cells"][0]["floor_ratios"]["writev"] = vec![ratio, 1.0, 1.2].into();
+        });
+        expect("margin", "outside of its interval", &|v| {
+            v["groups"][0]["cells"][0]["margin"] = vec![ratio, 1.0, 1.2].into();
+        });
+    }
+    expect("rounds", "without a round", &|v| {
+        v["groups"][0]["cells"][0]["rounds"] = 0.into();
+    });
+    expect("noise floor", "noise floor", &|v| {
+        v["groups"][0]["cells"][0]["noise_floor"] = (-0.1).into();
+    });
+    expect("cost", "a cost that is negative", &|v| {
+        v["groups"][0]["cost_models"][0]["call_ns"] = (-1).into();
+    });
+    expect("queue depth", "queue depth of 0", &|v| {
+        v["groups"][0]["queue_depth"] = 0.into();
+    });
+    expect("writers", "number of writers of 0", &|v| {
+        v["groups"][0]["writers"] =
+            serde_json::json!({"count": 0, "kind": "threads", "targets": "own"});
+    });
+    expect("ranks", "number of ranks of 0", &|v| {
+        v["groups"][0]["ranks"] = 0.into();
+    });
+}
+
+/// Ranks on nodes with these processors.
+fn ranks_on(processors: &[&str]) -> Vec<Rank> {
+    let rank = |(rank, cpu): (u32, &&str)| Rank {
+        rank,
+        cpu: (*cpu).to_owned(),
+        kernel: "6.18.44".to_owned(),
+        ..Rank::default()
+    };
+    (0..).zip(processors).map(rank).collect()
+}
+
+#[test]
+fn cells_of_ranks_on_machines_of_several_types_are_left_out() {
+    let extract_of = |processors: &[&str], count| {
+        let mut run = run("AMD EPYC 9R14", "6.18.44", 1500.0);
+        run.ranks = ranks_on(processors);
+        for cell in run
+            .cells
+            .iter_mut()
+            .filter(|cell| cell.target == Target::Unix)
+        {
+            cell.ranks = Some(count);
+        }
+        run.crossovers[1].conditions.ranks = Some(count);
+        extract(&run)
+    };
+    let (epyc, xeon) = ("AMD EPYC 9R14", "Intel Xeon 8375C");
+    let mixed = extract_of(&[epyc, epyc, xeon], 3);
+    assert_eq!((mixed.mixed_cells, mixed.left_out_cells), (2, 0));
+    let targets = mixed
+        .machine
+        .groups
+        .iter()
+        .map(|group| group.conditions.target);
+    assert_eq!(targets.collect::<Vec<_>>(), [Target::File]);
+    // The third rank had no part in these cells.
+    let first_two = extract_of(&[epyc, epyc, xeon], 2);
+    assert_eq!(
+        (first_two.mixed_cells, first_two.machine.groups.len()),
+        (0, 2)
+    );
+    let alike = extract_of(&[epyc; 3], 3);
+    assert_eq!((alike.mixed_cells, alike.machine.groups.len()), (0, 2));
 }
 
 #[test]
@@ -369,6 +455,17 @@ fn machines_are_shown_by_processor_kernel_and_file_system() {
     insta::assert_snapshot!("fleet_table", fleet_table(&machines, 100));
     insta::assert_snapshot!("fleet_markdown", fleet_markdown(&machines));
     insta::assert_snapshot!("fleet_csv", fleet_csv(&machines));
+    let mut others = machines.clone();
+    for group in &mut others[0].groups {
+        (group.conditions.direct, group.conditions.ranks) = (true, Some(4));
+    }
+    let csv = fleet_csv(&others);
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let heads = lines.next().unwrap();
+    let column = |name| heads.iter().position(|head| *head == name).unwrap();
+    let of_ranks =
+        lines.filter(|line| line[column("direct")] == "true" && line[column("ranks")] == "4");
+    assert!(of_ranks.count() > 0, "{csv}");
     let all: Value = serde_json::from_str(&fleet_json(&machines)).unwrap();
     assert_eq!(all["schema"], "vectored-machines/1");
     let first = parse_machine(&all["machines"][0].to_string()).unwrap();
@@ -416,6 +513,35 @@ fn a_crossover_stands_beside_those_of_other_processors_and_of_its_own() {
     let mut unknown = machines().remove(1);
     unknown.kind.processor = "unknown".to_owned();
     assert_eq!(texts(&[unknown]), Vec::<String>::new());
+    // Sizes that end before the crossover here tell nothing about it.
+    let mut known = machines();
+    for group in &mut known[1].groups {
+        group.crossovers.clear();
+        group.cells.truncate(1);
+    }
+    let unix = &texts(&known)[1];
+    assert!(
+        unix.ends_with("below 1.46 to 1.95 KiB in 2 results of this type of processor."),
+        "{unix}"
+    );
+    // A file system of a type that is not known is the same as no other one.
+    let mut elsewhere = run("AMD EPYC 9R14", "6.18.44", 1000.0);
+    let mut known = machines();
+    for (here, there) in [("secretfs", "other"), ("fuse.secretfs", "fuse")] {
+        for cell in elsewhere
+            .cells
+            .iter_mut()
+            .filter(|cell| cell.target == Target::File)
+        {
+            cell.file_system = Some(here.to_owned());
+        }
+        for group in known.iter_mut().flat_map(|machine| &mut machine.groups) {
+            group.file_system = group.file_system.as_ref().map(|_| there.to_owned());
+        }
+        let compared = compare_with(&elsewhere, &known);
+        let targets: Vec<Target> = compared.iter().map(|one| one.conditions.target).collect();
+        assert_eq!(targets, [Target::Unix], "{here}");
+    }
     // Other conditions are not compared.
     let mut elsewhere = machines();
     for group in elsewhere.iter_mut().flat_map(|machine| &mut machine.groups) {

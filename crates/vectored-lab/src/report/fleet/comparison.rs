@@ -6,7 +6,7 @@ use crate::model::{
 use crate::report::advice_figures::in_one_unit;
 use crate::report::fleet::extract::extract;
 use crate::report::fleet::rows::is_copy_to_gather;
-use crate::report::fleet::words::UNKNOWN;
+use crate::report::fleet::words::{UNKNOWN, is_one_file_system};
 use crate::report::shape_text::shape_in_words;
 use crate::report::target_names::{SectionKey, Titles};
 use crate::text::format::{self, escape_control};
@@ -14,7 +14,8 @@ use crate::text::format::{self, escape_control};
 /// One entry for each list whose crossover from copying to gathering was found here, and whose crossover a known result
 /// has under the same conditions: on a file, of the same type of file system. Results of this type of processor are kept
 /// apart from those of others, since they are no other machine to compare with. A result whose processor is not known
-/// may be of this type, and is left out.
+/// may be of this type, and is left out. So is one without a crossover whose sizes do not reach to both sides of the
+/// crossover here: it may have one beyond them.
 pub fn compare_with(results: &Results, known: &[Machine]) -> Vec<MachineComparison> {
     let here = extract(results).machine;
     let titles = Titles::among(&results.cells);
@@ -105,27 +106,44 @@ fn known_of<'a>(
     let mut known = KnownCrossovers::default();
     for machine in machines {
         let is_here = |other: &&MachineGroup| {
-            other.conditions == group.conditions && other.file_system == group.file_system
+            other.conditions == group.conditions && is_on_the_same(other, group)
         };
         let groups: Vec<&MachineGroup> = machine.groups.iter().filter(is_here).collect();
-        let mut cells = groups.iter().flat_map(|group| &group.cells);
-        if !cells.any(|cell| cell.shape() == crossover.shape()) {
-            continue;
-        }
-        known.results += 1;
         let all = groups.iter().flat_map(|group| &group.crossovers);
         let like_this = all.filter(|other| {
             other.shape() == crossover.shape()
                 && (other.below, other.above) == (crossover.below, crossover.above)
         });
         let Some(at) = like_this.map(|other| other.at_bytes).reduce(f64::max) else {
+            known.results += usize::from(encloses(&groups, crossover));
             continue;
         };
+        known.results += 1;
         known.crossovers += 1;
         known.low_bytes = Some(known.low_bytes.map_or(at, |low| low.min(at)));
         known.high_bytes = Some(known.high_bytes.map_or(at, |high| high.max(at)));
     }
     known
+}
+
+/// Whether two files are on the same type of file system. One whose type is not known is the same as none.
+fn is_on_the_same(other: &MachineGroup, group: &MachineGroup) -> bool {
+    match (&other.file_system, &group.file_system) {
+        (Some(there), Some(here)) => there == here && is_one_file_system(here),
+        (None, None) => !group.conditions.target.is_file(),
+        _ => false,
+    }
+}
+
+/// Whether lists like those of the crossover were measured at sizes on both sides of it.
+fn encloses(groups: &[&MachineGroup], crossover: &SharedCrossover) -> bool {
+    let cells = groups.iter().flat_map(|group| &group.cells);
+    let alike = cells.filter(|cell| cell.shape() == crossover.shape());
+    let sizes: Vec<f64> = alike
+        .filter_map(|cell| Some(cell.swept_bytes()? as f64))
+        .collect();
+    let at = crossover.at_bytes;
+    sizes.iter().any(|&bytes| bytes <= at) && sizes.iter().any(|&bytes| bytes >= at)
 }
 
 /// `unix, 16 segments: copy below 2.05 KiB here; below 1.40 to 3.10 KiB in 3 results of other types.`

@@ -6,7 +6,7 @@ use crate::model::{Machine, MachineGroup, SharedCrossover};
 use crate::report::fleet::rows::{FleetRow, sections, shapes};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 30] = [
+const HEAD: [&str; 32] = [
     "processor",
     "cpus",
     "l1d_bytes",
@@ -29,6 +29,8 @@ const HEAD: [&str; 30] = [
     "drain",
     "queue_depth",
     "writers",
+    "direct",
+    "ranks",
     "segment_count",
     "swept_mix",
     "below",
@@ -92,7 +94,7 @@ fn sizes(crossover: &SharedCrossover) -> [String; 6] {
     ]
 }
 
-fn names(row: &FleetRow<'_>, group: &MachineGroup) -> [String; 22] {
+fn names(row: &FleetRow<'_>, group: &MachineGroup) -> [String; 24] {
     let kind = &row.machine.kind;
     let conditions = &group.conditions;
     [
@@ -118,5 +120,7 @@ fn names(row: &FleetRow<'_>, group: &MachineGroup) -> [String; 22] {
         word(&conditions.drain),
         word(&conditions.queue_depth),
         word(&conditions.writers.map(|writers| writers.to_string())),
+        word(&conditions.direct),
+        word(&conditions.ranks),
     ]
 }

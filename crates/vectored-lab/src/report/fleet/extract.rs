@@ -2,8 +2,8 @@
 
 use crate::model::{
     Cell, Conditions, Crossover, DeviceKind, FittedModel, MACHINE_SCHEMA, Machine, MachineCell,
-    MachineConditions, MachineGroup, MachineKind, Results, SharedCosts, SharedCrossover, Target,
-    Virtualization,
+    MachineConditions, MachineGroup, MachineKind, Rank, Results, SharedCosts, SharedCrossover,
+    Target, Virtualization,
 };
 use crate::report::fleet::words;
 use crate::report::table_rows::nearest_rival;
@@ -16,6 +16,8 @@ pub struct Extract {
     /// Cells that were left out, since they are of a target that the user named and that is not a file: another program,
     /// another machine or a device decided their figures.
     pub left_out_cells: usize,
+    /// Cells that were left out, since they were measured by ranks on machines of several types.
+    pub mixed_cells: usize,
 }
 
 /// The extract of a result: the type of the machine, and ratios, winners, crossovers and costs. It has no name of a host,
@@ -23,10 +25,11 @@ pub struct Extract {
 /// out; the crossovers that they place are not.
 pub fn extract(results: &Results) -> Extract {
     let mut groups: Vec<MachineGroup> = Vec::new();
-    let mut left_out_cells = 0;
+    let (mut left_out_cells, mut mixed_cells) = (0, 0);
     for cell in &results.cells {
         match group_of(&mut groups, results, &cell.conditions()) {
             Some(group) => group.cells.push(shared_cell(cell, results)),
+            None if is_of_machine(cell.target) => mixed_cells += 1,
             None => left_out_cells += 1,
         }
     }
@@ -50,6 +53,7 @@ pub fn extract(results: &Results) -> Extract {
             groups,
         },
         left_out_cells,
+        mixed_cells,
     }
 }
 
@@ -82,7 +86,7 @@ fn group_of<'a>(
     results: &Results,
     conditions: &Conditions,
 ) -> Option<&'a mut MachineGroup> {
-    if !is_of_machine(conditions.target) {
+    if !is_of_machine(conditions.target) || !is_of_one_type(results, conditions) {
         return None;
     }
     let shared = MachineConditions::of(conditions);
@@ -115,6 +119,17 @@ fn is_of_machine(target: Target) -> bool {
         | Target::Null => true,
         Target::Fifo | Target::Socket | Target::Remote | Target::Device => false,
     }
+}
+
+/// Whether the ranks that measured are on machines of one type, that of rank 0. The figures are those of the slowest.
+fn is_of_one_type(results: &Results, conditions: &Conditions) -> bool {
+    let count = conditions.ranks.unwrap_or(1);
+    let type_of = |rank: &Rank| (rank.cpu.clone(), words::numbers(&rank.kernel));
+    let mut ranks = results.ranks.iter().filter(|rank| rank.rank < count);
+    let Some(first) = ranks.next().map(type_of) else {
+        return true;
+    };
+    ranks.all(|rank| type_of(rank) == first)
 }
 
 /// The file system of a file, and what it is on. The result describes one directory: with files in several, it is not

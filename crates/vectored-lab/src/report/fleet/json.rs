@@ -7,7 +7,8 @@ use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::model::{
-    MACHINE_SCHEMA, Machine, MachineCell, MachineGroup, SCHEMA, SharedCosts, Verdict,
+    MACHINE_SCHEMA, MAX_QUEUE_DEPTH, MAX_RANKS, MAX_WRITERS, Machine, MachineCell, MachineGroup,
+    SCHEMA, SharedCosts, Verdict,
 };
 use crate::report::fleet::extract::extract;
 use crate::report::json::{ParseError, parse, parse_of_schema, schema_of};
@@ -120,6 +121,23 @@ fn is_printable(c: char) -> bool {
 }
 
 fn group(group: &MachineGroup) -> Result<(), String> {
+    let conditions = &group.conditions;
+    let counts = [
+        ("queue depth", Some(conditions.queue_depth), MAX_QUEUE_DEPTH),
+        (
+            "number of writers",
+            conditions.writers.map(|writers| writers.count),
+            MAX_WRITERS,
+        ),
+        ("number of ranks", conditions.ranks, MAX_RANKS),
+    ];
+    for (what, count, most) in counts {
+        if let Some(count) = count.filter(|count| !(1..=most).contains(count)) {
+            return Err(format!(
+                "has a {what} of {count}, which is not from 1 to {most}"
+            ));
+        }
+    }
     for cell in &group.cells {
         self::cell(cell)?;
     }
@@ -132,10 +150,33 @@ fn group(group: &MachineGroup) -> Result<(), String> {
         if !sizes.iter().all(|&bytes| is_positive(bytes)) {
             return Err("has a crossover whose size is not a positive number".to_owned());
         }
+        if !sizes.is_sorted() {
+            return Err("has a crossover whose size is outside of its interval".to_owned());
+        }
+        if crossover.segment_count == 0 || crossover.segment_count > MAX_COUNT {
+            return Err(format!(
+                "has a crossover of {} segments",
+                crossover.segment_count
+            ));
+        }
+        if crossover.below == crossover.above {
+            return Err(format!(
+                "has a crossover from {} to itself",
+                crossover.below
+            ));
+        }
     }
     for costs in &group.cost_models {
-        if !numbers(costs).iter().all(|number| number.is_finite()) {
-            return Err("has a cost that is not a number".to_owned());
+        let regret = costs.regret_median.unwrap_or(0.0);
+        let mut all = numbers(costs).into_iter().chain([regret]);
+        if !all.all(|number| number.is_finite() && number >= 0.0) {
+            return Err("has a cost that is negative or not a number".to_owned());
+        }
+        if costs.staging_bytes == 0 || costs.staging_bytes > MAX_COUNT {
+            return Err(format!(
+                "has a staging size of {} bytes",
+                costs.staging_bytes
+            ));
         }
     }
     Ok(())
@@ -164,14 +205,17 @@ fn cell(cell: &MachineCell) -> Result<(), String> {
     if !is_positive(cell.floor_ns) || !ratios.copied().all(is_positive) {
         return Err("has a time or ratio that is not a positive number".to_owned());
     }
-    let is_interval = |[_, low, high]: &[f64; 3]| low <= high;
-    if !cell
-        .floor_ratios
-        .values()
-        .chain(&cell.margin)
-        .all(is_interval)
-    {
-        return Err("has an interval whose lower end is the higher one".to_owned());
+    let is_interval = |[ratio, low, high]: &[f64; 3]| [low, ratio, high].is_sorted();
+    let mut intervals = cell.floor_ratios.values().chain(&cell.margin);
+    if !intervals.all(is_interval) {
+        return Err("has a ratio that is outside of its interval".to_owned());
+    }
+    let noise = cell.noise_floor.unwrap_or(0.0);
+    if !noise.is_finite() || noise < 0.0 {
+        return Err("has a noise floor that is negative or not a number".to_owned());
+    }
+    if cell.rounds == 0 {
+        return Err("has a cell without a round".to_owned());
     }
     if (cell.verdict == Verdict::Faster) != cell.winner.is_some() {
         return Err("has a winner without the verdict, or the verdict without one".to_owned());

@@ -219,6 +219,9 @@ fn is_model_number(word: &str) -> bool {
     }
 }
 
+/// The text in place of a file system that is not a known one.
+const OTHER: &str = "other";
+
 /// The type of a file system; `fuse` for all of FUSE, and `other` for one that is not known.
 pub fn file_system(name: &str) -> String {
     // Windows writes `NTFS`.
@@ -226,8 +229,13 @@ pub fn file_system(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     match FILE_SYSTEMS.contains(&&*name) {
         true => name,
-        false => "other".to_owned(),
+        false => OTHER.to_owned(),
     }
+}
+
+/// Whether all file systems of this name are of one type.
+pub fn is_one_file_system(name: &str) -> bool {
+    !matches!(name, OTHER | "fuse" | "fuseblk")
 }
 
 /// The operating system and the architecture of `Linux x86_64`; [`WINE`] if the text of the kernel names it.
