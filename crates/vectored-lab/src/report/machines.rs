@@ -1,16 +1,17 @@
 //! Comparison of machines: crossovers and cost models by host.
 
-use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
 use crate::model::{Cell, Crossover, ListShape, ModelSource, Results};
 use crate::report::advice_figures::place;
 use crate::report::crossover_text::no_crossover;
 use crate::report::grid;
 use crate::report::grid::Grid;
+use crate::report::machine_tables::{
+    Costs, cost_table, crossover_in_words, crossover_table, is_copy_to_gather,
+};
 use crate::report::shape_text::shape_in_words;
 use crate::report::svg::{Group, MachineCrossover};
 use crate::report::target_names::{SectionKey, Titles};
 use crate::text::format;
-use crate::text::format::three_digits;
 
 /// Crossovers and cost models by machine, for a terminal of `width` columns.
 ///
@@ -85,7 +86,9 @@ fn machine_crossover(
     let last = run
         .crossovers
         .iter()
-        .filter(|crossover| is_of(crossover, kind, shape) && is_copy_to_gather(crossover))
+        .filter(|crossover| {
+            is_of(crossover, kind, shape) && is_copy_to_gather(crossover.below, crossover.above)
+        })
         .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes));
     MachineCrossover {
         machine,
@@ -98,13 +101,6 @@ fn machine_crossover(
 
 fn is_of(crossover: &Crossover, kind: SectionKey<'_>, shape: ListShape<'_>) -> bool {
     crossover.shape() == shape && SectionKey::of_conditions(&crossover.conditions) == kind
-}
-
-fn is_copy_to_gather(crossover: &Crossover) -> bool {
-    matches!(
-        (crossover.below, crossover.above),
-        (CopyThenWrite, Writev) | (ReadThenSplit, Readv)
-    )
 }
 
 fn is_measured(run: &Results, kind: SectionKey<'_>, shape: ListShape<'_>) -> bool {
@@ -138,22 +134,16 @@ fn shapes<'a>(runs: &[&'a Results], kind: SectionKey<'_>) -> Vec<ListShape<'a>> 
 
 fn crossovers(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> {
     let shapes = shapes(runs, kind);
-    if shapes.is_empty() {
-        return None;
-    }
-    let mut heads = machine_heads();
-    let names = heads.len();
-    heads.extend(shapes.iter().map(|shape| shape_in_words(*shape)));
-    let rows = runs.iter().map(|run| {
+    let row = |run: &&Results| {
         let of_shape = shapes.iter().map(|&shape| crossover_text(run, kind, shape));
         machine_names(run).into_iter().chain(of_shape).collect()
-    });
-    Some(Grid {
-        title: format!("{title}: crossovers, copying below and gathering above"),
-        heads,
-        names,
-        rows: rows.collect(),
-    })
+    };
+    crossover_table(
+        title,
+        &MACHINE_HEADS.map(str::to_owned),
+        &shapes,
+        runs.iter().map(row).collect(),
+    )
 }
 
 /// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]
@@ -163,13 +153,7 @@ fn crossover_text(run: &Results, kind: SectionKey<'_>, shape: ListShape<'_>) -> 
         .crossovers
         .iter()
         .filter(|crossover| is_of(crossover, kind, shape))
-        .map(|crossover| {
-            let (below, above) = (crossover.below, crossover.above);
-            match is_copy_to_gather(crossover) {
-                true => place(crossover),
-                false => format!("{below} to {}, then {above}", place(crossover)),
-            }
-        })
+        .map(|crossover| crossover_in_words(crossover.below, &place(crossover), crossover.above))
         .collect();
     if !texts.is_empty() {
         return texts.join("; ");
@@ -183,53 +167,31 @@ fn crossover_text(run: &Results, kind: SectionKey<'_>, shape: ListShape<'_>) -> 
 }
 
 fn models(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> {
-    let mut heads = machine_heads();
-    let names = heads.len();
-    let figures = [
-        "call",
-        "gather call",
-        "segment",
-        "byte",
-        "copy segment",
-        "copy byte",
-        "regret",
-    ];
-    heads.extend(figures.map(str::to_owned));
-    let rows: Vec<Vec<String>> = runs
-        .iter()
-        .filter_map(|run| {
-            let model = run.cost_models.iter().find(|model| {
-                model.source == ModelSource::Cells
-                    && SectionKey::of_conditions(&model.conditions) == kind
-                    && model.judged_cells > 0
-            })?;
-            let figures = [
-                three_digits(model.call_ns),
-                three_digits(model.gather_call_ns),
-                three_digits(model.segment_ns),
-                format!("{:.4}", model.byte_ns),
-                three_digits(model.copy_segment_ns),
-                format!("{:.4}", model.copy_byte_ns),
-                model.regret_median.map_or("–".to_owned(), format::percent),
-            ];
-            Some(machine_names(run).into_iter().chain(figures).collect())
-        })
-        .collect();
-    (!rows.is_empty()).then(|| Grid {
-        title: format!(
-            "{title}: cost model, times in ns; regret: slowdown against the fastest technique (median)"
-        ),
-        heads,
-        names,
-        rows,
-    })
+    let row = |run: &&Results| {
+        let model = run.cost_models.iter().find(|model| {
+            model.source == ModelSource::Cells
+                && SectionKey::of_conditions(&model.conditions) == kind
+                && model.judged_cells > 0
+        })?;
+        let costs = Costs {
+            call_ns: model.call_ns,
+            gather_call_ns: model.gather_call_ns,
+            segment_ns: model.segment_ns,
+            byte_ns: model.byte_ns,
+            copy_segment_ns: model.copy_segment_ns,
+            copy_byte_ns: model.copy_byte_ns,
+            regret_median: model.regret_median,
+        };
+        Some((machine_names(run).to_vec(), costs))
+    };
+    cost_table(
+        title,
+        &MACHINE_HEADS.map(str::to_owned),
+        runs.iter().filter_map(row).collect(),
+    )
 }
 
-fn machine_heads() -> Vec<String> {
-    ["host", "processor", "kernel", "started"]
-        .map(str::to_owned)
-        .to_vec()
-}
+const MACHINE_HEADS: [&str; 4] = ["host", "processor", "kernel", "started"];
 
 fn machine_names(run: &Results) -> [String; 4] {
     let release = run.host.kernel.split(' ').next().unwrap_or_default();

@@ -20,6 +20,7 @@ pub mod host;
 pub(crate) mod join_advice;
 pub(crate) mod json;
 pub(crate) mod left_out;
+pub(crate) mod machine_tables;
 pub(crate) mod machines;
 pub(crate) mod markdown;
 pub(crate) mod notes;

@@ -2,7 +2,7 @@
 
 use crate::model::{Cell, Conditions, Rank, RankAdvice, Results, STRAGGLER, Technique};
 use crate::report::grid::Grid;
-use crate::report::scaling::{Crowd, list_of, place_of};
+use crate::report::scaling::{Crowd, extremes, list_of, place_of};
 use crate::text::format;
 use crate::text::format::escape_control;
 
@@ -22,6 +22,7 @@ const RANKS: Crowd = Crowd {
     },
     rate: |technique| Some(technique.ranks.as_ref()?.calls_per_s),
     achieve: ("make", "calls"),
+    title,
 };
 
 /// One entry for each set of conditions other than the number of ranks: which technique is fastest with how many ranks,
@@ -40,17 +41,8 @@ pub fn rank_advice(cells: &[&Cell], rivals: &[Technique]) -> Vec<RankAdvice> {
 /// Each entry of [`Results::rank_advice`] with the place that it is about: `file (ext4)`.
 pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
     let entries = results.rank_advice.iter();
-    entries
-        .map(|advice| {
-            let is_here = |cell: &&Cell| cell.conditions() == advice.conditions;
-            let cell = results.cells.iter().find(is_here);
-            // A saved text may come from anywhere.
-            (
-                title(&advice.conditions, cell),
-                escape_control(&advice.text),
-            )
-        })
-        .collect()
+    let texts = entries.map(|advice| (&advice.conditions, &*advice.text));
+    RANKS.answers(&results.cells, texts)
 }
 
 fn title(conditions: &Conditions, cell: Option<&Cell>) -> String {
@@ -63,17 +55,7 @@ fn title(conditions: &Conditions, cell: Option<&Cell>) -> String {
 
 /// A table for each set of conditions with ranks, and one of the ranks.
 pub(crate) fn tables(results: &Results) -> Vec<Grid> {
-    let cells: Vec<&Cell> = results.cells.iter().collect();
-    let places = RANKS.groups(&cells).into_iter();
-    let places = places.map(|(conditions, cells)| Grid {
-        title: format!(
-            "Several ranks: {}",
-            title(&conditions, cells.first().copied())
-        ),
-        heads: HEADS.map(str::to_owned).to_vec(),
-        names: 3,
-        rows: cells.into_iter().flat_map(rows).collect(),
-    });
+    let places = RANKS.tables(&results.cells, &HEADS, rows).into_iter();
     places.chain(rank_table(&results.ranks)).collect()
 }
 
@@ -94,13 +76,13 @@ fn rows(cell: &Cell) -> Vec<Vec<String>> {
     techniques
         .filter_map(|technique| {
             let figures = technique.ranks.as_ref()?;
-            let times = || figures.rank_median_ns.iter().copied();
+            let [fastest, slowest] = extremes(&figures.rank_median_ns);
             Some(vec![
                 std::mem::take(&mut list),
                 std::mem::take(&mut count),
                 technique.name.to_string(),
-                format::time(times().fold(f64::INFINITY, f64::min)),
-                format::time(times().fold(0.0, f64::max)),
+                fastest,
+                slowest,
                 format::grouped(figures.calls_per_s as u64),
                 named(&figures.stragglers),
             ])

@@ -3,8 +3,9 @@
 
 use crate::model::{Cell, Conditions, Technique, TechniqueResult, Verdict};
 use crate::report::compare::conditions_in_words;
+use crate::report::grid::Grid;
 use crate::report::target_names::place;
-use crate::text::format::{escape_control, list_in_words, three_digits};
+use crate::text::format::{self, escape_control, list_in_words, three_digits};
 
 /// Those who work at the same time.
 pub(crate) struct Crowd {
@@ -18,6 +19,8 @@ pub(crate) struct Crowd {
     pub rate: fn(&TechniqueResult) -> Option<f64>,
     /// The same in words: verb and object.
     pub achieve: (&'static str, &'static str),
+    /// Conditions in words, without their number: see [`place_of`].
+    pub title: fn(&Conditions, Option<&Cell>) -> String,
 }
 
 /// What is said of the cells under the same conditions.
@@ -86,6 +89,42 @@ impl Crowd {
             }
         }
         groups
+    }
+
+    /// Saved texts, each with the conditions that it is about in words.
+    pub fn answers<'a>(
+        &self,
+        cells: &[Cell],
+        texts: impl Iterator<Item = (&'a Conditions, &'a str)>,
+    ) -> Vec<(String, String)> {
+        let answer = |(conditions, text): (&Conditions, &str)| {
+            let cell = cells.iter().find(|cell| cell.conditions() == *conditions);
+            // A saved text may come from anywhere.
+            ((self.title)(conditions, cell), escape_control(text))
+        };
+        texts.map(answer).collect()
+    }
+
+    /// A table for each set of conditions other than their number, with the rows of each cell. The first three columns are
+    /// names.
+    pub fn tables(
+        &self,
+        cells: &[Cell],
+        heads: &[&str],
+        rows: fn(&Cell) -> Vec<Vec<String>>,
+    ) -> Vec<Grid> {
+        let cells: Vec<&Cell> = cells.iter().collect();
+        let table = |(conditions, cells): (Conditions, Vec<&Cell>)| Grid {
+            title: format!(
+                "Several {}: {}",
+                self.noun.1,
+                (self.title)(&conditions, cells.first().copied())
+            ),
+            heads: heads.iter().map(|head| (*head).to_owned()).collect(),
+            names: 3,
+            rows: cells.into_iter().flat_map(rows).collect(),
+        };
+        self.groups(&cells).into_iter().map(table).collect()
     }
 
     /// `with 1 writer`, `with 1, 2 and 4 writers`.
@@ -235,6 +274,15 @@ pub(crate) fn place_of(conditions: &Conditions, cell: Option<&Cell>) -> String {
     format!("{target}{file_system}{states}")
 }
 
+/// The times of the fastest and of the slowest of them.
+pub(crate) fn extremes(times_ns: &[f64]) -> [String; 2] {
+    let times = || times_ns.iter().copied();
+    [
+        format::time(times().fold(f64::INFINITY, f64::min)),
+        format::time(times().fold(0.0, f64::max)),
+    ]
+}
+
 pub(crate) fn list_of(cell: &Cell) -> String {
     match (cell.segment_bytes, &cell.segment_sizes) {
         (None, Some(runs)) => list_in_words(runs),
@@ -252,6 +300,7 @@ mod tests {
         with_count: |conditions, _| conditions,
         rate: |_| None,
         achieve: ("write", "records"),
+        title: |_, _| String::new(),
     };
 
     #[test]

@@ -5,9 +5,8 @@ use crate::model::{
     WriterTargets, Writers,
 };
 use crate::report::grid::Grid;
-use crate::report::scaling::{Crowd, list_of, place_of};
+use crate::report::scaling::{Crowd, extremes, list_of, place_of};
 use crate::text::format;
-use crate::text::format::escape_control;
 
 /// Several writers, for the sentences on their number.
 const WRITERS: Crowd = Crowd {
@@ -21,6 +20,7 @@ const WRITERS: Crowd = Crowd {
     },
     rate: |technique| Some(technique.writers.as_ref()?.records_per_s),
     achieve: ("write", "records"),
+    title,
 };
 
 /// One entry for each set of conditions other than the number of writers: which technique is fastest with how many
@@ -43,17 +43,8 @@ fn writers(cell: &Cell) -> Option<u32> {
 /// Each entry of [`Results::writer_advice`] with the place that it is about: `file (ext4), threads, shared target`.
 pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
     let entries = results.writer_advice.iter();
-    entries
-        .map(|advice| {
-            let is_here = |cell: &&Cell| cell.conditions() == advice.conditions;
-            let cell = results.cells.iter().find(is_here);
-            // A saved text may come from anywhere.
-            (
-                title(&advice.conditions, cell),
-                escape_control(&advice.text),
-            )
-        })
-        .collect()
+    let texts = entries.map(|advice| (&advice.conditions, &*advice.text));
+    WRITERS.answers(&results.cells, texts)
 }
 
 fn title(conditions: &Conditions, cell: Option<&Cell>) -> String {
@@ -73,20 +64,7 @@ fn title(conditions: &Conditions, cell: Option<&Cell>) -> String {
 
 /// A table for each set of conditions with writers.
 pub(crate) fn tables(results: &Results) -> Vec<Grid> {
-    let cells: Vec<&Cell> = results.cells.iter().collect();
-    WRITERS
-        .groups(&cells)
-        .into_iter()
-        .map(|(conditions, cells)| Grid {
-            title: format!(
-                "Several writers: {}",
-                title(&conditions, cells.first().copied())
-            ),
-            heads: HEADS.map(str::to_owned).to_vec(),
-            names: 3,
-            rows: cells.into_iter().flat_map(rows).collect(),
-        })
-        .collect()
+    WRITERS.tables(&results.cells, &HEADS, rows)
 }
 
 const HEADS: [&str; 8] = [
@@ -107,13 +85,13 @@ fn rows(cell: &Cell) -> Vec<Vec<String>> {
     techniques
         .filter_map(|technique| {
             let figures = technique.writers.as_ref()?;
-            let times = || figures.writer_median_ns.iter().copied();
+            let [fastest, slowest] = extremes(&figures.writer_median_ns);
             Some(vec![
                 std::mem::take(&mut list),
                 std::mem::take(&mut count),
                 technique.name.to_string(),
-                format::time(times().fold(f64::INFINITY, f64::min)),
-                format::time(times().fold(0.0, f64::max)),
+                fastest,
+                slowest,
                 format::grouped(figures.records_per_s as u64),
                 format!("{:.2}", figures.fairness),
                 not_whole(figures),

@@ -5,8 +5,8 @@ use crate::model::{
 };
 use crate::report::advice_figures::in_one_unit;
 use crate::report::fleet::extract::extract;
-use crate::report::fleet::rows::is_copy_to_gather;
 use crate::report::fleet::words::{UNKNOWN, is_one_file_system};
+use crate::report::machine_tables::is_copy_to_gather;
 use crate::report::shape_text::shape_in_words;
 use crate::report::target_names::{SectionKey, Titles};
 use crate::text::format::{self, escape_control};
@@ -21,7 +21,8 @@ pub fn compare_with(results: &Results, known: &[Machine]) -> Vec<MachineComparis
     let titles = Titles::among(&results.cells);
     let mut all = Vec::new();
     for group in &here.groups {
-        for crossover in group.crossovers.iter().filter(|one| is_copy_to_gather(one)) {
+        let found = group.crossovers.iter();
+        for crossover in found.filter(|one| is_copy_to_gather(one.below, one.above)) {
             let same = || known.iter().filter(|other| is_same_type(&here, other));
             let others = || known.iter().filter(|other| is_other_type(&here, other));
             let [same, others] = [

@@ -179,15 +179,6 @@ pub(crate) fn place_of(crossover: &SharedCrossover) -> String {
     format!("{at} {unit} [{low}, {high}]")
 }
 
-/// Whether it is one from copying to gathering, or for reads from splitting to scattering.
-pub(crate) fn is_copy_to_gather(crossover: &SharedCrossover) -> bool {
-    use Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
-    matches!(
-        (crossover.below, crossover.above),
-        (CopyThenWrite, Writev) | (ReadThenSplit, Readv)
-    )
-}
-
 /// The name in tables; `–` if none was detected.
 pub(crate) fn virtualization(kind: Option<Virtualization>) -> &'static str {
     match kind {

@@ -1,15 +1,14 @@
 //! Tables of extracts: crossovers, winners and cost models by processor, kernel and file system.
 
-use crate::model::{Machine, ModelSource, SharedCosts, Technique, Verdict};
-use crate::report::fleet::rows::{
-    FleetRow, FleetSection, is_copy_to_gather, name_heads, place_of, sections, shapes,
-};
+use crate::model::{Machine, ModelSource, Technique, Verdict};
+use crate::report::fleet::rows::{FleetRow, FleetSection, name_heads, place_of, sections, shapes};
 use crate::report::grid;
 use crate::report::grid::Grid;
+use crate::report::machine_tables::{
+    Costs, cost_table, crossover_in_words, crossover_table, is_copy_to_gather,
+};
 use crate::report::shape_text::shape_in_words;
 use crate::report::svg::{Group, MachineCrossover};
-use crate::text::format;
-use crate::text::format::three_digits;
 
 /// Crossovers, winners and cost models for a terminal of `width` columns.
 pub fn fleet_table(machines: &[Machine], width: usize) -> String {
@@ -64,7 +63,7 @@ pub(crate) fn charts(machines: &[Machine]) -> Vec<(String, Vec<Group>)> {
                         // Of several crossovers the chart shows the largest, above which gathering is faster.
                         let all = row.crossovers(shape).into_iter();
                         let last = all
-                            .filter(|crossover| is_copy_to_gather(crossover))
+                            .filter(|crossover| is_copy_to_gather(crossover.below, crossover.above))
                             .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes));
                         MachineCrossover {
                             machine: row.label(),
@@ -87,20 +86,10 @@ pub(crate) fn charts(machines: &[Machine]) -> Vec<(String, Vec<Group>)> {
 
 fn crossovers(section: &FleetSection<'_>) -> Option<Grid> {
     let shapes = shapes(&section.rows);
-    if shapes.is_empty() {
-        return None;
-    }
-    let mut heads = name_heads(section.is_of_file);
-    let names = heads.len();
-    heads.extend(shapes.iter().map(|shape| shape_in_words(*shape)));
-    let rows = section.rows.iter().map(|row| {
+    let row = |row: &FleetRow<'_>| {
         let places = shapes.iter().map(|&shape| {
             let texts = row.crossovers(shape).into_iter().map(|crossover| {
-                let place = place_of(crossover);
-                match is_copy_to_gather(crossover) {
-                    true => place,
-                    false => format!("{} to {place}, then {}", crossover.below, crossover.above),
-                }
+                crossover_in_words(crossover.below, &place_of(crossover), crossover.above)
             });
             let texts: Vec<String> = texts.collect();
             match texts.is_empty() {
@@ -108,20 +97,15 @@ fn crossovers(section: &FleetSection<'_>) -> Option<Grid> {
                 false => texts.join("; "),
             }
         });
-        row.names(section.is_of_file)
-            .into_iter()
-            .chain(places)
-            .collect()
-    });
-    Some(Grid {
-        title: format!(
-            "{}: crossovers, copying below and gathering above",
-            section.title
-        ),
-        heads,
-        names,
-        rows: rows.collect(),
-    })
+        let names = row.names(section.is_of_file).into_iter();
+        names.chain(places).collect()
+    };
+    crossover_table(
+        &section.title,
+        &name_heads(section.is_of_file),
+        &shapes,
+        section.rows.iter().map(row).collect(),
+    )
 }
 
 /// In how many lists each technique wins.
@@ -165,51 +149,24 @@ fn winners(section: &FleetSection<'_>) -> Grid {
 }
 
 fn costs(section: &FleetSection<'_>) -> Option<Grid> {
-    let mut heads = name_heads(section.is_of_file);
-    let names = heads.len();
-    let figures = [
-        "call",
-        "gather call",
-        "segment",
-        "byte",
-        "copy segment",
-        "copy byte",
-        "regret",
-    ];
-    heads.extend(figures.map(str::to_owned));
-    let rows: Vec<Vec<String>> = section
-        .rows
-        .iter()
-        .filter_map(|row| {
-            let all = row.groups.iter().flat_map(|group| &group.cost_models);
-            let of_cells = |costs: &&SharedCosts| {
-                costs.source == ModelSource::Cells && costs.regret_median.is_some()
-            };
-            let costs = all.into_iter().find(of_cells)?;
-            let figures = [
-                three_digits(costs.call_ns),
-                three_digits(costs.gather_call_ns),
-                three_digits(costs.segment_ns),
-                format!("{:.4}", costs.byte_ns),
-                three_digits(costs.copy_segment_ns),
-                format!("{:.4}", costs.copy_byte_ns),
-                costs.regret_median.map_or("–".to_owned(), format::percent),
-            ];
-            Some(
-                row.names(section.is_of_file)
-                    .into_iter()
-                    .chain(figures)
-                    .collect(),
-            )
-        })
-        .collect();
-    (!rows.is_empty()).then(|| Grid {
-        title: format!(
-            "{}: cost model, times in ns; regret: slowdown against the fastest technique (median)",
-            section.title
-        ),
-        heads,
-        names,
-        rows,
-    })
+    let row = |row: &FleetRow<'_>| {
+        let mut all = row.groups.iter().flat_map(|group| &group.cost_models);
+        let costs =
+            all.find(|costs| costs.source == ModelSource::Cells && costs.regret_median.is_some())?;
+        let costs = Costs {
+            call_ns: costs.call_ns,
+            gather_call_ns: costs.gather_call_ns,
+            segment_ns: costs.segment_ns,
+            byte_ns: costs.byte_ns,
+            copy_segment_ns: costs.copy_segment_ns,
+            copy_byte_ns: costs.copy_byte_ns,
+            regret_median: costs.regret_median,
+        };
+        Some((row.names(section.is_of_file), costs))
+    };
+    cost_table(
+        &section.title,
+        &name_heads(section.is_of_file),
+        section.rows.iter().filter_map(row).collect(),
+    )
 }
