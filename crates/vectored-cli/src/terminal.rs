@@ -224,6 +224,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// Prints on standard error, for reports while standard output belongs to a command.
+#[cfg(unix)]
 pub fn print_aside(text: &str) -> anyhow::Result<()> {
     match io::stderr().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use super::parsers::one_size;
 
 /// Largest buffer: a larger one would only use more memory.
+#[cfg(unix)]
 pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
 pub const COPY_ABOUT: &str = "\

@@ -76,7 +76,14 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "OPERATION", value_parser = one_of(Operation::ALL, Operation::name), default_value = "write")]
     pub operation: Operation,
 
-    /// Target to write to or read from; may be repeated [default: file,pipe,unix]
+    #[cfg_attr(
+        unix,
+        doc = "Target to write to or read from; may be repeated [default: file,pipe,unix]"
+    )]
+    #[cfg_attr(
+        windows,
+        doc = "Target to write to or read from; may be repeated [default: file,pipe,tcp]"
+    )]
     ///
     /// file: a file that is appended to up to 32 MiB and then truncated; for reads, a file of 32 MiB.
     /// file-overwrite: a file of 64 MiB that is rewritten in place. pipe: a pipe. unix: a pair of Unix

@@ -20,6 +20,12 @@ pub fn check(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Re
     if !args.direct {
         return Ok(());
     }
+    if cfg!(windows) {
+        return Err(Failure::usage(
+            "--direct is not available on Windows, which has no O_DIRECT: --technique write-file-gather measures transfers \
+             past the cache",
+        ));
+    }
     let cached = rivals.iter().find(|rival| !rival.works_past_page_cache());
     let conflict = if !targets.iter().all(|target| target.is_file()) {
         return Err(Failure::usage(

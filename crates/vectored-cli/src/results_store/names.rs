@@ -8,7 +8,9 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use anyhow::Context;
-use vectored_lab::model::{Advisory, Results, Saved};
+#[cfg(unix)]
+use vectored_lab::model::Advisory;
+use vectored_lab::model::{Results, Saved};
 use vectored_lab::report::parse_saved;
 
 use super::store::results_directory;
@@ -200,6 +202,7 @@ impl ResultName {
     }
 
     /// Reads a result of `vectored advise`, and refuses any other.
+    #[cfg(unix)]
     pub fn load_advisory(&self) -> Result<Advisory, Failure> {
         match self.load()? {
             Saved::Advisory(advisory) => Ok(*advisory),

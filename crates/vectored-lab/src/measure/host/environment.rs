@@ -8,7 +8,9 @@ use std::io;
 use std::path::Path;
 
 use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
-use crate::model::{CpuInfo, DeviceKind, DirectoryInfo, Host};
+#[cfg(unix)]
+use crate::model::DeviceKind;
+use crate::model::{CpuInfo, DirectoryInfo, Host};
 use crate::platform::fd::OwnedFd;
 use crate::platform::{cpus, descriptors, machine};
 
@@ -188,6 +190,7 @@ pub(crate) fn describe_directory(
 
 /// The name of a block device, and whether it rotates: `None` if the kernel lists no such device, as for file systems
 /// of several devices or of none.
+#[cfg(unix)]
 fn block_device(device: &Path) -> Option<(String, bool)> {
     let link = fs::read_link(device).ok()?;
     let name = link.file_name()?.to_string_lossy().into_owned();
@@ -197,6 +200,7 @@ fn block_device(device: &Path) -> Option<(String, bool)> {
     Some((name, rotational == "1"))
 }
 
+#[cfg(unix)]
 fn device_kind(file_system: &str, block_device: Option<(String, bool)>) -> Option<DeviceKind> {
     match file_system {
         "tmpfs" | "ramfs" => return Some(DeviceKind::Ram),
@@ -434,6 +438,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn a_file_system_is_on_what_the_kernel_says() {
         let block = |name: &str, rotates| Some((name.to_owned(), rotates));
         for (file_system, device, expected) in [
