@@ -7,10 +7,18 @@ use anyhow::{Context, Result, bail};
 
 use crate::root;
 
-/// Runs every target of `fuzz/fuzz_targets` for that time; false at the first finding.
-pub fn run(seconds: usize) -> Result<bool> {
+/// Runs every target of `fuzz/fuzz_targets`, or one of them, for that time; false at the first finding.
+pub fn run(seconds: usize, only: Option<&str>) -> Result<bool> {
     provide()?;
-    for target in targets()? {
+    let mut targets = targets()?;
+    if let Some(only) = only {
+        let names = targets.join(", ");
+        targets.retain(|target| target == only);
+        if targets.is_empty() {
+            bail!("there is no fuzz target '{only}'; the targets are {names}");
+        }
+    }
+    for target in targets {
         let corpus = format!("fuzz/corpus/{target}");
         fs::create_dir_all(root().join(&corpus))
             .with_context(|| format!("cannot make '{corpus}'"))?;

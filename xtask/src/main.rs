@@ -20,7 +20,7 @@
 //!   `blocking` and `tokio` do so through a `SegmentQueue`. The last line is the number of bytes that were
 //!   lost. `--asan` builds it with AddressSanitizer, which needs a nightly toolchain. `--records N` instead has two
 //!   processes append N records to one log, then to one pipe.
-//! - `fuzz [--seconds 60]` runs each fuzz target of `fuzz/` for that time. Installs
+//! - `fuzz [--seconds 60] [--only TARGET]` runs each fuzz target of `fuzz/`, or one, for that time. Installs
 //!   cargo-fuzz if it is missing; needs a nightly toolchain.
 //! - `bench-peers [OPTIONS]` installs the peers that `cargo bench -p vectored-bench` can
 //!   measure on Debian, as root, and runs it with these options: see its
@@ -113,7 +113,7 @@ Commands:
                    [--backend plain|uring|aio|posix-aio|io-uring-lab] [--asan]:
                    random lists, and queues, through random faults; does every byte arrive?
                    --records N: are records whole that two processes append to one log or pipe?
-  fuzz             [--seconds 60]: each fuzz target for that time
+  fuzz             [--seconds 60] [--only TARGET]: each fuzz target for that time
   bench-peers      [OPTIONS]: `Gather` against other projects; see its own --help
   bench-programs   [OPTIONS]: servers and writers of files, by how they send; see its own --help
   pairs            [--rounds 11] [--only NAME]: do predicted and measured savings agree?
@@ -177,6 +177,7 @@ enum Command {
     Soak(soak::Options),
     Fuzz {
         seconds: usize,
+        only: Option<String>,
     },
     BenchPeers {
         words: Vec<String>,
@@ -249,6 +250,7 @@ impl Command {
             }),
             Some("fuzz") => Command::Fuzz {
                 seconds: args.count("--seconds", 60)?,
+                only: args.word("--only")?,
             },
             Some("bench-peers") => Command::BenchPeers { words: args.rest() },
             Some("bench-programs") => Command::BenchPrograms { words: args.rest() },
@@ -315,7 +317,7 @@ impl Command {
             #[cfg(feature = "lab")]
             Command::Ruler(options) => ruler::run(&options),
             Command::Soak(options) => soak::run(&options),
-            Command::Fuzz { seconds } => fuzz::run(seconds),
+            Command::Fuzz { seconds, only } => fuzz::run(seconds, only.as_deref()),
             Command::BenchPeers { words } => bench_peers::run(&words),
             Command::BenchPrograms { words } => bench_programs::run(&words),
             Command::Pairs { words } => pairs::run(&words),

@@ -84,8 +84,12 @@ fn subcommand() -> Option<String> {
 /// Whether this process is one of several that do the same work, and not the first, which speaks for all. Other commands
 /// are run by each process for itself, as `mpirun vectored host` or `srun sh -c 'vectored advise log.$SLURM_PROCID'`.
 fn is_silent() -> bool {
-    let is_joint = matches!(subcommand().as_deref(), Some("measure" | "reproduce"))
-        || arguments().any(|argument| argument == "--merge-ranks");
+    let mut ours = arguments().take_while(|argument| argument != "--");
+    let is_joint = match subcommand().as_deref() {
+        // Help and wrong usage, which are the same for all.
+        None | Some("measure" | "reproduce") => true,
+        _ => ours.any(|argument| argument == "--merge-ranks"),
+    };
     is_joint && Launch::is_other_rank()
 }
 

@@ -41,6 +41,11 @@ pub fn run(args: &ShareArgs) -> Result<ExitCode, Failure> {
             extract.mixed_cells
         ));
     }
+    if extract.machine.groups.is_empty() {
+        return Err(Failure::from(anyhow::anyhow!(
+            "no cell of this result can be shared, so nothing is written"
+        )));
+    }
     let (Some(output), Some(path)) = (output, args.output.as_deref()) else {
         return Ok(ExitCode::SUCCESS);
     };

@@ -43,9 +43,19 @@ fn sends_without_a_copy_wait_for_locked_memory_and_name_its_limit() {
             "processes of one user share the limit unless they have CAP_IPC_LOCK, as those of root do",
         );
     }
+    let setpriv = Command::new("setpriv")
+        .args(["--bounding-set=-ipc_lock", "true"])
+        .status();
+    if !setpriv.is_ok_and(|status| status.success()) {
+        return skip(test, "setpriv cannot drop CAP_IPC_LOCK here");
+    }
     for technique in TECHNIQUES {
         // The list and its pages' edges do not fit.
         let message = measured(technique, 64).unwrap_err();
+        if message.contains(&format!("cannot measure {technique}: ")) {
+            skip(test, &format!("{technique} is not available here"));
+            continue;
+        }
         for words in [technique, "limit on locked memory is 64 KiB", "`ulimit -l`"] {
             assert!(message.contains(words), "{words}: {message}");
         }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -64,13 +65,21 @@ impl<N: Notifying> WholeSends<N> {
     /// Sends one call's entries, and after a short call the rest.
     #[inline(never)]
     fn send_all(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
+        let mut refused_since = None;
         let sent = loop {
             match self.sends.send(fd, iovecs) {
                 Ok(sent) => break sent,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Too many pages or notifications are outstanding.
                 Err(error) if is_limit(&error) && self.sends.outstanding() > 0 => self.wait(fd)?,
-                Err(error) if is_limit(&error) => return Err(beyond_limit(error, iovecs)),
+                // Those of other processes of this user count, too: they may end theirs.
+                Err(error) if is_limit(&error) => {
+                    let since = refused_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > patience_of(fd)? {
+                        return Err(beyond_limit(error, iovecs));
+                    }
+                    thread::sleep(TICK);
+                }
                 Err(error) => return Err(error),
             }
         };
@@ -118,21 +127,27 @@ fn is_limit(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
 }
 
-/// The error of a send for which there is no room even while no other one is outstanding.
+/// The error of a send for which there is no room even while no other one of this process is outstanding.
 fn beyond_limit(error: io::Error, iovecs: &[IoSlice<'_>]) -> io::Error {
     let list = bytes_in_words(bytes_of(iovecs) as u64);
-    let why = match getrlimit(Resource::Memlock).current {
-        Some(limit) => format!(
-            "{error}: the kernel locks the pages of a send without a copy, here of {list}, and the limit on locked memory \
-             is {}: raise it with `ulimit -l`, give the program CAP_IPC_LOCK, or measure smaller lists",
+    let locked = getrlimit(Resource::Memlock).current.map(|limit| {
+        format!(
+            "the kernel locks the pages of a send without a copy, here of {list}, and the limit on locked memory is {} \
+             for all processes of a user: raise it with `ulimit -l`, give the program CAP_IPC_LOCK, or measure smaller \
+             lists",
             bytes_in_words(limit)
-        ),
-        None => format!(
-            "{error}: the kernel has no room for the notification of a send without a copy: raise the sysctl \
-             net.core.optmem_max"
-        ),
-    };
-    io::Error::new(error.kind(), why)
+        )
+    });
+    let has_no_room = error.raw_os_error() == Some(libc::ENOBUFS);
+    let notification = has_no_room.then(|| {
+        "the kernel has no room for the notification of a send without a copy: raise the sysctl net.core.optmem_max"
+            .to_owned()
+    });
+    let causes: Vec<String> = locked.into_iter().chain(notification).collect();
+    match causes.is_empty() {
+        true => error,
+        false => io::Error::new(error.kind(), format!("{error}: {}", causes.join("; or "))),
+    }
 }
 
 /// Sends a list without a copy. Notifications that are there are taken in each call, and waited for after the last
