@@ -11,14 +11,18 @@ use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine, Watch, run};
 use vectored_lab::model::{Cell, CellSpec, Experiment, Target, Technique, Workload};
 use vectored_lab::stats::{crossovers, fitted_models};
 
+use crate::simulation::simulations;
+
 pub const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
 /// A cell of the grid moves no more.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Of each kind of noise.
-const SIMULATIONS: u64 = 500;
+/// Of each kind of noise. They have 96 crossovers. A procedure whose intervals cover 93 % of them would reach
+/// [`MIN_COVERAGE`] with a probability of 3 % (binomial); more than 99 % are covered.
+const SIMULATIONS: u64 = 100;
+const MIN_COVERAGE: f64 = 0.97;
 
 #[test]
 fn crossovers_lie_in_their_intervals_under_independent_noise() {
@@ -44,7 +48,7 @@ fn check_coverage(name: &str, noise: Noise, median_width: f64) {
     let mut missed = 0;
     let mut truths = 0;
     let mut widths = Vec::new();
-    for seed in 0..SIMULATIONS {
+    for seed in 0..simulations(SIMULATIONS) {
         let mut rng = Rng::with_seed(seed);
         let machine = any_machine(&mut rng);
         let count = COUNTS[rng.usize(..COUNTS.len())];
@@ -82,7 +86,7 @@ fn check_coverage(name: &str, noise: Noise, median_width: f64) {
         widths[widths.len() / 2],
         widths[widths.len() * 95 / 100],
     );
-    assert!(coverage >= 0.93, "{name}: {coverage:.3}");
+    assert!(coverage >= MIN_COVERAGE, "{name}: {coverage:.3}");
     assert!(missed * 10 <= truths, "{name}: {missed} of {truths}");
     assert!(widths[widths.len() / 2] <= median_width, "{name}");
 }

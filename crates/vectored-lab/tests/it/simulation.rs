@@ -1,9 +1,10 @@
 //! The whole procedure against machines with known costs: selection of
 //! contenders and leader, looks, width stop, open cells, Holm.
 //!
-//! Each test simulates 2,000 runs without and 2,000 with true differences, of
-//! four cells each, under one kind of noise. It prints its figures:
-//! `cargo test -p vectored-lab simulation -- --nocapture`.
+//! Each test simulates 250 runs without and 250 with true differences, of
+//! four cells each, under one kind of noise. It prints its figures, those of
+//! `docs/method.md` with more runs:
+//! `VECTORED_SIMULATIONS=2000 cargo test -p vectored-lab simulation -- --nocapture`.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +13,22 @@ use vectored_lab::model::{
     Cell, CellSpec, Experiment, Operation, Target, Technique, Verdict, Workload,
 };
 
-const RUNS: u64 = 2000;
+/// Runs of each scenario. A procedure that is wrong in 5 % of its runs exceeds [`MAX_WRONG_FASTER`] in 250 of them with
+/// a probability of 99 % (binomial).
+const RUNS: u64 = 250;
+
+/// Stricter than what is claimed, 5 % and 95 %: the procedure errs in at most 0.2 % of its runs, and its intervals cover
+/// more than 96 %.
+const MAX_WRONG_FASTER: f64 = 0.02;
+const MIN_COVERAGE: f64 = 0.945;
+
+/// As many simulations as the variable says, or as usual.
+pub fn simulations(usual: u64) -> u64 {
+    match std::env::var("VECTORED_SIMULATIONS") {
+        Ok(number) => number.parse().expect("VECTORED_SIMULATIONS is a number"),
+        Err(_) => usual,
+    }
+}
 
 /// Time per call, relative to the fastest technique, of write-each,
 /// copy-then-write, writev and adaptive; one row per cell.
@@ -86,6 +102,7 @@ fn a_large_difference_is_found_in_every_run() {
 /// Counts over many runs.
 #[derive(Default)]
 struct Tally {
+    runs: u64,
     intervals: u64,
     covering: u64,
     runs_with_wrong_faster: u64,
@@ -99,7 +116,7 @@ impl Tally {
     }
 
     fn wrong_faster(&self) -> f64 {
-        self.runs_with_wrong_faster as f64 / RUNS as f64
+        self.runs_with_wrong_faster as f64 / self.runs as f64
     }
 }
 
@@ -118,19 +135,22 @@ fn check(name: &str, noise: Noise) {
         100.0 * with.decided as f64 / with.cells as f64,
     );
     for tally in [&without, &with] {
-        assert!(tally.intervals > RUNS);
-        assert!(tally.coverage() >= 0.93, "{name}: {:.4}", tally.coverage());
+        assert!(tally.intervals > tally.runs);
+        let (coverage, wrong_faster) = (tally.coverage(), tally.wrong_faster());
+        assert!(coverage >= MIN_COVERAGE, "{name}: {coverage:.4}");
         assert!(
-            tally.wrong_faster() <= 0.05,
-            "{name}: {:.4}",
-            tally.wrong_faster()
+            wrong_faster <= MAX_WRONG_FASTER,
+            "{name}: {wrong_faster:.4}"
         );
     }
 }
 
 fn tally(scenario: &Scenario, noise: Noise) -> Tally {
-    let mut tally = Tally::default();
-    for seed in 0..RUNS {
+    let mut tally = Tally {
+        runs: simulations(RUNS),
+        ..Tally::default()
+    };
+    for seed in 0..tally.runs {
         let mut wrong_faster = false;
         for (cell, truth) in std::iter::zip(simulate(scenario, noise, seed), scenario) {
             tally.cells += 1;
