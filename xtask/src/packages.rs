@@ -34,6 +34,9 @@ pub struct Target {
     pub is_program: bool,
 }
 
+/// The variable for builds of a whole test run: the files that make the build of an edited package faster take time to write.
+pub const NOT_INCREMENTAL: [(&str, &str); 1] = [("CARGO_INCREMENTAL", "0")];
+
 /// The cargo that runs this program.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))

@@ -6,12 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::packages::{Package, Target, cargo};
+use crate::packages::{NOT_INCREMENTAL, Package, Target, cargo};
 use crate::steps::Output;
 
 /// One build. Every program of it is built with the same features, so that no package is built twice.
 pub struct Build {
     words: String,
+    is_incremental: bool,
     programs: Mutex<Option<Vec<Program>>>,
 }
 
@@ -30,8 +31,15 @@ impl Build {
     pub fn new(words: impl Into<String>) -> Self {
         Build {
             words: words.into(),
+            is_incremental: true,
             programs: Mutex::new(None),
         }
+    }
+
+    /// The same build without the files that make the next one of an edited package faster.
+    pub fn not_incremental(mut self) -> Self {
+        self.is_incremental = false;
+        self
     }
 
     /// Builds everything, if that was not done yet.
@@ -41,6 +49,9 @@ impl Build {
             let mut command = cargo();
             command.args(self.words.split(' '));
             command.args(["--message-format", "json-render-diagnostics"]);
+            if !self.is_incremental {
+                command.envs(NOT_INCREMENTAL);
+            }
             *programs = Some(programs_in(&output.answer(&mut command)?));
         }
         Ok(())

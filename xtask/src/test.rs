@@ -1,8 +1,8 @@
 //! `cargo xtask test`: all that the continuous integration runs.
 //!
-//! The steps run two at a time. All programs of a profile come from one build with all features, since cargo
-//! builds a package again for each set of features. The tests, which sleep and wait as well, run beside
-//! the release build.
+//! The steps run three at a time, the longest chains of them first. All tests, examples and benches come from one build with all features, since cargo
+//! builds a package again for each set of features and each profile. The tests, which sleep and wait as well, run
+//! beside the other builds.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::packages::{Package, Target, cargo, metadata, packages};
+use crate::packages::{NOT_INCREMENTAL, Package, Target, cargo, metadata, packages};
 use crate::programs::Build;
 use crate::steps::{Output, Report, Step};
 use crate::systems::{self, Facts, Scope};
@@ -24,39 +24,38 @@ pub const SKIPS: &str = "VECTORED_SKIPS";
 /// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
 pub const FEATURES: &str = "--features vectored/bytes,vectored/codec,vectored/serde,vectored/tokio,vectored/uring,xtask/lab";
 
-/// Steps that run at the same time.
-pub const LANES: usize = 2;
+/// Steps that run at the same time. One more than the smallest machines have processors: some wait for the kernel, the
+/// network or Wine.
+pub const LANES: usize = 3;
 
 /// The folders that cargo locks while it builds.
 const DEBUG: &str = "target/debug";
 const RELEASE: &str = "target/release";
 const FUZZ: &str = "fuzz/target";
 const MSRV: &str = "target/msrv";
-const CLUSTER: &str = "target/cluster";
 
-/// The build of all tests and examples.
+/// The build of all tests, examples and benches.
 pub const BUILD_TESTS: &str = "build-tests";
-const BUILD_BENCHES: &str = "build-benches";
 
-/// The first line of a bench, which runs as `cargo bench -- --test` runs it: times depend on the machine, so
-/// they decide nothing.
+/// The first line of a bench, which runs as `cargo test --benches` runs it, not optimised: times depend on the machine,
+/// so they decide nothing.
 const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for information";
 
 /// Runs every step, or one of them; false when one failed.
 pub fn run(only: Option<&str>) -> Result<bool> {
     let skips = Skips::new()?;
     let packages = packages(&metadata()?);
-    let tests = tests_build();
-    let benches = benches_build(&packages);
+    let tests = everything_build();
     let facts = Facts::default();
     // Alone: the others need what it installs.
     let mut first = vec![Step::command("setup", || xtask("setup"))];
-    // One lane builds for most of the run, the other one runs what was built.
+    // Two lanes build for most of the run, the third one runs what was built.
     let mut all = checks();
     all.push(workflow(&skips.path));
-    all.extend(builds(&tests, &benches));
+    all.extend(builds(&tests));
+    all.extend(released(&skips.path));
     all.extend(systems::steps(&facts, &skips.path, Scope::Minutes));
-    all.extend(programs(&packages, (&tests, &benches), &skips.path));
+    all.extend(programs(&packages, &tests, &skips.path));
     if let Some(only) = only {
         let names = names(first.iter().chain(&all));
         first.retain(|step| step.name == only);
@@ -112,14 +111,11 @@ pub fn tests_build() -> Build {
     Build::new(format!("test --workspace {FEATURES} --locked --no-run"))
 }
 
-/// All benches, with all features.
-fn benches_build(packages: &[Package]) -> Build {
-    let mut words = format!("bench --workspace {FEATURES} --locked --no-run");
-    for (_, bench) in of_kind(packages, "bench") {
-        words.push_str(" --bench ");
-        words.push_str(&bench.name);
-    }
-    Build::new(words)
+/// All tests, examples and benches, with all features. The benches have the profile of the tests, with all checks of
+/// the compiler: optimised they would need all dependencies a second time.
+fn everything_build() -> Build {
+    let words = format!("test --workspace --all-targets {FEATURES} --locked --no-run");
+    Build::new(words).not_incremental()
 }
 
 /// The build of the tests.
@@ -128,10 +124,9 @@ pub fn build_tests(tests: &Build) -> Step<'_> {
 }
 
 /// The steps of cargo alone: builds, lints and docs.
-fn builds<'a>(tests: &'a Build, benches: &'a Build) -> Vec<Step<'a>> {
+fn builds(tests: &Build) -> Vec<Step<'_>> {
     vec![
         build_tests(tests),
-        Step::new(BUILD_BENCHES, |output| benches.build(output)).builds_in(RELEASE),
         // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
         Step::command("fuzz-targets", || {
             cargo_words(
@@ -164,11 +159,7 @@ fn builds<'a>(tests: &'a Build, benches: &'a Build) -> Vec<Step<'a>> {
 }
 
 /// A step for each test program, example and bench, and one that counts instructions.
-fn programs<'a>(
-    packages: &'a [Package],
-    (tests, benches): (&'a Build, &'a Build),
-    skips: &'a Path,
-) -> Vec<Step<'a>> {
+fn programs<'a>(packages: &'a [Package], tests: &'a Build, skips: &'a Path) -> Vec<Step<'a>> {
     let mut steps = test_programs(packages, tests, skips, &[]);
     for (package, target) in of_kind(packages, "example") {
         let name = format!("example:{}/{}", package.name, target.name);
@@ -176,32 +167,41 @@ fn programs<'a>(
         steps.push(Step::new(name, run).needs(BUILD_TESTS));
     }
     for (package, target) in of_kind(packages, "bench") {
-        let run = program(benches, (package, target), &["--test", "--bench"], skips);
+        let run = program(tests, (package, target), &["--test", "--bench"], skips);
         let name = bench_step(package, target);
         let run = move |output: &Output| {
             output.line(BENCH_HEADING)?;
             run(output)
         };
-        steps.push(Step::new(name, run).needs(BUILD_BENCHES));
+        steps.push(Step::new(name, run).needs(BUILD_TESTS));
     }
-    let recorded = move |words: &'static [&'static str]| {
-        move || {
-            let mut command = xtask(words[0]);
-            command.args(&words[1..]).env(SKIPS, skips);
-            command
-        }
-    };
-    let step = Step::command("instructions", recorded(&["instructions"])).builds_in(RELEASE);
-    steps.push(step.needs(BUILD_BENCHES));
-    let step = Step::command("deb", recorded(&["deb", "--try-out"])).builds_in(RELEASE);
-    steps.push(step.needs(BUILD_BENCHES));
-    steps.push(Step::command("c-library", recorded(&["test-c"])).builds_in(RELEASE));
-    steps.push(Step::command("publish", recorded(&["publish"])));
-    steps.push(Step::command("msrv", recorded(&["msrv"])).builds_in(MSRV));
-    steps.push(Step::command("deny", recorded(&["deny"])));
-    steps.push(Step::command("python", recorded(&["python"])).builds_in(RELEASE));
-    steps.push(Step::command("cluster", recorded(&["cluster"])).builds_in(CLUSTER));
+    // It needs the C library as well, which the steps of releases have built.
+    let step = recorded("instructions", &["instructions"], skips).builds_in(DEBUG);
+    steps.push(step.needs(BUILD_TESTS));
+    steps.push(recorded("publish", &["publish"], skips));
+    steps.push(recorded("msrv", &["msrv"], skips).builds_in(MSRV));
+    steps.push(recorded("deny", &["deny"], skips));
     steps
+}
+
+/// The steps that build with the profile of releases, in one folder.
+fn released(skips: &Path) -> Vec<Step<'_>> {
+    let steps = [
+        recorded("deb", &["deb", "--try-out"], skips),
+        recorded("cluster", &["cluster"], skips),
+        recorded("c-library", &["test-c"], skips),
+        recorded("python", &["python"], skips),
+    ];
+    steps.map(|step| step.builds_in(RELEASE)).into()
+}
+
+/// A step that runs this program with these words, and records what is skipped.
+fn recorded<'a>(name: &str, words: &'static [&'static str], skips: &'a Path) -> Step<'a> {
+    Step::command(name, move || {
+        let mut command = xtask(words[0]);
+        command.args(&words[1..]).env(SKIPS, skips);
+        command
+    })
 }
 
 /// A step for each test program, with these words.
@@ -263,7 +263,7 @@ fn of_kind<'a>(
 
 fn cargo_words(words: &str) -> Command {
     let mut command = cargo();
-    command.args(words.split(' '));
+    command.args(words.split(' ')).envs(NOT_INCREMENTAL);
     command
 }
 
@@ -272,7 +272,7 @@ fn xtask(command: &str) -> Command {
     // The program itself, not `cargo xtask`, which would build it and wait for another build.
     let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
     let mut this = Command::new(program);
-    this.arg(command);
+    this.arg(command).envs(NOT_INCREMENTAL);
     this
 }
 
@@ -368,8 +368,8 @@ mod tests {
     #[test]
     fn every_tested_target_example_and_bench_of_the_workspace_has_a_step_of_its_own() {
         let packages = packages(&metadata().unwrap());
-        let (tests, benches) = (tests_build(), benches_build(&packages));
-        let steps = programs(&packages, (&tests, &benches), Path::new("skips"));
+        let tests = everything_build();
+        let steps = programs(&packages, &tests, Path::new("skips"));
         let mut names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
         for expected in [
             "tests:vectored/lib",

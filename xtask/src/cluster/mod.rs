@@ -15,11 +15,8 @@ use crate::root;
 use crate::setup::is_on_path;
 use crate::test::skip;
 
-/// The folder of the builds, within `target`, so that cargo does not build all else again.
+/// The folder of what is built with another MPI than [`OPEN_MPI`], within `target`.
 const FOLDER: &str = "target/cluster";
-
-/// The lab at the level of other crates: its times decide nothing here.
-const PROFILE: &str = "--config=profile.dev.package.vectored-lab.opt-level=1";
 
 /// An MPI: the programs of Debian that start ranks and compile, which stand beside those of others.
 struct Mpi {
@@ -95,21 +92,32 @@ impl Mpi {
         Ok(is_here)
     }
 
-    /// Builds the program, and returns its path.
+    /// Builds the program, and returns the path of a copy: that of cargo is replaced by the next build, which may be one
+    /// without MPI. The profile is that of releases, and the folder that of all, so that what the Debian package has
+    /// compiled is not compiled again. Another MPI has a folder of its own, as its header is compiled in.
     fn build(&self) -> Result<PathBuf> {
         let folder = root().join(FOLDER).join(self.mpicc);
+        let target = match self.mpicc == OPEN_MPI.mpicc {
+            true => root().join("target"),
+            false => folder.clone(),
+        };
+        let words = "build --quiet --locked --release --package vectored-cli --features mpi";
         let mut build = cargo();
         build
-            .args(["build", "--quiet", "--locked", "--package", "vectored-cli"])
-            .args(["--features", "mpi", PROFILE, "--target-dir"])
-            .arg(&folder)
+            .args(words.split(' '))
+            .arg("--target-dir")
+            .arg(&target)
             .env("MPICC", self.mpicc)
             .current_dir(root());
         let status = build.status().context("cannot start cargo build")?;
         if !status.success() {
             bail!("cannot build vectored with {}", self.name);
         }
-        Ok(folder.join("debug/vectored"))
+        let program = folder.join("vectored");
+        let cannot = || format!("cannot copy the program to '{}'", program.display());
+        fs::create_dir_all(&folder).with_context(cannot)?;
+        fs::copy(target.join("release/vectored"), &program).with_context(cannot)?;
+        Ok(program)
     }
 
     /// `ranks` processes of a program.
