@@ -16,8 +16,8 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, bail};
 
 use crate::steps::{Output, Report, Step};
-pub use crate::systems::build::Scope;
 use crate::systems::build::build;
+pub use crate::systems::build::{PROFILE, Scope};
 use crate::systems::table::{SYSTEMS, System};
 use crate::test::{Skips, append_skip};
 

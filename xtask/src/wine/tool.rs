@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{TARGET, cargo_for_wine, make_prefix, target_folder};
 use crate::root;
+use crate::systems::PROFILE;
 
 /// Time within which a measurement has begun, or ended after Ctrl-C, on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,6 +26,7 @@ pub fn run(folder: &Path) -> Result<()> {
     println!("   cargo {build} --target {TARGET}");
     let status = cargo_for_wine(folder)
         .args(build.split(' '))
+        .args(PROFILE)
         .args(["--target", TARGET])
         .status()
         .context("cannot start cargo")?;
