@@ -16,8 +16,9 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::packages::{Package, answer, metadata, packages};
+use crate::skips::Skips;
 use crate::steps::Report;
-use crate::test::{LANES, Skips, build_tests, checks, clippy, test_programs, tests_build};
+use crate::test::{LANES, build_tests, checks, clippy, test_programs, tests_build};
 use crate::{root, tidy};
 
 /// Files that every package is built with.

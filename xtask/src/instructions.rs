@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::c_library;
 use crate::packages::{answer, cargo};
 use crate::root;
-use crate::test::skip;
+use crate::skips::skip;
 
 const SEGMENTS: usize = 64;
 const SIZES: [usize; 4] = [8, 24, 50, 200];

@@ -82,6 +82,7 @@ mod reproducibility;
 #[cfg(feature = "lab")]
 mod ruler;
 mod setup;
+mod skips;
 mod soak;
 mod steps;
 mod systems;

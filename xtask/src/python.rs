@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::packages::answer;
 use crate::root;
-use crate::test::SKIPS;
+use crate::skips::SKIPS;
 
 const CRATE: &str = "crates/vectored-py";
 

@@ -1,24 +1,20 @@
 //! `cargo xtask test`: all that the continuous integration runs.
 //!
-//! The steps run three at a time, the longest chains of them first. All tests, examples and benches come from one build with all features, since cargo
-//! builds a package again for each set of features and each profile. The tests, which sleep and wait as well, run
-//! beside the other builds.
+//! The steps run three at a time, the longest chains of them first. All tests, examples and benches come from one build
+//! with all features, since cargo builds a package again for each set of features and each profile. The tests, which
+//! sleep and wait as well, run beside the other builds.
 
-use std::fs::File;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::packages::{NOT_INCREMENTAL, Package, Target, cargo, metadata, packages};
 use crate::programs::Build;
+use crate::skips::{SKIPS, Skips, append_skip};
 use crate::steps::{Output, Report, Step};
 use crate::systems::{self, Facts, Scope};
 use crate::workflow;
-
-/// The variable that names the file to which a test that cannot run appends its reason.
-pub const SKIPS: &str = "VECTORED_SKIPS";
 
 /// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
 /// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
@@ -275,68 +271,6 @@ fn xtask(command: &str) -> Command {
     this
 }
 
-/// Appends a line to the list of what could not run.
-pub fn append_skip(skips: &Path, line: &str) -> Result<(), String> {
-    let file = File::options().append(true).create(true).open(skips);
-    let written = file.and_then(|mut file| writeln!(file, "{line}"));
-    written.map_err(|error| format!("cannot write '{}': {error}", skips.display()))
-}
-
-/// The file to which tests that cannot run append their reasons; removed at the end.
-pub struct Skips {
-    /// Where it is.
-    pub path: PathBuf,
-}
-
-impl Skips {
-    /// An empty list.
-    pub fn new() -> Result<Self> {
-        let name = format!("vectored-skips-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, "").with_context(|| format!("cannot write '{}'", path.display()))?;
-        Ok(Skips { path })
-    }
-
-    /// The tests that were skipped, as the end of a run prints them.
-    pub fn listed(&self) -> Result<String> {
-        let list = std::fs::read_to_string(&self.path)
-            .with_context(|| format!("cannot read '{}'", self.path.display()))?;
-        Ok(skipped(&list))
-    }
-}
-
-impl Drop for Skips {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.path) {
-            eprintln!("cannot remove '{}': {error}", self.path.display());
-        }
-    }
-}
-
-/// Prints that something could not run here, and adds it to the list of the run, if there is one.
-pub fn skip(name: &str, reason: &str) -> Result<()> {
-    println!("skipped {name}: {reason}");
-    if let Some(list) = std::env::var_os(SKIPS) {
-        append_skip(Path::new(&list), &format!("{name}: {reason}")).map_err(anyhow::Error::msg)?;
-    }
-    Ok(())
-}
-
-/// The skipped tests, each once.
-fn skipped(list: &str) -> String {
-    let mut lines: Vec<&str> = list
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    lines.sort_unstable();
-    lines.dedup();
-    if lines.is_empty() {
-        "skipped: none".to_owned()
-    } else {
-        format!("skipped:\n  {}", lines.join("\n  "))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -355,13 +289,6 @@ mod tests {
         let mut built: Vec<&str> = built.split(',').chain(["vectored-cli/mpi"]).collect();
         built.sort_unstable();
         assert_eq!(known, built);
-    }
-
-    #[test]
-    fn skips_are_listed_once_each_with_their_reason() {
-        assert_eq!(skipped("\n"), "skipped: none");
-        let list = "b: no pipe\na: no disk\nb: no pipe\n";
-        assert_eq!(skipped(list), "skipped:\n  a: no disk\n  b: no pipe");
     }
 
     #[test]

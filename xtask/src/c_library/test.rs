@@ -13,7 +13,7 @@ use super::install::install;
 use super::options::Place;
 use crate::packages::answer;
 use crate::root;
-use crate::test::SKIPS;
+use crate::skips::SKIPS;
 
 const CRATE: &str = "crates/vectored-capi";
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::{Mpi, Scratch};
-use crate::test::skip;
+use crate::skips::skip;
 
 /// The longest that a run may take, which then counts as failed: ranks may wait for each other for ever.
 const LONGEST: Duration = Duration::from_secs(120);

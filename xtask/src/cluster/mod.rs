@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::packages::cargo;
 use crate::root;
 use crate::setup::is_on_path;
-use crate::test::skip;
+use crate::skips::skip;
 
 /// The folder of what is built with another MPI than [`OPEN_MPI`], within `target`.
 const FOLDER: &str = "target/cluster";

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::checks::{expect_ranks, saved, succeeded};
 use super::{Mpi, Scratch};
 use crate::setup::is_on_path;
-use crate::test::skip;
+use crate::skips::skip;
 
 /// The programs of the packages `munge` and `slurm-wlm`.
 const PROGRAMS: [&str; 5] = ["munged", "slurmctld", "slurmd", "sbatch", "srun"];

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::packages::answer;
 use crate::root;
-use crate::test::skip;
+use crate::skips::skip;
 
 /// What the root has beyond the smallest Debian: what shows a page, and the shells.
 const INCLUDED: &str = "man-db,bash-completion,zsh,fish,strace,pkg-config";

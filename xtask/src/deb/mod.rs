@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 
 use crate::root;
 use crate::setup::is_on_path;
-use crate::test::skip;
+use crate::skips::skip;
 
 pub struct Options {
     /// Where the packages go.

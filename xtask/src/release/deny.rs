@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::fuzz::works;
 use crate::packages::cargo;
 use crate::root;
-use crate::test::skip;
+use crate::skips::skip;
 
 /// Runs the checks of `deny.toml`. Without cargo-deny they are skipped, and so is that of advisories if their database
 /// cannot be fetched.

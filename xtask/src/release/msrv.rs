@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use crate::fuzz::works;
 use crate::packages::{is_published, metadata};
 use crate::root;
-use crate::test::{FEATURES, skip};
+use crate::skips::skip;
+use crate::test::FEATURES;
 
 /// Checks the published crates with that toolchain, which is installed if it is missing. If it cannot be had, that is
 /// a skip.

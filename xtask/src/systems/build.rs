@@ -6,12 +6,12 @@ use std::process::Command;
 use crate::packages::NOT_INCREMENTAL;
 use crate::root;
 use crate::setup::is_on_path;
+use crate::skips::SKIPS;
 use crate::steps::Output;
 use crate::systems::elf;
 use crate::systems::table::{Linker, Runner, System};
 use crate::systems::toolchain::{self, Std};
 use crate::systems::{FOLDER, Fact, zig};
-use crate::test::SKIPS;
 
 /// The library, and the suite that tests it.
 const LIBRARY: [&str; 4] = [

@@ -15,11 +15,11 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 
+use crate::skips::{Skips, append_skip};
 use crate::steps::{Output, Report, Step};
 use crate::systems::build::build;
 pub use crate::systems::build::{PROFILE, Scope};
 use crate::systems::table::{SYSTEMS, System};
-use crate::test::{Skips, append_skip};
 
 /// The build folder of all systems: other steps do not wait for its lock.
 const FOLDER: &str = "target/systems";

@@ -15,8 +15,8 @@ use anyhow::{Context, Result, ensure};
 use crate::packages::{answer, cargo};
 use crate::root;
 use crate::setup::is_on_path;
+use crate::skips::SKIPS;
 use crate::systems::PROFILE;
-use crate::test::SKIPS;
 
 /// What is built and run.
 pub const TARGET: &str = "x86_64-pc-windows-gnu";
