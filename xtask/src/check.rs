@@ -5,7 +5,7 @@
 //! counts for those that name it or its folder in their code (`README.md`, `docs/hazards.md`,
 //! `fuzz/seeds`), and the manifest and lock file of the workspace for all packages.
 //!
-//! The simulations of the statistics, which take longer than all other tests, are run only if a file of
+//! The simulations of the statistics, which take long, are run only if a file of
 //! [`SIMULATED`] differs.
 
 use std::collections::BTreeSet;

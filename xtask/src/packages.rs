@@ -34,7 +34,7 @@ pub struct Target {
     pub is_program: bool,
 }
 
-/// The variable for builds of a whole test run: the files that make the build of an edited package faster take time to write.
+/// Turns incremental builds off: a whole test run would write files for them that it never uses.
 pub const NOT_INCREMENTAL: [(&str, &str); 1] = [("CARGO_INCREMENTAL", "0")];
 
 /// The cargo that runs this program.

@@ -1,4 +1,4 @@
-//! The test programs, examples and benches that one cargo command builds.
+//! The test programs, examples and benches that cargo builds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,9 +9,10 @@ use serde_json::Value;
 use crate::packages::{NOT_INCREMENTAL, Package, Target, cargo};
 use crate::steps::Output;
 
-/// One build. Every program of it is built with the same features, so that no package is built twice.
+/// One build, by one command or several. Every program of it is built with the same features and profile, so that no package
+/// is built twice.
 pub struct Build {
-    words: String,
+    commands: Vec<String>,
     is_incremental: bool,
     programs: Mutex<Option<Vec<Program>>>,
 }
@@ -30,10 +31,16 @@ impl Build {
     /// The build of `cargo {words}`, which is not begun.
     pub fn new(words: impl Into<String>) -> Self {
         Build {
-            words: words.into(),
+            commands: vec![words.into()],
             is_incremental: true,
             programs: Mutex::new(None),
         }
+    }
+
+    /// The same build, followed by that of `cargo {words}`.
+    pub fn and(mut self, words: impl Into<String>) -> Self {
+        self.commands.push(words.into());
+        self
     }
 
     /// The same build without the files that make the next one of an edited package faster.
@@ -46,13 +53,17 @@ impl Build {
     pub fn build(&self, output: &Output) -> Result<(), String> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if programs.is_none() {
-            let mut command = cargo();
-            command.args(self.words.split(' '));
-            command.args(["--message-format", "json-render-diagnostics"]);
-            if !self.is_incremental {
-                command.envs(NOT_INCREMENTAL);
+            let mut built = Vec::new();
+            for words in &self.commands {
+                let mut command = cargo();
+                command.args(words.split(' '));
+                command.args(["--message-format", "json-render-diagnostics"]);
+                if !self.is_incremental {
+                    command.envs(NOT_INCREMENTAL);
+                }
+                built.extend(programs_in(&output.answer(&mut command)?));
             }
-            *programs = Some(programs_in(&output.answer(&mut command)?));
+            *programs = Some(built);
         }
         Ok(())
     }
@@ -76,7 +87,8 @@ impl Build {
         });
         let Some(program) = found else {
             let (kind, name) = (&target.kind, &target.name);
-            return Err(format!("cargo {} built no {kind} {name}", self.words));
+            let commands = self.commands.join(", cargo ");
+            return Err(format!("cargo {commands} built no {kind} {name}"));
         };
         Ok(command_in(&program.path, &package.folder))
     }

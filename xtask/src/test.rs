@@ -41,11 +41,11 @@ const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for i
 pub fn run(only: Option<&str>) -> Result<bool> {
     let skips = Skips::new()?;
     let packages = packages(&metadata()?);
-    let tests = everything_build();
+    let tests = everything_build(&packages);
     let facts = Facts::default();
     // Alone: the others need what it installs.
     let mut first = vec![Step::command("setup", || xtask("setup"))];
-    // Two lanes build for most of the run, the third one runs what was built.
+    // Most of the run is builds, which wait for each other's folder: tests run as soon as they are built.
     let mut all = checks();
     all.push(workflow(&skips.path));
     all.extend(builds(&tests));
@@ -109,9 +109,15 @@ pub fn tests_build() -> Build {
 
 /// All tests, examples and benches, with all features. The benches have the profile of the tests, with all checks of
 /// the compiler: optimised they would need all dependencies a second time.
-fn everything_build() -> Build {
-    let words = format!("test --workspace --all-targets {FEATURES} --locked --no-run");
-    Build::new(words).not_incremental()
+///
+/// The benches are named: with `--all-targets` cargo builds each example as a test program, whose `main` never runs.
+fn everything_build(packages: &[Package]) -> Build {
+    let mut benches = format!("test --workspace {FEATURES} --locked --no-run");
+    for (_, bench) in of_kind(packages, "bench") {
+        benches.push_str(" --bench ");
+        benches.push_str(&bench.name);
+    }
+    tests_build().and(benches).not_incremental()
 }
 
 /// The build of the tests.
@@ -294,7 +300,7 @@ mod tests {
     #[test]
     fn every_tested_target_example_and_bench_of_the_workspace_has_a_step_of_its_own() {
         let packages = packages(&metadata().unwrap());
-        let tests = everything_build();
+        let tests = everything_build(&packages);
         let steps = programs(&packages, &tests, Path::new("skips"));
         let mut names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
         for expected in [

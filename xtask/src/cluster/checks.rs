@@ -261,13 +261,13 @@ fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     let reason = &result["left_out"][0]["reason"];
     // What was saved during the run says "had not yet come to".
     ensure!(
-        reason.as_str().is_none_or(|reason| !reason.contains("yet")),
+        !reason.as_str().is_some_and(|reason| reason.contains("yet")),
         "the result is not the last one: {reason}"
     );
     expect_ranks(&result, 3)
 }
 
-/// The exit status is that of SIGTERM: a rank that dies of it has another.
+/// The exit status is that of SIGTERM. It is the same if a rank dies of it: what is saved tells the two apart.
 fn expect_stopped(status: std::process::ExitStatus) -> Result<()> {
     ensure!(status.code() == Some(143), "the run ended with {status}");
     Ok(())

@@ -93,8 +93,8 @@ impl Mpi {
     }
 
     /// Builds the program, and returns the path of a copy: that of cargo is replaced by the next build, which may be one
-    /// without MPI. The profile is that of releases, and the folder that of all, so that what the Debian package has
-    /// compiled is not compiled again. Another MPI has a folder of its own, as its header is compiled in.
+    /// without MPI. The profile is that of releases, without assertions for debugging, and the folder that of all, so that what the
+    /// Debian package has compiled is not compiled again. Another MPI has a folder of its own, as its header is compiled in.
     fn build(&self) -> Result<PathBuf> {
         let folder = root().join(FOLDER).join(self.mpicc);
         let target = match self.mpicc == OPEN_MPI.mpicc {
@@ -116,6 +116,10 @@ impl Mpi {
         let program = folder.join("vectored");
         let cannot = || format!("cannot copy the program to '{}'", program.display());
         fs::create_dir_all(&folder).with_context(cannot)?;
+        // A rank of an earlier run may still execute it: it keeps the old file.
+        if program.exists() {
+            fs::remove_file(&program).with_context(cannot)?;
+        }
         fs::copy(target.join("release/vectored"), &program).with_context(cannot)?;
         Ok(program)
     }

@@ -10,7 +10,7 @@ use vectored_lab::report;
 
 use crate::args::{Format, MeasureArgs};
 use crate::cluster::{Team, alone, with_team};
-use crate::commands::measure::{measure_alone, rendered};
+use crate::commands::measure::{measure_alone, plan, rendered};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
@@ -41,6 +41,7 @@ fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
         ));
     }
     let measures = team.is_first_on_node();
+    let notes = Notes { quiet: args.quiet };
     let opened = || {
         let output = match team.is_first() {
             true => OutputFile::named(args.output.as_deref(), "--output")?,
@@ -50,16 +51,19 @@ fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
             (false, _) => Store::Unwanted,
             (true, true) => Store::open(args.no_save)?,
             // The first rank saves for all.
-            (true, false) => Store::open(args.no_save).unwrap_or(Store::Unwanted),
+            (true, false) => Store::open(args.no_save).unwrap_or_else(|failure| {
+                notes.note(&format!("{:#}", failure.error));
+                Store::Unwanted
+            }),
         };
         // Watched by ranks that wait, too: a launcher sends its signal to all, and the first one must not end them.
-        Ok((output, store, Interrupt::watch()?))
+        Ok((plan(args)?, output, store, Interrupt::watch()?))
     };
-    let (output, store, interrupt) = team.agree(opened())?;
+    let (plan, output, store, interrupt) = team.agree(opened())?;
     let mut growing = GrowingResult::of(&store, "measure");
     let own = measures.then(|| {
         let quiet = args.quiet || !team.is_first();
-        let outcome = measure_alone(args, quiet, &interrupt, &mut growing);
+        let outcome = measure_alone(plan, args, quiet, &interrupt, &mut growing);
         NodeReport::of(outcome, interrupt.exit_code())
     });
     // What this node has is safe before it waits for the others, and worthless figures are gone.
@@ -73,7 +77,7 @@ fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
         None => Ok(()),
     };
     if let Err(error) = kept {
-        Notes { quiet: args.quiet }.note(&format!("{error:#}"));
+        notes.note(&format!("{error:#}"));
     }
     // Ranks that wait sleep, and take no CPU time from those that measure.
     team.group.rest();
@@ -84,8 +88,10 @@ fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
     };
     // If they could not be saved together, each node still has its own result.
     let ended = team.shared(&team.agree(ended)?);
-    if ended.is_saved {
-        team.agree(growing.discard().map_err(Failure::from))?;
+    if ended.is_saved
+        && let Err(error) = growing.discard()
+    {
+        notes.note(&format!("{error:#}"));
     }
     match ended.failures.is_empty() {
         true => Ok(ExitCode::from(ended.code)),
@@ -125,13 +131,14 @@ fn conclude(
             continue;
         };
         ended.code = ended.code.max(node.code.unwrap_or(0));
-        if let Some(error) = node.error {
-            let error = format!("rank {rank} on {host}: {error}");
-            // After a signal that is no failure, but says why a node is missing.
-            match node.code {
-                Some(_) => notes.note(&error),
-                None => ended.failures.push(error),
-            }
+        match (&node.json, node.error) {
+            (_, Some(error)) => ended
+                .failures
+                .push(format!("rank {rank} on {host}: {error}")),
+            (None, None) => notes.note(&format!(
+                "rank {rank} on {host} was stopped before any cell was measured"
+            )),
+            (Some(_), None) => {}
         }
         if let Some(json) = node.json {
             let loaded = report::parse(&json).map_err(|error| anyhow::anyhow!("{error}"));
@@ -158,9 +165,9 @@ fn conclude(
 }
 
 /// What the first rank of a node measured.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct NodeReport {
-    /// The result, unless nothing was measured.
+    /// The result. None after an error, or if a signal arrived before any cell was measured.
     json: Option<String>,
     /// When it began, as results have it; empty without one.
     started_at: String,
@@ -171,19 +178,25 @@ struct NodeReport {
 }
 
 impl NodeReport {
-    fn of(outcome: Result<(Results, Option<MeasureError>), Failure>, code: Option<u8>) -> Self {
+    fn of(
+        outcome: Result<Option<(Results, Option<MeasureError>)>, Failure>,
+        code: Option<u8>,
+    ) -> Self {
         match outcome {
-            Ok((results, failure)) => NodeReport {
+            Ok(Some((results, failure))) => NodeReport {
                 json: Some(report::json(&results)),
                 started_at: results.started_at,
                 error: failure.map(|error| error.to_string()),
                 code,
             },
+            Ok(None) => NodeReport {
+                code,
+                ..NodeReport::default()
+            },
             Err(failure) => NodeReport {
-                json: None,
-                started_at: String::new(),
                 error: Some(format!("{:#}", failure.error)),
                 code,
+                ..NodeReport::default()
             },
         }
     }

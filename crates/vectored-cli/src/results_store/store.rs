@@ -151,9 +151,16 @@ impl<'a> GrowingResult<'a> {
     pub fn discard(&mut self) -> anyhow::Result<()> {
         match self.path.take() {
             None => Ok(()),
-            Some(path) => fs::remove_file(&path)
+            Some(path) => ignore_missing(fs::remove_file(&path))
                 .with_context(|| format!("cannot remove the partial result '{}'", path.display())),
         }
+    }
+}
+
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }
 

@@ -30,14 +30,20 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     with_team("measure", |team| measure(args, team))
 }
 
-/// Measures on this machine without ranks, shows nothing, and saves in `growing` what is measured so far.
+/// What the arguments ask for.
+pub fn plan(args: &MeasureArgs) -> Result<MeasurePlan, Failure> {
+    MeasurePlan::new(args, seed_of(args))
+}
+
+/// Measures on this machine without ranks, shows nothing, and saves in `growing` what is measured so far. `None` if a signal
+/// arrived before any cell was measured.
 pub fn measure_alone(
+    plan: MeasurePlan,
     args: &MeasureArgs,
     quiet: bool,
     interrupt: &Interrupt,
     growing: &mut GrowingResult<'_>,
-) -> Result<(Results, Option<MeasureError>), Failure> {
-    let plan = MeasurePlan::new(args, seed_of(args))?;
+) -> Result<Option<(Results, Option<MeasureError>)>, Failure> {
     let measured = {
         let mut save = saving(&plan, growing, Notes { quiet });
         measured(&plan, args, None, quiet, interrupt, Some(&mut save))?
@@ -46,12 +52,10 @@ pub fn measure_alone(
         return Err(Failure::from(anyhow::anyhow!("no rank measured")));
     };
     if measured.outcome.cells.is_empty() && measured.failure.is_none() {
-        return Err(Failure::from(anyhow::anyhow!(
-            "stopped before any cell was measured"
-        )));
+        return Ok(None);
     }
     let failure = measured.failure.take();
-    Ok((assemble(plan, measured), failure))
+    Ok(Some((assemble(plan, measured), failure)))
 }
 
 /// Saves what is measured so far: a launcher ends all ranks if one dies.
@@ -105,7 +109,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
     let (plan, report_plan, interrupt) = match team {
         None => {
             check_alone(args)?;
-            let plan = MeasurePlan::new(args, seed_of(args))?;
+            let plan = plan(args)?;
             (plan, report_plan(args, &notes)?, Interrupt::watch()?)
         }
         Some(team) => {

@@ -292,6 +292,52 @@ mod tests {
     use super::*;
     use crate::measure::targets::{tcp_pair, unix_pair};
 
+    /// Sends that are refused so many times, as if other processes had locked the memory.
+    struct Refused(u32);
+
+    impl Notifying for Refused {
+        fn begin(&mut self, _: BorrowedFd<'_>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn send(&mut self, _: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<usize> {
+            match self.0.checked_sub(1) {
+                None => Ok(bytes_of(iovecs)),
+                Some(left) => {
+                    self.0 = left;
+                    Err(io::Error::from_raw_os_error(libc::ENOBUFS))
+                }
+            }
+        }
+
+        fn outstanding(&self) -> u64 {
+            0
+        }
+
+        fn wait(&mut self, _: BorrowedFd<'_>, _: Duration) -> io::Result<()> {
+            panic!("no notification is outstanding")
+        }
+
+        fn take_counts(&mut self) -> ZerocopyCounts {
+            ZerocopyCounts::default()
+        }
+    }
+
+    #[test]
+    fn a_send_waits_for_memory_that_other_processes_have_locked() {
+        let (writer, _reader) = tcp_pair().unwrap();
+        let mut mover = WithNotifications::new(Refused(3));
+        mover.prepare(&[b"bytes"], 0);
+        mover.call(writer.as_fd(), &[b"bytes"]).unwrap();
+        assert_eq!(mover.array.gathering.sends.0, 0);
+        // Of a descriptor that does not block, only for a short time.
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        mover.array.gathering.sends.0 = u32::MAX;
+        let error = mover.call(writer.as_fd(), &[b"bytes"]).unwrap_err();
+        assert!(error.to_string().contains("net.core.optmem_max"), "{error}");
+        assert!(mover.array.gathering.sends.0 > 0);
+    }
+
     #[test]
     fn loopback_copies_every_send_after_all() {
         let (writer, reader) = tcp_pair().unwrap();
