@@ -213,7 +213,8 @@ fn main() -> ExitCode {
         if messages_are_ascii() {
             message = to_ascii(&message);
         }
-        let _ = writeln!(std::io::stderr(), "error: {message}");
+        // In one call, so that what a launcher prints at the same time stands before or after it.
+        let _ = std::io::stderr().write_all(format!("error: {message}\n").as_bytes());
         ExitCode::from(failure.code)
     })
 }

@@ -33,8 +33,8 @@ impl Notes {
 
     fn line(&self, line: std::fmt::Arguments<'_>) {
         if !self.quiet {
-            // Standard error may be closed.
-            let _ = writeln!(io::stderr(), "{line}");
+            // In one call, so that the lines of several ranks do not mix. Standard error may be closed.
+            let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
         }
     }
 }
