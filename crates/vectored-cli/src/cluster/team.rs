@@ -170,7 +170,11 @@ impl<'a> Team<'a> {
                 _ => Failure::from(error),
             };
             Failure {
-                code: own_code.unwrap_or(1),
+                // Rank 0 fails for all: a launcher kills it before it has said why if another rank ends with an error.
+                code: match self.is_first() {
+                    true => own_code.unwrap_or(1),
+                    false => 0,
+                },
                 ..failure
             }
         })
