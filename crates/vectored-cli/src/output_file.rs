@@ -9,6 +9,7 @@ use anyhow::Context;
 use crate::atomic_file::{parent, write_beside};
 use crate::failure::Failure;
 use crate::results_store::results_directory;
+use crate::terminal::print;
 
 /// A file that the user named for output.
 #[derive(Debug)]
@@ -117,6 +118,14 @@ impl OutputFile {
             seen.push(path);
         }
         Ok(())
+    }
+
+    /// Writes to the file, or without one to standard output.
+    pub fn write_or_print(output: Option<&Self>, contents: &str) -> anyhow::Result<()> {
+        match output {
+            Some(output) => output.write(contents),
+            None => print(contents),
+        }
     }
 
     /// Replaces the file by one with these contents, atomically.

@@ -259,7 +259,7 @@ fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     ensure!(files.len() == 1, "one run saved {} results", files.len());
     let result = read(&files[0])?;
     let reason = &result["left_out"][0]["reason"];
-    // What was saved during the run says "had not yet come to".
+    // A result saved during the run gives the reason "the run had not yet come to these cells".
     ensure!(
         !reason.as_str().is_some_and(|reason| reason.contains("yet")),
         "the result is not the last one: {reason}"

@@ -15,7 +15,7 @@ pub struct Team<'a> {
     pub group: &'a dyn Group,
     /// The name of the node of each.
     hosts: Vec<String>,
-    /// What tells the node of each from others, which may have the same name.
+    /// The node of each: its name and, since several nodes may have one name, its boot ID.
     nodes: Vec<String>,
 }
 
@@ -94,19 +94,18 @@ impl<'a> Team<'a> {
             .into_owned();
         #[cfg(windows)]
         let name = std::env::var("COMPUTERNAME").unwrap_or_default();
-        let all = |own: &str| -> Vec<String> {
-            let texts = group.gather(own.as_bytes());
-            let texts = texts
-                .iter()
-                .map(|text| String::from_utf8_lossy(text).into_owned());
-            shared(group, &texts.collect::<Vec<_>>())
-        };
         // Random at each start of Linux; elsewhere the name alone has to do.
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let nodes = group.gather(format!("{name}\n{boot}").as_bytes());
+        let nodes = nodes
+            .iter()
+            .map(|node| String::from_utf8_lossy(node).into_owned());
+        let nodes: Vec<String> = shared(group, &nodes.collect::<Vec<_>>());
+        let name_of = |node: &String| node.lines().next().unwrap_or_default().to_owned();
         Ok(Team {
             group,
-            hosts: all(&name),
-            nodes: all(&format!("{name} {boot}")),
+            hosts: nodes.iter().map(name_of).collect(),
+            nodes,
         })
     }
 

@@ -11,7 +11,7 @@ use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
 use crate::results_store::{ResultName, extract_paths, load_machines, name_extracts, paths};
-use crate::terminal::{Screen, print};
+use crate::terminal::Screen;
 
 /// Exit code for a regression.
 const REGRESSION: u8 = 3;
@@ -74,10 +74,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             (text, slower.unwrap_or_default())
         }
     };
-    match &output {
-        Some(output) => output.write(&text)?,
-        None => print(&text)?,
-    }
+    OutputFile::write_or_print(output.as_ref(), &text)?;
     if let Some(page) = page {
         let saved = base.into_iter().map(|run| Saved::Results(Box::new(run)));
         let saved: Vec<Saved> = saved.collect();
@@ -112,10 +109,7 @@ fn fleet(
         Format::Csv => fleet::fleet_csv(machines),
         Format::Json => fleet::fleet_json(machines),
     };
-    match output {
-        Some(output) => output.write(&text)?,
-        None => print(&text)?,
-    }
+    OutputFile::write_or_print(output, &text)?;
     if let Some(page) = page {
         page.write(&report::fleet_html(machines))?;
     }

@@ -9,7 +9,7 @@ use crate::args::{HostArgs, HostFormat};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output_file::OutputFile;
-use crate::terminal::{Screen, print};
+use crate::terminal::Screen;
 
 /// Runs the command. It takes less than a second, so a signal takes effect at the end.
 pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
@@ -27,10 +27,7 @@ pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
         HostFormat::Json => host::json(&report),
         HostFormat::Markdown => host::markdown(&report),
     };
-    match &output {
-        Some(output) => output.write(&text)?,
-        None => print(&text)?,
-    }
+    OutputFile::write_or_print(output.as_ref(), &text)?;
     Ok(interrupt
         .exit_code()
         .map_or(ExitCode::SUCCESS, ExitCode::from))

@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
 use crate::results_store::{GrowingResult, SaveOutcome, Store};
-use crate::terminal::{Screen, print};
+use crate::terminal::Screen;
 
 /// The first rank of each node measures, independently of the other nodes, while the other ranks sleep. Rank 0 saves
 /// all results.
@@ -66,7 +66,7 @@ fn measure(args: &MeasureArgs, team: &Team<'_>) -> Result<ExitCode, Failure> {
         let outcome = measure_alone(plan, args, quiet, &interrupt, &mut growing);
         NodeReport::of(outcome, interrupt.exit_code())
     });
-    // What this node has is safe before it waits for the others, and worthless figures are gone.
+    // Save the result, or discard wrong figures, before this rank waits for the other nodes.
     let kept = match &own {
         Some(NodeReport {
             json: Some(json),
@@ -154,10 +154,7 @@ fn conclude(
         let saved = store.save_together("measure", &first.started_at, &measured);
         let text = together(&results, args.format, output.is_some());
         // Show the results even if saving failed, and print the path even if showing failed.
-        let shown = match output {
-            Some(output) => output.write(&text),
-            None => print(&text),
-        };
+        let shown = OutputFile::write_or_print(output, &text);
         if let Err(error) = shown {
             ended.failures.push(format!("{error:#}"));
         }

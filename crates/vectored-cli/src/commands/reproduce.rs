@@ -21,7 +21,7 @@ use crate::pinning::pin;
 use crate::progress::Bar;
 use crate::reproduce_plan::plans;
 use crate::results_store::Store;
-use crate::terminal::{Screen, print};
+use crate::terminal::Screen;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
@@ -88,10 +88,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     };
     let saved = store.save("reproduce", &results.started_at, &saved_form);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = match &output {
-        Some(output) => output.write(&text),
-        None => print(&text),
-    };
+    let shown = OutputFile::write_or_print(output.as_ref(), &text);
     if !results.complete && failure.is_none() {
         notes.note(&stopped(&results, plans.len()));
     }

@@ -150,20 +150,19 @@ impl Clients {
         stream
             .set_read_timeout(Some(Duration::from_secs(30)))
             .unwrap();
-        let is_admitted = match self.rng.u8(..8) {
-            0 => false,
+        let mut is_admitted = false;
+        match self.rng.u8(..8) {
+            0 => {}
             1 => self.send(&mut stream, &[], 3000),
             2 => {
                 let half = self.rng.usize(..24);
-                self.send(&mut stream, &hello()[..half], 0)
+                self.send(&mut stream, &hello()[..half], 0);
             }
             3 => self.send(&mut stream, b"vectrcv1", 3000),
-            4 => {
-                // The token with what comes after it, which has to wait for the answer.
-                self.send(&mut stream, &hello(), 3000)
-            }
-            slow => self.is_admitted(&mut stream, slow == 5),
-        };
+            // The token with what comes after it, which has to wait for the answer.
+            4 => self.send(&mut stream, &hello(), 3000),
+            slow => is_admitted = self.is_admitted(&mut stream, slow == 5),
+        }
         if is_admitted {
             self.fed.admitted += 1;
             self.batches(&mut stream);
@@ -180,9 +179,8 @@ impl Clients {
         }
     }
 
-    /// Sends a message and then up to so many bytes of garbage. The receiver may close the connection meanwhile. False, so
-    /// that it tells whether the client was admitted.
-    fn send(&mut self, stream: &mut TcpStream, message: &[u8], garbage: usize) -> bool {
+    /// Sends a message and then up to `garbage` random bytes. The receiver may close the connection meanwhile.
+    fn send(&mut self, stream: &mut TcpStream, message: &[u8], garbage: usize) {
         let mut all = message.to_vec();
         if garbage > 0 {
             let count = self.rng.usize(1..garbage);
@@ -190,7 +188,6 @@ impl Clients {
         }
         self.fed.bytes += all.len() as u64;
         let _ = stream.write_all(&all);
-        false
     }
 
     /// Sends the right token; another client may still be served.
@@ -219,13 +216,13 @@ impl Clients {
             self.fed.batches += 1;
         }
         match self.rng.u8(..6) {
-            0 => drop(self.send(stream, &[], 3000)),
+            0 => self.send(stream, &[], 3000),
             // Longer than a batch may be.
-            1 => drop(self.send(stream, &head(u64::MAX), 3000)),
-            2 => drop(self.send(stream, &head((256 << 20) + 1), 3000)),
-            3 => drop(self.send(stream, &head(0), 3000)),
+            1 => self.send(stream, &head(u64::MAX), 3000),
+            2 => self.send(stream, &head((256 << 20) + 1), 3000),
+            3 => self.send(stream, &head(0), 3000),
             // The end does not come.
-            4 => drop(self.send(stream, &[head(256 << 20), vec![7; 1 << 20]].concat(), 0)),
+            4 => self.send(stream, &[head(256 << 20), vec![7; 1 << 20]].concat(), 0),
             _ => {}
         }
     }

@@ -9,7 +9,7 @@ use crate::queue::Choose;
 
 const TOKEN: &str = "00112233445566778899aabbccddeeff";
 
-/// What a client sends first: see `docs/network.md`.
+/// The first bytes of a client: see `docs/network.md`.
 const HELLO: [u8; 24] =
     *b"vectrcv1\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff";
 
@@ -42,7 +42,7 @@ pub fn receiver(data: &[u8]) {
     assert_eq!(Run::of(&client.sent, &at_once, client.has_room), run);
 }
 
-/// What a client sends.
+/// The bytes of a client, and the pieces in which they arrive.
 struct Client {
     sent: Vec<u8>,
     pieces: Vec<Range<usize>>,
@@ -130,7 +130,7 @@ fn pieces(all: usize, sizes: [usize; 2], waits: bool) -> Vec<Range<usize>> {
     pieces
 }
 
-/// What a session did.
+/// The actions and the final state of a session.
 #[derive(Debug, PartialEq)]
 struct Run {
     actions: Vec<Action>,

@@ -17,7 +17,7 @@ use vectored_lab::model::{
 /// a probability of 99 % (binomial).
 const RUNS: u64 = 250;
 
-/// What is claimed are 5 % and 95 %. The procedure errs in at most 0.4 % of its runs, and its intervals cover 96.1 % and
+/// The claims are 5 % and 95 %. The procedure errs in at most 0.4 % of its runs, and its intervals cover 96.1 % and
 /// more, so it passes stricter bounds.
 const MAX_WRONG_FASTER: f64 = 0.02;
 const MIN_COVERAGE: f64 = 0.955;

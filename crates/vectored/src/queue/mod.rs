@@ -209,7 +209,7 @@ impl SegmentQueue {
     }
 
     /// Allocates memory for `bytes` more copied bytes and one more kept segment, if it is not there yet: the next
-    /// [`put_slice`](SegmentQueue::put_slice) of up to so many bytes, or the next [`push`](SegmentQueue::push) of a segment
+    /// [`put_slice`](SegmentQueue::put_slice) of up to `bytes` bytes, or the next [`push`](SegmentQueue::push) of a segment
     /// that is kept, needs no other memory. A pushed segment up to `copy_below_bytes` is copied: reserve its bytes.
     ///
     /// For programs that do not end when memory is refused. `put_slice` and `push` abort the process then, as a `Vec` does.

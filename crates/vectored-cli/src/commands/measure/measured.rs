@@ -64,7 +64,7 @@ pub fn measured(
     }
 }
 
-/// What a run on this machine has before its first cell.
+/// The state of a run on this machine before its first cell.
 struct Prepared {
     environment: Environment,
     pins: (Option<usize>, Option<usize>),

@@ -23,7 +23,7 @@ use crate::output_file::OutputFile;
 use crate::results_store::{
     GrowingResult, ResultName, Store, extract_paths, ignored_state_home, load_machines,
 };
-use crate::terminal::{Screen, print};
+use crate::terminal::Screen;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
@@ -185,10 +185,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
     let json = report::json(&results);
     let saved = growing.save(&results.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = match &output {
-        Some(output) => output.write(&text),
-        None => print(&text),
-    };
+    let shown = OutputFile::write_or_print(output.as_ref(), &text);
     if !results.complete && failure.is_none() {
         notes.note(&incomplete(&results, unmeasured, &interrupt));
     }

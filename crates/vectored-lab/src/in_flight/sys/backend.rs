@@ -14,7 +14,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(1);
 /// After so many refusals in a row, a call is not made again.
 pub(super) const MAX_REFUSALS: u32 = 1000;
 
-/// What a forked child is told.
+/// The error of a call in a forked child.
 pub(super) const FORKED: &str = "this process is a fork of the one that made the queue, which the child cannot use: make a queue in \
     the child";
 

@@ -292,7 +292,7 @@ mod tests {
     use super::*;
     use crate::measure::targets::{tcp_pair, unix_pair};
 
-    /// Sends that are refused so many times, as if other processes had locked the memory.
+    /// The number of sends that still fail with `ENOBUFS`, as if other processes had locked the memory.
     struct Refused(u32);
 
     impl Notifying for Refused {
