@@ -74,6 +74,7 @@ mod miri;
 mod modules;
 mod packages;
 mod pairs;
+mod processes;
 mod programs;
 mod python;
 mod release;

@@ -4,12 +4,18 @@ use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::processes::{descendants, kill_with_descendants};
 use crate::root;
+
+/// The longest that a program of a step may run beside other steps: some minutes are usual. One that hangs would otherwise
+/// use up the time of the whole run, and nobody would learn which it was.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 /// The work of a step. The error says what is wrong, in one line.
 type Work<'a> = Box<dyn Fn(&Output) -> Result<(), String> + Send + Sync + 'a>;
@@ -64,8 +70,8 @@ impl<'a> Step<'a> {
 pub enum Output {
     /// To the terminal.
     Shown,
-    /// To a file without a name, shown as a whole when the step ends.
-    Kept(File),
+    /// To a file without a name, shown as a whole when the step ends. A program that runs longer than this time is killed.
+    Kept(File, Duration),
 }
 
 impl Output {
@@ -76,7 +82,7 @@ impl Output {
         let file = options.read(true).append(true).create_new(true).open(&path);
         let file = file?;
         fs::remove_file(&path)?;
-        Ok(Output::Kept(file))
+        Ok(Output::Kept(file, LONGEST))
     }
 
     /// Prints a line.
@@ -86,32 +92,33 @@ impl Output {
                 println!("{line}");
                 Ok(())
             }
-            Output::Kept(file) => writeln!(&mut &*file, "{line}").map_err(|e| e.to_string()),
+            Output::Kept(file, _) => writeln!(&mut &*file, "{line}").map_err(|e| e.to_string()),
         }
     }
 
     /// Runs a program that prints here, in the root of the workspace unless it has a folder.
     pub fn run(&self, command: &mut Command) -> Result<(), String> {
-        if let Output::Kept(file) = self {
+        if let Output::Kept(file, _) = self {
             let clone = || file.try_clone().map_err(|error| error.to_string());
             command
                 .stdin(Stdio::null())
                 .stdout(clone()?)
                 .stderr(clone()?);
         }
-        self.finish(command, Command::status)
+        self.finish(command, |mut child| child.wait())
     }
 
     /// Runs a program whose complaints are printed here, and returns its standard output.
     pub fn answer(&self, command: &mut Command) -> Result<String, String> {
         command.stderr(Stdio::inherit());
-        if let Output::Kept(file) = self {
+        if let Output::Kept(file, _) = self {
             let clone = file.try_clone().map_err(|error| error.to_string())?;
             command.stdin(Stdio::null()).stderr(clone);
         }
         let mut text = Vec::new();
-        self.finish(command, |command| {
-            let output = command.stdout(Stdio::piped()).output()?;
+        command.stdout(Stdio::piped());
+        self.finish(command, |child| {
+            let output = child.wait_with_output()?;
             text = output.stdout;
             Ok(output.status)
         })?;
@@ -121,18 +128,63 @@ impl Output {
     fn finish(
         &self,
         command: &mut Command,
-        run: impl FnOnce(&mut Command) -> io::Result<std::process::ExitStatus>,
+        wait: impl FnOnce(Child) -> io::Result<ExitStatus>,
     ) -> Result<(), String> {
         if command.get_current_dir().is_none() {
             command.current_dir(root());
         }
-        let reason = match run(command) {
-            Ok(status) if status.success() => return Ok(()),
-            Ok(status) => format!("ended with {status}"),
+        let reason = match command.spawn() {
+            Ok(child) => match self.wait_in_time(child, wait)? {
+                Ok(status) if status.success() => return Ok(()),
+                Ok(status) => format!("ended with {status}"),
+                Err(reason) => reason,
+            },
             Err(error) => format!("could not be started: {error}"),
         };
         self.line(&format!("   failed: {}", shell_line(command)))?;
         Err(reason)
+    }
+
+    /// Waits for a program. If it takes too long, its processes are listed and killed.
+    fn wait_in_time(
+        &self,
+        child: Child,
+        wait: impl FnOnce(Child) -> io::Result<ExitStatus>,
+    ) -> Result<Result<ExitStatus, String>, String> {
+        let pid = child.id();
+        let unknown = |error: io::Error| format!("nobody knows how it ended: {error}");
+        let Output::Kept(_, longest) = self else {
+            return Ok(wait(child).map_err(unknown));
+        };
+        thread::scope(|scope| {
+            let (ended, end) = channel::<()>();
+            let guard = scope.spawn(move || match end.recv_timeout(*longest) {
+                Err(RecvTimeoutError::Timeout) => self.kill(pid).map(|()| true),
+                _ => Ok(false),
+            });
+            let status = wait(child).map_err(unknown);
+            drop(ended);
+            let was_killed = guard.join().expect("killing does not panic")?;
+            Ok(match was_killed {
+                true => Err(format!(
+                    "did not end within {} and was killed",
+                    seconds(*longest)
+                )),
+                false => status,
+            })
+        })
+    }
+
+    fn kill(&self, pid: u32) -> Result<(), String> {
+        let cannot = |error: io::Error| format!("cannot kill it after too long a time: {error}");
+        self.line(
+            "   it has run too long; its processes (number, state, processor time, command):",
+        )?;
+        for process in descendants(pid).map_err(cannot)? {
+            let (state, line) = (process.state(), process.command_line());
+            self.line(&format!("   {} {state} {line}", process.pid))?;
+        }
+        kill_with_descendants(pid).map_err(cannot)
     }
 }
 
@@ -396,7 +448,7 @@ fn run_step(step: &Step<'_>, number: usize, shown: bool) -> Done {
 
 fn kept_text(output: Output) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    if let Output::Kept(mut file) = output {
+    if let Output::Kept(mut file, _) = output {
         file.rewind()?;
         file.read_to_end(&mut text)?;
     }
@@ -546,5 +598,27 @@ mod tests {
             "{text}"
         );
         assert!(text.ends_with("sh -c 'exit 3'\n"), "{text}");
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_killed_with_its_children_and_named() {
+        let Output::Kept(file, _) = Output::kept(usize::MAX - 1).unwrap() else {
+            unreachable!("its output is kept")
+        };
+        let output = Output::Kept(file, Duration::from_millis(300));
+        // The output of a grandchild is waited for as well.
+        let mut hangs = Command::new("sh");
+        hangs.args(["-c", "echo began; sleep 100000 & sleep 200000"]);
+        let reason = output.answer(&mut hangs).unwrap_err();
+        assert_eq!(reason, "did not end within 0.3 s and was killed");
+        let text = String::from_utf8(kept_text(output).unwrap()).unwrap();
+        for expected in [
+            "it has run too long",
+            " sleep 100000\n",
+            " sleep 200000\n",
+            "failed: cd ",
+        ] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::{Mpi, Scratch};
+use crate::processes::{descendants, kill_with_descendants};
 use crate::skips::skip;
 
 /// The longest that a run may take, which then counts as failed: ranks may wait for each other for ever.
@@ -222,7 +223,8 @@ fn begun(mut command: Command, state: &Path) -> Result<Child> {
             bail!("the run ended before it saved anything: {status}");
         }
         if began.elapsed() > LONGEST {
-            let _ = child.kill();
+            kill_with_descendants(child.id())?;
+            child.wait()?;
             bail!("nothing was saved within {LONGEST:?}");
         }
         thread::sleep(Duration::from_millis(50));
@@ -408,33 +410,11 @@ fn refused(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
 /// The processes that run a program and descend from `ancestor`.
 fn ranks_of(program: &Path, ancestor: u32) -> Result<Vec<u32>> {
     let program = program.canonicalize()?;
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").context("cannot list the processes")? {
-        let name = entry?.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        let runs_it = fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program);
-        if runs_it && descends(pid, ancestor) {
-            found.push(pid);
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
-}
-
-fn descends(mut pid: u32, ancestor: u32) -> bool {
-    while pid > 1 && pid != ancestor {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name in parentheses may hold anything.
-        let fields = stat.rsplit(") ").next().unwrap_or_default();
-        pid = fields
-            .split(' ')
-            .nth(1)
-            .and_then(|parent| parent.parse().ok())
-            .unwrap_or(0);
-    }
-    pid == ancestor
+    let runs_it =
+        |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program);
+    let all = descendants(ancestor).context("cannot list the processes")?;
+    let pids = all.iter().map(|process| process.pid);
+    Ok(pids.filter(|pid| runs_it(*pid)).collect())
 }
 
 fn wait(mut child: Child) -> Result<std::process::ExitStatus> {
@@ -444,7 +424,7 @@ fn wait(mut child: Child) -> Result<std::process::ExitStatus> {
             return Ok(status);
         }
         if began.elapsed() > LONGEST {
-            child.kill()?;
+            kill_with_descendants(child.id())?;
             child.wait()?;
             bail!("it did not end within {LONGEST:?}");
         }
@@ -467,7 +447,8 @@ fn run(command: &mut Command) -> Result<Output> {
             .recv_timeout(LONGEST)
             .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
         {
-            let _ = Command::new("kill").arg(pid.to_string()).status();
+            // What it prints has an end only if the ranks end, too.
+            let _ = kill_with_descendants(pid);
         }
     });
     let output = child.wait_with_output()?;
