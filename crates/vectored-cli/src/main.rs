@@ -202,6 +202,8 @@ fn main() -> ExitCode {
         Command::Receive(args) => commands::receive::run(args),
         #[cfg(unix)]
         Command::Writer => commands::writer::run(),
+        #[cfg(feature = "mpi")]
+        Command::Mpi => cluster::mpi::serve().map(|()| ExitCode::SUCCESS),
         #[cfg(windows)]
         other => Err(unavailable(other)),
     };

@@ -18,7 +18,7 @@ const LONGEST: Duration = Duration::from_secs(120);
 
 type Check = fn(&Mpi, &Path, &Path) -> Result<()>;
 
-const CHECKS: [(&str, Check); 9] = [
+const CHECKS: [(&str, Check); 10] = [
     ("all ranks measure the same cells together", together),
     (
         "with --each-node one rank measures, and one file is saved for the node",
@@ -29,6 +29,10 @@ const CHECKS: [(&str, Check); 9] = [
         merge_ranks,
     ),
     ("a rank that is killed leaves a partial result", killed),
+    (
+        "a process that calls MPI for a rank and is killed leaves a partial result",
+        mpi_killed,
+    ),
     ("a rank without room ends the run, which names it", full),
     (
         "a number of ranks that were not started is refused once",
@@ -233,12 +237,37 @@ fn begun(mut command: Command, state: &Path) -> Result<Child> {
 }
 
 fn killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    leaves_a_part(mpi, program, state, |ranks, _| ranks[2])
+}
+
+fn mpi_killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    leaves_a_part(mpi, program, state, |_, mpi| mpi[2])
+}
+
+/// A run of which one process is killed, chosen from the ranks and the processes that call MPI for them.
+fn leaves_a_part(
+    mpi: &Mpi,
+    program: &Path,
+    state: &Path,
+    choose: fn(&[u32], &[u32]) -> u32,
+) -> Result<()> {
     let child = begun(measure(mpi, 3, program, state), state)?;
-    let ranks = ranks_of(program, child.id())?;
-    ensure!(ranks.len() == 3, "{} ranks run: {ranks:?}", ranks.len());
-    send("-KILL", ranks[2])?;
+    let (ranks, for_mpi) = processes_of(program, child.id())?;
+    ensure!(
+        (ranks.len(), for_mpi.len()) == (3, 3),
+        "ranks {ranks:?} run, and {for_mpi:?} for MPI"
+    );
+    send("-KILL", choose(&ranks, &for_mpi))?;
     let status = wait(child)?;
     ensure!(!status.success(), "the run succeeded without a rank");
+    // All of them end, which those that have lost their parents do by themselves.
+    let began = Instant::now();
+    for pid in ranks.iter().chain(&for_mpi) {
+        while is_running(*pid, program) {
+            ensure!(began.elapsed() < LONGEST, "process {pid} still runs");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
     let result = saved(state)?;
     ensure!(
         result["complete"] == false,
@@ -267,6 +296,10 @@ fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
         "the result is not the last one: {reason}"
     );
     expect_ranks(&result, 3)
+}
+
+fn is_running(pid: u32, program: &Path) -> bool {
+    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program)
 }
 
 /// The exit status is that of SIGTERM. It is the same if a rank dies of it: what is saved tells the two apart.
@@ -407,14 +440,26 @@ fn refused(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The processes that run a program and descend from `ancestor`.
+/// The ranks among the processes that descend from `ancestor`.
 fn ranks_of(program: &Path, ancestor: u32) -> Result<Vec<u32>> {
+    let (ranks, _) = processes_of(program, ancestor)?;
+    Ok(ranks)
+}
+
+/// The processes that run a program and descend from `ancestor`: the ranks, and those that call MPI for them.
+fn processes_of(program: &Path, ancestor: u32) -> Result<(Vec<u32>, Vec<u32>)> {
     let program = program.canonicalize()?;
-    let runs_it =
-        |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program);
-    let all = descendants(ancestor).context("cannot list the processes")?;
-    let pids = all.iter().map(|process| process.pid);
-    Ok(pids.filter(|pid| runs_it(*pid)).collect())
+    let (mut ranks, mut mpi) = (Vec::new(), Vec::new());
+    for process in descendants(ancestor).context("cannot list the processes")? {
+        let exe = fs::read_link(format!("/proc/{}/exe", process.pid));
+        if exe.is_ok_and(|exe| exe == program) {
+            match process.command_line().ends_with(" mpi") {
+                true => mpi.push(process.pid),
+                false => ranks.push(process.pid),
+            }
+        }
+    }
+    Ok((ranks, mpi))
 }
 
 fn wait(mut child: Child) -> Result<std::process::ExitStatus> {

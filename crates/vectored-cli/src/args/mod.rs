@@ -126,6 +126,10 @@ pub enum Command {
     /// Write records for `vectored measure --writers --processes`, which starts it
     #[command(hide = true)]
     Writer,
+    /// Call MPI for a rank of `vectored measure` or `advise`, which starts it
+    #[cfg(feature = "mpi")]
+    #[command(hide = true)]
+    Mpi,
     /// List or remove saved results
     #[command(long_about = HISTORY_ABOUT, after_long_help = HISTORY_AFTER)]
     History(HistoryArgs),

@@ -1,19 +1,25 @@
-//! Ranks that talk by MPI.
+//! Ranks that talk by MPI: the MPI process of a rank.
 
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use anyhow::Context;
 use mpi::Threading;
 use mpi::collective::SystemOperation;
-use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
-use vectored_lab::measure::Group;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use vectored_lab::measure::{Group, Pinning, pin_measuring_thread};
 
+use super::served::Service;
 use crate::failure::Failure;
 
 /// A communicator. Its error handler is the default: an error ends all ranks.
-pub struct MpiGroup(SimpleCommunicator);
+struct MpiGroup(SimpleCommunicator);
 
 /// The bytes of one message: MPI counts them in an `int`.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
@@ -24,18 +30,45 @@ const PANICKED: i32 = 101;
 /// The first and the longest sleep of a rank that rests.
 const REST: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
-/// Joins the other ranks. MPI is finalized when the universe is dropped.
-pub fn join() -> Result<(Universe, MpiGroup), Failure> {
-    // Other threads read and write beside the one that calls MPI.
-    let joined = mpi::initialize_with_threading(Threading::Funneled);
-    let (universe, _) = joined.ok_or_else(|| Failure::from(anyhow::anyhow!("cannot start MPI")))?;
-    let world = MpiGroup(universe.world());
-    Ok((universe, world))
+/// Joins the other ranks, and makes the calls that the rank, whose connection is standard input, asks for.
+pub fn serve() -> Result<(), Failure> {
+    end_with_parent().context("cannot watch for the end of the rank")?;
+    let stdin = io::stdin().as_fd().try_clone_to_owned();
+    let mut rank = UnixStream::from(stdin.context("cannot use the connection to the rank")?);
+    let joined = mpi::initialize_with_threading(Threading::Single);
+    // Dropped last: it ends MPI.
+    let (universe, _) = joined.context("cannot start MPI")?;
+    let group = MpiGroup(universe.world());
+    let _guard = AbortOnPanic(&group);
+    let service = Service {
+        group: &group,
+        library: &library(),
+        abort: &|| group.0.abort(PANICKED),
+        pin: &|cpu| {
+            // Elsewhere it disturbs other ranks a little.
+            let _ = pin_measuring_thread(Pinning::Cpu(cpu));
+        },
+    };
+    if service.run(&mut rank).is_err() {
+        // The rank has ended, and its launcher ends the others. `MPI_Finalize` would wait for them.
+        std::process::exit(1);
+    }
+    Ok(())
 }
 
-/// Ends all ranks if this one panics. Without it the unwinding drops the universe, which waits in `MPI_Finalize` for
+/// Leaves signals to the rank, and ends when it does, also within a call of MPI.
+fn end_with_parent() -> io::Result<()> {
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::default())?;
+    }
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    Ok(())
+}
+
+/// Ends all ranks if this process panics. Without it the unwinding drops the universe, which waits in `MPI_Finalize` for
 /// ranks that wait for this one.
-pub struct AbortOnPanic<'a>(pub &'a MpiGroup);
+struct AbortOnPanic<'a>(&'a MpiGroup);
 
 impl Drop for AbortOnPanic<'_> {
     fn drop(&mut self) {
@@ -46,7 +79,7 @@ impl Drop for AbortOnPanic<'_> {
 }
 
 /// The MPI library in words.
-pub fn library() -> String {
+fn library() -> String {
     let version = mpi::environment::library_version().unwrap_or_default();
     let first = version.split([',', '\n']).next().unwrap_or_default();
     first.replace('\t', " ").trim_end_matches('\0').to_owned()

@@ -56,9 +56,22 @@ fn with_several<T>(
     what: &str,
     run: impl FnOnce(Option<&Team<'_>>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    // Dropped last: it ends MPI.
-    let (_universe, group) = super::mpi::join()?;
-    let _guard = super::mpi::AbortOnPanic(&group);
+    let process = super::mpi_process::MpiProcess::start()?;
+    let outcome = together(launch, what, &process, run);
+    let ended = process.end();
+    // The error of the run is the first.
+    let value = outcome?;
+    ended.map(|()| value)
+}
+
+#[cfg(feature = "mpi")]
+fn together<T>(
+    launch: Launch,
+    what: &str,
+    process: &super::mpi_process::MpiProcess,
+    run: impl FnOnce(Option<&Team<'_>>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let group = &process.group;
     if group.size() != launch.size {
         return Err(Failure::usage(format!(
             "started as one of {} processes ({}), but the MPI that this vectored was built with ({}) sees {}, so they \
@@ -66,11 +79,11 @@ fn with_several<T>(
              interface (srun --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH), or build vectored with the other MPI",
             launch.size,
             launch.variable,
-            super::mpi::library(),
+            process.library,
             group.size()
         )));
     }
-    run(Some(&Team::of(&group)?))
+    run(Some(&Team::of(group)?))
 }
 
 /// Calls `run` with this process as the only rank.

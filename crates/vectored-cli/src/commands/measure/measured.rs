@@ -100,6 +100,9 @@ fn prepare(
         None => pin(args.pin.unwrap_or_default(), &allowed)?,
         Some(team) => {
             let pins = pin(team.pinning(args.pin, &allowed)?, &allowed)?;
+            if let Some(cpu) = pins.0 {
+                team.group.pinned_to(cpu);
+            }
             (pins.0, team.reader_cpu(pins, &allowed))
         }
     };

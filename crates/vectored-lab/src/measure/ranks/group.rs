@@ -34,4 +34,8 @@ pub trait Group {
 
     /// The group of the first `count` ranks; `None` on the others. All ranks of this group call it.
     fn first(&self, count: u32) -> Option<Box<dyn Group>>;
+
+    /// Tells the group that this rank runs on this CPU alone. Whatever works for the group while the rank waits moves
+    /// there, too, since on another CPU it would disturb another rank.
+    fn pinned_to(&self, _cpu: usize) {}
 }
