@@ -9,6 +9,7 @@ use vectored_lab::stats::compare;
 
 use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
+use crate::notes::Notes;
 use crate::output_file::OutputFile;
 use crate::results_store::{ResultName, extract_paths, load_machines, name_extracts, paths};
 use crate::terminal::Screen;
@@ -48,7 +49,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         let inputs = extract_paths(&args.result)?;
         OutputFile::check_distinct(&outputs, &inputs)?;
         return fleet(
-            &load_machines(&inputs)?,
+            &load_machines(&inputs, &Notes { quiet: false })?,
             args.format,
             output.as_ref(),
             page.as_ref(),

@@ -22,24 +22,8 @@ pub fn run(args: &ShareArgs) -> Result<ExitCode, Failure> {
     let text = machine_json(&extract.machine);
     print(&text)?;
     let notes = Notes { quiet: false };
-    if extract.left_out_cells > 0 {
-        let (count, cells) = match extract.left_out_cells {
-            1 => (1, "cell of a target that is"),
-            count => (count, "cells of targets that are"),
-        };
-        notes.note(&format!(
-            "left out: {count} {cells} named by path or address and not a file"
-        ));
-    }
-    if extract.mixed_cells > 0 {
-        let cells = match extract.mixed_cells {
-            1 => "cell",
-            _ => "cells",
-        };
-        notes.note(&format!(
-            "left out: {} {cells} of ranks whose machines are of several types",
-            extract.mixed_cells
-        ));
+    for sentence in extract.left_out_in_words() {
+        notes.note(&sentence);
     }
     if extract.machine.groups.is_empty() {
         return Err(Failure::from(anyhow::anyhow!(

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use vectored_lab::model::Machine;
-use vectored_lab::report::fleet::{is_extract, parse_machine_or_result};
+use vectored_lab::report::fleet::{Extract, is_extract, parse_machine_or_result};
 
 use super::names::{ResultName, read};
 use crate::failure::Failure;
+use crate::notes::Notes;
 
 /// The files that these names stand for. A folder stands for all files `*.json` in it, in the order of their names.
 pub fn extract_paths(names: &[ResultName]) -> Result<Vec<PathBuf>, Failure> {
@@ -34,12 +35,19 @@ pub fn name_extracts(names: &[ResultName]) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// Reads extracts, and makes extracts of results of `vectored measure`.
-pub fn load_machines(paths: &[PathBuf]) -> Result<Vec<Machine>, Failure> {
-    paths.iter().map(|path| load_machine(path)).collect()
+/// Reads extracts, and makes extracts of results of `vectored measure`. Notes say what these lack.
+pub fn load_machines(paths: &[PathBuf], notes: &Notes) -> Result<Vec<Machine>, Failure> {
+    let load = |path: &PathBuf| {
+        let extract = load_extract(path)?;
+        for sentence in extract.left_out_in_words() {
+            notes.note(&format!("'{}': {sentence}", path.display()));
+        }
+        Ok(extract.machine)
+    };
+    paths.iter().map(load).collect()
 }
 
-fn load_machine(path: &Path) -> Result<Machine, Failure> {
+fn load_extract(path: &Path) -> Result<Extract, Failure> {
     let shown = path.display();
     let text = read(path).with_context(|| {
         format!("cannot read '{shown}', which should be an extract that `vectored share` wrote")

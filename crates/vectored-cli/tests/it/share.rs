@@ -183,6 +183,30 @@ fn a_folder_of_extracts_becomes_tables_and_a_page() {
 }
 
 #[test]
+fn what_a_result_beside_extracts_lacks_is_said() {
+    let bench = Bench::new();
+    folder_of(&bench, &["AMD EPYC 9R14"]);
+    let path = bench.work().join("result.json");
+    let mut result = json(&fs::read_to_string(&path).unwrap());
+    let ranks = ["AMD EPYC 9R14", "Intel Xeon 8375C"].iter().enumerate();
+    let rank = |(number, cpu)| {
+        serde_json::json!({
+            "rank": number, "host": "node", "kernel": "6.18", "cpu": cpu, "straggles": 0, "figures": 3,
+        })
+    };
+    result["ranks"] = ranks.map(rank).collect();
+    for cell in result["cells"].as_array_mut().unwrap().iter_mut().take(3) {
+        cell["ranks"] = 2.into();
+    }
+    fs::write(&path, result.to_string()).unwrap();
+    let said =
+        "note: 'result.json': left out: 3 cells of ranks whose machines are of several types\n";
+    let words = ["compare", "--machines", "machines", "result.json"];
+    let compared = bench.vectored().args(words).assert().success();
+    assert_eq!(String::from_utf8_lossy(&compared.get_output().stderr), said);
+}
+
+#[test]
 fn wrong_folders_of_extracts_are_refused() {
     let bench = Bench::new();
     let refused = |args: &[&str], code: i32| {

@@ -297,15 +297,14 @@ fn an_extract_is_read_as_it_was_written() {
     for machine in machines() {
         assert_eq!(parse_machine(&machine_json(&machine)).unwrap(), machine);
         assert_eq!(
-            parse_machine_or_result(&machine_json(&machine)).unwrap(),
+            parse_machine_or_result(&machine_json(&machine))
+                .unwrap()
+                .machine,
             machine
         );
     }
     let run = run("AMD EPYC 9R14", "6.18.44", 1500.0);
-    assert_eq!(
-        parse_machine_or_result(&json(&run)).unwrap(),
-        extract(&run).machine
-    );
+    assert_eq!(parse_machine_or_result(&json(&run)).unwrap(), extract(&run));
     let of_another = report::parse_saved(&machine_json(&machines()[0])).unwrap_err();
     assert!(
         of_another.to_string().contains("compare --machines"),
@@ -433,6 +432,10 @@ fn cells_of_ranks_on_machines_of_several_types_are_left_out() {
     let (epyc, xeon) = ("AMD EPYC 9R14", "Intel Xeon 8375C");
     let mixed = extract_of(&[epyc, epyc, xeon], 3);
     assert_eq!((mixed.mixed_cells, mixed.left_out_cells), (2, 0));
+    assert_eq!(
+        mixed.left_out_in_words(),
+        ["left out: 2 cells of ranks whose machines are of several types"]
+    );
     let targets = mixed
         .machine
         .groups

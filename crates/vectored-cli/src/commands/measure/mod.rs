@@ -89,7 +89,7 @@ struct ReportPlan {
 
 fn report_plan(args: &MeasureArgs, notes: &Notes) -> Result<ReportPlan, Failure> {
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
-    let known = known(args)?;
+    let known = known(args, notes)?;
     let store = Store::open(args.no_save)?;
     if let Some(note) = ignored_state_home().filter(|_| !args.no_save) {
         notes.note(&note);
@@ -201,9 +201,12 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
 
 /// The results to compare with: those of a folder, or those that are built in. An invented machine is compared only with
 /// what is named.
-fn known(args: &MeasureArgs) -> Result<Vec<Machine>, Failure> {
+fn known(args: &MeasureArgs, notes: &Notes) -> Result<Vec<Machine>, Failure> {
     match &args.machines {
-        Some(folder) => load_machines(&extract_paths(&[ResultName::File(folder.clone())])?),
+        Some(folder) => {
+            let paths = extract_paths(&[ResultName::File(folder.clone())])?;
+            load_machines(&paths, notes)
+        }
         None if args.synthetic.is_some() => Ok(Vec::new()),
         None => Ok(known_machines()),
     }

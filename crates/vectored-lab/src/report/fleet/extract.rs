@@ -20,6 +20,33 @@ pub struct Extract {
     pub mixed_cells: usize,
 }
 
+impl Extract {
+    /// What of the result it lacks, in words: nothing, or a sentence for each reason.
+    pub fn left_out_in_words(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if self.left_out_cells > 0 {
+            let (count, cells) = match self.left_out_cells {
+                1 => (1, "cell of a target that is"),
+                count => (count, "cells of targets that are"),
+            };
+            sentences.push(format!(
+                "left out: {count} {cells} named by path or address and not a file"
+            ));
+        }
+        if self.mixed_cells > 0 {
+            let cells = match self.mixed_cells {
+                1 => "cell",
+                _ => "cells",
+            };
+            sentences.push(format!(
+                "left out: {} {cells} of ranks whose machines are of several types",
+                self.mixed_cells
+            ));
+        }
+        sentences
+    }
+}
+
 /// The extract of a result: the type of the machine, and ratios, winners, crossovers and costs. It has no name of a host,
 /// directory, device, address or user, no serial number and no exact time. Cells between the requested sizes are left
 /// out; the crossovers that they place are not.

@@ -10,7 +10,7 @@ use crate::model::{
     MACHINE_SCHEMA, MAX_QUEUE_DEPTH, MAX_RANKS, MAX_WRITERS, Machine, MachineCell, MachineGroup,
     SCHEMA, SharedCosts, Verdict,
 };
-use crate::report::fleet::extract::extract;
+use crate::report::fleet::extract::{Extract, extract};
 use crate::report::json::{ParseError, parse, parse_of_schema, schema_of};
 
 /// The value of `schema` of [`fleet_json`].
@@ -69,15 +69,19 @@ pub fn parse_machine(text: &str) -> Result<Machine, ParseError> {
     parse_of_schema(text, MACHINE_SCHEMA, check)
 }
 
-/// Reads an extract, or makes one of a result of `vectored measure`.
+/// Reads an extract, or makes one of a result of `vectored measure`. An extract that was read lacks nothing that is known.
 ///
 /// # Errors
 ///
 /// As [`parse_machine`], and for a result of another command.
-pub fn parse_machine_or_result(text: &str) -> Result<Machine, ParseError> {
+pub fn parse_machine_or_result(text: &str) -> Result<Extract, ParseError> {
     match schema_of(text)?.as_str() {
-        SCHEMA => Ok(extract(&parse(text)?).machine),
-        _ => parse_machine(text),
+        SCHEMA => Ok(extract(&parse(text)?)),
+        _ => Ok(Extract {
+            machine: parse_machine(text)?,
+            left_out_cells: 0,
+            mixed_cells: 0,
+        }),
     }
 }
 
