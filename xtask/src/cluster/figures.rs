@@ -12,8 +12,7 @@ use super::checks::{saved, succeeded};
 use super::{Mpi, Scratch};
 
 /// Prints what coordination costs by the number of ranks.
-pub fn cost(mpi: &Mpi, program: &Path) -> Result<()> {
-    let scratch = Scratch::new()?;
+pub fn cost(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
     println!("ranks  samples     median         p99");
     for ranks in [1_u32, 2, 4, 8, 16, 32, 64] {
         let state = scratch.folder(&format!("cost-{ranks}"))?;
@@ -40,6 +39,8 @@ pub fn cost(mpi: &Mpi, program: &Path) -> Result<()> {
 /// How a process measures that is compared.
 struct Kind {
     name: String,
+    /// The place of the kind that it is compared with.
+    beside: usize,
     command: Box<dyn Fn() -> Command>,
     /// The medians of the floor and of both techniques in each run, in ns.
     runs: Vec<[f64; 3]>,
@@ -68,25 +69,30 @@ pub fn single_rank(mpis: &[(&'static Mpi, PathBuf)]) -> Result<()> {
         .arg(&source);
     succeeded(&mut compile)?;
 
-    let program = mpis.first().context("no MPI is here")?.1.clone();
-    let with_threads = program.clone();
-    let mut kinds = vec![
-        Kind::new("without MPI", move || {
-            let mut command = Command::new(&program);
-            command.args(["measure", "--pin", "0"]);
-            command
-        }),
-        Kind::new("without MPI, two threads asleep", move || {
-            let mut command = Command::new(&with_threads);
-            command.env("LD_PRELOAD", &library);
-            command.args(["measure", "--pin", "0"]);
-            command
-        }),
-    ];
+    let mut kinds = Vec::new();
     for (mpi, program) in mpis {
-        let (mpi, program) = (*mpi, program.clone());
-        kinds.push(Kind::new(&format!("one rank, {}", mpi.name), move || {
-            let mut command = mpi.command(2, &program);
+        let mpi = *mpi;
+        // The same program, since where its code lies makes some per cent.
+        let beside = kinds.len();
+        let alone = |program: &Path| {
+            let mut command = Command::new(program);
+            command.args(["measure", "--pin", "0"]);
+            command
+        };
+        let own = program.clone();
+        let name = format!("{} not used", mpi.name);
+        kinds.push(Kind::new(name, beside, move || alone(&own)));
+        let (own, library) = (program.clone(), library.clone());
+        let name = format!("{} not used, two threads asleep", mpi.name);
+        kinds.push(Kind::new(name, beside, move || {
+            let mut command = alone(&own);
+            command.env("LD_PRELOAD", &library);
+            command
+        }));
+        let own = program.clone();
+        let name = format!("{}, one rank", mpi.name);
+        kinds.push(Kind::new(name, beside, move || {
+            let mut command = mpi.command(2, &own);
             command.args(["measure", "--ranks", "1"]);
             command
         }));
@@ -98,21 +104,20 @@ pub fn single_rank(mpis: &[(&'static Mpi, PathBuf)]) -> Result<()> {
         }
     }
     println!(
-        "pipe, 4 x 64 B; smallest to largest of {TURNS} runs in turns, each / that without MPI beside it:"
+        "pipe, 4 x 64 B; smallest to largest of {TURNS} runs in turns, each / that of the same program without MPI:"
     );
-    let alone = kinds[0].runs.clone();
     for kind in &kinds {
+        let alone = &kinds[kind.beside].runs;
         let ratios = [0, 1, 2].map(|figure| {
-            let (low, high) = range(
-                iter::zip(&kind.runs, &alone).map(|(own, alone)| own[figure] / alone[figure]),
-            );
+            let (low, high) =
+                range(iter::zip(&kind.runs, alone).map(|(own, alone)| own[figure] / alone[figure]));
             format!("{low:.2}-{high:.2}")
         });
         let [floor, copy, writev] = ratios;
         let (low, high) = range(kind.runs.iter().map(|run| run[0]));
         let (least, most) = range(kind.runs.iter().map(|run| run[2] / run[1]));
         println!(
-            "{:<32} floor {low:.0}-{high:.0} ns = {floor}, copy-then-write {copy}, writev {writev}; writev / \
+            "{:<38} floor {low:.0}-{high:.0} ns = {floor}, copy-then-write {copy}, writev {writev}; writev / \
              copy-then-write {least:.3}-{most:.3}",
             kind.name
         );
@@ -127,9 +132,10 @@ fn range(figures: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 impl Kind {
-    fn new(name: &str, command: impl Fn() -> Command + 'static) -> Self {
+    fn new(name: String, beside: usize, command: impl Fn() -> Command + 'static) -> Self {
         Kind {
-            name: name.to_owned(),
+            name,
+            beside,
             command: Box::new(command),
             runs: Vec::new(),
         }

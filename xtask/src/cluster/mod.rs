@@ -70,7 +70,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let mut passed = true;
     for (mpi, program) in &built {
         if options.cost {
-            figures::cost(mpi, program)?;
+            figures::cost(mpi, program, &scratch)?;
             continue;
         }
         passed &= checks::all(mpi, program, &scratch)?;

@@ -219,6 +219,9 @@ impl Work<'_> {
             command.env("QEMU_LD_PREFIX", libraries);
             // For the tests that start a program of the system.
             command.env("VECTORED_RUNNER", qemu);
+            // qemu allocates with GLib, whose own allocator keeps its locks across fork: a child hangs in g_slice_alloc if
+            // another thread allocated at that moment (https://gitlab.com/qemu-project/qemu/-/issues/285).
+            command.env("G_SLICE", "always-malloc");
         } else {
             // The loader lies beside the libraries, not where programs expect it.
             let flags = format!(
