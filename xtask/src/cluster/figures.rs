@@ -25,9 +25,13 @@ pub fn cost(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
         succeeded(&mut command)?;
         let result = saved(&state)?;
         let coordination = &result["coordination"];
-        let us = |value: &Value| value.as_f64().map_or(f64::NAN, |ns| ns / 1e3);
+        // Too few samples have no 99th percentile.
+        let us = |value: &Value| match value.as_f64() {
+            Some(ns) => format!("{:.1} µs", ns / 1e3),
+            None => "-".to_owned(),
+        };
         println!(
-            "{ranks:>5}  {:>7}  {:>7.1} µs  {:>8.1} µs",
+            "{ranks:>5}  {:>7}  {:>10}  {:>11}",
             coordination["samples"],
             us(&coordination["median_ns"]),
             us(&coordination["p99_ns"])

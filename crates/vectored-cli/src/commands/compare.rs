@@ -48,8 +48,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.machines && name_extracts(&args.result)? {
         let inputs = extract_paths(&args.result)?;
         OutputFile::check_distinct(&outputs, &inputs)?;
+        let loaded = load_machines(&inputs)?;
+        for sentence in &loaded.left_out {
+            Notes { quiet: false }.note(sentence);
+        }
         return fleet(
-            &load_machines(&inputs, &Notes { quiet: false })?,
+            &loaded.machines,
             args.format,
             output.as_ref(),
             page.as_ref(),

@@ -9,7 +9,6 @@ use vectored_lab::report::fleet::{Extract, is_extract, parse_machine_or_result};
 
 use super::names::{ResultName, read};
 use crate::failure::Failure;
-use crate::notes::Notes;
 
 /// The files that these names stand for. A folder stands for all files `*.json` in it, in the order of their names.
 pub fn extract_paths(names: &[ResultName]) -> Result<Vec<PathBuf>, Failure> {
@@ -35,16 +34,23 @@ pub fn name_extracts(names: &[ResultName]) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// Reads extracts, and makes extracts of results of `vectored measure`. Notes say what these lack.
-pub fn load_machines(paths: &[PathBuf], notes: &Notes) -> Result<Vec<Machine>, Failure> {
-    let load = |path: &PathBuf| {
+/// Machines to compare.
+pub struct Machines {
+    pub machines: Vec<Machine>,
+    /// What the extracts of results lack, in words.
+    pub left_out: Vec<String>,
+}
+
+/// Reads extracts, and makes extracts of results of `vectored measure`.
+pub fn load_machines(paths: &[PathBuf]) -> Result<Machines, Failure> {
+    let (mut machines, mut left_out) = (Vec::new(), Vec::new());
+    for path in paths {
         let extract = load_extract(path)?;
-        for sentence in extract.left_out_in_words() {
-            notes.note(&format!("'{}': {sentence}", path.display()));
-        }
-        Ok(extract.machine)
-    };
-    paths.iter().map(load).collect()
+        let sentences = extract.left_out_in_words().into_iter();
+        left_out.extend(sentences.map(|sentence| format!("'{}': {sentence}", path.display())));
+        machines.push(extract.machine);
+    }
+    Ok(Machines { machines, left_out })
 }
 
 fn load_extract(path: &Path) -> Result<Extract, Failure> {

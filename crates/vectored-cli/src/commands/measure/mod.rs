@@ -204,8 +204,11 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
 fn known(args: &MeasureArgs, notes: &Notes) -> Result<Vec<Machine>, Failure> {
     match &args.machines {
         Some(folder) => {
-            let paths = extract_paths(&[ResultName::File(folder.clone())])?;
-            load_machines(&paths, notes)
+            let loaded = load_machines(&extract_paths(&[ResultName::File(folder.clone())])?)?;
+            for sentence in &loaded.left_out {
+                notes.note(sentence);
+            }
+            Ok(loaded.machines)
         }
         None if args.synthetic.is_some() => Ok(Vec::new()),
         None => Ok(known_machines()),
