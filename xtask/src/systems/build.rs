@@ -11,7 +11,7 @@ use crate::steps::Output;
 use crate::systems::elf;
 use crate::systems::table::{Linker, Runner, System};
 use crate::systems::toolchain::{self, Std};
-use crate::systems::{FOLDER, Fact, zig};
+use crate::systems::{Fact, zig};
 
 /// The library, and the suite that tests it.
 const LIBRARY: [&str; 4] = [
@@ -71,14 +71,6 @@ pub fn build(
         Err(why) => work.skip("nothing was checked", &why),
     }
     Ok(work.facts)
-}
-
-/// Has cargo build in the folder of all systems.
-fn in_folder(command: &mut Command) -> &mut Command {
-    command.env("CARGO_TARGET_DIR", root().join(FOLDER));
-    // Less to write: nothing here is debugged, and nothing is built twice.
-    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-    command.envs(NOT_INCREMENTAL)
 }
 
 struct Work<'a> {
@@ -203,7 +195,7 @@ impl Work<'_> {
         let this = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut tests = Command::new(this);
         tests.arg("wine-tests").env(SKIPS, self.skips);
-        self.output.run(in_folder(&mut tests))?;
+        self.output.run(self.in_folder(&mut tests))?;
         self.did("ran under Wine", "what cargo xtask wine-tests runs");
         Ok(())
     }
@@ -246,7 +238,10 @@ impl Work<'_> {
             }
         };
         self.output.run(self.for_system(&mut command))?;
-        let folder = root().join(FOLDER).join(self.system.name).join(folder);
+        let folder = root()
+            .join(self.system.folder())
+            .join(self.system.name)
+            .join(folder);
         let tool = folder.join("vectored");
         let shown = tool.display();
         let file =
@@ -269,10 +264,18 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A cargo command for this system, in the folder of all systems.
+    /// A cargo command for this system, in its folder.
     fn for_system<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.args(["--locked", "--target", self.system.name]);
-        in_folder(command)
+        self.in_folder(command)
+    }
+
+    /// Has cargo build in the folder of the system.
+    fn in_folder<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.env("CARGO_TARGET_DIR", root().join(self.system.folder()));
+        // Less to write: nothing here is debugged, and nothing is built twice.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+        command.envs(NOT_INCREMENTAL)
     }
 
     fn did(&mut self, how: &str, what: &str) {

@@ -21,9 +21,6 @@ use crate::systems::build::build;
 pub use crate::systems::build::{PROFILE, Scope};
 use crate::systems::table::{SYSTEMS, System};
 
-/// The build folder of all systems: other steps do not wait for its lock.
-const FOLDER: &str = "target/systems";
-
 /// Options of `cargo xtask systems`.
 pub struct Options {
     /// The only system.
@@ -115,7 +112,7 @@ pub fn steps<'a>(facts: &'a Facts, skips: &'a Path, scope: Scope) -> Vec<Step<'a
             }
             Ok(())
         };
-        Step::new(system.name, work).builds_in(FOLDER)
+        Step::new(system.name, work).builds_in(system.folder())
     };
     SYSTEMS.iter().map(step).collect()
 }
@@ -138,10 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn every_system_is_a_step_that_shares_the_build_folder_of_the_others() {
+    fn every_system_is_a_step_that_locks_its_folder() {
         let facts = Facts::default();
         let steps = steps(&facts, Path::new("skips"), Scope::Minutes);
         assert_eq!(steps.len(), SYSTEMS.len());
-        assert!(steps.iter().all(|step| step.build_folder == Some(FOLDER)));
+        for (step, system) in std::iter::zip(&steps, &SYSTEMS) {
+            assert_eq!(step.build_folder, Some(system.folder()));
+        }
     }
 }

@@ -97,6 +97,15 @@ pub const SYSTEMS: [System; 8] = [
 ];
 
 impl System {
+    /// The build folder. Systems with different ones are built at the same time, and compile macros for this machine once
+    /// each.
+    pub fn folder(&self) -> &'static str {
+        match self.linker {
+            Linker::Zig => "target/linked-systems",
+            _ => "target/systems",
+        }
+    }
+
     /// The variable `CARGO_TARGET_…_{KEY}` of cargo.
     pub fn variable(&self, key: &str) -> String {
         let name = self.name.replace('-', "_").to_uppercase();
