@@ -12,6 +12,7 @@ use mpi::Threading;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
+use rustix::fs::FileType;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use vectored_lab::measure::{Group, Pinning, pin_measuring_thread};
 
@@ -33,7 +34,15 @@ const REST: (Duration, Duration) = (Duration::from_micros(50), Duration::from_mi
 /// Joins the other ranks, and makes the calls that the rank, whose connection is standard input, asks for.
 pub fn serve() -> Result<(), Failure> {
     end_with_parent().context("cannot watch for the end of the rank")?;
-    let stdin = io::stdin().as_fd().try_clone_to_owned();
+    let stdin = io::stdin();
+    let kind = rustix::fs::fstat(&stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    if kind != Ok(FileType::Socket) {
+        return Err(Failure::usage(
+            "standard input is no socket: `vectored measure` and `vectored advise --merge-ranks` start this command, \
+             which is of no use by itself",
+        ));
+    }
+    let stdin = stdin.as_fd().try_clone_to_owned();
     let mut rank = UnixStream::from(stdin.context("cannot use the connection to the rank")?);
     let joined = mpi::initialize_with_threading(Threading::Single);
     // Dropped last: it ends MPI.

@@ -56,9 +56,12 @@ impl<C: Read + Write + 'static> RemoteGroup<C> {
         Ok((group, String::from_utf8_lossy(library).into_owned()))
     }
 
-    /// Has the MPI process end all ranks.
+    /// Has the MPI process end all ranks. Returns when it has ended.
     pub fn abort(&self) {
-        self.call(Call::Abort, &[]);
+        let mut stream = self.connection.stream.borrow_mut();
+        // It gives no answer, and has nothing to do if it has ended already.
+        let _ = send_call(&mut *stream, Call::Abort, self.number, &[])
+            .and_then(|()| receive_answer(&mut *stream));
     }
 
     /// Tells the MPI process that this rank needs no others any more. The group cannot be used any more.
