@@ -17,7 +17,11 @@ pub struct Process {
 /// The processes that descend from `ancestor`, and itself, by their numbers. Empty where there is no `/proc`.
 pub fn descendants(ancestor: u32) -> io::Result<Vec<Process>> {
     let mut parents = HashMap::new();
-    for entry in fs::read_dir("/proc")? {
+    let listed = match fs::read_dir("/proc") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        listed => listed?,
+    };
+    for entry in listed {
         let name = entry?.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
@@ -80,15 +84,22 @@ impl Process {
 
 /// Kills a process and its descendants. The error is that of listing them; one that has ended already is none.
 pub fn kill_with_descendants(pid: u32) -> io::Result<()> {
+    // Stopped, they start no others that are not in the second list.
+    signal("-STOP", pid, &descendants(pid)?)?;
+    signal("-KILL", pid, &descendants(pid)?)
+}
+
+fn signal(name: &str, pid: u32, others: &[Process]) -> io::Result<()> {
     let mut command = Command::new("kill");
-    command.arg("-KILL").arg(pid.to_string());
-    for process in descendants(pid)? {
+    command.arg(name).arg(pid.to_string());
+    for process in others.iter().filter(|process| process.pid != pid) {
         command.arg(process.pid.to_string());
     }
     command.stderr(Stdio::null()).status().map(drop)
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use std::io::{BufRead as _, BufReader, Read as _};

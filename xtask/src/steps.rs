@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +16,9 @@ use crate::root;
 /// The longest that a program of a step may run beside other steps: some minutes are usual. One that hangs would otherwise
 /// use up the time of the whole run, and nobody would learn which it was.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
+
+/// The time between two looks at whether a program has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The work of a step. The error says what is wrong, in one line.
 type Work<'a> = Box<dyn Fn(&Output) -> Result<(), String> + Send + Sync + 'a>;
@@ -75,14 +78,8 @@ pub enum Output {
 }
 
 impl Output {
-    fn kept(number: usize) -> io::Result<Self> {
-        let name = format!("vectored-step-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let mut options = OpenOptions::new();
-        let file = options.read(true).append(true).create_new(true).open(&path);
-        let file = file?;
-        fs::remove_file(&path)?;
-        Ok(Output::Kept(file, LONGEST))
+    fn kept() -> io::Result<Self> {
+        Ok(Output::Kept(unnamed_file()?, LONGEST))
     }
 
     /// Prints a line.
@@ -105,7 +102,7 @@ impl Output {
                 .stdout(clone()?)
                 .stderr(clone()?);
         }
-        self.finish(command, |mut child| child.wait())
+        self.finish(command)
     }
 
     /// Runs a program whose complaints are printed here, and returns its standard output.
@@ -115,26 +112,22 @@ impl Output {
             let clone = file.try_clone().map_err(|error| error.to_string())?;
             command.stdin(Stdio::null()).stderr(clone);
         }
-        let mut text = Vec::new();
-        command.stdout(Stdio::piped());
-        self.finish(command, |child| {
-            let output = child.wait_with_output()?;
-            text = output.stdout;
-            Ok(output.status)
-        })?;
-        String::from_utf8(text).map_err(|error| error.to_string())
+        // No pipe, whose end would have to be waited for: a process that outlives the program may hold it.
+        let cannot = |error: io::Error| format!("cannot keep its standard output: {error}");
+        let mut answer = unnamed_file().map_err(cannot)?;
+        command.stdout(answer.try_clone().map_err(cannot)?);
+        self.finish(command)?;
+        text_of(&mut answer)
+            .and_then(|text| String::from_utf8(text).map_err(io::Error::other))
+            .map_err(cannot)
     }
 
-    fn finish(
-        &self,
-        command: &mut Command,
-        wait: impl FnOnce(Child) -> io::Result<ExitStatus>,
-    ) -> Result<(), String> {
+    fn finish(&self, command: &mut Command) -> Result<(), String> {
         if command.get_current_dir().is_none() {
             command.current_dir(root());
         }
         let reason = match command.spawn() {
-            Ok(child) => match self.wait_in_time(child, wait)? {
+            Ok(mut child) => match self.wait_in_time(&mut child) {
                 Ok(status) if status.success() => return Ok(()),
                 Ok(status) => format!("ended with {status}"),
                 Err(reason) => reason,
@@ -146,33 +139,25 @@ impl Output {
     }
 
     /// Waits for a program. If it takes too long, its processes are listed and killed.
-    fn wait_in_time(
-        &self,
-        child: Child,
-        wait: impl FnOnce(Child) -> io::Result<ExitStatus>,
-    ) -> Result<Result<ExitStatus, String>, String> {
-        let pid = child.id();
+    fn wait_in_time(&self, child: &mut Child) -> Result<ExitStatus, String> {
         let unknown = |error: io::Error| format!("nobody knows how it ended: {error}");
         let Output::Kept(_, longest) = self else {
-            return Ok(wait(child).map_err(unknown));
+            return child.wait().map_err(unknown);
         };
-        thread::scope(|scope| {
-            let (ended, end) = channel::<()>();
-            let guard = scope.spawn(move || match end.recv_timeout(*longest) {
-                Err(RecvTimeoutError::Timeout) => self.kill(pid).map(|()| true),
-                _ => Ok(false),
-            });
-            let status = wait(child).map_err(unknown);
-            drop(ended);
-            let was_killed = guard.join().expect("killing does not panic")?;
-            Ok(match was_killed {
-                true => Err(format!(
-                    "did not end within {} and was killed",
-                    seconds(*longest)
-                )),
-                false => status,
-            })
-        })
+        let began = Instant::now();
+        while began.elapsed() < *longest {
+            if let Some(status) = child.try_wait().map_err(unknown)? {
+                return Ok(status);
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        let killed = self.kill(child.id());
+        // The program itself, also if its descendants cannot be listed. One that has ended is no error.
+        let _ = child.kill();
+        child.wait().map_err(unknown)?;
+        killed?;
+        let longest = seconds(*longest);
+        Err(format!("did not end within {longest} and was killed"))
     }
 
     fn kill(&self, pid: u32) -> Result<(), String> {
@@ -346,7 +331,7 @@ impl Schedule<'_> {
                     state.begun[index] = true;
                     state.running.push(index);
                     drop(state);
-                    let done = run_step(&self.steps[index], index, shown);
+                    let done = run_step(&self.steps[index], shown);
                     state = self.lock();
                     state.running.retain(|running| *running != index);
                     state.done.push(done);
@@ -401,7 +386,7 @@ impl Schedule<'_> {
     }
 }
 
-fn run_step(step: &Step<'_>, number: usize, shown: bool) -> Done {
+fn run_step(step: &Step<'_>, shown: bool) -> Done {
     let name = step.name.clone();
     let began = Instant::now();
     if shown {
@@ -411,7 +396,7 @@ fn run_step(step: &Step<'_>, number: usize, shown: bool) -> Done {
     }
     let output = match shown {
         true => Ok(Output::Shown),
-        false => Output::kept(number),
+        false => Output::kept(),
     };
     let (result, text) = match output {
         Err(error) => (Err(format!("cannot keep its output: {error}")), Vec::new()),
@@ -446,13 +431,32 @@ fn run_step(step: &Step<'_>, number: usize, shown: bool) -> Done {
     }
 }
 
-fn kept_text(output: Output) -> io::Result<Vec<u8>> {
+/// A file that is appended to and has no name.
+fn unnamed_file() -> io::Result<File> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("vectored-step-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let mut options = OpenOptions::new();
+    let file = options.read(true).append(true).create_new(true).open(&path);
+    let file = file?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// All that a file holds.
+fn text_of(file: &mut File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    if let Output::Kept(mut file, _) = output {
-        file.rewind()?;
-        file.read_to_end(&mut text)?;
-    }
+    file.rewind()?;
+    file.read_to_end(&mut text)?;
     Ok(text)
+}
+
+fn kept_text(output: Output) -> io::Result<Vec<u8>> {
+    match output {
+        Output::Shown => Ok(Vec::new()),
+        Output::Kept(mut file, _) => text_of(&mut file),
+    }
 }
 
 /// `command` as a line that a shell repeats.
@@ -581,7 +585,7 @@ mod tests {
 
     #[test]
     fn what_programs_print_is_kept_and_their_answer_returned() {
-        let output = Output::kept(usize::MAX).unwrap();
+        let output = Output::kept().unwrap();
         let shell = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
@@ -600,17 +604,23 @@ mod tests {
         assert!(text.ends_with("sh -c 'exit 3'\n"), "{text}");
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_program_that_hangs_is_killed_with_its_children_and_named() {
-        let Output::Kept(file, _) = Output::kept(usize::MAX - 1).unwrap() else {
+        let Output::Kept(file, _) = Output::kept().unwrap() else {
             unreachable!("its output is kept")
         };
         let output = Output::Kept(file, Duration::from_millis(300));
-        // The output of a grandchild is waited for as well.
         let mut hangs = Command::new("sh");
         hangs.args(["-c", "echo began; sleep 100000 & sleep 200000"]);
         let reason = output.answer(&mut hangs).unwrap_err();
         assert_eq!(reason, "did not end within 0.3 s and was killed");
+        // A process that outlives its parent is not waited for.
+        let mut leaves = Command::new("sh");
+        leaves.args(["-c", "sleep 10 & echo $!"]);
+        let left = output.answer(&mut leaves).unwrap();
+        let killed = Command::new("kill").arg(left.trim()).status();
+        assert!(killed.unwrap().success(), "{left} has ended");
         let text = String::from_utf8(kept_text(output).unwrap()).unwrap();
         for expected in [
             "it has run too long",

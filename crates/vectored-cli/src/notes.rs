@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use vectored_lab::report::escape_control;
+
 use crate::charset::to_ascii;
 use crate::results_store::SaveOutcome;
 use crate::terminal::messages_are_ascii;
@@ -16,8 +18,10 @@ pub struct Notes {
 impl Notes {
     /// Prints a note.
     pub fn note(&self, text: &str) {
+        // It may hold the name of a file.
+        let text = escape_control(text);
         match messages_are_ascii() {
-            true => self.line(format_args!("note: {}", to_ascii(text))),
+            true => self.line(format_args!("note: {}", to_ascii(&text))),
             false => self.line(format_args!("note: {text}")),
         }
     }

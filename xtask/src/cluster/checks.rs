@@ -16,9 +16,12 @@ use crate::skips::skip;
 /// The longest that a run may take, which then counts as failed: ranks may wait for each other for ever.
 const LONGEST: Duration = Duration::from_secs(120);
 
+/// How long mpirun may go on when all ranks have ended.
+const MPIRUN_ALONE: Duration = Duration::from_secs(10);
+
 type Check = fn(&Mpi, &Path, &Path) -> Result<()>;
 
-const CHECKS: [(&str, Check); 10] = [
+const CHECKS: [(&str, Check); 11] = [
     ("all ranks measure the same cells together", together),
     (
         "with --each-node one rank measures, and one file is saved for the node",
@@ -32,6 +35,10 @@ const CHECKS: [(&str, Check); 10] = [
     (
         "a process that calls MPI for a rank and is killed leaves a partial result",
         mpi_killed,
+    ),
+    (
+        "a rank or a process that calls MPI and is killed at its start ends all",
+        killed_at_start,
     ),
     ("a rank without room ends the run, which names it", full),
     (
@@ -260,14 +267,7 @@ fn leaves_a_part(
     send("-KILL", choose(&ranks, &for_mpi))?;
     let status = wait(child)?;
     ensure!(!status.success(), "the run succeeded without a rank");
-    // All of them end, which those that have lost their parents do by themselves.
-    let began = Instant::now();
-    for pid in ranks.iter().chain(&for_mpi) {
-        while is_running(*pid, program) {
-            ensure!(began.elapsed() < LONGEST, "process {pid} still runs");
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
+    expect_ended(program, ranks.iter().chain(&for_mpi))?;
     let result = saved(state)?;
     ensure!(
         result["complete"] == false,
@@ -298,8 +298,71 @@ fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     expect_ranks(&result, 3)
 }
 
-fn is_running(pid: u32, program: &Path) -> bool {
-    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program)
+/// Waits until none of the processes runs a program. Those that have lost their parents end by themselves.
+fn expect_ended<'a>(program: &Path, pids: impl Iterator<Item = &'a u32>) -> Result<()> {
+    let program = program.canonicalize()?;
+    let runs_it =
+        |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program);
+    let began = Instant::now();
+    for pid in pids {
+        while runs_it(*pid) {
+            ensure!(began.elapsed() < LONGEST, "process {pid} still runs");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+    Ok(())
+}
+
+/// Kills a rank, and then a process that calls MPI for one, as soon as there is one: while the ranks join each other.
+fn killed_at_start(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
+    for is_rank in [true, false] {
+        let mut command = measure(mpi, 3, program, state);
+        command.args("--target pipe --sizes 64 --budget 60s".split(' '));
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start mpirun")?;
+        let began = Instant::now();
+        let (ranks, for_mpi) = loop {
+            let (ranks, for_mpi) = processes_of(program, child.id())?;
+            if !for_mpi.is_empty() {
+                break (ranks, for_mpi);
+            }
+            if let Some(status) = child.try_wait()? {
+                bail!("the run ended before MPI was called: {status}");
+            }
+            ensure!(began.elapsed() < LONGEST, "no process calls MPI");
+        };
+        let chosen = match is_rank {
+            true => ranks.first(),
+            false => for_mpi.first(),
+        };
+        send("-KILL", *chosen.context("no rank runs")?)?;
+        let began = Instant::now();
+        loop {
+            let (ranks, for_mpi) = processes_of(program, child.id())?;
+            if let Some(status) = child.try_wait()? {
+                ensure!(!status.success(), "the run succeeded without a rank");
+                break;
+            }
+            if ranks.is_empty() && for_mpi.is_empty() && began.elapsed() > MPIRUN_ALONE {
+                // That of Open MPI 4.1.4 waits for itself at times (one of its threads for a lock that another has) if a
+                // rank dies while it connects.
+                kill_with_descendants(child.id())?;
+                child.wait()?;
+                break;
+            }
+            if began.elapsed() > LONGEST {
+                kill_with_descendants(child.id())?;
+                child.wait()?;
+                bail!("ranks {ranks:?} did not end, nor {for_mpi:?}, which call MPI");
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        expect_ended(program, ranks.iter().chain(&for_mpi))?;
+    }
+    Ok(())
 }
 
 /// The exit status is that of SIGTERM. It is the same if a rank dies of it: what is saved tells the two apart.

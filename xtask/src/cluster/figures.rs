@@ -5,7 +5,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::checks::{saved, succeeded};
@@ -73,6 +73,9 @@ pub fn single_rank(mpis: &[(&'static Mpi, PathBuf)]) -> Result<()> {
         .arg(&source);
     succeeded(&mut compile)?;
 
+    if mpis.is_empty() {
+        bail!("no MPI is here: cargo xtask setup");
+    }
     let mut kinds = Vec::new();
     for (mpi, program) in mpis {
         let mpi = *mpi;

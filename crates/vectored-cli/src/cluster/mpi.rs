@@ -12,6 +12,7 @@ use mpi::Threading;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use vectored_lab::measure::{Group, Pinning, pin_measuring_thread};
@@ -33,7 +34,6 @@ const REST: (Duration, Duration) = (Duration::from_micros(50), Duration::from_mi
 
 /// Joins the other ranks, and makes the calls that the rank, whose connection is standard input, asks for.
 pub fn serve() -> Result<(), Failure> {
-    end_with_parent().context("cannot watch for the end of the rank")?;
     let stdin = io::stdin();
     let kind = rustix::fs::fstat(&stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));
     if kind != Ok(FileType::Socket) {
@@ -44,6 +44,7 @@ pub fn serve() -> Result<(), Failure> {
     }
     let stdin = stdin.as_fd().try_clone_to_owned();
     let mut rank = UnixStream::from(stdin.context("cannot use the connection to the rank")?);
+    end_with(&rank).context("cannot watch for the end of the rank")?;
     let joined = mpi::initialize_with_threading(Threading::Single);
     // Dropped last: it ends MPI.
     let (universe, _) = joined.context("cannot start MPI")?;
@@ -66,13 +67,19 @@ pub fn serve() -> Result<(), Failure> {
 }
 
 /// Leaves signals to the rank, and ends when it does, also within a call of MPI.
-fn end_with_parent() -> io::Result<()> {
+fn end_with(rank: &UnixStream) -> io::Result<()> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::default())?;
     }
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    Ok(())
+    // The rank may have ended before.
+    let mut connection = [PollFd::new(rank, PollFlags::IN)];
+    poll(&mut connection, Some(&Timespec::default()))?;
+    match connection[0].revents().contains(PollFlags::HUP) {
+        true => Err(io::ErrorKind::BrokenPipe.into()),
+        false => Ok(()),
+    }
 }
 
 /// Ends all ranks if this process panics. Without it the unwinding drops the universe, which waits in `MPI_Finalize` for

@@ -5,58 +5,58 @@ use std::env;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::rc::Rc;
 use std::thread;
 
-use anyhow::Context;
+use vectored_lab::report::escape_control;
 
+use super::launch::Launch;
 use super::remote_group::RemoteGroup;
-use crate::failure::Failure;
+use super::team::node_name;
 
 /// A process that has joined the other ranks for this one.
+///
+/// Without it the rank can do nothing, and cannot agree with the others on an error: it says what happened and ends by a
+/// signal. If it ended by an exit status, some launchers (MPICH's, and `srun`) would leave the others waiting.
 pub struct MpiProcess {
     /// The ranks.
     pub group: RemoteGroup<UnixStream>,
     /// Their MPI library, in words.
     pub library: String,
+    rank: u32,
     child: Rc<RefCell<Child>>,
 }
 
 impl MpiProcess {
     /// Starts it, and waits until it has joined the others.
-    pub fn start() -> Result<MpiProcess, Failure> {
-        let program = env::current_exe().context("cannot find this program to start MPI")?;
-        let (own, its) = UnixStream::pair().context("cannot make a socket")?;
-        let child = Command::new(program)
-            .arg("mpi")
-            .stdin(OwnedFd::from(its))
-            // What MPI prints is no result.
-            .stdout(Stdio::null())
-            .spawn()
-            .context("cannot start the process for MPI")?;
+    pub fn start(launch: Launch) -> MpiProcess {
+        let rank = launch.rank;
+        let (own, child) = started().unwrap_or_else(|error| {
+            end_all(rank, &format!("cannot start a process for MPI: {error}"))
+        });
         let child = Rc::new(RefCell::new(child));
         let watched = Rc::clone(&child);
-        let joined = RemoteGroup::joined(own, move |error| lost(&watched, &error));
-        let (group, library) =
-            joined.map_err(|error| Failure::from(anyhow::anyhow!(in_words(&child, &error))))?;
-        Ok(MpiProcess {
+        let joined = RemoteGroup::joined(own, move |error| lost(rank, &watched, &error));
+        let (group, library) = joined.unwrap_or_else(|error| lost(rank, &child, &error));
+        MpiProcess {
             group,
             library,
+            rank,
             child,
-        })
+        }
     }
 
     /// Ends MPI. It waits for the other ranks, which end it as well.
-    pub fn end(self) -> Result<(), Failure> {
-        let ended = self.group.end().and_then(|()| {
-            let status = self.child.borrow_mut().wait()?;
-            match status.success() {
-                true => Ok(()),
-                false => Err(io::Error::other("it could not end MPI")),
-            }
-        });
-        ended.map_err(|error| Failure::from(anyhow::anyhow!(in_words(&self.child, &error))))
+    pub fn end(self) {
+        if let Err(error) = self.group.end() {
+            lost(self.rank, &self.child, &error);
+        }
+        let status = self.child.borrow_mut().wait();
+        if !status.as_ref().is_ok_and(ExitStatus::success) {
+            end_all(self.rank, &how_it_ended(status));
+        }
     }
 }
 
@@ -69,20 +69,52 @@ impl Drop for MpiProcess {
     }
 }
 
-/// Ends this process: without MPI it can do nothing, and the launcher ends the others.
-fn lost(child: &RefCell<Child>, error: &io::Error) -> ! {
-    let message = format!("error: {}\n", in_words(child, error));
-    let _ = io::stderr().write_all(message.as_bytes());
-    std::process::exit(1)
+fn started() -> io::Result<(UnixStream, Child)> {
+    let (own, its) = UnixStream::pair()?;
+    let child = Command::new(env::current_exe()?)
+        .arg("mpi")
+        .stdin(OwnedFd::from(its))
+        // What MPI prints is no result.
+        .stdout(Stdio::null())
+        .spawn()?;
+    Ok((own, child))
 }
 
-fn in_words(child: &RefCell<Child>, error: &io::Error) -> String {
-    // It has closed the connection, so it ends.
-    let how = match child.borrow_mut().wait() {
-        Ok(status) => status.to_string(),
-        Err(unknown) => unknown.to_string(),
+/// Ends this rank after an error of the connection: its MPI process has ended, or has sent what cannot be read.
+fn lost(rank: u32, child: &RefCell<Child>, error: &io::Error) -> ! {
+    let mut child = child.borrow_mut();
+    let has_ended = matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    );
+    if !has_ended {
+        // It would wait for the next call.
+        let _ = child.kill();
+        end_all(
+            rank,
+            &format!("cannot read the answer of its MPI process: {error}"),
+        );
+    }
+    end_all(rank, &how_it_ended(child.wait()))
+}
+
+fn how_it_ended(status: io::Result<ExitStatus>) -> String {
+    let how = match status {
+        Ok(status) => match status.signal() {
+            Some(signal) => format!("was ended by signal {signal}"),
+            None => format!("ended with {status}"),
+        },
+        Err(unknown) => format!("ended ({unknown})"),
     };
-    format!(
-        "the process that calls MPI for this rank ended ({how}; {error}): if MPI gives a reason, it stands above"
-    )
+    format!("its MPI process {how}; MPI or the launcher may have printed a reason")
+}
+
+/// Says what happened on this rank, and ends it, so that the launcher ends the others.
+fn end_all(rank: u32, what: &str) -> ! {
+    let message = escape_control(&format!("rank {rank} on {}: {what}", node_name()));
+    // In one call, so that what a launcher prints at the same time stands before or after it.
+    let _ = io::stderr().write_all(format!("error: {message}\n").as_bytes());
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    // Not reached: no process can ignore it.
+    std::process::abort()
 }

@@ -56,12 +56,10 @@ fn with_several<T>(
     what: &str,
     run: impl FnOnce(Option<&Team<'_>>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let process = super::mpi_process::MpiProcess::start()?;
+    let process = super::mpi_process::MpiProcess::start(launch);
     let outcome = together(launch, what, &process, run);
-    let ended = process.end();
-    // The error of the run is the first.
-    let value = outcome?;
-    ended.map(|()| value)
+    process.end();
+    outcome
 }
 
 #[cfg(feature = "mpi")]
@@ -100,13 +98,7 @@ impl<'a> Team<'a> {
                 group.size()
             )));
         }
-        #[cfg(unix)]
-        let name = rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned();
-        #[cfg(windows)]
-        let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+        let name = node_name();
         // Random at each start of Linux; elsewhere the name alone has to do.
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let nodes = group.gather(format!("{name}\n{boot}").as_bytes());
@@ -274,6 +266,18 @@ impl<'a> Team<'a> {
         };
         Some(allowed[ranks + self.place_on_node()])
     }
+}
+
+/// The name of this node.
+pub fn node_name() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    #[cfg(windows)]
+    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+    name
 }
 
 const SOUND: &str = "plain data of one program";
