@@ -14,7 +14,7 @@ use crate::processes::{descendants, kill_with_descendants};
 use crate::skips::skip;
 
 /// The longest that a run may take, which then counts as failed: ranks may wait for each other for ever.
-const LONGEST: Duration = Duration::from_secs(120);
+pub(super) const LONGEST: Duration = Duration::from_secs(120);
 
 /// How long mpirun may go on when all ranks have ended.
 const MPIRUN_ALONE: Duration = Duration::from_secs(10);
@@ -220,9 +220,12 @@ fn merge_ranks(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The options of a run that would take a minute.
+pub(super) const A_MINUTE: &str = "--target file --sizes 64,256,1KiB --budget 60s";
+
 /// A run that would take a minute, when its first result is saved.
 fn begun(mut command: Command, state: &Path) -> Result<Child> {
-    command.args("--target file --sizes 64,256,1KiB --budget 60s".split(' '));
+    command.args(A_MINUTE.split(' '));
     let mut child = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -286,6 +289,11 @@ fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     // A rank that has ended is no failure of this check.
     let _ = send("-TERM", first);
     expect_stopped(wait(child)?)?;
+    expect_kept(state, 3)
+}
+
+/// A run that a signal has ended has saved one result, when it ended, with `ranks` ranks.
+pub(super) fn expect_kept(state: &Path, ranks: usize) -> Result<()> {
     let files = files(&state.join("vectored"))?;
     ensure!(files.len() == 1, "one run saved {} results", files.len());
     let result = read(&files[0])?;
@@ -295,7 +303,7 @@ fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
         !reason.as_str().is_some_and(|reason| reason.contains("yet")),
         "the result is not the last one: {reason}"
     );
-    expect_ranks(&result, 3)
+    expect_ranks(&result, ranks)
 }
 
 /// Waits until none of the processes runs a program. Those that have lost their parents end by themselves.

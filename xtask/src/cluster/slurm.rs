@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::checks::{expect_ranks, saved, succeeded};
+use super::checks::{A_MINUTE, LONGEST, expect_kept, expect_ranks, saved, succeeded};
 use super::{Mpi, Scratch};
 use crate::setup::is_on_path;
 use crate::skips::skip;
@@ -20,7 +20,17 @@ const PROGRAMS: [&str; 5] = ["munged", "slurmctld", "slurmd", "sbatch", "srun"];
 /// The longest wait for the node to become ready.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
-/// A job that `sbatch` runs measures by `mpirun` and by `srun`; false if that failed.
+type Check = fn(&Slurm, &Mpi, &Path, &Scratch) -> Result<()>;
+
+const CHECKS: [(&str, Check); 2] = [
+    ("a job of Slurm measures by mpirun and by srun", job),
+    (
+        "scancel ends a run, which keeps what was measured",
+        cancelled,
+    ),
+];
+
+/// Runs every check with jobs that `sbatch` takes; false if one failed.
 pub fn check(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<bool> {
     let missing = PROGRAMS.iter().find(|name| !is_on_path(name));
     if let Some(missing) = missing {
@@ -32,15 +42,18 @@ pub fn check(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<bool> {
         skip("cluster:slurm", "slurmd must be started by root")?;
         return Ok(true);
     }
-    let name = "a job of Slurm measures by mpirun and by srun";
-    match job(mpi, program, scratch) {
-        Ok(()) => println!("   {}: {name}: ok", mpi.name),
-        Err(error) => {
-            println!("   {}: {name}: FAILED: {error:#}", mpi.name);
-            return Ok(false);
+    let slurm = Slurm::start(scratch.folder(&format!("slurm-{}", mpi.mpicc))?)?;
+    let mut passed = true;
+    for (name, check) in CHECKS {
+        match check(&slurm, mpi, program, scratch) {
+            Ok(()) => println!("   {}: {name}: ok", mpi.name),
+            Err(error) => {
+                println!("   {}: {name}: FAILED: {error:#}", mpi.name);
+                passed = false;
+            }
         }
     }
-    Ok(true)
+    Ok(passed)
 }
 
 fn is_root() -> bool {
@@ -50,9 +63,8 @@ fn is_root() -> bool {
     })
 }
 
-fn job(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
+fn job(slurm: &Slurm, mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
     let folder = |name: &str| scratch.folder(&format!("{name}-{}", mpi.mpicc));
-    let slurm = Slurm::start(folder("slurm")?)?;
     let (by_mpirun, by_srun) = (folder("by-mpirun")?, folder("by-srun")?);
     let measure = format!(
         "{} measure --target pipe --segments 4 --sizes 64 --technique writev --budget 1s",
@@ -63,7 +75,7 @@ fn job(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
     let text = format!(
         "#!/bin/sh\n#SBATCH --ntasks=4\n\
          XDG_STATE_HOME={} {} -n 4 {measure} || exit 1\n\
-         XDG_STATE_HOME={} srun --mpi={} --ntasks=4 {measure} || exit 2\n",
+         XDG_STATE_HOME={} srun --mpi={} --kill-on-bad-exit=1 --ntasks=4 {measure} || exit 2\n",
         by_mpirun.display(),
         mpi.mpirun.join(" "),
         by_srun.display(),
@@ -85,6 +97,46 @@ fn job(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
     })?;
     expect_ranks(&saved(&by_mpirun)?, 4).context("mpirun in a job")?;
     expect_ranks(&saved(&by_srun)?, 4).context("srun in a job")
+}
+
+fn cancelled(slurm: &Slurm, mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
+    let state = scratch.folder(&format!("cancelled-{}", mpi.mpicc))?;
+    let script = slurm.folder.join("long.sh");
+    let text = format!(
+        "#!/bin/sh\n#SBATCH --ntasks=3\n\
+         XDG_STATE_HOME={0} srun --mpi={1} --kill-on-bad-exit=1 --ntasks=3 {2} measure --dir {0} --segments 4 {A_MINUTE}\n",
+        state.display(),
+        mpi.srun,
+        program.display()
+    );
+    fs::write(&script, text).context("cannot write a job")?;
+    let printed = slurm.folder.join("printed-long");
+    let mut sbatch = slurm.command("sbatch");
+    sbatch.arg("--parsable").arg("--output").arg(&printed);
+    let number = succeeded(sbatch.arg(&script).current_dir(&slurm.folder))?;
+    let number = String::from_utf8_lossy(&number.stdout).trim().to_owned();
+    let is_running = || -> Result<bool> {
+        let mut squeue = slurm.command("squeue");
+        let jobs = succeeded(squeue.args(["--noheader", "--format=%A"]))?;
+        let jobs = String::from_utf8_lossy(&jobs.stdout).into_owned();
+        Ok(jobs.lines().any(|job| job.trim() == number))
+    };
+    let began = Instant::now();
+    while saved(&state).is_err() {
+        let has_time = began.elapsed() < LONGEST;
+        if !has_time || !is_running()? {
+            let printed = fs::read_to_string(&printed).unwrap_or_default();
+            bail!("the job has saved nothing, and printed: {printed}");
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    succeeded(slurm.command("scancel").arg(&number))?;
+    let began = Instant::now();
+    while is_running()? {
+        ensure!(began.elapsed() < LONGEST, "scancel has not ended the job");
+        thread::sleep(Duration::from_millis(50));
+    }
+    expect_kept(&state, 3)
 }
 
 /// The daemons, which are ended when this is dropped.

@@ -13,8 +13,8 @@ use std::thread;
 use vectored_lab::report::escape_control;
 
 use super::launch::Launch;
+use super::node::node_name;
 use super::remote_group::RemoteGroup;
-use super::team::node_name;
 
 /// A process that has joined the other ranks for this one.
 ///

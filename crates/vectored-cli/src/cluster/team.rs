@@ -7,6 +7,7 @@ use vectored_lab::measure::{Group, MeasureError, Pinning, RankFailure, ThreadGro
 use vectored_lab::model::{Host, MAX_RANKS, Rank};
 
 use super::launch::Launch;
+use super::node::node_name;
 use crate::failure::Failure;
 
 /// The ranks of this run, seen by one of them.
@@ -266,18 +267,6 @@ impl<'a> Team<'a> {
         };
         Some(allowed[ranks + self.place_on_node()])
     }
-}
-
-/// The name of this node.
-pub fn node_name() -> String {
-    #[cfg(unix)]
-    let name = rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned();
-    #[cfg(windows)]
-    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
-    name
 }
 
 const SOUND: &str = "plain data of one program";
