@@ -145,7 +145,7 @@ pub(crate) fn describe_host(
         involuntary_switches: None,
         warnings: Vec::new(),
     };
-    host.warnings = standing_warnings(&host);
+    host.warnings = standing_warnings(&host, online_cpus());
     host
 }
 
@@ -238,15 +238,24 @@ fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
     Some(mount)
 }
 
-fn standing_warnings(host: &Host) -> Vec<String> {
+/// The number of CPUs that this machine uses, which is that of `load_average`. This process may be restricted to some of
+/// them, as a rank of MPI is.
+fn online_cpus() -> Option<usize> {
+    let list = read("/sys/devices/system/cpu/online")?;
+    Some(parse_cpu_list(&list).len()).filter(|count| *count > 0)
+}
+
+fn standing_warnings(host: &Host, online_cpus: Option<usize>) -> Vec<String> {
     let mut warnings: Vec<String> = machine::emulator()
         .map(|emulator| format!("{emulator}: times are those of an emulation"))
         .into_iter()
         .collect();
-    let cpus = host.cpu.allowed_cpus.len().max(1) as f64;
-    if let Some(load) = host.load_average.filter(|load| *load > BUSY_LOAD * cpus) {
+    let cpus = online_cpus.unwrap_or(host.cpu.allowed_cpus.len()).max(1);
+    let is_much = |load: &f64| *load > BUSY_LOAD * cpus as f64;
+    if let Some(load) = host.load_average.filter(is_much) {
+        let unit = if cpus == 1 { "CPU" } else { "CPUs" };
         warnings.push(format!(
-            "the machine is busy (load average {load} on {cpus} CPUs): figures will vary more"
+            "the machine is busy (load average {load} on {cpus} {unit}): figures will vary more"
         ));
     }
     if let Some(governor) = &host.cpu.governor
@@ -479,15 +488,19 @@ mod tests {
             },
             ..Host::default()
         };
-        let warnings = standing_warnings(&host);
+        let busy = |cpus: &str| {
+            format!("the machine is busy (load average 1.5 on {cpus}): figures will vary more")
+        };
+        let warnings = standing_warnings(&host, None);
         assert_eq!(warnings.len(), 2, "{warnings:?}");
-        assert!(
-            standing_warnings(&Host {
-                load_average: Some(0.1),
-                ..host.clone()
-            })
-            .len()
-                == 1
-        );
+        assert_eq!(warnings[0], busy("2 CPUs"));
+        assert_eq!(standing_warnings(&host, Some(1))[0], busy("1 CPU"));
+        // The load is that of all CPUs, also if this process may use few of them.
+        assert_eq!(standing_warnings(&host, Some(16)).len(), 1);
+        let idle = Host {
+            load_average: Some(0.1),
+            ..host
+        };
+        assert_eq!(standing_warnings(&idle, None).len(), 1);
     }
 }
