@@ -84,9 +84,16 @@ impl Process {
 
 /// Kills a process and its descendants. The error is that of listing them; one that has ended already is none.
 pub fn kill_with_descendants(pid: u32) -> io::Result<()> {
-    // Stopped, they start no others that are not in the second list.
-    signal("-STOP", pid, &descendants(pid)?)?;
-    signal("-KILL", pid, &descendants(pid)?)
+    // Until the list no longer grows: stopped, they start no others.
+    let mut found = Vec::new();
+    loop {
+        let all = descendants(pid)?;
+        if all == found {
+            return signal("-KILL", pid, &all);
+        }
+        signal("-STOP", pid, &all)?;
+        found = all;
+    }
 }
 
 fn signal(name: &str, pid: u32, others: &[Process]) -> io::Result<()> {
@@ -120,7 +127,10 @@ mod tests {
         let of_sleep = descendants(sleep).unwrap();
         assert!(of_shell.contains(&of_sleep[0]), "{of_shell:?}");
         assert_eq!((of_sleep[0].pid, of_sleep[0].parent), (sleep, shell.id()));
-        assert_eq!(of_sleep[0].command_line(), "sleep 100000");
+        // The shell prints the number before its child has become another program.
+        while of_sleep[0].command_line() != "sleep 100000" {
+            std::thread::yield_now();
+        }
         kill_with_descendants(shell.id()).unwrap();
         assert!(!shell.wait().unwrap().success());
         // The end of its output: both have ended.

@@ -105,7 +105,7 @@ impl Output {
         self.finish(command)
     }
 
-    /// Runs a program whose complaints are printed here, and returns its standard output.
+    /// Runs a program whose standard error is printed here, and returns its standard output.
     pub fn answer(&self, command: &mut Command) -> Result<String, String> {
         command.stderr(Stdio::inherit());
         if let Output::Kept(file, _) = self {
@@ -140,7 +140,7 @@ impl Output {
 
     /// Waits for a program. If it takes too long, its processes are listed and killed.
     fn wait_in_time(&self, child: &mut Child) -> Result<ExitStatus, String> {
-        let unknown = |error: io::Error| format!("nobody knows how it ended: {error}");
+        let unknown = |error: io::Error| format!("cannot learn how it ended: {error}");
         let Output::Kept(_, longest) = self else {
             return child.wait().map_err(unknown);
         };
@@ -607,20 +607,21 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_program_that_hangs_is_killed_with_its_children_and_named() {
-        let Output::Kept(file, _) = Output::kept().unwrap() else {
-            unreachable!("its output is kept")
+        let limited_to = |limit: Duration| match Output::kept().unwrap() {
+            Output::Kept(file, _) => Output::Kept(file, limit),
+            Output::Shown => unreachable!("its output is kept"),
         };
-        let output = Output::Kept(file, Duration::from_millis(300));
+        // A process that outlives its parent is not waited for.
+        let mut leaves = Command::new("sh");
+        leaves.args(["-c", "sleep 600 & echo $!"]);
+        let left = limited_to(LONGEST).answer(&mut leaves).unwrap();
+        let killed = Command::new("kill").arg(left.trim()).status();
+        assert!(killed.unwrap().success(), "{left} has ended");
+        let output = limited_to(Duration::from_secs(2));
         let mut hangs = Command::new("sh");
         hangs.args(["-c", "echo began; sleep 100000 & sleep 200000"]);
         let reason = output.answer(&mut hangs).unwrap_err();
-        assert_eq!(reason, "did not end within 0.3 s and was killed");
-        // A process that outlives its parent is not waited for.
-        let mut leaves = Command::new("sh");
-        leaves.args(["-c", "sleep 10 & echo $!"]);
-        let left = output.answer(&mut leaves).unwrap();
-        let killed = Command::new("kill").arg(left.trim()).status();
-        assert!(killed.unwrap().success(), "{left} has ended");
+        assert_eq!(reason, "did not end within 2.0 s and was killed");
         let text = String::from_utf8(kept_text(output).unwrap()).unwrap();
         for expected in [
             "it has run too long",

@@ -115,28 +115,45 @@ fn cancelled(slurm: &Slurm, mpi: &Mpi, program: &Path, scratch: &Scratch) -> Res
     sbatch.arg("--parsable").arg("--output").arg(&printed);
     let number = succeeded(sbatch.arg(&script).current_dir(&slurm.folder))?;
     let number = String::from_utf8_lossy(&number.stdout).trim().to_owned();
-    let is_running = || -> Result<bool> {
-        let mut squeue = slurm.command("squeue");
-        let jobs = succeeded(squeue.args(["--noheader", "--format=%A"]))?;
-        let jobs = String::from_utf8_lossy(&jobs.stdout).into_owned();
-        Ok(jobs.lines().any(|job| job.trim() == number))
-    };
+    let outcome = cancel(slurm, &number, &state, &printed);
+    if outcome.is_err() {
+        // Its ranks would go on without the daemons.
+        let words = ["--signal=KILL", "--full"];
+        succeeded(slurm.command("scancel").args(words).arg(&number))?;
+        wait_for_end(slurm, &number)?;
+    }
+    outcome
+}
+
+fn cancel(slurm: &Slurm, number: &str, state: &Path, printed: &Path) -> Result<()> {
     let began = Instant::now();
-    while saved(&state).is_err() {
-        let has_time = began.elapsed() < LONGEST;
-        if !has_time || !is_running()? {
-            let printed = fs::read_to_string(&printed).unwrap_or_default();
+    while saved(state).is_err() {
+        if began.elapsed() > LONGEST || !is_running(slurm, number)? {
+            let printed = fs::read_to_string(printed).unwrap_or_default();
             bail!("the job has saved nothing, and printed: {printed}");
         }
         thread::sleep(Duration::from_millis(50));
     }
-    succeeded(slurm.command("scancel").arg(&number))?;
+    succeeded(slurm.command("scancel").arg(number))?;
+    wait_for_end(slurm, number)?;
+    expect_kept(state, 3)
+}
+
+fn wait_for_end(slurm: &Slurm, number: &str) -> Result<()> {
     let began = Instant::now();
-    while is_running()? {
+    while is_running(slurm, number)? {
         ensure!(began.elapsed() < LONGEST, "scancel has not ended the job");
         thread::sleep(Duration::from_millis(50));
     }
-    expect_kept(&state, 3)
+    Ok(())
+}
+
+/// Whether a job waits, runs or is about to end.
+fn is_running(slurm: &Slurm, number: &str) -> Result<bool> {
+    let mut squeue = slurm.command("squeue");
+    let jobs = succeeded(squeue.args(["--noheader", "--format=%A"]))?;
+    let jobs = String::from_utf8_lossy(&jobs.stdout).into_owned();
+    Ok(jobs.lines().any(|job| job.trim() == number))
 }
 
 /// The daemons, which are ended when this is dropped.

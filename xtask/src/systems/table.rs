@@ -97,8 +97,8 @@ pub const SYSTEMS: [System; 8] = [
 ];
 
 impl System {
-    /// The build folder. Systems with different ones are built at the same time, and compile macros for this machine once
-    /// each.
+    /// The build folder. Systems with different ones are built at the same time. Each folder has its own build of the
+    /// procedural macros.
     pub fn folder(&self) -> &'static str {
         match self.linker {
             Linker::Zig => "target/linked-systems",

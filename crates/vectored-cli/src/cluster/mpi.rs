@@ -66,7 +66,7 @@ pub fn serve() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Leaves signals to the rank, and ends when it does, also within a call of MPI.
+/// Leaves signals to the rank, and ends when it does: on Linux also within a call of MPI.
 fn end_with(rank: &UnixStream) -> io::Result<()> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::default())?;

@@ -15,11 +15,13 @@ use vectored_lab::report::escape_control;
 use super::launch::Launch;
 use super::node::node_name;
 use super::remote_group::RemoteGroup;
+use crate::failure::Failure;
 
 /// A process that has joined the other ranks for this one.
 ///
-/// Without it the rank can do nothing, and cannot agree with the others on an error: it says what happened and ends by a
-/// signal. If it ended by an exit status, some launchers (MPICH's, and `srun`) would leave the others waiting.
+/// Without it the rank can do nothing, and cannot agree with the others on an error: it prints what happened and ends by a
+/// signal. If it ended by an exit status before it has joined, the mpirun of MPICH would leave the others waiting. `srun`
+/// does so in both cases unless it has `--kill-on-bad-exit=1`.
 pub struct MpiProcess {
     /// The ranks.
     pub group: RemoteGroup<UnixStream>,
@@ -48,14 +50,19 @@ impl MpiProcess {
         }
     }
 
-    /// Ends MPI. It waits for the other ranks, which end it as well.
-    pub fn end(self) {
-        if let Err(error) = self.group.end() {
-            lost(self.rank, &self.child, &error);
-        }
+    /// Ends MPI. It waits for the other ranks, which end it as well. If that fails, this rank ends and prints the error of
+    /// the run, too, if there is one.
+    pub fn end(self, failure: Option<&Failure>) {
+        // If it cannot be told, it has ended, and its status tells how.
+        let told = self.group.end();
         let status = self.child.borrow_mut().wait();
-        if !status.as_ref().is_ok_and(ExitStatus::success) {
-            end_all(self.rank, &how_it_ended(status));
+        if told.is_err() || !status.as_ref().is_ok_and(ExitStatus::success) {
+            let how = how_it_ended(status);
+            let what = match failure {
+                Some(failure) => format!("{:#}; and {how}", failure.error),
+                None => how,
+            };
+            end_all(self.rank, &what);
         }
     }
 }
@@ -109,7 +116,7 @@ fn how_it_ended(status: io::Result<ExitStatus>) -> String {
     format!("its MPI process {how}; MPI or the launcher may have printed a reason")
 }
 
-/// Says what happened on this rank, and ends it, so that the launcher ends the others.
+/// Prints what happened on this rank, and ends it, so that the launcher ends the others.
 fn end_all(rank: u32, what: &str) -> ! {
     let message = escape_control(&format!("rank {rank} on {}: {what}", node_name()));
     // In one call, so that what a launcher prints at the same time stands before or after it.

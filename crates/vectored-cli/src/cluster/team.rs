@@ -59,7 +59,7 @@ fn with_several<T>(
 ) -> Result<T, Failure> {
     let process = super::mpi_process::MpiProcess::start(launch);
     let outcome = together(launch, what, &process, run);
-    process.end();
+    process.end(outcome.as_ref().err());
     outcome
 }
 

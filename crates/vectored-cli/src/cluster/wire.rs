@@ -30,8 +30,8 @@ const CALLS: [Call; 9] = [
     Call::End,
 ];
 
-/// A message has a head of two words, the call and the number of the group that it is made in, and of the length of its
-/// body. An answer has the length alone.
+/// A call has a head of 16 bytes: its number and that of its group (4 bytes each), and the length of its body (8). An answer
+/// has the length alone.
 const HEAD_BYTES: usize = 16;
 const LENGTH_BYTES: usize = 8;
 
@@ -73,7 +73,7 @@ pub fn receive_answer(from: &mut impl Read) -> io::Result<Vec<u8>> {
     body(from, u64::from_le_bytes(length))
 }
 
-/// Both ends run one program, so a length is not a stranger's.
+/// Both ends run one program, so the length is trusted.
 fn body(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     let mut body = vec![0; length as usize];
     from.read_exact(&mut body)?;
@@ -94,7 +94,10 @@ pub fn joined(pieces: &[Vec<u8>]) -> Vec<u8> {
 pub fn split(mut bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
     let mut pieces = Vec::new();
     while !bytes.is_empty() {
-        pieces.push(receive_answer(&mut bytes)?);
+        let piece = receive_answer(&mut bytes);
+        // The end of these bytes is not that of the connection.
+        let unreadable = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        pieces.push(piece.map_err(unreadable)?);
     }
     Ok(pieces)
 }

@@ -238,8 +238,8 @@ fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
     Some(mount)
 }
 
-/// The number of CPUs that this machine uses, which is that of `load_average`. This process may be restricted to some of
-/// them, as a rank of MPI is.
+/// The number of online CPUs. `load_average` counts the load of all of them; this process may be restricted to some, as a
+/// rank of MPI is.
 fn online_cpus() -> Option<usize> {
     let list = read("/sys/devices/system/cpu/online")?;
     Some(parse_cpu_list(&list).len()).filter(|count| *count > 0)
