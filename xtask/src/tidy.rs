@@ -153,7 +153,6 @@ const CRATES: [Crate; 9] = [
                 "synthetic",
             ],
             &[
-                "cluster",
                 "command_signals",
                 "pinning",
                 "results_store",
@@ -161,7 +160,7 @@ const CRATES: [Crate; 9] = [
                 "terminal",
                 "token_file",
             ],
-            &["args", "notes", "output_file", "progress"],
+            &["args", "cluster", "notes", "output_file", "progress"],
             &["manual", "measure_plan", "reproduce_plan", "strace"],
             &["advise_pipeline", "untraced_rerun"],
             &["commands"],

@@ -30,17 +30,14 @@ mod token_file;
 mod untraced_rerun;
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
-use vectored_lab::report::escape_control;
 
 use args::{Cli, Command};
-use charset::to_ascii;
 use cluster::Launch;
-use terminal::{ColorWhen, messages_are_ascii, set_color};
+use terminal::{ColorWhen, print_message, set_color};
 
 /// Replaces clap's tip to put an unknown option after `--`: for `vectored advise` that would run it as a
 /// command.
@@ -208,15 +205,9 @@ fn main() -> ExitCode {
         other => Err(unavailable(other)),
     };
     outcome.unwrap_or_else(|failure| {
-        if is_silent() {
-            return ExitCode::from(failure.code);
+        if !is_silent() {
+            print_message(&format!("error: {:#}", failure.error));
         }
-        let mut message = escape_control(&format!("{:#}", failure.error));
-        if messages_are_ascii() {
-            message = to_ascii(&message);
-        }
-        // In one call, so that what a launcher prints at the same time stands before or after it.
-        let _ = std::io::stderr().write_all(format!("error: {message}\n").as_bytes());
         ExitCode::from(failure.code)
     })
 }

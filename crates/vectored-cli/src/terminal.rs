@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use vectored_lab::report::TableOptions;
+use vectored_lab::report::{TableOptions, escape_control};
 
 use crate::charset::to_ascii;
 
@@ -185,6 +185,17 @@ pub fn can_redraw() -> bool {
 /// Whether messages on standard error must be ASCII.
 pub fn messages_are_ascii() -> bool {
     Screen::on(&io::stderr()).is_ascii
+}
+
+/// Prints an error or a note on standard error, in characters that can be shown.
+pub fn print_message(text: &str) {
+    // It may hold the name of a file.
+    let mut text = escape_control(text);
+    if messages_are_ascii() {
+        text = to_ascii(&text);
+    }
+    // In one call, so that what other ranks and their launcher print stands before or after it. Standard error may be closed.
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Whether the locale and the terminal can show characters beyond ASCII. A locale that is not set counts

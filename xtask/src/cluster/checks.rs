@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::processes::{descendants, kill_with_descendants};
 use crate::skips::skip;
 
 /// The longest that a run may take, which then counts as failed: ranks may wait for each other for ever.
-pub(super) const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// How long the mpirun of Open MPI may go on when all ranks have ended.
 const MPIRUN_ALONE: Duration = Duration::from_secs(10);
@@ -230,17 +230,15 @@ pub(super) const A_MINUTE: &str = "--target file --sizes 64,256,1KiB --budget 60
 fn begun(mut command: Command, state: &Path) -> Result<Run> {
     command.args(A_MINUTE.split(' '));
     let mut run = Run::start(command)?;
-    let began = Instant::now();
-    while saved(state).is_err() {
-        if let Some(status) = run.0.try_wait()? {
-            bail!("the run ended before it saved anything: {status}");
+    wait_for("a saved result", || {
+        if let Ok(result) = saved(state) {
+            return Ok(Some(result));
         }
-        ensure!(
-            began.elapsed() < LONGEST,
-            "nothing was saved within {LONGEST:?}"
-        );
-        thread::sleep(Duration::from_millis(50));
-    }
+        match run.0.try_wait()? {
+            None => Ok(None),
+            Some(status) => bail!("the run ended before it saved anything: {status}"),
+        }
+    })?;
     Ok(run)
 }
 
@@ -253,19 +251,8 @@ impl Run {
         Ok(Run(command.spawn().context("cannot start mpirun")?))
     }
 
-    /// Its end, for which it has [`LONGEST`].
-    fn wait(mut self) -> Result<std::process::ExitStatus> {
-        let began = Instant::now();
-        loop {
-            if let Some(status) = self.0.try_wait()? {
-                return Ok(status);
-            }
-            ensure!(
-                began.elapsed() < LONGEST,
-                "it did not end within {LONGEST:?}"
-            );
-            thread::sleep(Duration::from_millis(50));
-        }
+    fn wait(mut self) -> Result<ExitStatus> {
+        wait_for("the end of mpirun", || Ok(self.0.try_wait()?))
     }
 }
 
@@ -347,18 +334,17 @@ pub(super) fn expect_kept(state: &Path, ranks: usize) -> Result<()> {
 
 /// Waits until no process runs a program. Those that have lost their parents end by themselves.
 fn expect_ended(program: &Path) -> Result<()> {
-    let began = Instant::now();
-    loop {
-        let (ranks, for_mpi) = processes_of(program, INIT)?;
-        if ranks.is_empty() && for_mpi.is_empty() {
-            return Ok(());
-        }
-        ensure!(
-            began.elapsed() < LONGEST,
-            "ranks {ranks:?} did not end, nor {for_mpi:?}, which call MPI"
-        );
-        thread::sleep(Duration::from_millis(50));
-    }
+    let running = || processes_of(program, INIT);
+    let ended = wait_for("the end of all ranks", || {
+        let (ranks, for_mpi) = running()?;
+        Ok((ranks.is_empty() && for_mpi.is_empty()).then_some(()))
+    });
+    ended.with_context(|| {
+        format!(
+            "ranks, and the processes that call MPI for them: {:?}",
+            running()
+        )
+    })
 }
 
 /// Kills a rank, and then a process that calls MPI for one, as soon as there is one: while the ranks join each other.
@@ -385,27 +371,42 @@ fn killed_at_start(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
         send("-KILL", *chosen.context("no rank runs")?)?;
         expect_ended(program)?;
         let began = Instant::now();
-        while run.0.try_wait()?.is_none() {
+        let status = wait_for("the end of mpirun", || {
             // It sometimes deadlocks between two of its threads if a rank dies while it connects (4.1.4).
-            if mpi.name == OPEN_MPI.name && began.elapsed() > MPIRUN_ALONE {
-                println!(
-                    "   {}: its mpirun hangs without ranks, and is killed",
-                    mpi.name
-                );
-                break;
-            }
-            ensure!(began.elapsed() < LONGEST, "mpirun did not end");
-            thread::sleep(Duration::from_millis(50));
-        }
-        if let Some(status) = run.0.try_wait()? {
-            ensure!(!status.success(), "the run succeeded without a rank");
+            let hangs = mpi.name == OPEN_MPI.name && began.elapsed() > MPIRUN_ALONE;
+            Ok(match run.0.try_wait()? {
+                None if hangs => Some(None),
+                status => status.map(Some),
+            })
+        })?;
+        match status {
+            Some(status) => ensure!(!status.success(), "the run succeeded without a rank"),
+            None => println!(
+                "   {}: its mpirun hangs without ranks, and is killed",
+                mpi.name
+            ),
         }
     }
     Ok(())
 }
 
+/// Looks for something until it is there, at most [`LONGEST`].
+pub(super) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        ensure!(
+            began.elapsed() < LONGEST,
+            "waited {LONGEST:?} in vain for {what}"
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// The exit status is that of SIGTERM. It is the same if a rank dies of it: what is saved tells the two apart.
-fn expect_stopped(status: std::process::ExitStatus) -> Result<()> {
+fn expect_stopped(status: ExitStatus) -> Result<()> {
     ensure!(status.code() == Some(143), "the run ended with {status}");
     Ok(())
 }
@@ -579,7 +580,7 @@ fn run(command: &mut Command) -> Result<Output> {
             .recv_timeout(LONGEST)
             .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
         {
-            // What it prints has an end only if the ranks end, too.
+            // The ranks hold the pipe of its output, which is read to the end.
             let _ = kill_with_descendants(pid);
         }
     });

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::checks::{A_MINUTE, LONGEST, expect_kept, expect_ranks, saved, succeeded};
+use super::checks::{A_MINUTE, expect_kept, expect_ranks, saved, succeeded, wait_for};
 use super::{Mpi, Scratch};
 use crate::setup::is_on_path;
 use crate::skips::skip;
@@ -126,26 +126,26 @@ fn cancelled(slurm: &Slurm, mpi: &Mpi, program: &Path, scratch: &Scratch) -> Res
 }
 
 fn cancel(slurm: &Slurm, number: &str, state: &Path, printed: &Path) -> Result<()> {
-    let began = Instant::now();
-    while saved(state).is_err() {
-        if began.elapsed() > LONGEST || !is_running(slurm, number)? {
-            let printed = fs::read_to_string(printed).unwrap_or_default();
-            bail!("the job has saved nothing, and printed: {printed}");
+    wait_for("a saved result", || {
+        if let Ok(result) = saved(state) {
+            return Ok(Some(result));
         }
-        thread::sleep(Duration::from_millis(50));
-    }
+        ensure!(is_running(slurm, number)?, "the job ended");
+        Ok(None)
+    })
+    .with_context(|| {
+        let printed = fs::read_to_string(printed).unwrap_or_default();
+        format!("the job has saved nothing, and printed: {printed}")
+    })?;
     succeeded(slurm.command("scancel").arg(number))?;
     wait_for_end(slurm, number)?;
     expect_kept(state, 3)
 }
 
 fn wait_for_end(slurm: &Slurm, number: &str) -> Result<()> {
-    let began = Instant::now();
-    while is_running(slurm, number)? {
-        ensure!(began.elapsed() < LONGEST, "scancel has not ended the job");
-        thread::sleep(Duration::from_millis(50));
-    }
-    Ok(())
+    wait_for("the end of the job, after scancel", || {
+        Ok((!is_running(slurm, number)?).then_some(()))
+    })
 }
 
 /// Whether a job waits, runs or is about to end.

@@ -7,7 +7,6 @@ mod launch;
 pub mod mpi;
 #[cfg(feature = "mpi")]
 mod mpi_process;
-mod node;
 #[cfg(all(unix, any(feature = "mpi", test)))]
 mod remote_group;
 #[cfg(all(unix, any(feature = "mpi", test)))]

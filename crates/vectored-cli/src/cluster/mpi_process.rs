@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::env;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -10,12 +10,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::rc::Rc;
 use std::thread;
 
-use vectored_lab::report::escape_control;
+use vectored_lab::measure::host_name;
 
 use super::launch::Launch;
-use super::node::node_name;
 use super::remote_group::RemoteGroup;
 use crate::failure::Failure;
+use crate::terminal::print_message;
 
 /// A process that has joined the other ranks for this one.
 ///
@@ -81,7 +81,7 @@ fn started() -> io::Result<(UnixStream, Child)> {
     let child = Command::new(env::current_exe()?)
         .arg("mpi")
         .stdin(OwnedFd::from(its))
-        // What MPI prints is no result.
+        // Standard output is for the result; MPI may print, too.
         .stdout(Stdio::null())
         .spawn()?;
     Ok((own, child))
@@ -118,9 +118,7 @@ fn how_it_ended(status: io::Result<ExitStatus>) -> String {
 
 /// Prints what happened on this rank, and ends it, so that the launcher ends the others.
 fn end_all(rank: u32, what: &str) -> ! {
-    let message = escape_control(&format!("rank {rank} on {}: {what}", node_name()));
-    // In one call, so that what a launcher prints at the same time stands before or after it.
-    let _ = io::stderr().write_all(format!("error: {message}\n").as_bytes());
+    print_message(&format!("error: rank {rank} on {}: {what}", host_name()));
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     // Not reached: no process can ignore it.
     std::process::abort()

@@ -144,7 +144,7 @@ mod tests {
 
     use crate::cluster::served::Service;
 
-    /// What a rank does with its group.
+    /// A use of a group by a rank.
     #[derive(Clone, Debug)]
     enum Step {
         Broadcast(Vec<u8>),
@@ -217,7 +217,7 @@ mod tests {
         learnt
     }
 
-    /// What each of three ranks learns, through their groups themselves or through connections to them.
+    /// The answers that each of three ranks gets, from its group itself or through a connection to it.
     fn learnt(steps: &[Step], is_remote: bool) -> Vec<Vec<String>> {
         let ranks = ThreadGroup::of(3).into_iter().map(|group| {
             let steps = steps.to_vec();

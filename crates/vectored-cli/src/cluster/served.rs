@@ -6,7 +6,7 @@ use vectored_lab::measure::Group;
 
 use super::wire::{Call, bytes_of, joined, receive_call, send_answer, words_of};
 
-/// What else the calls of a rank need.
+/// The ranks, and the functions that the calls of one of them use.
 pub struct Service<'a> {
     /// The ranks.
     pub group: &'a dyn Group,

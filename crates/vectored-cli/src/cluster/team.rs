@@ -3,11 +3,12 @@
 use std::fs;
 use std::iter;
 
-use vectored_lab::measure::{Group, MeasureError, Pinning, RankFailure, ThreadGroup, agree};
+use vectored_lab::measure::{
+    Group, MeasureError, Pinning, RankFailure, ThreadGroup, agree, host_name,
+};
 use vectored_lab::model::{Host, MAX_RANKS, Rank};
 
 use super::launch::Launch;
-use super::node::node_name;
 use crate::failure::Failure;
 
 /// The ranks of this run, seen by one of them.
@@ -99,7 +100,7 @@ impl<'a> Team<'a> {
                 group.size()
             )));
         }
-        let name = node_name();
+        let name = host_name();
         // Random at each start of Linux; elsewhere the name alone has to do.
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let nodes = group.gather(format!("{name}\n{boot}").as_bytes());

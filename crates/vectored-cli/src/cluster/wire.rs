@@ -1,8 +1,8 @@
-//! What a rank and its MPI process say to each other: see [`RemoteGroup`](super::remote_group::RemoteGroup).
+//! The messages between a rank and its MPI process: see [`RemoteGroup`](super::remote_group::RemoteGroup).
 
 use std::io::{self, Read, Write};
 
-/// What the rank asks for.
+/// A request of the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     Broadcast,
@@ -30,62 +30,57 @@ const CALLS: [Call; 9] = [
     Call::End,
 ];
 
-/// A call has a head of 16 bytes: its number and that of its group (4 bytes each), and the length of its body (8). An answer
-/// has the length alone.
-const HEAD_BYTES: usize = 16;
-const LENGTH_BYTES: usize = 8;
-
-/// Sends a call in the group of this number.
+/// Sends a call in the group of this number: the number of the call and that of the group (4 bytes each), and the body as
+/// an answer has it.
 pub fn send_call(to: &mut impl Write, call: Call, group: u32, body: &[u8]) -> io::Result<()> {
     let place = CALLS.iter().position(|known| *known == call);
     let place = place.expect("every call is listed") as u32;
-    let mut message = Vec::with_capacity(HEAD_BYTES + body.len());
-    message.extend(place.to_le_bytes());
-    message.extend(group.to_le_bytes());
-    message.extend((body.len() as u64).to_le_bytes());
-    message.extend(body);
+    let mut message = [place.to_le_bytes(), group.to_le_bytes()].concat();
+    append(&mut message, body);
     to.write_all(&message)
 }
 
 /// Receives a call, the number of its group and its body.
 pub fn receive_call(from: &mut impl Read) -> io::Result<(Call, u32, Vec<u8>)> {
-    let mut head = [0; HEAD_BYTES];
-    from.read_exact(&mut head)?;
-    let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-    let call = CALLS.get(word(0) as usize).copied();
-    let call = call.ok_or_else(|| io::Error::other(format!("there is no call {}", word(0))))?;
-    let length = u64::from_le_bytes(head[8..].try_into().expect("eight bytes"));
-    Ok((call, word(4), body(from, length)?))
+    let mut number = || -> io::Result<u32> {
+        let mut word = [0; 4];
+        from.read_exact(&mut word)?;
+        Ok(u32::from_le_bytes(word))
+    };
+    let (place, group) = (number()?, number()?);
+    let call = CALLS.get(place as usize).copied();
+    let call = call.ok_or_else(|| io::Error::other(format!("there is no call {place}")))?;
+    Ok((call, group, receive_answer(from)?))
 }
 
-/// Sends the answer to a call.
+/// Sends the answer to a call: its length (8 bytes) and itself.
 pub fn send_answer(to: &mut impl Write, body: &[u8]) -> io::Result<()> {
-    let mut message = Vec::with_capacity(LENGTH_BYTES + body.len());
-    message.extend((body.len() as u64).to_le_bytes());
-    message.extend(body);
+    let mut message = Vec::new();
+    append(&mut message, body);
     to.write_all(&message)
 }
 
-/// Receives the answer to a call.
+/// Receives the answer to a call. Both ends run one program, so the length is trusted.
 pub fn receive_answer(from: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut length = [0; LENGTH_BYTES];
+    let mut length = [0; 8];
     from.read_exact(&mut length)?;
-    body(from, u64::from_le_bytes(length))
-}
-
-/// Both ends run one program, so the length is trusted.
-fn body(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
-    let mut body = vec![0; length as usize];
+    let mut body = vec![0; u64::from_le_bytes(length) as usize];
     from.read_exact(&mut body)?;
     Ok(body)
+}
+
+/// Appends the length of a piece of bytes and the piece.
+fn append(bytes: &mut Vec<u8>, piece: &[u8]) {
+    bytes.reserve(8 + piece.len());
+    bytes.extend((piece.len() as u64).to_le_bytes());
+    bytes.extend(piece);
 }
 
 /// Several pieces of bytes as one.
 pub fn joined(pieces: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for piece in pieces {
-        bytes.extend((piece.len() as u64).to_le_bytes());
-        bytes.extend(piece);
+        append(&mut bytes, piece);
     }
     bytes
 }

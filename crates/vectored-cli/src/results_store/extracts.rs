@@ -37,7 +37,7 @@ pub fn name_extracts(names: &[ResultName]) -> Result<bool, Failure> {
 /// Machines to compare.
 pub struct Machines {
     pub machines: Vec<Machine>,
-    /// What the extracts of results lack, in words.
+    /// The cells that are missing from the extracts of results, in words.
     pub left_out: Vec<String>,
 }
 

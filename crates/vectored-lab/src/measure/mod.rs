@@ -26,7 +26,7 @@ pub use crate::measure::engine::{
 };
 pub use crate::measure::host::calibration::calibrate;
 pub use crate::measure::host::environment::{
-    Environment, Pinning, allowed_cpus, pin_measuring_thread,
+    Environment, Pinning, allowed_cpus, host_name, pin_measuring_thread,
 };
 pub use crate::measure::host::host_probe::probe_host;
 #[cfg(windows)]

@@ -149,6 +149,11 @@ pub(crate) fn describe_host(
     host
 }
 
+/// The name of this machine, as in [`Host::name`].
+pub fn host_name() -> String {
+    machine::names().host
+}
+
 /// The CPUs that this thread may use. Pinning reduces them to one.
 pub fn allowed_cpus() -> Vec<usize> {
     cpus::allowed()

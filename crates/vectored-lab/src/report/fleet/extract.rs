@@ -21,7 +21,7 @@ pub struct Extract {
 }
 
 impl Extract {
-    /// What of the result it lacks, in words: nothing, or a sentence for each reason.
+    /// The cells that were left out, in words: nothing, or a sentence for each reason.
     pub fn left_out_in_words(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.left_out_cells > 0 {
