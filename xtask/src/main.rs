@@ -22,14 +22,13 @@
 //!   processes append N records to one log, then to one pipe.
 //! - `fuzz [--seconds 60] [--only TARGET]` runs each fuzz target of `fuzz/`, or one, for that time. Installs
 //!   cargo-fuzz if it is missing; needs a nightly toolchain.
-//! - `bench-peers [OPTIONS]` installs the peers that `cargo bench -p vectored-bench` can
-//!   measure on Debian, as root, and runs it with these options: see its
-//!   `--help`. About a quarter of an hour, on an idle machine.
+//! - `bench-peers [OPTIONS]` installs the peers that the bench of that name can measure on Debian, as root, and
+//!   runs it with these options: see its `--help`. About a quarter of an hour, on an idle machine.
 //! - `bench-programs [OPTIONS]` measures the CPU time per request of servers and writers of files, by how
-//!   they send: `cargo bench -p vectored-bench --bench programs` with these options, see its `--help`
-//!   and `docs/programs.md`. A quarter of an hour, on an idle machine.
+//!   they send: the bench `programs` of `benchmarks/` with these options, see its `--help` and `docs/programs.md`.
+//!   A quarter of an hour, on an idle machine.
 //! - `pairs [OPTIONS]` compares the savings that `vectored advise` predicts for programs of ours with
-//!   the measured ones: `cargo bench -p vectored-pairs` with these options. Installs strace. Two
+//!   the measured ones: the bench `pairs` of `benchmarks/` with these options. Installs strace. Two
 //!   minutes, on an idle machine.
 //! - `deb [--output target/debian] [--try-out]` builds the Debian packages. `--try-out` installs, uses and removes them
 //!   in a clean Debian, which needs root, debootstrap and a mirror: a minute.
@@ -61,8 +60,7 @@
 //! not, and 2 when the command line is wrong.
 
 mod args;
-mod bench_peers;
-mod bench_programs;
+mod benchmarks;
 mod c_library;
 mod check;
 mod cluster;
@@ -73,7 +71,6 @@ mod instructions;
 mod miri;
 mod modules;
 mod packages;
-mod pairs;
 mod processes;
 mod programs;
 mod python;
@@ -320,9 +317,9 @@ impl Command {
             Command::Ruler(options) => ruler::run(&options),
             Command::Soak(options) => soak::run(&options),
             Command::Fuzz { seconds, only } => fuzz::run(seconds, only.as_deref()),
-            Command::BenchPeers { words } => bench_peers::run(&words),
-            Command::BenchPrograms { words } => bench_programs::run(&words),
-            Command::Pairs { words } => pairs::run(&words),
+            Command::BenchPeers { words } => benchmarks::peers(&words),
+            Command::BenchPrograms { words } => benchmarks::programs(&words),
+            Command::Pairs { words } => benchmarks::pairs(&words),
             Command::Deb(options) => deb::run(&options),
             Command::InstallC(place) => c_library::install(&place).map(|()| true),
             Command::TestC => c_library::test().map(|()| true),

@@ -73,7 +73,7 @@ const PROGRAMS: [Program; 26] = [
     optional("munged", &["munge"]),
 ];
 
-/// Libraries that `cargo bench -p vectored-bench` loads while it runs, each with its Debian package. The bench `uring` also
+/// Libraries that the bench `peers` loads while it runs, each with its Debian package. The bench `uring` also
 /// compiles with the header of the last one.
 const LIBRARIES_OF_PEERS: [(&str, &str); 3] = [
     ("libuv.so.1", "libuv1-dev"),

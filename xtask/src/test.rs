@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::benchmarks::MANIFEST;
 use crate::packages::{NOT_INCREMENTAL, Package, Target, cargo, metadata, packages};
 use crate::programs::Build;
 use crate::skips::{SKIPS, Skips, append_skip};
@@ -28,6 +29,7 @@ pub const LANES: usize = 3;
 const DEBUG: &str = "target/debug";
 const RELEASE: &str = "target/release";
 const FUZZ: &str = "fuzz/target";
+const BENCHMARKS: &str = "benchmarks/target";
 const MSRV: &str = "target/msrv";
 
 /// The build of all tests, examples and benches.
@@ -52,6 +54,7 @@ pub fn run(only: Option<&str>) -> Result<bool> {
     all.extend(released(&skips.path));
     all.extend(systems::steps(&facts, &skips.path, Scope::Minutes));
     all.extend(programs(&packages, &tests, &skips.path));
+    all.extend(benchmarks(&skips.path));
     if let Some(only) = only {
         let names = names(first.iter().chain(&all));
         first.retain(|step| step.name == only);
@@ -81,6 +84,9 @@ pub fn checks<'a>() -> Vec<Step<'a>> {
         Step::command("format", || cargo_words("fmt --all --check")),
         Step::command("format-fuzz", || {
             cargo_words("fmt --manifest-path fuzz/Cargo.toml --check")
+        }),
+        Step::command("format-benchmarks", || {
+            cargo_words(&format!("fmt --all {MANIFEST} --check"))
         }),
     ]
 }
@@ -183,6 +189,28 @@ fn programs<'a>(packages: &'a [Package], tests: &'a Build, skips: &'a Path) -> V
     steps.push(recorded("msrv", &["msrv"], skips).builds_in(MSRV));
     steps.push(recorded("deny", &["deny"], skips));
     steps
+}
+
+/// The lints, tests and doc tests of `benchmarks/`, and each of its benches once.
+fn benchmarks(skips: &Path) -> Vec<Step<'_>> {
+    let test = move |words: &str| {
+        let mut command = cargo_words(&format!("test --workspace {MANIFEST} --locked {words}"));
+        command.env(SKIPS, skips);
+        command
+    };
+    let steps = [
+        Step::command("benchmarks-tests", move || test("--lib --bins --tests")),
+        Step::new("benchmarks", move |output| {
+            output.line(BENCH_HEADING)?;
+            output.run(&mut test("--benches -- --test"))
+        }),
+        Step::command("benchmarks-doctests", move || test("--doc")),
+        Step::command("benchmarks-clippy", || {
+            let words = "clippy --workspace --all-targets";
+            cargo_words(&format!("{words} {MANIFEST} --locked -- -D warnings"))
+        }),
+    ];
+    steps.map(|step| step.builds_in(BENCHMARKS)).into()
 }
 
 /// The steps that build with the profile of releases, in one folder.
@@ -312,7 +340,6 @@ mod tests {
             "tests:xtask/xtask",
             "example:vectored/gather",
             "bench:vectored/copy",
-            "bench:vectored-pairs/pairs",
         ] {
             assert!(names.contains(&expected), "{expected}: {names:?}");
         }

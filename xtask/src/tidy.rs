@@ -123,7 +123,7 @@ const CRATES: [Crate; 9] = [
         ],
     },
     Crate {
-        folder: "crates/vectored-bench",
+        folder: "benchmarks/vectored-bench",
         floors: &[
             &["bench_target", "command_line", "mix", "sys", "techniques"],
             &["grid", "peers"],
@@ -133,7 +133,7 @@ const CRATES: [Crate; 9] = [
         ],
     },
     Crate {
-        folder: "crates/vectored-pairs",
+        folder: "benchmarks/vectored-pairs",
         floors: &[
             &["catalogue", "invocation", "prediction"],
             &["sandbox"],

@@ -14,8 +14,8 @@
 /// - any other list is sent in one call.
 ///
 /// Measured with the reader on another CPU that was free (2-core Zen 4 VM, Linux 6.18, 6 to 90 segments of
-/// 777 to 4000 bytes, `cargo bench -p vectored-bench --bench pipes`): without a pause between the lists, calls of
-/// 8 KiB took 0.3 to 0.45 times as long as one call a list (geometric mean of 30 kinds of lists). With a pause of
+/// 777 to 4000 bytes, by the bench `pipes`): without a pause between the lists, calls of 8 KiB
+/// took 0.3 to 0.45 times as long as one call a list (geometric mean of 30 kinds of lists). With a pause of
 /// 1 µs or 10 µs, calls of 8 KiB took 1 to 2 times as long as one call for lists of up to half a pipe, and 0.25 to 0.8
 /// times for longer ones.
 ///

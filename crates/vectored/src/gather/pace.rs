@@ -8,7 +8,7 @@ use crate::descriptor::borrowed::RawDescriptor;
 /// The longest time between the end of a list and the start of the next one of the same burst.
 ///
 /// A program that does nothing but write begins its next list within 0.1 µs. Measured by
-/// `cargo bench -p vectored-bench --bench pipes` with pauses of 0 to 10 µs: without a pause, calls of 8 KiB
+/// the bench `pipes` with pauses of 0 to 10 µs: without a pause, calls of 8 KiB
 /// take less than half the time of one call a list; with a pause of 1 µs, one call is as fast or faster for lists
 /// that fill half a pipe or less.
 pub(crate) const MAX_GAP: Duration = Duration::from_nanos(500);

@@ -50,7 +50,7 @@ impl QueuePolicy {
     /// The default policy for a kind of target.
     ///
     /// The two thresholds were measured on one machine (2-core Zen 4 VM, 1 MiB of second-level cache for each CPU, Linux
-    /// 6.18) by `cargo bench -p vectored-bench --bench queue`, with 1 MiB of other memory read before each write.
+    /// 6.18) by the bench `queue`, with 1 MiB of other memory read before each write.
     /// `Socket` holds for Unix and TCP sockets, `File` for ext4 and tmpfs. `Other` was not measured: its
     /// `join_below_bytes` is the longest record of TLS.
     ///

@@ -1,0 +1,82 @@
+//! Gathered writes by `vectored::uring::Ring`, against a C program that uses liburing:
+//! `cargo bench --manifest-path benchmarks/Cargo.toml --bench uring`.
+//!
+//! Both have a list of segments for each transfer: an array of `iovec` in C, a `SegmentQueue` here. Writing passes the list to
+//! the kernel as it is, keeps as many transfers in flight as the depth says, and finishes short ones. The last column adds
+//! the time for making the lists: a queue also keeps what owns a segment, and drops it when the bytes are written. Another
+//! column is of a C program that copies each list to an array before it submits that.
+//!
+//! They take turns in random order, within one thread; so does a second ring of the C program, whose ratio to the first
+//! one shows what the method resolves. A ratio is the median over the rounds, with its 95 % interval.
+
+mod cell;
+mod options;
+mod target;
+
+use std::io;
+use std::process::ExitCode;
+
+use vectored::uring::Ring;
+use vectored_bench::liburing::Liburing;
+
+use cell::Cell;
+use options::{HELP, Options, parse};
+use target::{Kind, Target};
+
+/// Segments of a list, and bytes of each.
+const LISTS: [(usize, usize); 2] = [(16, 4096), (1000, 1024)];
+
+const DEPTHS: [u32; 2] = [1, 64];
+
+fn main() -> ExitCode {
+    match parse(std::env::args().skip(1)) {
+        Ok(None) => print!("{HELP}"),
+        Ok(Some(options)) => {
+            if let Err(error) = run(&options) {
+                eprintln!("error: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+        Err(error) => {
+            eprintln!("error: {error}; see --help");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn run(options: &Options) -> io::Result<()> {
+    if let Err(error) = Ring::new(1) {
+        println!("nothing is measured: {error}");
+        return Ok(());
+    }
+    let liburing = match Liburing::build() {
+        Ok(liburing) => liburing,
+        Err(error) => {
+            println!("nothing is measured, since the C program cannot be built: {error}");
+            println!("it needs cc and liburing (Debian: apt-get install gcc liburing-dev)");
+            return Ok(());
+        }
+    };
+    let mut random = fastrand::Rng::with_seed(1);
+    cell::print_head();
+    for kind in Kind::ALL {
+        if !options.wants(kind.name()) {
+            continue;
+        }
+        for depth in DEPTHS {
+            if depth > 1 && kind.is_stream() {
+                continue; // writes of one stream go one after another
+            }
+            for (count, bytes) in LISTS {
+                let target = Target::open(kind, &options.directory)?;
+                let mut cell = Cell::new(target, depth, (count, bytes), &liburing)?;
+                for _ in 0..options.rounds {
+                    cell.take_round(&mut random)?;
+                }
+                cell.print();
+            }
+        }
+    }
+    Ok(())
+}
