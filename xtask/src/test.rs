@@ -204,6 +204,9 @@ fn benchmarks(skips: &Path) -> Vec<Step<'_>> {
             output.line(BENCH_HEADING)?;
             output.run(&mut test("--benches -- --test"))
         }),
+        Step::command("benchmarks-example", || {
+            cargo_words(&format!("run {MANIFEST} --locked --example hyper_server"))
+        }),
         Step::command("benchmarks-doctests", move || test("--doc")),
         Step::command("benchmarks-clippy", || {
             let words = "clippy --workspace --all-targets";

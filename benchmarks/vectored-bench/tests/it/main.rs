@@ -3,3 +3,4 @@
 mod peers;
 mod programs;
 mod promises;
+mod tls;

@@ -14,8 +14,6 @@ mod seeds;
 mod soak;
 #[cfg(unix)]
 mod support;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod tls;
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]

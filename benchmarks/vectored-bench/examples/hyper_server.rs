@@ -11,7 +11,7 @@
 //! Longer bodies keep hyper's default, a list. Measure the thresholds on your machine with [`CostModel::calibrate`].
 //!
 //! ```text
-//! cargo run -p vectored --example hyper_server
+//! cargo run --manifest-path benchmarks/Cargo.toml --example hyper_server
 //! ```
 
 use std::convert::Infallible;
