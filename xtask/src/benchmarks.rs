@@ -1,9 +1,9 @@
 //! The benches of `benchmarks/` that need more than cargo, or have a command of their own.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::packages::cargo;
-use crate::{root, setup};
+use crate::commands::{cargo_words, succeeds};
+use crate::setup;
 
 /// The option by which cargo finds the workspace of the benches.
 pub const MANIFEST: &str = "--manifest-path benchmarks/Cargo.toml";
@@ -27,10 +27,7 @@ pub fn pairs(words: &[String]) -> Result<bool> {
 }
 
 fn run(bench: &str, words: &[String]) -> Result<bool> {
-    let mut command = cargo();
     // Quiet, since standard output may be JSON.
-    let cargo_words = format!("bench --quiet {MANIFEST} --locked --bench {bench} --");
-    command.args(cargo_words.split(' ')).args(words);
-    let status = command.current_dir(root()).status();
-    Ok(status.context("cannot run cargo bench")?.success())
+    let cargo = format!("bench --quiet {MANIFEST} --locked --bench {bench} --");
+    succeeds(cargo_words(&cargo).args(words))
 }

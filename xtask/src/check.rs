@@ -15,10 +15,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::packages::{Package, answer, metadata, packages};
+use crate::commands::{answer, run as run_command};
+use crate::packages::{Package, metadata, packages};
+use crate::programs::Programs;
 use crate::skips::Skips;
 use crate::steps::Report;
-use crate::test::{LANES, build_tests, checks, clippy, test_programs, tests_build};
+use crate::test::{BUILD_TESTS, checks, clippy, test_name, tested, tests_build};
 use crate::{root, tidy};
 
 /// Files that every package is built with.
@@ -51,20 +53,30 @@ pub fn run(base: Option<&str>) -> Result<bool> {
         .into_iter()
         .filter(|package| affected.contains(&package.name))
         .collect();
-    let skips = Skips::new()?;
-    let tests = tests_build();
-    let mut steps = checks();
+    let skips = Skips::begin()?;
+    let mut report = Report::start("cargo xtask test");
+    for step in checks() {
+        report.run(&step.name, step.work);
+    }
     if !packages.is_empty() {
-        steps.push(build_tests(&tests));
+        let mut programs = None;
+        report.run(BUILD_TESTS, || {
+            programs = Some(Programs::build(&tests_build())?);
+            Ok(())
+        });
         let words = words_for(&files);
         if !words.is_empty() {
             println!("   without the simulations of the statistics: none of their code differs\n");
         }
-        steps.extend(test_programs(&packages, &tests, &skips.path, words));
-        steps.push(clippy());
+        for (package, target) in tested(&packages).filter(|_| programs.is_some()) {
+            report.run(&test_name(package, target), || {
+                let programs = programs.as_ref().context("the tests are not built")?;
+                run_command(programs.command(package, target)?.args(words))
+            });
+        }
+        let clippy = clippy();
+        report.run(&clippy.name, clippy.work);
     }
-    let mut report = Report::start("cargo xtask test");
-    report.run(&steps, LANES);
     println!("{}\n", skips.listed()?);
     println!("{}", report.summary());
     Ok(report.is_well())

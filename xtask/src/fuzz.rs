@@ -1,14 +1,15 @@
 //! `cargo xtask fuzz`: each fuzz target for some time.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::commands::{cargo_of, run as run_command, succeeds, works};
 use crate::root;
 
-/// Runs every target of `fuzz/fuzz_targets`, or one of them, for that time; false at the first finding.
-pub fn run(seconds: usize, only: Option<&str>) -> Result<bool> {
+/// Runs every target of `fuzz/fuzz_targets`, or one of them, for that time; false at the first finding. Installs cargo-fuzz
+/// if it is missing.
+pub fn run(seconds: u32, only: Option<&str>) -> Result<bool> {
     provide()?;
     let mut targets = targets()?;
     if let Some(only) = only {
@@ -23,12 +24,11 @@ pub fn run(seconds: usize, only: Option<&str>) -> Result<bool> {
         fs::create_dir_all(root().join(&corpus))
             .with_context(|| format!("cannot make '{corpus}'"))?;
         println!("── {target}, {seconds} s");
-        let mut command = nightly(&["fuzz", "run", "--fuzz-dir", "fuzz", &target]);
+        let mut command = cargo_of("nightly", &["fuzz", "run", "--fuzz-dir", "fuzz", &target]);
         // The fuzzer adds new inputs to the first folder, and leaves the seeds as they are.
         command.args([&corpus, &format!("fuzz/seeds/{target}"), "--"]);
         command.arg(format!("-max_total_time={seconds}"));
-        let status = command.status().context("cannot start cargo fuzz")?;
-        if !status.success() {
+        if !succeeds(&mut command)? {
             println!("   {target}: a finding; the input is in fuzz/artifacts/{target}");
             return Ok(false);
         }
@@ -37,33 +37,21 @@ pub fn run(seconds: usize, only: Option<&str>) -> Result<bool> {
     Ok(true)
 }
 
-/// `cargo +nightly` in the root. Only rustup's own cargo takes `+`, so not the cargo of this process.
-pub fn nightly(words: &[&str]) -> Command {
-    let mut command = Command::new("cargo");
-    command.arg("+nightly").args(words).current_dir(root());
-    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
-    command
-}
-
-/// Whether a command succeeds; its output is discarded.
-pub fn works(mut command: Command) -> bool {
-    let silent = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    silent.is_ok_and(|status| status.success())
-}
-
 fn provide() -> Result<()> {
-    if !works(nightly(&["--version"])) {
+    let nightly = |words: &[&str]| cargo_of("nightly", words);
+    if !works(&mut nightly(&["--version"])) {
         bail!("the fuzzer needs a nightly toolchain: rustup toolchain install nightly");
     }
-    if works(nightly(&["fuzz", "--version"])) {
+    if works(&mut nightly(&["fuzz", "--version"])) {
         return Ok(());
     }
     println!("   cargo install cargo-fuzz --locked (a minute or two)");
-    let mut install = nightly(&["install", "--quiet", "--locked", "cargo-fuzz"]);
-    match install.status() {
-        Ok(status) if status.success() => Ok(()),
-        _ => bail!("cargo-fuzz could not be installed; run: cargo install cargo-fuzz --locked"),
-    }
+    run_command(&mut nightly(&[
+        "install",
+        "--quiet",
+        "--locked",
+        "cargo-fuzz",
+    ]))
 }
 
 /// The names of the targets: the names of their files.

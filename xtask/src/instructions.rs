@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::c_library;
-use crate::packages::{answer, cargo};
+use crate::commands::{answer, cargo_words, works};
 use crate::root;
 use crate::skips::skip;
 
@@ -126,15 +126,14 @@ fn missing() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
         return Some("the techniques are those of x86-64".to_owned());
     }
-    let version = Command::new("valgrind").arg("--version").output();
-    let works = version.is_ok_and(|output| output.status.success());
+    let works = works(Command::new("valgrind").arg("--version"));
     (!works).then(|| "valgrind is missing; on Debian: apt-get install valgrind".to_owned())
 }
 
 fn build() -> Result<PathBuf> {
     let words =
         "bench --package vectored --bench copy --no-run --locked --quiet --message-format json";
-    let messages = answer(cargo().args(words.split(' ')))?;
+    let messages = answer(&mut cargo_words(words))?;
     executable(&messages).context("cargo built no bench 'copy'")
 }
 
@@ -152,14 +151,10 @@ fn executable(messages: &str) -> Option<PathBuf> {
 fn a_segment(bench: &PathBuf, technique: &str, bytes: usize) -> Result<Option<f64>> {
     let (few, many) = (100, 300);
     let list = (bytes, SEGMENTS);
-    let Some(at_few) = count(bench, technique, list, few)? else {
-        return Ok(None);
-    };
-    let Some(at_many) = count(bench, technique, list, many)? else {
-        return Ok(None);
-    };
-    let segments = (many - few) * SEGMENTS;
-    Ok(Some((at_many as f64 - at_few as f64) / segments as f64))
+    let counted = |calls| count(bench, technique, list, calls);
+    let segments = ((many - few) * SEGMENTS) as f64;
+    let figures = counted(few)?.zip(counted(many)?);
+    Ok(figures.map(|(few, many)| (many as f64 - few as f64) / segments))
 }
 
 fn count(

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::fuzz::{nightly, works};
+use crate::commands::{cargo_of, succeeds, works};
+use crate::skips::skip;
 
 /// Tests that Miri cannot run, most of them since they make system calls. Each word skips the tests whose name
 /// contains it.
@@ -39,9 +40,9 @@ const TOO_LONG: [&str; 11] = [
 /// Runs the tests; false if Miri found something. If Miri cannot be installed, that is printed and is no failure.
 pub fn run() -> Result<bool> {
     if !provide() {
-        println!(
-            "skipped miri: the component cannot be installed; try: rustup +nightly component add miri rust-src"
-        );
+        let why =
+            "the component cannot be installed; try: rustup +nightly component add miri rust-src";
+        skip("miri", why)?;
         return Ok(true);
     }
     // Of the tests of the public interface, only those of the cursor need no descriptor.
@@ -52,7 +53,7 @@ pub fn run() -> Result<bool> {
         "--test it -- cursor::",
     ] {
         let words = format!("miri test --locked --package vectored {tests}");
-        let mut command = nightly(&words.split_whitespace().collect::<Vec<_>>());
+        let mut command = cargo_of("nightly", &words.split(' ').collect::<Vec<_>>());
         for word in NOT_UNDER_MIRI.iter().chain(&TOO_LONG) {
             command.args(["--skip", word]);
         }
@@ -63,8 +64,7 @@ pub fn run() -> Result<bool> {
             "-Zmiri-disable-isolation -Zmiri-permissive-provenance -Zmiri-no-short-fd-operations";
         command.env("MIRIFLAGS", flags);
         command.env("PROPTEST_CASES", "2");
-        let status = command.status().context("cannot start Miri")?;
-        if !status.success() {
+        if !succeeds(&mut command)? {
             return Ok(false);
         }
     }
@@ -72,12 +72,7 @@ pub fn run() -> Result<bool> {
 }
 
 fn provide() -> bool {
-    if works(nightly(&["miri", "--version"])) {
-        return true;
-    }
     let words = "+nightly component add miri rust-src";
-    println!("   rustup {words}");
-    let mut command = Command::new("rustup");
-    command.args(words.split(' '));
-    works(command)
+    works(&mut cargo_of("nightly", &["miri", "--version"]))
+        || works(Command::new("rustup").args(words.split(' ')))
 }

@@ -1,12 +1,11 @@
 //! The packages of the workspace and their targets, as `cargo metadata` prints them.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::root;
+use crate::commands::{answer, cargo_words};
 
 /// A package of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,18 +33,10 @@ pub struct Target {
     pub is_program: bool,
 }
 
-/// Turns incremental builds off: a whole test run would write files for them that it never uses.
-pub const NOT_INCREMENTAL: [(&str, &str); 1] = [("CARGO_INCREMENTAL", "0")];
-
-/// The cargo that runs this program.
-pub fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
 /// The answer of `cargo metadata` about the workspace itself.
 pub fn metadata() -> Result<Value> {
-    let arguments = ["metadata", "--format-version", "1", "--no-deps", "--locked"];
-    let text = answer(cargo().args(arguments))?;
+    let words = "metadata --format-version 1 --no-deps --locked";
+    let text = answer(&mut cargo_words(words))?;
     serde_json::from_str(&text).context("cannot read the answer of cargo metadata")
 }
 
@@ -53,20 +44,6 @@ pub fn metadata() -> Result<Value> {
 /// null allows all.
 pub fn is_published(package: &Value) -> bool {
     !package["publish"].is_array()
-}
-
-/// The standard output of a program, if it succeeds.
-pub fn answer(command: &mut Command) -> Result<String> {
-    let shown = format!("{command:?}");
-    let output = command
-        .current_dir(root())
-        .output()
-        .with_context(|| format!("cannot run {shown}"))?;
-    if !output.status.success() {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        bail!("{shown} failed: {}", complaint.trim_end());
-    }
-    String::from_utf8(output.stdout).with_context(|| format!("{shown} printed no text"))
 }
 
 /// The packages in an answer of [`metadata`].
@@ -104,6 +81,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::root;
 
     #[test]
     fn published_packages_have_a_description_keywords_and_the_licences() {
@@ -125,15 +103,8 @@ mod tests {
                     "{name}: {field}"
                 );
             }
-            let words = [
-                "package",
-                "--list",
-                "--allow-dirty",
-                "--offline",
-                "--package",
-                name,
-            ];
-            let list = answer(cargo().args(words)).unwrap();
+            let words = format!("package --list --allow-dirty --offline --package {name}");
+            let list = answer(&mut cargo_words(&words)).unwrap();
             let manifest = package["manifest_path"].as_str().unwrap();
             let folder = std::path::Path::new(manifest).parent().unwrap();
             for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {

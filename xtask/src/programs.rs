@@ -1,21 +1,16 @@
 //! The test programs, examples and benches that cargo builds.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::packages::{NOT_INCREMENTAL, Package, Target, cargo};
-use crate::steps::Output;
+use crate::commands::{answer, cargo_words};
+use crate::packages::{Package, Target};
 
-/// One build, by one command or several. Every program of it is built with the same features and profile, so that no package
-/// is built twice.
-pub struct Build {
-    commands: Vec<String>,
-    is_incremental: bool,
-    programs: Mutex<Option<Vec<Program>>>,
-}
+/// The programs of a build.
+pub struct Programs(Vec<Program>);
 
 /// A program that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,80 +22,33 @@ struct Program {
     path: PathBuf,
 }
 
-impl Build {
-    /// The build of `cargo {words}`, which is not begun.
-    pub fn new(words: impl Into<String>) -> Self {
-        Build {
-            commands: vec![words.into()],
-            is_incremental: true,
-            programs: Mutex::new(None),
-        }
+impl Programs {
+    /// Builds by `cargo {words}`.
+    pub fn build(words: &str) -> Result<Self> {
+        let mut command = cargo_words(words);
+        command.args(["--message-format", "json-render-diagnostics"]);
+        command.stderr(Stdio::inherit());
+        Ok(Programs(programs_in(&answer(&mut command)?)))
     }
 
-    /// The same build, followed by that of `cargo {words}`.
-    pub fn and(mut self, words: impl Into<String>) -> Self {
-        self.commands.push(words.into());
-        self
-    }
-
-    /// The same build without the files that make the next one of an edited package faster.
-    pub fn not_incremental(mut self) -> Self {
-        self.is_incremental = false;
-        self
-    }
-
-    /// Builds everything, if that was not done yet.
-    pub fn build(&self, output: &Output) -> Result<(), String> {
-        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if programs.is_none() {
-            let mut built = Vec::new();
-            for words in &self.commands {
-                let mut command = cargo();
-                command.args(words.split(' '));
-                command.args(["--message-format", "json-render-diagnostics"]);
-                if !self.is_incremental {
-                    command.envs(NOT_INCREMENTAL);
-                }
-                built.extend(programs_in(&output.answer(&mut command)?));
-            }
-            *programs = Some(built);
-        }
-        Ok(())
-    }
-
-    /// The test program of a library or binary, or the test, example or bench itself, in the folder of
-    /// its package. Builds it if that was not done yet.
-    pub fn command(
-        &self,
-        output: &Output,
-        package: &Package,
-        target: &Target,
-    ) -> Result<Command, String> {
-        self.build(output)?;
-        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The test program of a library or binary, or the test, example or bench itself, in the folder of its package.
+    pub fn command(&self, package: &Package, target: &Target) -> Result<Command> {
         let manifest = package.folder.join("Cargo.toml");
-        let found = programs.iter().flatten().find(|program| {
+        let mut programs = self.0.iter();
+        let found = programs.find(|program| {
             program.manifest == manifest
                 && program.kind == target.kind
                 && program.name == target.name
                 && program.is_test == (target.kind != "example")
         });
-        let Some(program) = found else {
-            let (kind, name) = (&target.kind, &target.name);
-            let commands = self.commands.join(", cargo ");
-            return Err(format!("cargo {commands} built no {kind} {name}"));
-        };
-        Ok(command_in(&program.path, &package.folder))
+        let missing = || format!("cargo built no {} {}", target.kind, target.name);
+        // As cargo starts it.
+        let mut command = Command::new(&found.with_context(missing)?.path);
+        command
+            .current_dir(&package.folder)
+            .env("CARGO_MANIFEST_DIR", &package.folder);
+        Ok(command)
     }
-}
-
-/// As cargo starts it.
-fn command_in(program: &Path, folder: &Path) -> Command {
-    let mut command = Command::new(program);
-    command
-        .current_dir(folder)
-        .env("CARGO_MANIFEST_DIR", folder);
-    command
 }
 
 /// The programs that cargo's messages name.

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-use crate::packages::answer;
+use crate::commands::{answer, run as run_command, works};
 use crate::root;
-use crate::skips::SKIPS;
+use crate::skips;
 
 const CRATE: &str = "crates/vectored-py";
 
@@ -32,8 +31,7 @@ pub fn run(interpreters: Vec<PathBuf>) -> Result<()> {
         false => interpreters,
     };
     let Some(first) = interpreters.first() else {
-        skip(&format!("no CPython of {} is there", VERSIONS.join(", ")));
-        return Ok(());
+        return skip(&format!("no CPython of {} is there", VERSIONS.join(", ")));
     };
     let folder = root().join(FOLDER);
     let Some(tools) = tools(first, &folder.join("tools"))? else {
@@ -71,8 +69,8 @@ impl Environment {
         path
     }
 
-    /// Installs packages; the reason if that fails.
-    fn install(&self, words: &[&str]) -> Result<(), String> {
+    /// Installs packages.
+    fn install(&self, words: &[&str]) -> Result<()> {
         let mut pip = Command::new(self.program("python"));
         pip.args([
             "-m",
@@ -80,16 +78,9 @@ impl Environment {
             "install",
             "--quiet",
             "--disable-pip-version-check",
-            "--retries",
-            "1",
-            "--timeout",
-            "15",
         ]);
-        let reason = |error: anyhow::Error| {
-            let text = format!("{error:#}");
-            text.lines().last().unwrap_or_default().to_owned()
-        };
-        answer(pip.args(words)).map(drop).map_err(reason)
+        pip.args(["--retries", "1", "--timeout", "15"]);
+        answer(pip.args(words)).map(drop)
     }
 }
 
@@ -102,7 +93,7 @@ fn tools(interpreter: &Path, folder: &Path) -> Result<Option<Environment>> {
         return Ok(Some(tools));
     }
     if let Err(reason) = make(interpreter, folder).and_then(|()| tools.install(&[MATURIN])) {
-        skip(&format!("maturin cannot be installed: {reason}"));
+        skip(&format!("maturin cannot be installed: {reason:#}"))?;
         return Ok(None);
     }
     Ok(Some(tools))
@@ -116,13 +107,8 @@ fn build(tools: &Environment, interpreter: &Path, folder: &Path) -> Result<PathB
     }
     let mut maturin = Command::new(tools.program("maturin"));
     maturin
-        .args([
-            "build",
-            "--release",
-            "--locked",
-            "--quiet",
-            "--manifest-path",
-        ])
+        .args(["build", "--release", "--locked", "--quiet"])
+        .arg("--manifest-path")
         .arg(root().join(CRATE).join("Cargo.toml"))
         .args(["--interpreter".as_ref(), interpreter.as_os_str()])
         .args(["--out".as_ref(), folder.as_os_str()]);
@@ -192,64 +178,41 @@ fn environment(interpreter: &Path, folder: &Path) -> Result<Option<Environment>>
     match make(interpreter, &folder) {
         Ok(()) => Ok(Some(Environment { folder })),
         Err(reason) => {
-            skip(&format!(
-                "'{}' makes no environment: {reason}",
-                interpreter.display()
-            ));
+            skip(&format!("no environment: {reason:#}"))?;
             Ok(None)
         }
     }
 }
 
-fn make(interpreter: &Path, folder: &Path) -> Result<(), String> {
+fn make(interpreter: &Path, folder: &Path) -> Result<()> {
     let mut venv = Command::new(interpreter);
-    venv.args(["-m", "venv", "--clear"]).arg(folder);
-    answer(&mut venv)
-        .map(drop)
-        .map_err(|error| format!("{error:#}"))
+    answer(venv.args(["-m", "venv", "--clear"]).arg(folder)).map(drop)
 }
 
 /// Installs the wheel and nothing else, and runs the tests.
 fn test(environment: &Environment, wheel: &Path) -> Result<()> {
     let wheel = wheel.display().to_string();
-    if let Err(reason) = environment.install(&["--no-index", "--no-deps", &wheel]) {
-        bail!("the wheel cannot be installed: {reason}");
-    }
+    let words = ["--no-index", "--no-deps", &wheel];
+    environment
+        .install(&words)
+        .context("the wheel cannot be installed")?;
     // Its tests say so if it is not there.
     if let Err(reason) = environment.install(&["--only-binary", ":all:", "numpy"]) {
-        println!("   numpy cannot be installed: {reason}");
+        println!("   numpy cannot be installed: {reason:#}");
     }
-    let python = environment.program("python");
-    let status = Command::new(&python)
-        .args([
-            "-X",
-            "dev",
-            "-W",
-            "error",
-            "-m",
-            "unittest",
-            "discover",
-            "--start-directory",
-        ])
-        .arg(root().join(CRATE).join("tests"))
-        // So that the package is the installed one.
-        .current_dir(&environment.folder)
-        .status()
-        .with_context(|| format!("cannot run '{}'", python.display()))?;
-    ensure!(
-        status.success(),
-        "the tests fail with '{}'",
-        python.display()
-    );
-    println!("   tested with '{}'", python.display());
-    Ok(())
+    let mut tests = Command::new(environment.program("python"));
+    tests.args(["-X", "dev", "-W", "error", "-m", "unittest", "discover"]);
+    tests
+        .arg("--start-directory")
+        .arg(root().join(CRATE).join("tests"));
+    // So that the package is the installed one.
+    run_command(tests.current_dir(&environment.folder))
 }
 
 /// Checks the stubs against the module, and the examples against the stubs.
 fn check_types(environment: &Environment) -> Result<()> {
     if let Err(reason) = environment.install(&["mypy"]) {
-        skip(&format!("mypy cannot be installed: {reason}"));
-        return Ok(());
+        return skip(&format!("mypy cannot be installed: {reason:#}"));
     }
     // The native module has no stubs of its own.
     let config = environment.folder.join("mypy.ini");
@@ -257,11 +220,12 @@ fn check_types(environment: &Environment) -> Result<()> {
         .with_context(|| format!("cannot write '{}'", config.display()))?;
     let mypy = |words: &[&str]| {
         let mut command = Command::new(environment.program("python"));
-        command.arg("-m").args(words);
-        let status = command.current_dir(&environment.folder).status();
-        let status = status.context("cannot run mypy")?;
-        ensure!(status.success(), "'{}' fails", words.join(" "));
-        Ok(())
+        run_command(
+            command
+                .arg("-m")
+                .args(words)
+                .current_dir(&environment.folder),
+        )
     };
     let config = "--mypy-config-file=mypy.ini";
     mypy(&["mypy.stubtest", config, "vectored"])?;
@@ -299,18 +263,6 @@ fn on_path(version: &str) -> Option<PathBuf> {
     works(Command::new(&name).args(["-c", "import venv, ensurepip"])).then(|| PathBuf::from(name))
 }
 
-fn works(command: &mut Command) -> bool {
-    let silent = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    silent.is_ok_and(|status| status.success())
-}
-
-/// Prints why a part is skipped, and appends it to the list that `cargo xtask test` prints.
-fn skip(reason: &str) {
-    println!("   skipped: {reason}");
-    if let Some(list) = std::env::var_os(SKIPS) {
-        let list = OpenOptions::new().append(true).open(list);
-        if let Err(error) = list.and_then(|mut list| writeln!(list, "python: {reason}")) {
-            eprintln!("cannot write the list of skipped tests: {error}");
-        }
-    }
+fn skip(reason: &str) -> Result<()> {
+    skips::skip("python", reason)
 }

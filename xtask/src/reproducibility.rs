@@ -9,10 +9,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use vectored_lab::model::Results;
 
-use crate::packages::{cargo, metadata};
+use crate::commands::{cargo_words, run as run_command};
+use crate::packages::metadata;
 use crate::root;
 use crossovers::agreement;
 use evaluation::evaluate;
@@ -28,26 +29,28 @@ struct Run {
     results: Results,
 }
 
-/// Runs the tool `runs` times; false if runs contradict each other or decide too few
-/// of their cells.
-pub fn run(runs: usize) -> Result<bool> {
+/// The options of the comparison.
+#[derive(clap::Args)]
+pub struct Options {
+    /// How often the tool runs
+    #[arg(long, default_value_t = 10)]
+    runs: usize,
+}
+
+/// Runs the tool; false if runs contradict each other or decide too few of their cells.
+pub fn run(options: &Options) -> Result<bool> {
     let metadata = metadata()?;
     let target = metadata["target_directory"].as_str();
     let target = Path::new(target.context("cargo metadata names no target folder")?);
     let words = "build --release --locked --package vectored-cli";
-    let built = cargo()
-        .args(words.split(' '))
-        .current_dir(root())
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(built.success(), "vectored does not build");
+    run_command(&mut cargo_words(words))?;
 
     let program = target.join("release/vectored");
     let folder = target.join("reproducibility");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make '{}'", folder.display()))?;
     let mut results = Vec::new();
     println!("run    time   cells  decided  complete   peak memory");
-    for index in 1..=runs {
+    for index in 1..=options.runs {
         let run = measure(&program, &folder, index)?;
         let cells = run.results.cells.len();
         let decided = 100.0 * evaluation::decided_share(&run.results);

@@ -36,16 +36,20 @@ const PURE: [Technique; 3] = [
 ];
 
 /// The options of the comparison.
-#[derive(Debug)]
+#[derive(clap::Args)]
 pub struct Options {
-    /// Turns of each in every cell.
-    pub rounds: usize,
-    /// The directory of the file that is written.
-    pub directory: PathBuf,
-    /// Ratios of the published experiments instead of cells.
-    pub experiments: bool,
-    /// Records of `apue-14.28`.
-    pub records: usize,
+    /// Turns of each in every cell
+    #[arg(long, default_value_t = 30)]
+    rounds: usize,
+    /// The directory of the file that is written
+    #[arg(long, default_value = ".")]
+    directory: PathBuf,
+    /// Compares the ratios of the published experiments instead of cells
+    #[arg(long)]
+    experiments: bool,
+    /// Records a file of `apue-14.28`
+    #[arg(long, default_value_t = 1 << 16)]
+    records: u32,
 }
 
 /// Median time of each technique, and of the floor, in ns.

@@ -3,57 +3,66 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 
 /// The variable that names the file to which a test that cannot run appends its reason.
 pub const SKIPS: &str = "VECTORED_SKIPS";
 
-/// Appends a line to the list of what could not run.
-pub fn append_skip(skips: &Path, line: &str) -> Result<(), String> {
-    let file = File::options().append(true).create(true).open(skips);
-    let written = file.and_then(|mut file| writeln!(file, "{line}"));
-    written.map_err(|error| format!("cannot write '{}': {error}", skips.display()))
+/// The list that this process has begun.
+static OWN: OnceLock<PathBuf> = OnceLock::new();
+
+/// The list of the run that started this process, or that this process has begun.
+pub fn list() -> Option<PathBuf> {
+    let of_run = std::env::var_os(SKIPS).map(PathBuf::from);
+    of_run.or_else(|| OWN.get().cloned())
 }
 
-/// The file to which tests that cannot run append their reasons; removed at the end.
-pub struct Skips {
-    /// Where it is.
-    pub path: PathBuf,
+/// Prints that something could not run here, and adds it to the list, if there is one.
+pub fn skip(name: &str, reason: &str) -> Result<()> {
+    println!("skipped {name}: {reason}");
+    if let Some(list) = list() {
+        let file = File::options().append(true).create(true).open(&list);
+        // One call, since several processes append to the list.
+        let line = format!("{name}: {reason}\n");
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+            .with_context(|| format!("cannot write '{}'", list.display()))?;
+    }
+    Ok(())
 }
+
+/// The list of a run, whose file is removed at its end.
+pub struct Skips(PathBuf);
 
 impl Skips {
-    /// An empty list.
-    pub fn new() -> Result<Self> {
+    /// Begins the list of this process.
+    pub fn begin() -> Result<Self> {
         let name = format!("vectored-skips-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, "").with_context(|| format!("cannot write '{}'", path.display()))?;
-        Ok(Skips { path })
+        Ok(Skips(OWN.get_or_init(|| path).clone()))
     }
 
-    /// The tests that were skipped, as the end of a run prints them.
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// What was skipped, as the end of a run prints it.
     pub fn listed(&self) -> Result<String> {
-        let list = std::fs::read_to_string(&self.path)
-            .with_context(|| format!("cannot read '{}'", self.path.display()))?;
+        let list = std::fs::read_to_string(&self.0)
+            .with_context(|| format!("cannot read '{}'", self.0.display()))?;
         Ok(skipped(&list))
     }
 }
 
 impl Drop for Skips {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.path) {
-            eprintln!("cannot remove '{}': {error}", self.path.display());
+        if let Err(error) = std::fs::remove_file(&self.0) {
+            eprintln!("cannot remove '{}': {error}", self.0.display());
         }
     }
-}
-
-/// Prints that something could not run here, and adds it to the list of the run, if there is one.
-pub fn skip(name: &str, reason: &str) -> Result<()> {
-    println!("skipped {name}: {reason}");
-    if let Some(list) = std::env::var_os(SKIPS) {
-        append_skip(Path::new(&list), &format!("{name}: {reason}")).map_err(anyhow::Error::msg)?;
-    }
-    Ok(())
 }
 
 /// The skipped tests, each once.

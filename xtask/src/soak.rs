@@ -2,57 +2,34 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::fuzz::{nightly, works};
-use crate::packages::cargo;
-use crate::root;
+use crate::commands::{cargo_of, cargo_words, succeeds, works};
 
-/// The options of the soak.
-pub struct Options {
-    pub seconds: usize,
-    pub seed: u64,
-    pub form: &'static str,
-    /// Instead of a soak, have this many records written by two processes.
-    pub records: u64,
-    pub backend: &'static str,
-    /// Build it with AddressSanitizer.
-    pub asan: bool,
-}
-
-/// Runs it in a process of its own, since it changes signal handlers and limits; false if bytes were lost or records torn.
-pub fn run(options: &Options) -> Result<bool> {
+/// Runs the soak with these options, in a process of its own, since it changes signal handlers and limits; false if bytes
+/// were lost or records torn. `--asan` among the options builds it with AddressSanitizer.
+pub fn run(mut options: Vec<String>) -> Result<bool> {
     let words = "run --release --quiet --locked --package vectored-conformance --bin soak";
-    let words: Vec<&str> = words.split(' ').collect();
-    let mut command = match options.asan {
-        true => with_sanitizer(&words)?,
-        false => {
-            let mut command = cargo();
-            command.args(words).current_dir(root());
-            command
+    let mut command = match options.iter().position(|word| word == "--asan") {
+        None => cargo_words(words),
+        Some(place) => {
+            options.remove(place);
+            with_sanitizer(words)?
         }
     };
-    command.arg("--");
-    command.args(["--seconds", &options.seconds.to_string()]);
-    command.args(["--seed", &options.seed.to_string()]);
-    command.args(["--form", options.form, "--backend", options.backend]);
-    if options.records > 0 {
-        command.args(["--records", &options.records.to_string()]);
-    }
-    let status = command.status().context("cannot start the soak")?;
-    Ok(status.success())
+    succeeds(command.arg("--").args(options))
 }
 
 /// A cargo command whose program is built with AddressSanitizer: for the target alone, so that build scripts are not.
 ///
 /// The sanitizer sees what this process does with memory, and not what the kernel does. With `vectored_asan`, the back ends check
 /// that the memory of a transfer was not freed before the transfer ended. The rest is left to the canaries of the soak.
-fn with_sanitizer(words: &[&str]) -> Result<Command> {
-    if !works(nightly(&["--version"])) {
+fn with_sanitizer(words: &str) -> Result<Command> {
+    if !works(&mut cargo_of("nightly", &["--version"])) {
         bail!("--asan needs a nightly toolchain: rustup toolchain install nightly");
     }
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let mut command = nightly(words);
+    let mut command = cargo_of("nightly", &words.split(' ').collect::<Vec<_>>());
     // Of its own, so that it waits for no other build.
     command.args(["--target", &target, "--target-dir", "target/asan"]);
     let settings = [

@@ -1,36 +1,27 @@
 //! `cargo xtask test`: all that the continuous integration runs.
 //!
-//! The steps run three at a time, the longest chains of them first. All tests, examples and benches come from one build
-//! with all features, since cargo builds a package again for each set of features and each profile. The tests, which
-//! sleep and wait as well, run beside the other builds.
+//! The steps run in two lanes, for machines with two processors. Each lane is a list, which runs in its order. The first
+//! builds in `target/debug`, the second everywhere else, so that neither waits for a folder that the other has locked. All
+//! tests, examples and benches come from one build with all features, since cargo builds a package again for each set of
+//! features and each profile.
 
-use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::benchmarks::MANIFEST;
-use crate::packages::{NOT_INCREMENTAL, Package, Target, cargo, metadata, packages};
-use crate::programs::Build;
-use crate::skips::{SKIPS, Skips, append_skip};
-use crate::steps::{Output, Report, Step};
-use crate::systems::{self, Facts, Scope};
-use crate::workflow;
+use crate::commands::{cargo_words, run as run_command};
+use crate::packages::{Package, Target, metadata, packages};
+use crate::programs::Programs;
+use crate::release::{deny, msrv, publish};
+use crate::skips::{SKIPS, Skips};
+use crate::steps::{Report, Step};
+use crate::systems::{self, Scope};
+use crate::{c_library, cluster, deb, instructions, python, setup, tidy, workflow};
 
 /// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
 /// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
 pub const FEATURES: &str = "--features vectored/bytes,vectored/codec,vectored/serde,vectored/tokio,vectored/uring,xtask/lab";
-
-/// Steps that run at the same time. One more than the smallest machines have processors: some wait for the kernel, the
-/// network or Wine.
-pub const LANES: usize = 3;
-
-/// The folders that cargo locks while it builds.
-const DEBUG: &str = "target/debug";
-const RELEASE: &str = "target/release";
-const FUZZ: &str = "fuzz/target";
-const BENCHMARKS: &str = "benchmarks/target";
-const MSRV: &str = "target/msrv";
 
 /// The build of all tests, examples and benches.
 pub const BUILD_TESTS: &str = "build-tests";
@@ -41,222 +32,212 @@ const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for i
 
 /// Runs every step, or one of them; false when one failed.
 pub fn run(only: Option<&str>) -> Result<bool> {
-    let skips = Skips::new()?;
     let packages = packages(&metadata()?);
-    let tests = everything_build(&packages);
-    let facts = Facts::default();
-    // Alone: the others need what it installs.
-    let mut first = vec![Step::command("setup", || xtask("setup"))];
-    // Most of the run is builds, which wait for each other's folder: tests run as soon as they are built.
-    let mut all = checks();
-    all.push(workflow(&skips.path));
-    all.extend(builds(&tests));
-    all.extend(released(&skips.path));
-    all.extend(systems::steps(&facts, &skips.path, Scope::Minutes));
-    all.extend(programs(&packages, &tests, &skips.path));
-    all.extend(benchmarks(&skips.path));
-    if let Some(only) = only {
-        let names = names(first.iter().chain(&all));
-        first.retain(|step| step.name == only);
-        all.retain(|step| step.name == only);
-        if first.is_empty() && all.is_empty() {
-            bail!("there is no step '{only}'; the steps are:\n  {names}");
+    let lanes = lanes(&packages);
+    let skips = Skips::begin()?;
+    let mut report = Report::start("cargo xtask test");
+    match only {
+        None => {
+            // Alone: the others need what it installs.
+            report.run("setup", set_up);
+            report.run_lanes(&lanes, |name| in_own_process(name, &skips));
+        }
+        Some("setup") => {
+            report.run("setup", set_up);
+        }
+        Some(only) => {
+            let mut names = lanes.iter().flatten().map(|step| &*step.name);
+            if !names.any(|name| name == only) {
+                let names: Vec<&str> = lanes.iter().flatten().map(|step| &*step.name).collect();
+                let names = names.join("\n  ");
+                bail!("there is no step '{only}'; the steps are:\n  setup\n  {names}");
+            }
+            report.run(only, || run_command(&mut in_own_process(only, &skips)));
         }
     }
-    let mut report = Report::start("cargo xtask test");
-    report.run(&first, 1);
-    report.run(&all, LANES);
-    println!("{}\n", skips.listed()?);
-    print!("{}", facts.listed());
-    println!("{}", report.summary());
+    println!("{}\n\n{}", skips.listed()?, report.summary());
     Ok(report.is_well())
 }
 
-fn names<'a>(steps: impl Iterator<Item = &'a Step<'a>>) -> String {
-    let names: Vec<&str> = steps.map(|step| &*step.name).collect();
-    names.join("\n  ")
+/// Runs a step of a lane in this process.
+pub fn run_step(name: &str) -> Result<()> {
+    let packages = packages(&metadata()?);
+    let lanes = lanes(&packages);
+    let Some(step) = lanes.iter().flatten().find(|step| step.name == name) else {
+        bail!("there is no step '{name}'");
+    };
+    (step.work)()
+}
+
+/// This program with a step. Nothing is built incrementally: a whole run would write files for that which it never uses.
+fn in_own_process(step: &str, skips: &Skips) -> Command {
+    // Not `cargo xtask`, which would build it and wait for another build.
+    let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
+    let mut this = Command::new(program);
+    this.args(["step", step]).env("CARGO_INCREMENTAL", "0");
+    this.env(SKIPS, skips.path());
+    this
+}
+
+fn set_up() -> Result<()> {
+    ensure!(setup::run(), "a program is missing that the tests need");
+    Ok(())
+}
+
+/// All steps but `setup`. The last steps of each lane are builds, which use all processors if the other lane has ended.
+fn lanes(packages: &[Package]) -> [Vec<Step<'_>>; 2] {
+    let mut debug = checks();
+    debug.push(Step::new("workflow", workflow::check));
+    debug.push(Step::new(BUILD_TESTS, || {
+        Programs::build(&tests_build())?;
+        Programs::build(&benches_build(packages)).map(drop)
+    }));
+    debug.extend(test_programs(packages));
+    debug.extend([
+        clippy(),
+        // The library as its users build it by default, and xtask as `cargo xtask` builds it.
+        cargo_step(
+            "clippy-no-features",
+            "clippy --package vectored --package xtask --all-targets --locked -- -D warnings",
+        ),
+        Step::new("docs", || {
+            let words =
+                format!("doc --workspace --no-deps --document-private-items {FEATURES} --locked");
+            run_command(cargo_words(&words).env("RUSTDOCFLAGS", "-D warnings"))
+        }),
+        cargo_step(
+            "doctests",
+            format!("test --workspace {FEATURES} --locked --doc"),
+        ),
+    ]);
+    let mut others = vec![
+        checked("deb", || {
+            deb::run(&deb::Options {
+                output: "target/debian".into(),
+                try_out: true,
+            })
+        }),
+        checked("cluster", || cluster::run(&cluster::Options::default())),
+        Step::new("c-library", c_library::test),
+        Step::new("python", || python::run(Vec::new())),
+        // It counts optimised code, and needs the C library as well.
+        checked("instructions", instructions::run),
+        checked("publish", || publish::run(false)),
+        checked("deny", deny::run),
+    ];
+    let tested = systems::SYSTEMS.iter().filter(|system| system.is_tested);
+    others.extend(
+        tested.map(|system| Step::new(system.name, || systems::build(system, Scope::Minutes))),
+    );
+    others.extend(benchmarks());
+    others.extend([
+        // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
+        cargo_step(
+            "fuzz-targets",
+            "check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --locked",
+        ),
+        Step::new("msrv", msrv::run),
+    ]);
+    [debug, others]
 }
 
 /// Format and the rules of this repository: seconds.
 pub fn checks<'a>() -> Vec<Step<'a>> {
     vec![
-        Step::command("tidy", || xtask("tidy")),
-        Step::command("format", || cargo_words("fmt --all --check")),
-        Step::command("format-fuzz", || {
-            cargo_words("fmt --manifest-path fuzz/Cargo.toml --check")
-        }),
-        Step::command("format-benchmarks", || {
-            cargo_words(&format!("fmt --all {MANIFEST} --check"))
-        }),
+        checked("tidy", tidy::run),
+        cargo_step("format", "fmt --all --check"),
+        cargo_step("format-fuzz", "fmt --manifest-path fuzz/Cargo.toml --check"),
+        cargo_step("format-benchmarks", format!("fmt --all {MANIFEST} --check")),
     ]
-}
-
-/// The syntax of the workflow for GitHub Actions.
-fn workflow(skips: &Path) -> Step<'_> {
-    Step::new("workflow", |output| match workflow::check(output)? {
-        None => Ok(()),
-        Some(why) => append_skip(skips, &format!("workflow: {why}")),
-    })
 }
 
 /// The lints of everything.
 pub fn clippy<'a>() -> Step<'a> {
-    Step::command("clippy", || {
-        let words = format!("clippy --workspace --all-targets {FEATURES} --locked -- -D warnings");
-        cargo_words(&words)
-    })
-    .builds_in(DEBUG)
+    let words = format!("clippy --workspace --all-targets {FEATURES} --locked -- -D warnings");
+    cargo_step("clippy", words)
 }
 
-/// All tests and examples, with all features.
-pub fn tests_build() -> Build {
-    Build::new(format!("test --workspace {FEATURES} --locked --no-run"))
+/// The words with which cargo builds all tests and examples, with all features.
+pub fn tests_build() -> String {
+    format!("test --workspace {FEATURES} --locked --no-run")
 }
 
-/// All tests, examples and benches, with all features. The benches have the profile of the tests, with all checks of
-/// the compiler: optimised they would need all dependencies a second time.
+/// Those with which it builds all benches, with the profile of the tests, with all checks of the compiler: optimised they
+/// would need all dependencies a second time.
 ///
-/// The benches are named: with `--all-targets` cargo builds each example as a test program, whose `main` never runs.
-fn everything_build(packages: &[Package]) -> Build {
-    let mut benches = format!("test --workspace {FEATURES} --locked --no-run");
-    for (_, bench) in of_kind(packages, "bench") {
-        benches.push_str(" --bench ");
-        benches.push_str(&bench.name);
-    }
-    tests_build().and(benches).not_incremental()
+/// They are named: with `--all-targets` cargo builds each example as a test program, whose `main` never runs.
+fn benches_build(packages: &[Package]) -> String {
+    let benches = of_kind(packages, "bench").map(|(_, bench)| format!(" --bench {}", bench.name));
+    tests_build() + &benches.collect::<String>()
 }
 
-/// The build of the tests.
-pub fn build_tests(tests: &Build) -> Step<'_> {
-    Step::new(BUILD_TESTS, |output| tests.build(output)).builds_in(DEBUG)
-}
-
-/// The steps of cargo alone: builds, lints and docs.
-fn builds(tests: &Build) -> Vec<Step<'_>> {
-    vec![
-        build_tests(tests),
-        // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
-        Step::command("fuzz-targets", || {
-            cargo_words(
-                "check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --locked",
+/// A step for each test program, example and bench.
+fn test_programs(packages: &[Package]) -> Vec<Step<'_>> {
+    let tests = tested(packages).map(|(package, target)| {
+        let work =
+            move || run_command(&mut Programs::build(&tests_build())?.command(package, target)?);
+        Step::new(test_name(package, target), work)
+    });
+    let examples = of_kind(packages, "example").map(|(package, target)| {
+        let work =
+            move || run_command(&mut Programs::build(&tests_build())?.command(package, target)?);
+        Step::new(format!("example:{}/{}", package.name, target.name), work)
+    });
+    let benches = of_kind(packages, "bench").map(|(package, target)| {
+        let work = move || {
+            println!("{BENCH_HEADING}");
+            let programs = Programs::build(&benches_build(packages))?;
+            run_command(
+                programs
+                    .command(package, target)?
+                    .args(["--test", "--bench"]),
             )
-        })
-        .builds_in(FUZZ),
-        clippy(),
-        Step::command("docs", || {
-            let words =
-                format!("doc --workspace --no-deps --document-private-items {FEATURES} --locked");
-            let mut command = cargo_words(&words);
-            command.env("RUSTDOCFLAGS", "-D warnings");
-            command
-        })
-        .builds_in(DEBUG),
-        // The library as its users build it by default, and xtask as `cargo xtask` builds it.
-        Step::command("clippy-no-features", || {
-            cargo_words(
-                "clippy --package vectored --package xtask --all-targets --locked -- -D warnings",
-            )
-        })
-        .builds_in(DEBUG),
-        Step::command("doctests", || {
-            cargo_words(&format!("test --workspace {FEATURES} --locked --doc"))
-        })
-        .builds_in(DEBUG)
-        .needs(BUILD_TESTS),
-    ]
-}
-
-/// A step for each test program, example and bench, and one that counts instructions.
-fn programs<'a>(packages: &'a [Package], tests: &'a Build, skips: &'a Path) -> Vec<Step<'a>> {
-    let mut steps = test_programs(packages, tests, skips, &[]);
-    for (package, target) in of_kind(packages, "example") {
-        let name = format!("example:{}/{}", package.name, target.name);
-        let run = program(tests, (package, target), &[], skips);
-        steps.push(Step::new(name, run).needs(BUILD_TESTS));
-    }
-    for (package, target) in of_kind(packages, "bench") {
-        let run = program(tests, (package, target), &["--test", "--bench"], skips);
-        let name = bench_step(package, target);
-        let run = move |output: &Output| {
-            output.line(BENCH_HEADING)?;
-            run(output)
         };
-        steps.push(Step::new(name, run).needs(BUILD_TESTS));
-    }
-    // It counts optimised code, and needs the C library as well, which the steps of releases have built.
-    steps.push(recorded("instructions", &["instructions"], skips).builds_in(RELEASE));
-    steps.push(recorded("publish", &["publish"], skips));
-    steps.push(recorded("msrv", &["msrv"], skips).builds_in(MSRV));
-    steps.push(recorded("deny", &["deny"], skips));
-    steps
+        Step::new(format!("bench:{}/{}", package.name, target.name), work)
+    });
+    let all = tests.chain(examples).chain(benches);
+    all.map(|step| step.needs(BUILD_TESTS)).collect()
 }
 
 /// The lints, tests and doc tests of `benchmarks/`, and each of its benches once.
-fn benchmarks(skips: &Path) -> Vec<Step<'_>> {
-    let test = move |words: &str| {
-        let mut command = cargo_words(&format!("test --workspace {MANIFEST} --locked {words}"));
-        command.env(SKIPS, skips);
-        command
-    };
-    let steps = [
-        Step::command("benchmarks-tests", move || test("--lib --bins --tests")),
-        Step::new("benchmarks", move |output| {
-            output.line(BENCH_HEADING)?;
-            output.run(&mut test("--benches -- --test"))
+fn benchmarks<'a>() -> [Step<'a>; 5] {
+    let test = |words| format!("test --workspace {MANIFEST} --locked {words}");
+    let benches = test("--benches -- --test");
+    let example = format!("run {MANIFEST} --locked --example hyper_server");
+    let clippy = format!("clippy --workspace --all-targets {MANIFEST} --locked -- -D warnings");
+    [
+        cargo_step("benchmarks-tests", test("--lib --bins --tests")),
+        Step::new("benchmarks", move || {
+            println!("{BENCH_HEADING}");
+            run_command(&mut cargo_words(&benches))
         }),
-        Step::command("benchmarks-example", || {
-            cargo_words(&format!("run {MANIFEST} --locked --example hyper_server"))
-        }),
-        Step::command("benchmarks-doctests", move || test("--doc")),
-        Step::command("benchmarks-clippy", || {
-            let words = "clippy --workspace --all-targets";
-            cargo_words(&format!("{words} {MANIFEST} --locked -- -D warnings"))
-        }),
-    ];
-    steps.map(|step| step.builds_in(BENCHMARKS)).into()
+        cargo_step("benchmarks-example", example),
+        cargo_step("benchmarks-doctests", test("--doc")),
+        cargo_step("benchmarks-clippy", clippy),
+    ]
 }
 
-/// The steps that build with the profile of releases, in one folder.
-fn released(skips: &Path) -> Vec<Step<'_>> {
-    let steps = [
-        recorded("deb", &["deb", "--try-out"], skips),
-        recorded("cluster", &["cluster"], skips),
-        recorded("c-library", &["test-c"], skips),
-        recorded("python", &["python"], skips),
-    ];
-    steps.map(|step| step.builds_in(RELEASE)).into()
+/// The libraries, binaries and tests that `cargo test` runs.
+pub fn tested(packages: &[Package]) -> impl Iterator<Item = (&Package, &Target)> {
+    all_targets(packages).filter(|(_, target)| target.is_tested)
 }
 
-/// A step that runs this program with these words, and records what is skipped.
-fn recorded<'a>(name: &str, words: &'static [&'static str], skips: &'a Path) -> Step<'a> {
-    Step::command(name, move || {
-        let mut command = xtask(words[0]);
-        command.args(&words[1..]).env(SKIPS, skips);
-        command
+fn of_kind<'a>(
+    packages: &'a [Package],
+    kind: &'a str,
+) -> impl Iterator<Item = (&'a Package, &'a Target)> {
+    all_targets(packages).filter(move |(_, target)| target.kind == kind && target.is_program)
+}
+
+fn all_targets(packages: &[Package]) -> impl Iterator<Item = (&Package, &Target)> {
+    packages.iter().flat_map(|package| {
+        let targets = package.targets.iter();
+        targets.map(move |target| (package, target))
     })
 }
 
-/// A step for each test program, with these words.
-pub fn test_programs<'a>(
-    packages: &'a [Package],
-    tests: &'a Build,
-    skips: &'a Path,
-    words: &'static [&'static str],
-) -> Vec<Step<'a>> {
-    let targets = packages
-        .iter()
-        .flat_map(|package| package.targets.iter().map(move |target| (package, target)));
-    targets
-        .filter(|(_, target)| target.is_tested)
-        .map(|(package, target)| {
-            let run = program(tests, (package, target), words, skips);
-            Step::new(test_step(package, target), run).needs(BUILD_TESTS)
-        })
-        .collect()
-}
-
 /// The name of a step that runs a test program: `tests:vectored/lib`, `tests:vectored/it`.
-fn test_step(package: &Package, target: &Target) -> String {
+pub fn test_name(package: &Package, target: &Target) -> String {
     let name = match &*target.kind {
         "lib" => "lib",
         _ => &target.name,
@@ -264,48 +245,18 @@ fn test_step(package: &Package, target: &Target) -> String {
     format!("tests:{}/{name}", package.name)
 }
 
-fn bench_step(package: &Package, target: &Target) -> String {
-    format!("bench:{}/{}", package.name, target.name)
+/// A step that runs cargo with these words.
+fn cargo_step<'a>(name: &str, words: impl Into<String>) -> Step<'a> {
+    let words = words.into();
+    Step::new(name, move || run_command(&mut cargo_words(&words)))
 }
 
-/// Runs a program of a build with these words.
-fn program<'a>(
-    build: &'a Build,
-    (package, target): (&'a Package, &'a Target),
-    words: &'static [&'static str],
-    skips: &'a Path,
-) -> impl Fn(&Output) -> Result<(), String> + Send + Sync + 'a {
-    move |output| {
-        let mut command = build.command(output, package, target)?;
-        output.run(command.args(words).env(SKIPS, skips))
-    }
-}
-
-fn of_kind<'a>(
-    packages: &'a [Package],
-    kind: &'a str,
-) -> impl Iterator<Item = (&'a Package, &'a Target)> {
-    packages.iter().flat_map(move |package| {
-        let targets = package.targets.iter();
-        targets
-            .filter(move |target| target.kind == kind && target.is_program)
-            .map(move |target| (package, target))
+/// A step of a command of this program, which prints what is wrong.
+fn checked<'a>(name: &'a str, work: impl Fn() -> Result<bool> + Send + Sync + 'a) -> Step<'a> {
+    Step::new(name, move || {
+        ensure!(work()?, "{name} has found what its output lists");
+        Ok(())
     })
-}
-
-fn cargo_words(words: &str) -> Command {
-    let mut command = cargo();
-    command.args(words.split(' ')).envs(NOT_INCREMENTAL);
-    command
-}
-
-/// This program with another command.
-fn xtask(command: &str) -> Command {
-    // The program itself, not `cargo xtask`, which would build it and wait for another build.
-    let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
-    let mut this = Command::new(program);
-    this.arg(command).envs(NOT_INCREMENTAL);
-    this
 }
 
 #[cfg(test)]
@@ -329,11 +280,10 @@ mod tests {
     }
 
     #[test]
-    fn every_tested_target_example_and_bench_of_the_workspace_has_a_step_of_its_own() {
+    fn every_tested_target_example_bench_and_system_has_a_step_of_its_own() {
         let packages = packages(&metadata().unwrap());
-        let tests = everything_build(&packages);
-        let steps = programs(&packages, &tests, Path::new("skips"));
-        let mut names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
+        let lanes = lanes(&packages);
+        let mut names: Vec<&str> = lanes.iter().flatten().map(|step| &*step.name).collect();
         for expected in [
             "tests:vectored/lib",
             "tests:vectored/it",
@@ -343,6 +293,7 @@ mod tests {
             "tests:xtask/xtask",
             "example:vectored/gather",
             "bench:vectored/copy",
+            "s390x-unknown-linux-gnu",
         ] {
             assert!(names.contains(&expected), "{expected}: {names:?}");
         }

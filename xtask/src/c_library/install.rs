@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::options::Place;
-use crate::packages::{answer, cargo, metadata};
+use crate::commands::{answer, cargo_words};
+use crate::packages::metadata;
 use crate::root;
 
 const CRATE: &str = "crates/vectored-capi";
@@ -70,7 +71,7 @@ pub fn install(place: &Place) -> Result<()> {
 fn build() -> Result<PathBuf> {
     let words =
         "build --release --package vectored-capi --lib --locked --quiet --message-format json";
-    let messages = answer(cargo().args(words.split(' ')))?;
+    let messages = answer(&mut cargo_words(words))?;
     archive(&messages).context("cargo built no static library of vectored-capi")
 }
 

@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 
 /// The folders of an installation.
-#[derive(Clone, Debug)]
+#[derive(clap::Args)]
 pub struct Place {
-    /// The folder that programs find it in: `/usr/local`.
+    /// The folder that programs find it in
+    #[arg(long, default_value = "/usr/local")]
     pub prefix: PathBuf,
-    /// The folder of libraries within the prefix: `lib`, or `lib/x86_64-linux-gnu` in a Debian package.
+    /// The folder of libraries within the prefix: `lib/x86_64-linux-gnu` in a Debian package
+    #[arg(long, default_value = "lib")]
     pub libdir: PathBuf,
-    /// The root of a package that is being built: files go to the prefix within it.
+    /// The root of a package that is being built: files go to the prefix within it
+    #[arg(long, value_name = "DIR")]
     pub destdir: Option<PathBuf>,
 }
 

@@ -2,18 +2,18 @@
 //! it, as its users do.
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::install::install;
 use super::options::Place;
-use crate::packages::answer;
+use crate::commands::{answer, works};
 use crate::root;
-use crate::skips::SKIPS;
+use crate::scratch::Scratch;
+use crate::skips;
 
 const CRATE: &str = "crates/vectored-capi";
 
@@ -25,12 +25,17 @@ const VALGRIND_ERROR: &str = "--error-exitcode=99";
 
 /// Installs, compiles and runs; fails at the first program that fails.
 pub fn test() -> Result<()> {
-    let compilers: Vec<Compiler> = COMPILERS.into_iter().filter(Compiler::is_there).collect();
-    if compilers.is_empty() || !is_there("pkg-config") {
-        skip("gcc with g++, or pkg-config, is missing");
-        return Ok(());
+    let mut compilers = Vec::new();
+    for compiler in &COMPILERS {
+        match is_there(compiler.c) && is_there(compiler.cxx) {
+            true => compilers.push(compiler),
+            false => skip(&format!("{} with {} is missing", compiler.c, compiler.cxx))?,
+        }
     }
-    let folder = Folder::new()?;
+    if compilers.is_empty() || !is_there("pkg-config") {
+        return skip("gcc with g++, or pkg-config, is missing");
+    }
+    let folder = Scratch::new("c-library")?;
     let prefix = folder.0.join("prefix");
     install(&Place::in_folder(&prefix))?;
     let c = Installed { prefix: &prefix };
@@ -40,7 +45,7 @@ pub fn test() -> Result<()> {
     for compiler in &compilers {
         for (how, words) in BUILDS {
             match how == SANITIZED && !compiler.can_link(words, &folder.0)? {
-                true => skip(&format!("the sanitizers of {} are missing", compiler.c)),
+                true => skip(&format!("the sanitizers of {} are missing", compiler.c))?,
                 false => builds.push((compiler, how, words)),
             }
         }
@@ -54,7 +59,8 @@ pub fn test() -> Result<()> {
             let program = folder.0.join("program");
             c.compile(compiler, source, &program, how, words)?;
             let mut command = Command::new(&program);
-            c.run(&mut command, &format!("{} {how}", compiler.c))?;
+            c.run(&mut command)
+                .with_context(|| format!("{} {how}", compiler.c))?;
         }
         c.run_in_valgrind(source, &folder.0.join("program"))?;
     }
@@ -63,7 +69,7 @@ pub fn test() -> Result<()> {
 
 /// Installs the library, compiles one program of the crate with the static library, and passes it to `run`.
 pub fn with_program(source: &str, run: impl FnOnce(&PathBuf) -> Result<()>) -> Result<()> {
-    let folder = Folder::new()?;
+    let folder = Scratch::new("c-library")?;
     let prefix = folder.0.join("prefix");
     install(&Place::in_folder(&prefix))?;
     let program = folder.0.join("program");
@@ -91,14 +97,6 @@ const COMPILERS: [Compiler; 2] = [
 ];
 
 impl Compiler {
-    fn is_there(&self) -> bool {
-        let is_there = is_there(self.c) && is_there(self.cxx);
-        if !is_there {
-            skip(&format!("{} with {} is missing", self.c, self.cxx));
-        }
-        is_there
-    }
-
     /// Whether an empty program can be linked in this way. The libraries of the sanitizers, and static ones of the system,
     /// may be a package of their own.
     fn can_link(&self, words: &[&str], folder: &Path) -> Result<bool> {
@@ -106,15 +104,8 @@ impl Compiler {
         fs::write(&source, "int main(void) { return 0; }\n")
             .with_context(|| format!("cannot write '{}'", source.display()))?;
         let mut command = Command::new(self.c);
-        command
-            .args(words)
-            .arg(&source)
-            .arg("-o")
-            .arg(folder.join("empty"))
-            .stderr(Stdio::null());
-        let status = command.status();
-        let status = status.with_context(|| format!("cannot run {}", self.c))?;
-        Ok(status.success())
+        command.args(words).arg(&source);
+        Ok(works(command.arg("-o").arg(folder.join("empty"))))
     }
 }
 
@@ -210,11 +201,10 @@ impl Installed<'_> {
     /// An example without any shared library, compiled by the words of pkg-config alone.
     fn run_fully_static(&self, compiler: &Compiler, folder: &Path) -> Result<()> {
         if !compiler.can_link(&["-static"], folder)? {
-            skip(&format!(
+            return skip(&format!(
                 "the static libraries for {} are missing",
                 compiler.c
             ));
-            return Ok(());
         }
         let program = folder.join("fully-static");
         let mut command = Command::new(compiler.c);
@@ -225,10 +215,7 @@ impl Installed<'_> {
             .arg(&program)
             .args(self.pkg_config(true)?);
         answer(&mut command)?;
-        self.run(
-            &mut Command::new(&program),
-            &format!("{} -static", compiler.c),
-        )
+        self.run(&mut Command::new(&program))
     }
 
     fn pkg_config(&self, is_static: bool) -> Result<Vec<String>> {
@@ -275,24 +262,8 @@ impl Installed<'_> {
     }
 
     /// Runs a program, which finds the shared library.
-    fn run(&self, command: &mut Command, how: &str) -> Result<()> {
-        let shown = format!("{command:?}");
-        let output = command
-            .env("LD_LIBRARY_PATH", self.lib())
-            .stdin(Stdio::null())
-            .output()
-            .with_context(|| format!("cannot run {shown}"))?;
-        if !output.status.success() {
-            let [out, err] = [&output.stdout, &output.stderr].map(|text| {
-                let text = String::from_utf8_lossy(text);
-                text.trim_end().to_owned()
-            });
-            bail!(
-                "{shown} ({how}) ended with {}:\n{out}\n{err}",
-                output.status
-            );
-        }
-        Ok(())
+    fn run(&self, command: &mut Command) -> Result<()> {
+        answer(command.env("LD_LIBRARY_PATH", self.lib())).map(drop)
     }
 
     /// Runs a program under memcheck, with the shared library.
@@ -300,8 +271,7 @@ impl Installed<'_> {
         let name = source.file_name().unwrap_or_default().to_string_lossy();
         println!("   {name}: compiled and run");
         if !is_there("valgrind") {
-            skip("valgrind is missing");
-            return Ok(());
+            return skip("valgrind is missing");
         }
         self.compile(&COMPILERS[0], source, program, "shared", &["-O1", "-g"])?;
         let mut command = Command::new("valgrind");
@@ -310,14 +280,13 @@ impl Installed<'_> {
             .args(["--trace-children=no", "--fair-sched=yes"])
             .arg(program)
             .env("RUNS_UNDER_MEMCHECK", "1");
-        self.run(&mut command, "valgrind")
+        self.run(&mut command)
     }
 
     /// Builds a project that finds the package by CMake, and runs its programs.
     fn run_with_cmake(&self, build: &Path) -> Result<()> {
         if !is_there("cmake") {
-            skip("cmake is missing");
-            return Ok(());
+            return skip("cmake is missing");
         }
         let program = root().join(CRATE).join("examples/write_list.c");
         let mut configure = Command::new("cmake");
@@ -331,7 +300,7 @@ impl Installed<'_> {
         answer(&mut configure)?;
         answer(Command::new("cmake").arg("--build").arg(build))?;
         for name in ["with_vectored", "with_vectored_static"] {
-            self.run(&mut Command::new(build.join(name)), "cmake")?;
+            self.run(&mut Command::new(build.join(name)))?;
         }
         println!("   a project of CMake: built and run");
         Ok(())
@@ -371,44 +340,11 @@ fn programs() -> Result<Vec<PathBuf>> {
 }
 
 fn is_there(program: &str) -> bool {
-    let mut command = Command::new(program);
-    let quiet = command
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    quiet.status().is_ok_and(|status| status.success())
+    works(Command::new(program).arg("--version"))
 }
 
-/// Reports what could not be tested.
-fn skip(reason: &str) {
-    println!("   skipped: {reason}");
-    if let Some(list) = std::env::var_os(SKIPS) {
-        let list = OpenOptions::new().append(true).open(list);
-        if let Err(error) = list.and_then(|mut list| writeln!(list, "test-c: {reason}")) {
-            eprintln!("cannot write the list of skipped tests: {error}");
-        }
-    }
-}
-
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder> {
-        let name = format!("vectored-c-library-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let cannot = || format!("cannot make the folder '{}'", path.display());
-        fs::create_dir(&path).with_context(cannot)?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("cannot remove '{}': {error}", self.0.display());
-        }
-    }
+fn skip(reason: &str) -> Result<()> {
+    skips::skip("test-c", reason)
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::{Mpi, OPEN_MPI, Scratch};
+use super::{Mpi, OPEN_MPI};
 use crate::processes::{descendants, kill_with_descendants};
+use crate::scratch::Scratch;
 use crate::skips::skip;
 
 /// The longest that a run may take, which then counts as failed: ranks may wait for each other for ever.

@@ -8,8 +8,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use super::Mpi;
 use super::checks::{saved, succeeded};
-use super::{Mpi, Scratch};
+use crate::scratch::Scratch;
 
 /// Prints what coordination costs by the number of ranks.
 pub fn cost(mpi: &Mpi, program: &Path, scratch: &Scratch) -> Result<()> {
@@ -61,7 +62,7 @@ const SLEEPERS: &str = "#include <pthread.h>\n#include <stddef.h>\n#include <uni
 
 /// Prints the figures of one rank, of a process without MPI, and of one without MPI that has two more threads.
 pub fn single_rank(mpis: &[(&'static Mpi, PathBuf)]) -> Result<()> {
-    let scratch = Scratch::new()?;
+    let scratch = Scratch::new("cluster")?;
     let state = scratch.folder("single")?;
     let source = state.join("sleepers.c");
     fs::write(&source, SLEEPERS).context("cannot write a source file")?;

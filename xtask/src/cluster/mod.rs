@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use crate::packages::cargo;
+use crate::commands::{cargo_words, is_on_path, run as run_command};
 use crate::root;
-use crate::setup::is_on_path;
+use crate::scratch::Scratch;
 use crate::skips::skip;
 
 /// The folder of what is built with another MPI than [`OPEN_MPI`], within `target`.
@@ -46,13 +46,17 @@ const MPICH: Mpi = Mpi {
 };
 
 /// Options of the command.
+#[derive(Default, clap::Args)]
 pub struct Options {
-    /// Test with MPICH, too, which takes a build of its own.
-    pub mpich: bool,
-    /// Print the coordination cost of a sample by the number of ranks, instead of testing.
-    pub cost: bool,
-    /// Print the figures of one rank beside those of a process without MPI, instead of testing.
-    pub single_rank: bool,
+    /// Tests with MPICH too, which takes a build of its own
+    #[arg(long)]
+    mpich: bool,
+    /// Prints the coordination cost of a sample by the number of ranks, instead of testing
+    #[arg(long)]
+    cost: bool,
+    /// Prints the figures of one rank beside those of a process without MPI, instead of testing
+    #[arg(long)]
+    single_rank: bool,
 }
 
 /// Tests; false if a check failed.
@@ -66,7 +70,7 @@ pub fn run(options: &Options) -> Result<bool> {
     if options.single_rank {
         return figures::single_rank(&built).map(|()| true);
     }
-    let scratch = Scratch::new()?;
+    let scratch = Scratch::new("cluster")?;
     let mut passed = true;
     for (mpi, program) in &built {
         if options.cost {
@@ -102,17 +106,9 @@ impl Mpi {
             false => folder.clone(),
         };
         let words = "build --quiet --locked --release --package vectored-cli --features mpi";
-        let mut build = cargo();
-        build
-            .args(words.split(' '))
-            .arg("--target-dir")
-            .arg(&target)
-            .env("MPICC", self.mpicc)
-            .current_dir(root());
-        let status = build.status().context("cannot start cargo build")?;
-        if !status.success() {
-            bail!("cannot build vectored with {}", self.name);
-        }
+        let mut build = cargo_words(words);
+        build.arg("--target-dir").arg(&target);
+        run_command(build.env("MPICC", self.mpicc))?;
         let program = folder.join("vectored");
         let cannot = || format!("cannot copy the program to '{}'", program.display());
         fs::create_dir_all(&folder).with_context(cannot)?;
@@ -130,31 +126,5 @@ impl Mpi {
         command.args(&self.mpirun[1..]);
         command.args(["-n", &ranks.to_string()]).arg(program);
         command
-    }
-}
-
-/// A folder that is removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("vectored-cluster-{}", std::process::id()));
-        fs::create_dir_all(&path).with_context(|| format!("cannot make '{}'", path.display()))?;
-        Ok(Scratch(path))
-    }
-
-    /// A new folder in it.
-    fn folder(&self, name: &str) -> Result<PathBuf> {
-        let path = self.0.join(name);
-        fs::create_dir_all(&path).with_context(|| format!("cannot make '{}'", path.display()))?;
-        Ok(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("cannot remove '{}': {error}", self.0.display());
-        }
     }
 }

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::Mpi;
 use super::checks::{A_MINUTE, expect_kept, expect_ranks, saved, succeeded, wait_for};
-use super::{Mpi, Scratch};
-use crate::setup::is_on_path;
+use crate::commands::is_on_path;
+use crate::scratch::Scratch;
 use crate::skips::skip;
 
 /// The programs of the packages `munge` and `slurm-wlm`.

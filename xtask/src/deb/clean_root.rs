@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::packages::answer;
+use crate::commands::answer;
 use crate::root;
 use crate::skips::skip;
 

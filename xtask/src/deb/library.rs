@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::package::{Control, Staging, files, version};
 use crate::c_library;
 use crate::c_library::options::Place;
-use crate::packages::answer;
+use crate::commands::answer;
 
 const RUNTIME: Control = Control {
     name: "libvectored1",

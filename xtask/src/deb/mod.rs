@@ -10,14 +10,17 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+use crate::commands::is_on_path;
 use crate::root;
-use crate::setup::is_on_path;
 use crate::skips::skip;
 
+#[derive(clap::Args)]
 pub struct Options {
-    /// Where the packages go.
+    /// Where the packages go
+    #[arg(long, default_value = "target/debian")]
     pub output: PathBuf,
-    /// Install and remove them in a clean root as well.
+    /// Installs, uses and removes them in a clean Debian, which needs root, debootstrap and a mirror: a minute
+    #[arg(long)]
     pub try_out: bool,
 }
 

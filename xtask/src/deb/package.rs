@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::packages::answer;
+use crate::commands::answer;
 use crate::root;
 
 /// The revision of the packages of one version.

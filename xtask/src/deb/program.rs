@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::package::{Control, Staging};
-use crate::packages::{answer, cargo};
+use crate::commands::{answer, cargo_words};
 use crate::root;
 
 const CONTROL: Control = Control {
@@ -36,7 +36,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 /// Builds the program and its package.
 pub fn build(output: &Path) -> Result<PathBuf> {
     let words = "build --release --locked --quiet --package vectored-cli";
-    answer(cargo().args(words.split(' ')))?;
+    answer(&mut cargo_words(words))?;
     let built = root().join("target/release/vectored");
     let program = fs::read(&built).with_context(|| format!("cannot read '{}'", built.display()))?;
 

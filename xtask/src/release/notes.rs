@@ -6,10 +6,9 @@ use anyhow::{Context, Result};
 
 use crate::root;
 
-/// Prints the section of a version; of the unreleased changes without one.
-pub fn run(version: Option<&str>) -> Result<bool> {
+/// Prints the section of a version.
+pub fn run(version: &str) -> Result<()> {
     let changelog = fs::read_to_string(root().join("CHANGELOG.md"))?;
-    let version = version.unwrap_or("Unreleased");
     let section = section(&changelog, version).with_context(|| {
         let versions: Vec<&str> = headings(&changelog).collect();
         format!(
@@ -18,7 +17,7 @@ pub fn run(version: Option<&str>) -> Result<bool> {
         )
     })?;
     print!("{section}");
-    Ok(true)
+    Ok(())
 }
 
 fn headings(changelog: &str) -> impl Iterator<Item = &str> {

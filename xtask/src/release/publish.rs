@@ -2,15 +2,15 @@
 
 use anyhow::{Context, Result};
 
-use crate::packages::cargo;
+use crate::commands::cargo_words;
 use crate::root;
 
 /// Packages the published crates; with `verify` also builds each from its package, which takes minutes. A warning of
 /// cargo, for example of a field that crates.io would miss, fails as an error does.
 pub fn run(verify: bool) -> Result<bool> {
-    let mut command = cargo();
     let words = "publish --workspace --dry-run --locked --allow-dirty";
-    command.args(words.split(' ')).current_dir(root());
+    let mut command = cargo_words(words);
+    command.current_dir(root());
     if !verify {
         command.arg("--no-verify");
     }

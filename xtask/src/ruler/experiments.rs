@@ -16,7 +16,7 @@ use vectored_lab::stats::median;
 
 use super::agreement::{self, Agreement, Alternation};
 use super::{Medians, Options, plain};
-use crate::packages::answer;
+use crate::commands::answer;
 
 /// Element sizes at which ratios are compared: below, at and above the published
 /// crossover.
@@ -26,13 +26,12 @@ const CALLS: u32 = 100;
 /// Compares all ratios; false if one differs.
 pub fn run(options: &Options, cpu: usize) -> Result<bool> {
     let plain = PlainExperiments::compile()?;
-    let records = u32::try_from(options.records).context("too many --records")?;
     println!(
         "vectored reproduce and plain C in turn, {} times, on CPU {cpu}: CPU time ÷ that of copying",
         options.rounds
     );
     let mut all_agree = true;
-    for experiment in experiments(records) {
+    for experiment in experiments(options.records) {
         let alternations = (0..options.rounds)
             .map(|round| alternate(&plain, &experiment, (cpu, round), &options.directory))
             .collect::<Result<Vec<_>>>()?;

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use vectored_lab::model::{Target, Workload};
 
 use super::Medians;
-use crate::packages::{answer, metadata};
-use crate::root;
-use crate::steps::shell_line;
+use crate::commands::{answer, run};
+use crate::packages::metadata;
 
 /// The compiled program.
 pub struct PlainLoops {
@@ -70,12 +69,7 @@ pub fn compile(name: &str) -> Result<PathBuf> {
         .arg("-o")
         .arg(&program)
         .arg(format!("xtask/ruler/{name}.c"));
-    let status = compile
-        .current_dir(root())
-        .status()
-        .context("cannot run the C compiler cc")?;
-    let line = shell_line(&compile);
-    ensure!(status.success(), "{name} does not compile: {line}");
+    run(&mut compile)?;
     Ok(program)
 }
 
@@ -95,6 +89,7 @@ mod tests {
     use vectored_lab::measure::allowed_cpus;
 
     use super::*;
+    use crate::root;
     use crate::ruler::{TARGETS, workloads};
 
     #[test]

@@ -3,15 +3,18 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::packages::NOT_INCREMENTAL;
+use anyhow::{Result, ensure};
+
+use crate::commands::{answer, cargo, is_on_path, run};
 use crate::root;
-use crate::setup::is_on_path;
-use crate::skips::SKIPS;
-use crate::steps::Output;
-use crate::systems::elf;
+use crate::skips::skip;
 use crate::systems::table::{Linker, Runner, System};
 use crate::systems::toolchain::{self, Std};
-use crate::systems::{Fact, zig};
+use crate::systems::zig;
+use crate::wine;
+
+/// The build folder of all systems, which share the procedural macros in it.
+pub const FOLDER: &str = "target/systems";
 
 /// The library, and the suite that tests it.
 const LIBRARY: [&str; 4] = [
@@ -22,6 +25,14 @@ const LIBRARY: [&str; 4] = [
 ];
 
 const TESTS: &str = "the tests of the library and its conformance suite";
+
+/// The library as programs of C link it: all of its functions.
+const SHARED_LIBRARY: [&str; 4] = [
+    "rustc",
+    "--package=vectored-capi",
+    "--lib",
+    "--crate-type=cdylib",
+];
 
 /// The command line tool.
 const TOOL: [&str; 2] = ["--package=vectored-cli", "--bin=vectored"];
@@ -53,48 +64,28 @@ pub enum Scope {
 }
 
 /// Does all that can be done for a system. The error is that of a compiler, a linker or a test.
-pub fn build(
-    system: &System,
-    scope: Scope,
-    output: &Output,
-    skips: &Path,
-) -> Result<Vec<Fact>, String> {
-    let mut work = Work {
-        system,
-        scope,
-        output,
-        skips,
-        facts: Vec::new(),
-    };
-    match toolchain::provide(system, output) {
-        Ok(std) => work.with_std(&std)?,
-        Err(why) => work.skip("nothing was checked", &why),
+pub fn build(system: &System, scope: Scope) -> Result<()> {
+    let work = Work { system, scope };
+    match toolchain::provide(system) {
+        Ok(std) => work.with_std(&std),
+        Err(why) => work.skip("nothing was checked", &format!("{why:#}")),
     }
-    Ok(work.facts)
 }
 
 struct Work<'a> {
     system: &'a System,
     scope: Scope,
-    output: &'a Output,
-    skips: &'a Path,
-    facts: Vec<Fact>,
 }
 
 impl Work<'_> {
-    fn with_std(&mut self, std: &Std) -> Result<(), String> {
+    fn with_std(&self, std: &Std) -> Result<()> {
         let Std::Installed = std else {
-            self.check(std)?;
-            self.skip(
-                "nothing was linked",
-                "there is no compiled standard library",
-            );
-            return Ok(());
+            return self.check_and_skip(std, "there is no compiled standard library");
         };
         match self.system.linker {
-            Linker::Zig => match zig::provide(self.output) {
+            Linker::Zig => match zig::provide() {
                 Ok(zig) => self.link_by(&zig),
-                Err(why) => self.check_and_skip(std, &why),
+                Err(why) => self.check_and_skip(std, &format!("{why:#}")),
             },
             Linker::Gcc { name, .. } if !is_on_path(name) => {
                 self.check_and_skip(std, &format!("there is no {name}: cargo xtask setup"))
@@ -105,49 +96,49 @@ impl Work<'_> {
         }
     }
 
-    fn check_and_skip(&mut self, std: &Std, why: &str) -> Result<(), String> {
+    fn check_and_skip(&self, std: &Std, why: &str) -> Result<()> {
         self.check(std)?;
-        self.skip("nothing was linked", why);
-        Ok(())
+        self.skip("nothing was linked", why)
     }
 
     /// Type-checks the library and the tool.
-    fn check(&mut self, std: &Std) -> Result<(), String> {
+    fn check(&self, std: &Std) -> Result<()> {
         let (words, what) = (&TOOL[..], "the library and the tool");
         let mut command = std.cargo();
         command.arg("check").args(std.words()).args(words);
-        self.output.run(self.for_system(&mut command))?;
+        run(self.for_system(&mut command))?;
         self.did("type-checked", what);
         Ok(())
     }
 
-    /// Links the tool and the tests of the library.
-    fn link_by(&mut self, zig: &Path) -> Result<(), String> {
-        let tests = (&LIBRARY[..], TESTS);
-        let tests = (self.scope == Scope::All).then_some(tests);
-        for (words, what) in [(&TOOL[..], "the tool")].into_iter().chain(tests) {
+    /// Links the tool and the library, and if everything is wanted the tests of the library.
+    fn link_by(&self, zig: &Path) -> Result<()> {
+        let tool = [&["zigbuild"][..], &TOOL, &PROFILE].concat();
+        let tests = [&["zigbuild"][..], &LIBRARY, &PROFILE].concat();
+        let mut links = vec![(tool, "the tool"), (SHARED_LIBRARY.to_vec(), "the library")];
+        if self.scope == Scope::All {
+            links.push((tests, TESTS));
+        }
+        for (words, what) in links {
             let mut command = Command::new(zig);
-            command.arg("zigbuild").args(words).args(PROFILE);
+            command.args(words);
             zig::keep_cache(&mut command);
-            self.output.run(self.for_system(&mut command))?;
+            run(self.for_system(&mut command))?;
             self.did("linked", what);
         }
         self.skip(
             "nothing was run",
             "nothing here runs programs of this system",
-        );
-        Ok(())
+        )
     }
 
     /// Runs the tests of the library.
-    fn test(&mut self) -> Result<(), String> {
-        let mut command = crate::packages::cargo();
+    fn test(&self) -> Result<()> {
+        let mut command = cargo();
         let how = match self.system.runner {
             Runner::Qemu(qemu) if !is_on_path(qemu) => {
-                self.skip(
-                    "nothing was run",
-                    &format!("there is no {qemu}: cargo xtask setup"),
-                );
+                let why = format!("there is no {qemu}: cargo xtask setup");
+                self.skip("nothing was run", &why)?;
                 None
             }
             Runner::Qemu(_) => Some("ran under qemu"),
@@ -173,11 +164,11 @@ impl Work<'_> {
                     .args(SLOW_IN_AN_EMULATOR.into_iter().flat_map(skip));
             }
         }
-        self.output.run(command.env(SKIPS, self.skips))?;
+        run(&mut command)?;
         self.did(how.unwrap_or("linked"), TESTS);
         if self.scope == Scope::Minutes && is_emulated && how.is_some() {
             let tests = SLOW_IN_AN_EMULATOR.join(", ");
-            self.skip(&tests, "left to cargo xtask systems --all");
+            self.skip(&tests, "left to cargo xtask systems --all")?;
         }
         if self.scope == Scope::All {
             self.check(&Std::Installed)?;
@@ -185,18 +176,14 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Runs the tests for Windows, by the command of this program for them.
-    fn under_wine(&mut self, std: &Std) -> Result<(), String> {
+    /// Runs the tests for Windows and the tool.
+    fn under_wine(&self, std: &Std) -> Result<()> {
         if !is_on_path("wine") {
             self.check(std)?;
-            self.skip("nothing was run", "there is no wine: cargo xtask setup");
-            return Ok(());
+            return self.skip("nothing was run", "there is no wine: cargo xtask setup");
         }
-        let this = std::env::current_exe().map_err(|error| error.to_string())?;
-        let mut tests = Command::new(this);
-        tests.arg("wine-tests").env(SKIPS, self.skips);
-        self.output.run(self.in_folder(&mut tests))?;
-        self.did("ran under Wine", "what cargo xtask wine-tests runs");
+        wine::run()?;
+        self.did("ran under Wine", "the tests and the tool");
         Ok(())
     }
 
@@ -225,8 +212,8 @@ impl Work<'_> {
     }
 
     /// Builds the tool as one file that needs no other, and runs it: in minutes without the optimiser.
-    fn static_tool(&mut self) -> Result<(), String> {
-        let mut command = crate::packages::cargo();
+    fn static_tool(&self) -> Result<()> {
+        let mut command = cargo();
         let folder = match self.scope {
             Scope::Minutes => {
                 command.arg("build").args(TOOL).args(PROFILE);
@@ -237,29 +224,19 @@ impl Work<'_> {
                 "release"
             }
         };
-        self.output.run(self.for_system(&mut command))?;
-        let folder = root()
-            .join(self.system.folder())
-            .join(self.system.name)
-            .join(folder);
+        run(self.for_system(&mut command))?;
+        let folder = root().join(FOLDER).join(self.system.name).join(folder);
         let tool = folder.join("vectored");
+        let headers = answer(Command::new("readelf").arg("--program-headers").arg(&tool))?;
         let shown = tool.display();
-        let file =
-            std::fs::read(&tool).map_err(|error| format!("cannot read '{shown}': {error}"))?;
-        match elf::loader(&file) {
-            Ok(None) => {}
-            Ok(Some(loader)) => return Err(format!("'{shown}' is not static: {loader} loads it")),
-            Err(why) => return Err(format!("'{shown}' {why}")),
-        }
+        // The entry that names the loader.
+        let is_static = headers.contains("LOAD") && !headers.contains("INTERP");
+        ensure!(is_static, "'{shown}' is not static: {headers}");
         let measure = "measure --target pipe --segments 4 --sizes 64 --budget 1s --no-save";
         for line in ["--version", "host", measure] {
-            let mut run = Command::new(&tool);
-            self.output.run(run.args(line.split(' ')))?;
+            run(Command::new(&tool).args(line.split(' ')))?;
         }
-        self.did(
-            "linked",
-            &format!("the tool, static, {} bytes: {shown}", file.len()),
-        );
+        self.did("linked", &format!("the tool, static: {shown}"));
         self.did("ran", "the tool: --version, host, measure");
         Ok(())
     }
@@ -267,22 +244,22 @@ impl Work<'_> {
     /// A cargo command for this system, in its folder.
     fn for_system<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.args(["--locked", "--target", self.system.name]);
-        self.in_folder(command)
+        in_folder(command)
     }
 
-    /// Has cargo build in the folder of the system.
-    fn in_folder<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.env("CARGO_TARGET_DIR", root().join(self.system.folder()));
-        // Less to write: nothing here is debugged, and nothing is built twice.
-        command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-        command.envs(NOT_INCREMENTAL)
+    fn did(&self, how: &str, what: &str) {
+        println!("   {}: {how}: {what}", self.system.name);
     }
 
-    fn did(&mut self, how: &str, what: &str) {
-        self.facts.push(Fact::Done(format!("{how}: {what}")));
+    fn skip(&self, what: &str, why: &str) -> Result<()> {
+        skip(&format!("{}: {what}", self.system.name), why)
     }
+}
 
-    fn skip(&mut self, what: &str, why: &str) {
-        self.facts.push(Fact::Skipped(format!("{what}: {why}")));
-    }
+/// Has cargo build in the folder of all systems.
+pub fn in_folder(command: &mut Command) -> &mut Command {
+    command.env("CARGO_TARGET_DIR", root().join(FOLDER));
+    // Less to write: nothing here is debugged, and nothing is built twice.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command.env("CARGO_INCREMENTAL", "0")
 }

@@ -38,6 +38,8 @@ pub struct System {
     pub linker: Linker,
     /// The program that runs them.
     pub runner: Runner,
+    /// Whether `cargo xtask test` has a step for it, and not `cargo xtask systems --all` alone.
+    pub is_tested: bool,
 }
 
 /// All systems, in the order in which they are built.
@@ -49,21 +51,25 @@ pub const SYSTEMS: [System; 8] = [
             libraries: "",
         },
         runner: Runner::Wine,
+        is_tested: true,
     },
     System {
         name: "x86_64-apple-darwin",
         linker: Linker::Zig,
         runner: Runner::None,
+        is_tested: false,
     },
     System {
         name: "aarch64-apple-darwin",
         linker: Linker::Zig,
         runner: Runner::None,
+        is_tested: true,
     },
     System {
         name: "x86_64-unknown-freebsd",
         linker: Linker::Zig,
         runner: Runner::None,
+        is_tested: true,
     },
     System {
         name: "aarch64-unknown-linux-gnu",
@@ -72,6 +78,7 @@ pub const SYSTEMS: [System; 8] = [
             libraries: "/usr/aarch64-linux-gnu",
         },
         runner: Runner::Qemu("qemu-aarch64"),
+        is_tested: true,
     },
     System {
         name: "s390x-unknown-linux-gnu",
@@ -80,6 +87,7 @@ pub const SYSTEMS: [System; 8] = [
             libraries: "/usr/s390x-linux-gnu",
         },
         runner: Runner::Qemu("qemu-s390x"),
+        is_tested: true,
     },
     System {
         name: "i686-unknown-linux-gnu",
@@ -88,24 +96,17 @@ pub const SYSTEMS: [System; 8] = [
             libraries: "/usr/i686-linux-gnu",
         },
         runner: Runner::Native,
+        is_tested: true,
     },
     System {
         name: "x86_64-unknown-linux-musl",
         linker: Linker::Native,
         runner: Runner::Native,
+        is_tested: true,
     },
 ];
 
 impl System {
-    /// The build folder. Systems with different ones are built at the same time. Each folder has its own build of the
-    /// procedural macros.
-    pub fn folder(&self) -> &'static str {
-        match self.linker {
-            Linker::Zig => "target/linked-systems",
-            _ => "target/systems",
-        }
-    }
-
     /// The variable `CARGO_TARGET_…_{KEY}` of cargo.
     pub fn variable(&self, key: &str) -> String {
         let name = self.name.replace('-', "_").to_uppercase();

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::packages::{answer, cargo};
-use crate::setup::{install_packages, is_on_path};
-use crate::steps::Output;
+use anyhow::{Result, bail, ensure};
+
+use crate::commands::{answer, cargo, is_on_path, run};
+use crate::setup::install_packages;
 use crate::systems::table::System;
 
 /// Where the standard library of a system comes from.
@@ -28,27 +29,24 @@ pub struct Debian {
 const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
 /// The standard library of this system. The error says why there is none.
-pub fn provide(system: &System, output: &Output) -> Result<Std, String> {
+pub fn provide(system: &System) -> Result<Std> {
     if is_installed(system) {
         return Ok(Std::Installed);
     }
-    let mut refusals = Vec::new();
+    let mut why = "there is no rustup".to_owned();
     if is_on_path("rustup") {
         let mut add = Command::new("rustup");
         add.args(["target", "add", system.name]);
-        match output.run(&mut add) {
+        match run(&mut add) {
             Ok(()) if is_installed(system) => return Ok(Std::Installed),
-            Ok(()) => refusals.push("rustup added it to another toolchain".to_owned()),
-            Err(error) => refusals.push(format!("rustup target add {}: {error}", system.name)),
+            Ok(()) => why = "rustup added it to another toolchain".to_owned(),
+            Err(error) => why = format!("{error:#}"),
         }
-    } else {
-        refusals.push("there is no rustup".to_owned());
     }
     match debian() {
-        Ok(debian) => return Ok(Std::FromSource(debian)),
-        Err(error) => refusals.push(error),
+        Ok(debian) => Ok(Std::FromSource(debian)),
+        Err(error) => bail!("no standard library: {why}; {error:#}"),
     }
-    Err(format!("no standard library: {}", refusals.join("; ")))
 }
 
 /// Whether the toolchain that builds this project has the library.
@@ -69,7 +67,7 @@ fn has_std(folder: &Path) -> bool {
 }
 
 /// Debian's compiler, which is installed if it is missing.
-fn debian() -> Result<Debian, String> {
+fn debian() -> Result<Debian> {
     let found = Debian {
         rustc: "/usr/bin/rustc".into(),
         cargo: "/usr/bin/cargo".into(),
@@ -78,10 +76,11 @@ fn debian() -> Result<Debian, String> {
     if !is_there() {
         install_packages(&DEBIAN_PACKAGES)?;
     }
-    match is_there() {
-        true => Ok(found),
-        false => Err("Debian's rustc has no source of the standard library".to_owned()),
-    }
+    ensure!(
+        is_there(),
+        "Debian's rustc has no source of the standard library"
+    );
+    Ok(found)
 }
 
 impl Debian {

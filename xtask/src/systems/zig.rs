@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use anyhow::{Context, Result};
+
+use crate::commands::run;
 use crate::root;
-use crate::steps::Output;
 
 /// The packages, in versions that were tried together.
 const PACKAGES: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
@@ -15,7 +17,7 @@ fn folder() -> PathBuf {
 }
 
 /// The program `cargo-zigbuild`, which is installed if it is missing. The error says why it cannot be had.
-pub fn provide(output: &Output) -> Result<PathBuf, String> {
+pub fn provide() -> Result<PathBuf> {
     let folder = folder();
     let program = folder.join("bin/cargo-zigbuild");
     // Written last: a folder without it is of an installation that was ended.
@@ -24,17 +26,12 @@ pub fn provide(output: &Output) -> Result<PathBuf, String> {
         return Ok(program);
     }
     let mut make = Command::new("python3");
-    make.args(["-m", "venv", "--clear"]).arg(&folder);
-    let what = "no Zig: cannot make a virtual environment of Python";
-    output
-        .run(&mut make)
-        .map_err(|error| format!("{what}: {error}"))?;
+    run(make.args(["-m", "venv", "--clear"]).arg(&folder)).context("no Zig")?;
     let mut install = Command::new(folder.join("bin/pip"));
     install.args(["install", "--quiet", "--disable-pip-version-check"]);
-    let what = format!("no Zig: cannot install {}", PACKAGES.join(" and "));
-    let installed = output.run(install.args(PACKAGES));
-    installed.map_err(|error| format!("{what}: {error}"))?;
-    std::fs::write(&complete, "").map_err(|error| format!("cannot write {complete:?}: {error}"))?;
+    run(install.args(PACKAGES)).context("no Zig")?;
+    let cannot = || format!("cannot write '{}'", complete.display());
+    std::fs::write(&complete, "").with_context(cannot)?;
     Ok(program)
 }
 

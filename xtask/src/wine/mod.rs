@@ -5,64 +5,40 @@
 
 mod tool;
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::packages::{answer, cargo};
+use crate::commands::{cargo, run as run_command};
 use crate::root;
-use crate::setup::is_on_path;
-use crate::skips::SKIPS;
-use crate::systems::PROFILE;
+use crate::systems::{FOLDER, PROFILE, in_folder};
 
 /// What is built and run.
 pub const TARGET: &str = "x86_64-pc-windows-gnu";
 
 const LINKER: &str = "x86_64-w64-mingw32-gcc";
 
-/// The programs that are needed, and the Debian packages that bring them.
-const PROGRAMS: [(&str, &str); 2] = [("wine", "wine"), (LINKER, "gcc-mingw-w64-x86-64-win32")];
-
 /// The tests that are not of Unix by nature. One command, as cargo would build what both packages need twice.
 const TESTS: &str = "test --locked --no-fail-fast --package vectored --package vectored-conformance --all-features \
      --lib --test it";
 
-/// Builds and runs the tests; false if one fails. If Wine, mingw or the target cannot be had, that is printed and is no
-/// failure.
-pub fn run() -> Result<bool> {
-    if let Some(reason) = missing() {
-        println!("skipped wine-tests: {reason}");
-        if let Some(list) = std::env::var_os(SKIPS) {
-            let list = OpenOptions::new().append(true).open(list);
-            writeln!(list?, "wine-tests: {reason}")?;
-        }
-        return Ok(true);
-    }
+/// Builds and runs the tests, then the tool, also if a test fails.
+pub fn run() -> Result<()> {
     let folder = folder()?;
-    println!("   under Wine: cargo {TESTS} --target {TARGET}");
-    let status = cargo_for_wine(&folder)
-        .args(TESTS.split(' '))
-        .args(PROFILE)
-        .args(["--target", TARGET])
-        .status()
-        .context("cannot start cargo")?;
-    let mut is_well = status.success();
-    if let Err(error) = tool::run(&folder) {
-        println!("   FAILED {error:#}");
-        is_well = false;
-    }
-    Ok(is_well)
+    let mut tests = cargo_for_wine(&folder);
+    tests.args(TESTS.split(' ')).args(PROFILE);
+    let tests = run_command(tests.args(["--target", TARGET]));
+    tool::run(&folder)?;
+    tests
 }
 
 /// A cargo that links programs of Windows with mingw and runs them under Wine.
 pub fn cargo_for_wine(folder: &Path) -> Command {
     let mut command = cargo();
     let name = TARGET.to_uppercase().replace('-', "_");
-    command
-        .current_dir(root())
+    in_folder(&mut command)
         .env(format!("CARGO_TARGET_{name}_LINKER"), LINKER)
         .env(
             format!("CARGO_TARGET_{name}_RUNNER"),
@@ -72,42 +48,15 @@ pub fn cargo_for_wine(folder: &Path) -> Command {
     command
 }
 
-/// Why the tests cannot run here, if they cannot.
-fn missing() -> Option<String> {
-    for (program, package) in PROGRAMS {
-        if !is_on_path(program) {
-            return Some(format!(
-                "{program} is not installed: apt-get install {package}"
-            ));
-        }
-    }
-    let mut add = Command::new("rustup");
-    add.args(["target", "add", TARGET]).stderr(Stdio::null());
-    let is_installed = |text: String| text.lines().any(|line| line == TARGET);
-    let installed = answer(Command::new("rustup").args(["target", "list", "--installed"]));
-    if installed.is_ok_and(is_installed) || add.status().is_ok_and(|status| status.success()) {
-        return None;
-    }
-    Some(format!(
-        "the target cannot be installed: rustup target add {TARGET}"
-    ))
-}
-
 /// The folder with the DLL and a prefix, which are made if they are missing.
-pub fn folder() -> Result<PathBuf> {
-    let folder = target_folder().join("wine");
+fn folder() -> Result<PathBuf> {
+    let folder = root().join(FOLDER).join("wine");
     fs::create_dir_all(&folder)?;
-    let (source, dll) = (
-        root().join("xtask/src/wine/bcryptprimitives.c"),
-        folder.join("bcryptprimitives.dll"),
-    );
-    let status = Command::new(LINKER)
-        .args(["-shared", "-O1", "-o"])
-        .args([&dll, &source])
-        .arg("-ladvapi32")
-        .status()
-        .with_context(|| format!("cannot start {LINKER}"))?;
-    ensure!(status.success(), "cannot build '{}'", dll.display());
+    let mut compile = Command::new(LINKER);
+    compile.args(["-shared", "-O1", "-o"]);
+    compile.arg(folder.join("bcryptprimitives.dll"));
+    compile.args(["xtask/src/wine/bcryptprimitives.c", "-ladvapi32"]);
+    run_command(&mut compile)?;
     if !folder.join("prefix/system.reg").exists() {
         make_prefix(&folder)?;
     }
@@ -116,23 +65,13 @@ pub fn folder() -> Result<PathBuf> {
 
 /// Makes a prefix in a folder.
 fn make_prefix(folder: &Path) -> Result<()> {
-    println!("   wineboot --init");
-    let status = Command::new("wineboot")
+    let mut wineboot = Command::new("wineboot");
+    wineboot
         .arg("--init")
         .env("WINEPREFIX", folder.join("prefix"))
         .env("WINEDEBUG", "-all")
         .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
         .env_remove("DISPLAY")
-        .stderr(Stdio::null())
-        .status()
-        .context("cannot start wineboot")?;
-    ensure!(status.success(), "wineboot failed: {status}");
-    Ok(())
-}
-
-fn target_folder() -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => root().join(folder),
-        None => root().join("target"),
-    }
+        .stderr(Stdio::null());
+    run_command(&mut wineboot).context("cannot make a prefix of Wine")
 }

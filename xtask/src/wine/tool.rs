@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::{TARGET, cargo_for_wine, make_prefix, target_folder};
+use super::{TARGET, cargo_for_wine, make_prefix};
+use crate::commands::run as run_command;
 use crate::root;
-use crate::systems::PROFILE;
+use crate::systems::{FOLDER, PROFILE};
 
 /// Time within which a measurement has begun, or ended after Ctrl-C, on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -22,15 +23,9 @@ type Check = fn(&Tool) -> Result<()>;
 
 /// Builds `vectored.exe` and runs it in a new prefix.
 pub fn run(folder: &Path) -> Result<()> {
-    let build = "build --locked --package vectored-cli";
-    println!("   cargo {build} --target {TARGET}");
-    let status = cargo_for_wine(folder)
-        .args(build.split(' '))
-        .args(PROFILE)
-        .args(["--target", TARGET])
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(status.success(), "vectored.exe cannot be built");
+    let mut build = cargo_for_wine(folder);
+    build.args(["build", "--locked", "--package=vectored-cli", "--target"]);
+    run_command(build.arg(TARGET).args(PROFILE))?;
     let tool = Tool::new(folder)?;
     let checks: [(&str, Check); 8] = [
         ("--version, man, completions", texts),
@@ -68,7 +63,7 @@ impl Tool {
         fs::copy(folder.join(dll), own.join(dll))?;
         make_prefix(&own)?;
         Ok(Tool {
-            program: target_folder().join(TARGET).join("debug/vectored.exe"),
+            program: root().join(FOLDER).join(TARGET).join("debug/vectored.exe"),
             folder: own,
         })
     }
