@@ -39,6 +39,7 @@
 //! # Ok::<(), io::Error>(())
 //! ```
 
+mod buffer;
 mod completion;
 mod descriptor;
 mod ring;
@@ -48,6 +49,7 @@ mod transfer;
 #[cfg(test)]
 mod transfer_tests;
 
+pub use buffer::Buffer;
 pub use completion::{Completion, Data};
 pub use descriptor::{Descriptor, SharedDescriptor};
 pub use ring::Ring;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 
 use crate::queue::SegmentQueue;
+use crate::uring::buffer::Buffer;
 use crate::uring::completion::{Completion, Data};
 use crate::uring::descriptor::Descriptor;
 use crate::uring::setup_error::SetupError;
@@ -14,7 +15,7 @@ use crate::uring::transfer::Transfer;
 /// Transfers that the kernel makes while the program goes on, by io_uring.
 ///
 /// A transfer gets a descriptor and a [`SegmentQueue`] to be written, or a list of buffers to be filled. It owns them
-/// until [`wait`](Ring::wait) returns its [`Completion`]. Up to `depth` calls are in the kernel at a time; further
+/// until [`wait`](Ring::wait) returns its [`Completion`]. The buffers of all reads are of one type, `B`: see [`Buffer`]. Up to `depth` calls are in the kernel at a time; further
 /// transfers wait in the ring, in order, without a limit.
 ///
 /// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each of them
@@ -75,15 +76,15 @@ use crate::uring::transfer::Transfer;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Ring {
-    calls: Calls<Transfer>,
+pub struct Ring<B: Buffer = Vec<u8>> {
+    calls: Calls<Transfer<B>>,
     /// Transfers without a call in flight, in the order in which they get one.
-    waiting: VecDeque<Box<Transfer>>,
+    waiting: VecDeque<Box<Transfer<B>>>,
     /// Transfers that ended without a call, with their results.
-    ended: VecDeque<(Box<Transfer>, io::Result<()>)>,
+    ended: VecDeque<(Box<Transfer<B>>, io::Result<()>)>,
     /// Memory of transfers that are over, of up to `depth` of them.
     #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
-    spare: Vec<Box<Transfer>>,
+    spare: Vec<Box<Transfer<B>>>,
 }
 
 impl Ring {
@@ -94,6 +95,17 @@ impl Ring {
     /// If the kernel gives none. [`is_disabled`](SetupError::is_disabled) tells whether plain calls must do; its message
     /// names the remedy. See [the module](crate::uring#if-there-is-no-io_uring) for an example.
     pub fn new(depth: u32) -> Result<Ring, SetupError> {
+        Ring::with_buffers(depth)
+    }
+}
+
+impl<B: Buffer> Ring<B> {
+    /// As [`new`](Ring::new), for reads into buffers of type `B`.
+    ///
+    /// # Errors
+    ///
+    /// As `new`.
+    pub fn with_buffers(depth: u32) -> Result<Ring<B>, SetupError> {
         let calls = Calls::new(depth).map_err(|error| SetupError::new(depth, error))?;
         Ok(Ring {
             calls,
@@ -154,14 +166,14 @@ impl Ring {
 
     /// Reads until all buffers are full up to their lengths, or the file or stream ends.
     ///
-    /// The length of a buffer counts, and not its capacity: `vec![0; 4096]` is a buffer of 4096 bytes. Buffers without
+    /// The length of a buffer counts, and not the capacity of a `Vec`: `vec![0; 4096]` is a buffer of 4096 bytes. Buffers without
     /// bytes are allowed. About `fd` and `token`, see [`submit_write`](Ring::submit_write).
     ///
     /// # Errors
     ///
     /// The [`Completion`] has them: those of [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored), and those that
     /// `submit_write` names.
-    pub fn submit_read(&mut self, fd: impl Into<Descriptor>, buffers: Vec<Vec<u8>>, token: u64) {
+    pub fn submit_read(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let new = self.new_transfer(fd.into(), None, token);
         self.submit(new, Data::Buffers(buffers));
     }
@@ -172,12 +184,7 @@ impl Ring {
     /// # Errors
     ///
     /// As [`submit_read`](Ring::submit_read).
-    pub fn submit_read_some(
-        &mut self,
-        fd: impl Into<Descriptor>,
-        buffers: Vec<Vec<u8>>,
-        token: u64,
-    ) {
+    pub fn submit_read_some(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let mut new = self.new_transfer(fd.into(), None, token);
         new.end_early();
         self.submit(new, Data::Buffers(buffers));
@@ -192,7 +199,7 @@ impl Ring {
     pub fn submit_read_at(
         &mut self,
         fd: impl Into<Descriptor>,
-        buffers: Vec<Vec<u8>>,
+        buffers: Vec<B>,
         offset: u64,
         token: u64,
     ) {
@@ -209,7 +216,7 @@ impl Ring {
     ///
     /// Those of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the moment. In
     /// a forked child, always. No transfer is lost: call it again. The errors of a transfer are in its [`Completion`].
-    pub fn wait(&mut self) -> io::Result<Option<Completion>> {
+    pub fn wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         loop {
             if let Some((transfer, result)) = self.next_ended() {
@@ -225,12 +232,23 @@ impl Ring {
         }
     }
 
+    /// Returns a transfer that has ended, if the kernel has told so already. Makes no system call.
+    ///
+    /// # Errors
+    ///
+    /// In a forked child, always.
+    pub fn take_ended(&mut self) -> io::Result<Option<Completion<B>>> {
+        self.calls.check_process()?;
+        let next = self.next_ended();
+        Ok(next.map(|(transfer, result)| self.end(transfer, result)))
+    }
+
     /// As [`wait`](Ring::wait), but returns `None` too if no transfer has ended. Makes one system call or none.
     ///
     /// # Errors
     ///
     /// As `wait`.
-    pub fn try_wait(&mut self) -> io::Result<Option<Completion>> {
+    pub fn try_wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         let mut next = self.next_ended();
         if next.is_none() {
@@ -304,7 +322,7 @@ impl Ring {
         descriptor: Descriptor,
         offset: Option<u64>,
         token: u64,
-    ) -> Box<Transfer> {
+    ) -> Box<Transfer<B>> {
         let mut transfer = self.spare.pop().unwrap_or_else(Transfer::over);
         if let Some(next) = self.spare.last() {
             prefetch(&raw const **next);
@@ -314,7 +332,7 @@ impl Ring {
     }
 
     #[inline]
-    fn submit(&mut self, mut transfer: Box<Transfer>, data: Data) {
+    fn submit(&mut self, mut transfer: Box<Transfer<B>>, data: Data<B>) {
         transfer.set_data(data);
         if transfer.is_done() {
             self.ended.push_back((transfer, Ok(())));
@@ -324,7 +342,7 @@ impl Ring {
     }
 
     #[inline]
-    fn end(&mut self, transfer: Box<Transfer>, result: io::Result<()>) -> Completion {
+    fn end(&mut self, transfer: Box<Transfer<B>>, result: io::Result<()>) -> Completion<B> {
         if self.spare.len() >= self.calls.depth() as usize {
             self.spare.pop();
         }
@@ -347,7 +365,7 @@ impl Ring {
     }
 
     /// A transfer that has ended. Those with calls that moved only a part wait for another call.
-    fn next_ended(&mut self) -> Option<(Box<Transfer>, io::Result<()>)> {
+    fn next_ended(&mut self) -> Option<(Box<Transfer<B>>, io::Result<()>)> {
         if let Some(ended) = self.ended.pop_front() {
             return Some(ended);
         }
@@ -371,7 +389,7 @@ impl Ring {
     }
 }
 
-impl fmt::Debug for Ring {
+impl<B: Buffer> fmt::Debug for Ring<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ring")
             .field("len", &self.len())

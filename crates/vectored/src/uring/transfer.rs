@@ -12,17 +12,18 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::queue::write::checked;
 use crate::transfer::message_sockets::{refuse_messages, refuse_reading_messages};
+use crate::uring::buffer::Buffer;
 use crate::uring::completion::{Completion, Data};
 use crate::uring::descriptor::{Descriptor, Kind};
 use crate::uring::sys::{Begun, Call, Operation};
 
 /// A transfer that has not ended. In as few cache lines as it can be: many in flight are in no cache when they end.
 #[repr(align(64))]
-pub(super) struct Transfer {
+pub(super) struct Transfer<B> {
     pub(super) token: u64,
     descriptor: Descriptor,
     /// No buffers after the end.
-    data: Data,
+    data: Data<B>,
     /// The position of the next byte of buffers.
     cursor: SegmentCursor,
     place: Place,
@@ -62,9 +63,9 @@ enum Readiness {
     Reached,
 }
 
-impl Transfer {
+impl<B: Buffer> Transfer<B> {
     /// One that is over, to be used again.
-    pub(super) fn over() -> Box<Transfer> {
+    pub(super) fn over() -> Box<Transfer<B>> {
         Box::new(Transfer {
             token: 0,
             descriptor: Descriptor::NONE,
@@ -93,7 +94,7 @@ impl Transfer {
 
     /// Sets the data of a transfer that has none.
     #[inline]
-    pub(super) fn set_data(&mut self, data: Data) {
+    pub(super) fn set_data(&mut self, data: Data<B>) {
         let none = std::mem::replace(&mut self.data, data);
         debug_assert!(matches!(&none, Data::Buffers(buffers) if buffers.is_empty()));
         // It holds nothing to drop.
@@ -229,7 +230,7 @@ impl Transfer {
 
     /// Ends the transfer: drops the descriptor and gives back the rest.
     #[inline]
-    pub(super) fn end(&mut self, result: io::Result<()>) -> Completion {
+    pub(super) fn end(&mut self, result: io::Result<()>) -> Completion<B> {
         let bytes = self.transferred;
         self.descriptor = Descriptor::NONE;
         let result = match (result, &self.data) {
@@ -245,7 +246,7 @@ impl Transfer {
     }
 }
 
-impl Call for Transfer {
+impl<B: Buffer> Call for Transfer<B> {
     fn begin<'a>(
         &'a mut self,
         sources: &mut Vec<IoSlice<'a>>,
@@ -331,8 +332,8 @@ fn offset_of(first: u64, transferred: u64) -> io::Result<u64> {
 }
 
 /// Fills `targets` with the buffers of the next call, from `cursor` on, and returns their bytes.
-fn fill<'a>(
-    buffers: &'a mut [Vec<u8>],
+fn fill<'a, B: Buffer>(
+    buffers: &'a mut [B],
     cursor: SegmentCursor,
     limits: Limits,
     targets: &mut Vec<IoSliceMut<'a>>,

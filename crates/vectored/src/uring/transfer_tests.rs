@@ -41,7 +41,7 @@ fn pipe_end() -> OwnedFd {
     io::pipe().unwrap().1.into()
 }
 
-fn write(fd: OwnedFd, data: &[Vec<u8>]) -> Box<Transfer> {
+fn write(fd: OwnedFd, data: &[Vec<u8>]) -> Box<Transfer<Vec<u8>>> {
     let mut transfer = Transfer::over();
     transfer.reset(fd.into(), None, 1);
     transfer.set_data(Data::Queue(Box::new(queue_of(data))));
@@ -60,7 +60,7 @@ fn queue_of(data: &[Vec<u8>]) -> SegmentQueue {
 
 /// Begins a call: what it does, the bytes it gives to be written, and the number of bytes it can read. A read moves
 /// `incoming`.
-fn begin(transfer: &mut Transfer, incoming: &[u8]) -> (Operation, Vec<u8>, usize) {
+fn begin(transfer: &mut Transfer<Vec<u8>>, incoming: &[u8]) -> (Operation, Vec<u8>, usize) {
     let (mut sources, mut targets) = (Vec::new(), Vec::new());
     let begun = transfer.begin(&mut sources, &mut targets).unwrap();
     let operation = begun.operation;
@@ -83,7 +83,7 @@ fn begin(transfer: &mut Transfer, incoming: &[u8]) -> (Operation, Vec<u8>, usize
 }
 
 /// Makes calls by the script, and whole ones after its end. Returns the bytes that were written.
-fn drive(transfer: &mut Transfer, script: &[Answer], incoming: &[u8]) -> Vec<u8> {
+fn drive(transfer: &mut Transfer<Vec<u8>>, script: &[Answer], incoming: &[u8]) -> Vec<u8> {
     let (mut moved, mut script) = (Vec::new(), script.iter().copied());
     loop {
         let answer = script.next().unwrap_or(Answer::Part(100));
@@ -177,7 +177,7 @@ proptest! {
 }
 
 /// Ends calls as those of a descriptor that is ready, but refuses each call. Returns how often it was waited for, up to 3.
-fn refused(mut transfer: Box<Transfer>) -> usize {
+fn refused(mut transfer: Box<Transfer<Vec<u8>>>) -> usize {
     for waits in 0..3 {
         begin(&mut transfer, &[]);
         if let Some(error) = transfer.call_ended(code(libc::EAGAIN), false, false) {

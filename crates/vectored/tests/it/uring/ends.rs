@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -81,6 +82,64 @@ fn a_dropped_ring_takes_no_more_bytes() {
     other.write_all(b"later").unwrap();
     assert_eq!(drain(&*reader), b"later");
     assert_eq!(drain(&*socket), b"later");
+}
+
+/// A buffer that counts how many of its kind were dropped.
+struct Watched(Vec<u8>, Arc<AtomicUsize>);
+
+impl Deref for Watched {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl DerefMut for Watched {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn buffers_of_any_owner_are_kept_until_their_read_has_ended() {
+    let test = "uring::ends::buffers_of_any_owner_are_kept_until_their_read_has_ended";
+    if ring(test, 1).is_none() {
+        return;
+    }
+    let drops = Arc::new(AtomicUsize::new(0));
+    let buffers = || {
+        vec![
+            Watched(vec![7; 4], Arc::clone(&drops)),
+            Watched(vec![7; 2], Arc::clone(&drops)),
+        ]
+    };
+    let mut ring = Ring::with_buffers(4).unwrap();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (other, _other_writer) = std::io::pipe().unwrap();
+    ring.submit_read(reader, buffers(), 1);
+    ring.submit_read(other, buffers(), 2);
+    ring.start().unwrap();
+    writer.write_all(b"abcde").unwrap();
+    drop(writer);
+    let done = ring.wait().unwrap().expect("a transfer");
+    assert_eq!((done.token, done.result.unwrap()), (1, 5));
+    assert_eq!(drops.load(Ordering::SeqCst), 0);
+    let filled = done.data.into_buffers().unwrap();
+    assert_eq!(
+        [&filled[0][..], &filled[1][..]],
+        [&b"abcd"[..], &b"e\x07"[..]]
+    );
+    drop(filled);
+    assert_eq!(drops.load(Ordering::SeqCst), 2);
+    drop(ring);
+    assert_eq!(drops.load(Ordering::SeqCst), 4);
 }
 
 #[test]

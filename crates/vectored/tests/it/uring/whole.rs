@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -12,10 +13,10 @@ use proptest::prelude::*;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use vectored::uring::{Data, Descriptor, Ring, SharedDescriptor};
-use vectored::{QueuePolicy, SegmentQueue};
+use vectored::{AlignedBuffer, DirectAlignment, QueuePolicy, SegmentQueue};
 
 use super::{only, queue_of, ring};
-use crate::support::{TemporaryFile, add_flag, mixed_sizes, payload, set_nonblocking};
+use crate::support::{TemporaryFile, add_flag, mixed_sizes, payload, set_nonblocking, skip};
 use crate::sys::interrupted_often;
 
 /// One transfer of a test.
@@ -458,4 +459,37 @@ fn an_appended_file_gets_the_bytes_at_its_end() {
     ring.submit_write_at(Arc::clone(&file), queue_of(&[b"second".to_vec()]), 1, 1);
     assert_eq!(only(&mut ring).result.unwrap(), 6);
     assert_eq!(file.metadata().unwrap().len(), 11);
+}
+
+#[test]
+fn aligned_buffers_are_filled_past_the_page_cache_and_others_are_refused() {
+    let test =
+        "uring::whole::aligned_buffers_are_filled_past_the_page_cache_and_others_are_refused";
+    if ring(test, 1).is_none() {
+        return;
+    }
+    let path = TemporaryFile::new("uring-direct");
+    let data = payload(&[4096, 8192]);
+    std::fs::write(&path.0, data.concat()).unwrap();
+    let mut options = File::options();
+    let direct = options
+        .read(true)
+        .custom_flags(OFlags::DIRECT.bits() as i32);
+    let file = match direct.open(&path.0) {
+        Ok(file) => Arc::new(file),
+        Err(error) => return skip(test, &format!("no O_DIRECT here: {error}")),
+    };
+    let alignment = DirectAlignment::of(&*file).unwrap();
+    let buffer = |bytes| AlignedBuffer::zeroed(bytes, alignment.memory_bytes.max(4096));
+    let mut ring = Ring::with_buffers(2).unwrap();
+    ring.submit_read_at(Arc::clone(&file), vec![buffer(4096), buffer(8192)], 0, 1);
+    let done = ring.wait().unwrap().expect("a transfer");
+    assert_eq!(done.result.unwrap(), 3 * 4096);
+    let filled = done.data.into_buffers().unwrap();
+    assert!(filled.iter().map(|buffer| buffer.to_vec()).eq(data));
+    ring.submit_read_at(file, vec![buffer(4096), buffer(4095)], 0, 2);
+    let done = ring.wait().unwrap().expect("a transfer");
+    let error = done.result.unwrap_err();
+    assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
+    assert_eq!(error.transferred(), 0);
 }
