@@ -85,7 +85,6 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         advice: Vec::new(),
         asynchronous: Vec::new(),
         writer_advice: Vec::new(),
-        machine_comparisons: Vec::new(),
         ranks: Vec::new(),
         coordination: None,
         rank_advice: Vec::new(),

@@ -191,7 +191,6 @@ fn main() -> ExitCode {
         Command::Copy(args) => commands::copy::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Compare(args) => commands::compare::run(args),
-        Command::Share(args) => commands::share::run(args),
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),

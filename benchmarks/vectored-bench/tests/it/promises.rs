@@ -93,7 +93,6 @@ fn samples() -> Results {
         advice: Vec::new(),
         asynchronous: Vec::new(),
         writer_advice: Vec::new(),
-        machine_comparisons: Vec::new(),
         ranks: Vec::new(),
         coordination: None,
         rank_advice: Vec::new(),

@@ -18,15 +18,13 @@ variation within each side. With fewer than three runs on a side this variation 
 known, and changes below 5 % are not reported: measure each side several times, in \
 alternation. Differences between the environments are listed first.
 
-With --machines, results are shown side by side instead: crossovers and cost models, one row \
-for each run. Results are named as in `vectored report`. Extracts of `vectored share`, and \
-folders of them, are shown by processor, kernel and file system; a result among them is shown \
-by its extract.";
+With --machines, the crossovers of results are shown side by side instead, one row for each run \
+and target. Results are named as in `vectored report`.";
 
 /// clap's own usage line does not show that one of the two options is required.
 pub const COMPARE_USAGE: &str = "\
 vectored compare [OPTIONS] <RESULT>... --against <RESULT>...
-       vectored compare [OPTIONS] --machines <RESULT|EXTRACT|DIRECTORY>...";
+       vectored compare [OPTIONS] --machines <RESULT>...";
 
 pub const COMPARE_AFTER: &str = "\
 Examples:
@@ -36,8 +34,6 @@ Examples:
           For continuous integration, with three runs of each version or more
   vectored compare --machines host-*.json --html machines.html
           Differences between machine types, kernels or file systems
-  vectored compare --machines machines/ --html fleet.html
-          All extracts in a folder, by processor, kernel and file system
 
 Exit status: 0 success, 1 failure, 2 wrong usage; 3 with --fail-if-slower, if any technique \
 is significantly slower by at least SHARE.";
@@ -45,7 +41,7 @@ is significantly slower by at least SHARE.";
 /// Options of `vectored compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Base results, or with --machines all results, extracts or folders of extracts: files, latest, latest~1, ...
+    /// Base results, or with --machines all results: files, latest, latest~1, ...
     #[arg(value_name = "RESULT", required = true)]
     pub result: Vec<ResultName>,
 
@@ -53,7 +49,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "machines")]
     pub against: Vec<ResultName>,
 
-    /// Show crossovers and cost models of several machines side by side
+    /// Show crossovers of several machines side by side
     #[arg(long)]
     pub machines: bool,
 

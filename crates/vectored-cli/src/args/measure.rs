@@ -280,10 +280,6 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
     pub pin: Option<Pinning>,
 
-    /// Folder with extracts of `vectored share` to compare crossovers with [default: those of the project]
-    #[arg(long, value_name = "DIRECTORY")]
-    pub machines: Option<PathBuf>,
-
     /// Format of the result
     #[arg(long, value_name = "FORMAT", value_parser = formats(CSV_OF_CELLS), default_value = "table")]
     pub format: Format,

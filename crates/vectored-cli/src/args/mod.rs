@@ -13,7 +13,6 @@ mod parsers;
 mod receive;
 mod report;
 mod reproduce;
-mod share;
 
 use clap::{Parser, Subcommand};
 
@@ -29,7 +28,6 @@ use measure::{MEASURE_ABOUT, MEASURE_AFTER, MEASURE_USAGE};
 use receive::{RECEIVE_ABOUT, RECEIVE_AFTER};
 use report::{REPORT_ABOUT, REPORT_AFTER};
 use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
-use share::{SHARE_ABOUT, SHARE_AFTER};
 
 pub use advise::AdviseArgs;
 pub use compare::CompareArgs;
@@ -47,7 +45,6 @@ pub use report::ReportArgs;
 #[cfg(unix)]
 pub use reproduce::CopyTo;
 pub use reproduce::ReproduceArgs;
-pub use share::ShareArgs;
 
 /// Measure which way of moving several buffers is fastest on this machine
 ///
@@ -117,9 +114,6 @@ pub enum Command {
     /// Compare saved results of two versions, or of several machines
     #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
-    /// Make a small extract of a saved result that names no machine
-    #[command(long_about = SHARE_ABOUT, after_long_help = SHARE_AFTER)]
-    Share(ShareArgs),
     /// Receive what `vectored measure` sends from another machine
     #[command(long_about = RECEIVE_ABOUT, after_long_help = RECEIVE_AFTER)]
     Receive(ReceiveArgs),

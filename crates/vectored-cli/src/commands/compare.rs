@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use vectored_lab::model::{Change, Compared, Comparison, Machine, Results, Saved};
-use vectored_lab::report::{self, fleet};
+use vectored_lab::model::{Change, Compared, Comparison, Results, Saved};
+use vectored_lab::report;
 use vectored_lab::stats::compare;
 
 use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
-use crate::notes::Notes;
 use crate::output_file::OutputFile;
-use crate::results_store::{ResultName, extract_paths, load_machines, name_extracts, paths};
+use crate::results_store::{ResultName, paths};
 use crate::terminal::Screen;
 
 /// Exit code for a regression.
@@ -45,20 +44,6 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         .map(|name| OutputFile::check(name, "--html"))
         .transpose()?;
     let outputs: Vec<&OutputFile> = output.iter().chain(&page).collect();
-    if args.machines && name_extracts(&args.result)? {
-        let inputs = extract_paths(&args.result)?;
-        OutputFile::check_distinct(&outputs, &inputs)?;
-        let loaded = load_machines(&inputs)?;
-        for sentence in &loaded.left_out {
-            Notes { quiet: false }.note(sentence);
-        }
-        return fleet(
-            &loaded.machines,
-            args.format,
-            output.as_ref(),
-            page.as_ref(),
-        );
-    }
     let inputs = [paths(&args.result)?, paths(&args.against)?].concat();
     OutputFile::check_distinct(&outputs, &inputs)?;
     let base = load(&args.result)?;
@@ -98,27 +83,6 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         error: anyhow::anyhow!("{}", slower.join("; ")),
         code: REGRESSION,
     })
-}
-
-/// Shows extracts.
-fn fleet(
-    machines: &[Machine],
-    format: Format,
-    output: Option<&OutputFile>,
-    page: Option<&OutputFile>,
-) -> Result<ExitCode, Failure> {
-    let screen = Screen::of_output(output.is_some());
-    let text = match format {
-        Format::Table => screen.set(|options| fleet::fleet_table(machines, options.width)),
-        Format::Markdown => fleet::fleet_markdown(machines),
-        Format::Csv => fleet::fleet_csv(machines),
-        Format::Json => fleet::fleet_json(machines),
-    };
-    OutputFile::write_or_print(output, &text)?;
-    if let Some(page) = page {
-        page.write(&report::fleet_html(machines))?;
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {

@@ -15,6 +15,5 @@ pub mod nodes;
 pub mod receive;
 pub mod report;
 pub mod reproduce;
-pub mod share;
 #[cfg(unix)]
 pub mod writer;

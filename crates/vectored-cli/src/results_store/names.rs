@@ -16,7 +16,7 @@ use vectored_lab::report::parse_saved;
 use super::store::results_directory;
 use crate::failure::Failure;
 
-/// Limit on the size of a result. Known results have a few MB.
+/// Limit on the size of a result. Results have a few MB.
 const MAX_BYTES: u64 = 1 << 29;
 
 /// A kind of result: the command that saves it.

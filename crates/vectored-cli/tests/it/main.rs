@@ -22,7 +22,6 @@ mod reproduce;
 mod runs;
 mod saved_results;
 mod screen;
-mod share;
 mod support;
 mod sweeps;
 mod targets;

@@ -305,7 +305,7 @@ fn machines_are_compared_and_experiments_are_not() {
         "m.html",
     ];
     let table = stdout_of(bench.vectored().args(words));
-    assert!(table.starts_with("pipe: crossovers, "), "{table}");
+    assert!(table.starts_with("Crossovers: "), "{table}");
     let page = fs::read_to_string(bench.work().join("m.html")).unwrap();
     assert!(page.contains(">By machine<"));
     let lonely = stderr_of(&bench, &["compare", "latest"], 2);

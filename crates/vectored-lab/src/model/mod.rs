@@ -8,15 +8,12 @@ pub(crate) mod comparison;
 pub(crate) mod conditions;
 pub(crate) mod cost_model;
 pub(crate) mod crossover;
-pub(crate) mod device;
 pub(crate) mod direct_io;
 pub(crate) mod drain;
 pub(crate) mod experiment;
 pub(crate) mod experiments;
 pub(crate) mod host_report;
 pub(crate) mod list_shape;
-pub(crate) mod machine;
-pub(crate) mod machine_comparison;
 pub(crate) mod ranks;
 pub(crate) mod results;
 pub(crate) mod saved;
@@ -38,7 +35,6 @@ pub use crate::model::comparison::{
 pub use crate::model::conditions::Conditions;
 pub use crate::model::cost_model::{FittedModel, ModelSource};
 pub use crate::model::crossover::Crossover;
-pub use crate::model::device::DeviceKind;
 pub use crate::model::direct_io::DirectIo;
 pub use crate::model::drain::Drain;
 pub use crate::model::experiment::{CellSpec, Experiment, MAX_QUEUE_DEPTH};
@@ -50,11 +46,6 @@ pub use crate::model::host_report::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };
 pub use crate::model::list_shape::ListShape;
-pub use crate::model::machine::{
-    MACHINE_SCHEMA, Machine, MachineCell, MachineConditions, MachineGroup, MachineKind,
-    SharedCosts, SharedCrossover, Virtualization,
-};
-pub use crate::model::machine_comparison::{KnownCrossovers, MachineComparison};
 pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
     Cell, CpuInfo, DirectoryInfo, Host, Latency, LeftOut, OpenBecause, Results, Ruler, SCHEMA,

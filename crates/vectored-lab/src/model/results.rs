@@ -9,10 +9,8 @@ use crate::model::advice::{Advice, AsynchronousAdvice, RankAdvice, WriterAdvice}
 use crate::model::conditions::{Conditions, one};
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
-use crate::model::device::DeviceKind;
 use crate::model::direct_io::DirectIo;
 use crate::model::drain::Drain;
-use crate::model::machine_comparison::MachineComparison;
 use crate::model::ranks::{Coordination, Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
 use crate::model::sync::SyncMode;
@@ -77,9 +75,6 @@ pub struct Results {
     /// How the fastest technique changes with the number of ranks, in words. Empty if one process measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rank_advice: Vec<RankAdvice>,
-    /// How crossovers compare with those of known results. Empty if none is of the same lists and conditions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub machine_comparisons: Vec<MachineComparison>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }
@@ -163,9 +158,6 @@ pub struct DirectoryInfo {
     pub st_blksize: u64,
     /// Read-ahead of the block device, in KiB.
     pub read_ahead_kb: Option<u64>,
-    /// What the file system is on. `None` if the kernel does not say, and in files of earlier versions.
-    #[serde(default)]
-    pub device: Option<DeviceKind>,
 }
 
 /// The clock and the empty loop, measured before anything else.

@@ -1,20 +1,15 @@
 //! The text that stands in place of a crossover.
 
-use crate::model::{Cell, Technique, Verdict};
+use crate::model::{Cell, Verdict};
 
 /// The text for `cells` of one shape that have no crossover: `none: copy-then-write` if each
 /// has this winner, `none: tie` if all tie, otherwise `not decided`.
 pub(crate) fn no_crossover(cells: &[&Cell]) -> String {
-    let outcomes = cells.iter().map(|cell| (cell.verdict, cell.winner));
-    no_crossover_of(&outcomes.collect::<Vec<_>>())
-}
-
-/// The same for the verdicts and winners of such cells.
-pub(crate) fn no_crossover_of(outcomes: &[(Verdict, Option<Technique>)]) -> String {
-    let Some(first) = outcomes.first() else {
+    let mut outcomes = cells.iter().map(|cell| (cell.verdict, cell.winner));
+    let Some(first) = outcomes.next() else {
         return "not measured".to_owned();
     };
-    let is_same = outcomes.iter().all(|outcome| outcome == first);
+    let is_same = outcomes.all(|outcome| outcome == first);
     match first {
         (Verdict::Faster, Some(winner)) if is_same => format!("none: {winner}"),
         (Verdict::Tie, _) if is_same => "none: tie".to_owned(),

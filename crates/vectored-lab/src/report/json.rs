@@ -5,8 +5,8 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::model::{
-    ADVISORY_SCHEMA, Advisory, Cell, EXPERIMENTS_SCHEMA, Experiments, MACHINE_SCHEMA, Results,
-    SCHEMA, Saved, Verdict,
+    ADVISORY_SCHEMA, Advisory, Cell, EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved,
+    Verdict,
 };
 use crate::report::validate;
 use crate::stats::{fill_floor_ratios, weigh_cell};
@@ -61,7 +61,6 @@ pub fn parse_saved(text: &str) -> Result<Saved, ParseError> {
             validate::advisory(&advisory).map_err(|why| ParseError(Problem::Unsound(why)))?;
             Ok(Saved::Advisory(Box::new(advisory)))
         }
-        MACHINE_SCHEMA => Err(ParseError(Problem::Extract)),
         other => Err(ParseError(Problem::UnknownSchema(other.to_owned()))),
     }
 }
@@ -89,35 +88,12 @@ fn results(text: &str) -> Result<Results, ParseError> {
     Ok(results)
 }
 
-/// Reads a text of one schema, and refuses it if `check` does.
-///
-/// # Errors
-///
-/// As [`parse`].
-pub(crate) fn parse_of_schema<'a, T: Deserialize<'a>>(
-    text: &'a str,
-    schema: &str,
-    check: impl FnOnce(&T) -> Result<(), String>,
-) -> Result<T, ParseError> {
-    let found = schema_of(text)?;
-    if found != schema {
-        return Err(ParseError(Problem::UnknownSchema(found)));
-    }
-    let value: T = read(text)?;
-    check(&value).map_err(|why| ParseError(Problem::Unsound(why)))?;
-    Ok(value)
-}
-
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ParseError> {
     serde_json::from_str(text).map_err(|error| ParseError(Problem::BadField(error)))
 }
 
 /// The field `schema`.
-///
-/// # Errors
-///
-/// If the text is not JSON, or has no such field.
-pub(crate) fn schema_of(text: &str) -> Result<String, ParseError> {
+fn schema_of(text: &str) -> Result<String, ParseError> {
     #[derive(Deserialize)]
     struct Header {
         schema: Option<String>,
@@ -143,7 +119,6 @@ enum Problem {
     UnknownSchema(String),
     BadField(serde_json::Error),
     Unsound(String),
-    Extract,
 }
 
 impl fmt::Display for ParseError {
@@ -161,15 +136,11 @@ impl fmt::Display for ParseError {
                 write!(
                     f,
                     "unknown schema {shown:?}: this version reads {SCHEMA:?}, \
-                     {EXPERIMENTS_SCHEMA:?}, {ADVISORY_SCHEMA:?} and {MACHINE_SCHEMA:?}, and a newer version may read this file"
+                     {EXPERIMENTS_SCHEMA:?} and {ADVISORY_SCHEMA:?}, and a newer version may read this file"
                 )
             }
             Problem::BadField(error) => write!(f, "damaged results: {error}"),
             Problem::Unsound(why) => write!(f, "damaged results: {why}"),
-            Problem::Extract => write!(
-                f,
-                "an extract that `vectored share` wrote, which only `vectored compare --machines` shows"
-            ),
         }
     }
 }

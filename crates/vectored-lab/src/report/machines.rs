@@ -1,205 +1,182 @@
-//! Comparison of machines: crossovers and cost models by host.
+//! Comparison of machines: the crossovers of several runs beside each other.
 
-use crate::model::{Cell, Crossover, ListShape, ModelSource, Results};
+use crate::model::{Cell, Crossover, ListShape, Results, Technique};
 use crate::report::advice_figures::place;
 use crate::report::crossover_text::no_crossover;
-use crate::report::grid;
-use crate::report::grid::Grid;
-use crate::report::machine_tables::{
-    Costs, cost_table, crossover_in_words, crossover_table, is_copy_to_gather,
-};
+use crate::report::grid::{self, Grid};
 use crate::report::shape_text::shape_in_words;
 use crate::report::svg::{Group, MachineCrossover};
 use crate::report::target_names::{SectionKey, Titles};
-use crate::text::format;
+use crate::text::format::escape_control;
 
-/// Crossovers and cost models by machine, for a terminal of `width` columns.
+/// Stands in place of a table without columns.
+const NO_SIZES: &str =
+    "No run has lists that differ only in a size, so there are no crossovers to compare.\n";
+
+/// Crossovers by target and machine, for a terminal of `width` columns.
 ///
 /// # Examples
 ///
 /// ```
-/// assert_eq!(vectored_lab::report::machines_table(&[], 100), "");
+/// assert!(vectored_lab::report::machines_table(&[], 100).contains("no crossovers"));
 /// ```
 pub fn machines_table(runs: &[&Results], width: usize) -> String {
-    grid::texts(&sheets(runs), width)
+    grid(runs).map_or(NO_SIZES.to_owned(), |grid| grid::text(&grid, width))
 }
 
-/// The same in Markdown.
+/// The table in Markdown.
 pub fn machines_markdown(runs: &[&Results]) -> String {
-    grid::markdowns(&sheets(runs))
+    grid(runs).map_or(NO_SIZES.to_owned(), |grid| grid::markdown(&grid))
 }
 
-/// For each target that any run measured, a table of crossovers (a row for each machine, a column for
-/// each segment count or swept mix), followed by the tables of cost models.
-pub(crate) fn sheets(runs: &[&Results]) -> Vec<Grid> {
+/// A row for each target and each run that measured it, a column for each segment count or swept mix.
+pub(crate) fn grid(runs: &[&Results]) -> Option<Grid> {
+    let shapes = shapes(runs.iter().flat_map(|run| &run.cells));
+    if shapes.is_empty() {
+        return None;
+    }
     let (kinds, titles) = kinds(runs);
-    let places = kinds
-        .iter()
-        .filter_map(|&kind| crossovers(runs, kind, &titles.of(kind)));
-    let costs = kinds
-        .iter()
-        .filter_map(|&kind| models(runs, kind, &titles.of(kind)));
-    places.chain(costs).collect()
+    let names = ["target", "machine", "processor"].map(str::to_owned);
+    let rows = kinds.into_iter().flat_map(|kind| {
+        let measured = runs
+            .iter()
+            .filter(move |run| cells(run, kind).next().is_some());
+        let (shapes, titles) = (&shapes, &titles);
+        measured.map(move |run| {
+            let names = [
+                titles.of(kind),
+                machine_name(run, runs),
+                escape_control(&run.host.cpu.model),
+            ];
+            let of_shapes = shapes.iter().map(|&shape| crossover_text(run, kind, shape));
+            names.into_iter().chain(of_shapes).collect()
+        })
+    });
+    Some(Grid {
+        title: "Crossovers: copy below, gather above; segment size, with its 95 % interval"
+            .to_owned(),
+        names: names.len(),
+        rows: rows.collect(),
+        heads: names
+            .into_iter()
+            .chain(shapes.iter().map(|&shape| shape_in_words(shape)))
+            .collect(),
+    })
 }
 
-/// The charts of crossovers: for each target that has some, its title and the machines by segment count.
-pub(crate) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
+/// The chart of crossovers: the machines by target and list, without lists that have a crossover on no machine.
+pub(crate) fn groups(runs: &[&Results]) -> Vec<Group> {
     let (kinds, titles) = kinds(runs);
+    let of_kind = |kind| {
+        let shapes = shapes(runs.iter().flat_map(|run| cells(run, kind)));
+        let title = titles.of(kind);
+        shapes.into_iter().map(move |shape| Group {
+            title: format!("{title}, {}", shape_in_words(shape)),
+            machines: runs
+                .iter()
+                .filter(|run| cells(run, kind).any(|cell| cell.shape() == shape))
+                .map(|run| MachineCrossover {
+                    machine: machine_name(run, runs),
+                    at: last_crossover(run, kind, shape),
+                })
+                .collect(),
+        })
+    };
+    let is_found = |group: &Group| group.machines.iter().any(|machine| machine.at.is_ok());
     kinds
         .into_iter()
-        .map(|kind| {
-            let groups = shapes(runs, kind).into_iter().map(|shape| Group {
-                title: shape_in_words(shape),
-                machines: runs
-                    .iter()
-                    .filter(|run| is_measured(run, kind, shape))
-                    .map(|run| machine_crossover(run, runs, kind, shape))
-                    .collect(),
-            });
-            let is_found =
-                |group: &Group| group.machines.iter().any(|crossover| crossover.at.is_ok());
-            (titles.of(kind), groups.filter(is_found).collect())
-        })
-        .filter(|(_, groups): &(String, Vec<Group>)| !groups.is_empty())
+        .flat_map(of_kind)
+        .filter(is_found)
         .collect()
 }
 
-fn machine_crossover(
+/// The largest size from which gathering is faster, and its interval; or the text in its place.
+fn last_crossover(
     run: &Results,
-    runs: &[&Results],
     kind: SectionKey<'_>,
     shape: ListShape<'_>,
-) -> MachineCrossover {
-    let of_machine = |run| {
-        let [host, _, release, begun] = machine_names(run);
-        ([host, release], begun)
-    };
-    let (machine, begun) = of_machine(run);
-    // Several runs on one machine are distinguished by their start.
-    let same = runs.iter().filter(|other| of_machine(other).0 == machine);
-    let [host, release] = &machine;
-    let machine = match same.count() {
-        0 | 1 => format!("{host}, {release}"),
-        _ => format!("{host}, {begun}"),
-    };
-    // Of several crossovers the chart shows the largest, above which gathering is faster.
-    let last = run
-        .crossovers
-        .iter()
-        .filter(|crossover| {
-            is_of(crossover, kind, shape) && is_copy_to_gather(crossover.below, crossover.above)
-        })
-        .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes));
-    MachineCrossover {
-        machine,
-        at: match last {
-            Some(found) => Ok((found.at_bytes, found.low_bytes, found.high_bytes)),
-            None => Err(crossover_text(run, kind, shape)),
-        },
-    }
-}
-
-fn is_of(crossover: &Crossover, kind: SectionKey<'_>, shape: ListShape<'_>) -> bool {
-    crossover.shape() == shape && SectionKey::of_conditions(&crossover.conditions) == kind
-}
-
-fn is_measured(run: &Results, kind: SectionKey<'_>, shape: ListShape<'_>) -> bool {
-    let is_here = |cell: &Cell| SectionKey::of(cell) == kind && cell.shape() == shape;
-    run.cells
-        .iter()
-        .any(|cell| is_here(cell) && cell.swept_bytes().is_some())
-}
-
-fn kinds<'a>(runs: &[&'a Results]) -> (Vec<SectionKey<'a>>, Titles) {
-    let cells: Vec<&Cell> = runs.iter().flat_map(|run| &run.cells).collect();
-    let titles = Titles::among(cells.iter().copied());
-    let mut kinds: Vec<SectionKey<'_>> = cells.iter().map(|cell| SectionKey::of(cell)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    (kinds, titles)
-}
-
-/// The segment counts and swept mixes that any run measured.
-fn shapes<'a>(runs: &[&'a Results], kind: SectionKey<'_>) -> Vec<ListShape<'a>> {
-    let mut shapes: Vec<ListShape<'_>> = runs
-        .iter()
-        .flat_map(|run| &run.cells)
-        .filter(|cell| SectionKey::of(cell) == kind && cell.swept_bytes().is_some())
-        .map(|cell| cell.shape())
-        .collect();
-    shapes.sort_unstable();
-    shapes.dedup();
-    shapes
-}
-
-fn crossovers(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> {
-    let shapes = shapes(runs, kind);
-    let row = |run: &&Results| {
-        let of_shape = shapes.iter().map(|&shape| crossover_text(run, kind, shape));
-        machine_names(run).into_iter().chain(of_shape).collect()
-    };
-    crossover_table(
-        title,
-        &MACHINE_HEADS.map(str::to_owned),
-        &shapes,
-        runs.iter().map(row).collect(),
-    )
+) -> Result<(f64, f64, f64), String> {
+    crossovers(run, kind, shape)
+        .filter(|crossover| is_copy_to_gather(crossover))
+        .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes))
+        .map(|found| (found.at_bytes, found.low_bytes, found.high_bytes))
+        .ok_or_else(|| crossover_text(run, kind, shape))
 }
 
 /// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]
 /// if there is none.
 fn crossover_text(run: &Results, kind: SectionKey<'_>, shape: ListShape<'_>) -> String {
-    let texts: Vec<String> = run
-        .crossovers
-        .iter()
-        .filter(|crossover| is_of(crossover, kind, shape))
-        .map(|crossover| crossover_in_words(crossover.below, &place(crossover), crossover.above))
-        .collect();
+    let texts = crossovers(run, kind, shape).map(|crossover| match is_copy_to_gather(crossover) {
+        true => place(crossover),
+        false => {
+            let Crossover { below, above, .. } = crossover;
+            format!("{below} to {}, then {above}", place(crossover))
+        }
+    });
+    let texts: Vec<String> = texts.collect();
     if !texts.is_empty() {
         return texts.join("; ");
     }
-    let cells: Vec<&Cell> = run
-        .cells
-        .iter()
-        .filter(|cell| SectionKey::of(cell) == kind && cell.shape() == shape)
-        .collect();
-    no_crossover(&cells)
+    let cells = cells(run, kind).filter(|cell| cell.shape() == shape);
+    no_crossover(&cells.collect::<Vec<_>>())
 }
 
-fn models(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> {
-    let row = |run: &&Results| {
-        let model = run.cost_models.iter().find(|model| {
-            model.source == ModelSource::Cells
-                && SectionKey::of_conditions(&model.conditions) == kind
-                && model.judged_cells > 0
-        })?;
-        let costs = Costs {
-            call_ns: model.call_ns,
-            gather_call_ns: model.gather_call_ns,
-            segment_ns: model.segment_ns,
-            byte_ns: model.byte_ns,
-            copy_segment_ns: model.copy_segment_ns,
-            copy_byte_ns: model.copy_byte_ns,
-            regret_median: model.regret_median,
-        };
-        Some((machine_names(run).to_vec(), costs))
-    };
-    cost_table(
-        title,
-        &MACHINE_HEADS.map(str::to_owned),
-        runs.iter().filter_map(row).collect(),
+/// Whether a crossover is one from copying to gathering, or for reads from splitting to scattering.
+fn is_copy_to_gather(crossover: &Crossover) -> bool {
+    use Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
+    matches!(
+        (crossover.below, crossover.above),
+        (CopyThenWrite, Writev) | (ReadThenSplit, Readv)
     )
 }
 
-const MACHINE_HEADS: [&str; 4] = ["host", "processor", "kernel", "started"];
+fn crossovers<'a>(
+    run: &'a Results,
+    kind: SectionKey<'a>,
+    shape: ListShape<'a>,
+) -> impl Iterator<Item = &'a Crossover> {
+    run.crossovers.iter().filter(move |crossover| {
+        crossover.shape() == shape && SectionKey::of_conditions(&crossover.conditions) == kind
+    })
+}
 
-fn machine_names(run: &Results) -> [String; 4] {
-    let release = run.host.kernel.split(' ').next().unwrap_or_default();
-    [
-        &run.host.name,
-        &run.host.cpu.model,
-        release,
-        &run.started_at,
-    ]
-    .map(|text: &str| format::escape_control(text))
+fn cells<'a>(run: &'a Results, kind: SectionKey<'a>) -> impl Iterator<Item = &'a Cell> {
+    let cells = run.cells.iter();
+    cells.filter(move |cell| SectionKey::of(cell) == kind && cell.swept_bytes().is_some())
+}
+
+fn kinds<'a>(runs: &[&'a Results]) -> (Vec<SectionKey<'a>>, Titles) {
+    let cells = || runs.iter().flat_map(|run| &run.cells);
+    let mut kinds: Vec<SectionKey<'_>> = cells().map(SectionKey::of).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    (kinds, Titles::among(cells()))
+}
+
+/// The segment counts and swept mixes of these cells.
+fn shapes<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<ListShape<'a>> {
+    let swept = cells.filter(|cell| cell.swept_bytes().is_some());
+    let mut shapes: Vec<ListShape<'_>> = swept.map(Cell::shape).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    shapes
+}
+
+/// `host, 6.18.0`; several runs on one machine are distinguished by their start.
+fn machine_name(run: &Results, runs: &[&Results]) -> String {
+    let release = |run: &Results| {
+        run.host
+            .kernel
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let is_same =
+        |other: &&&Results| other.host.name == run.host.name && release(other) == release(run);
+    let detail = match runs.iter().filter(is_same).count() {
+        0 | 1 => release(run),
+        _ => run.started_at.clone(),
+    };
+    escape_control(&format!("{}, {detail}", run.host.name))
 }

@@ -3,7 +3,6 @@
 use crate::model::Results;
 use crate::report::asynchronous;
 use crate::report::costs::costs;
-use crate::report::fleet::comparison;
 use crate::report::grid;
 use crate::report::notes::notes;
 use crate::report::table_rows::{columns, extent, sections};
@@ -35,7 +34,7 @@ pub fn markdown(results: &Results) -> String {
     let answers = asynchronous::answers(results).into_iter();
     let answers = answers.chain(writers::answers(results));
     let answers = answers.chain(ranks::answers(results));
-    for (place, text) in answers.chain(comparison::answers(results)) {
+    for (place, text) in answers {
         line(&format!(
             "- **{}**: {}",
             escape_markdown(&place),

@@ -483,7 +483,6 @@ mod tests {
             ranks: Vec::new(),
             coordination: None,
             rank_advice: Vec::new(),
-            machine_comparisons: Vec::new(),
             left_out: Vec::new(),
         }
     }

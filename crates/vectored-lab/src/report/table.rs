@@ -3,7 +3,6 @@
 use crate::model::{Results, Technique, Verdict};
 use crate::report::asynchronous;
 use crate::report::costs::costs;
-use crate::report::fleet::comparison;
 use crate::report::grid;
 use crate::report::notes::notes;
 use crate::report::plot::{PlotOptions, plot};
@@ -64,9 +63,6 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         .into_iter()
         .chain(ranks::answers(results))
     {
-        page.hanging("", "      ", &format!("{place}: {text}"));
-    }
-    for (place, text) in comparison::answers(results) {
         page.hanging("", "      ", &format!("{place}: {text}"));
     }
     let columns = columns(results);

@@ -1,8 +1,8 @@
 //! Titles of sections and notes on targets.
 
 use crate::model::{
-    Cache, Cell, Conditions, DirectIo, IovecSetup, Layout, MachineConditions, Operation, PageCache,
-    Results, SyncMode, Target, Technique, Writers,
+    Cache, Cell, Conditions, DirectIo, IovecSetup, Layout, Operation, PageCache, Results, SyncMode,
+    Target, Technique, Writers,
 };
 use crate::text::format::{bytes_in_words, escape_control, grouped};
 
@@ -58,29 +58,6 @@ impl<'a> SectionKey<'a> {
             ranks: conditions.ranks,
         }
     }
-
-    /// The section of the cells of an extract under these conditions.
-    pub fn of_machine(conditions: &MachineConditions) -> SectionKey<'static> {
-        SectionKey {
-            target: conditions.target,
-            path: None,
-            operation: conditions.operation,
-            page_cache: conditions.page_cache,
-            sync: conditions.sync,
-            cache: conditions.cache,
-            layout: conditions.layout,
-            iovec_setup: conditions.iovec_setup,
-            queue_depth: conditions.queue_depth,
-            writers: conditions.writers,
-            direct: conditions.direct,
-            ranks: conditions.ranks,
-        }
-    }
-
-    /// Whether the target is a file.
-    pub fn is_of_file(&self) -> bool {
-        self.target.is_file()
-    }
 }
 
 /// Titles of sections. A state of caches or lists is named if it is not the default, or if sections differ
@@ -95,12 +72,8 @@ pub(crate) struct Titles {
 
 impl Titles {
     pub fn among<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
-        Titles::among_keys(cells.into_iter().map(SectionKey::of))
-    }
-
-    pub fn among_keys<'a>(keys: impl IntoIterator<Item = SectionKey<'a>>) -> Self {
         let mut titles = Titles::default();
-        let mut keys = keys.into_iter();
+        let mut keys = cells.into_iter().map(SectionKey::of);
         if let Some(first) = keys.next() {
             for key in keys {
                 titles.cache_varies |= key.cache != first.cache;

@@ -48,7 +48,6 @@ fn report() -> HostReport {
                 free_bytes: 5 << 30,
                 st_blksize: 4096,
                 read_ahead_kb: Some(128),
-                device: None,
             }),
             clock_source: Some("tsc".to_owned()),
             ..Host::default()

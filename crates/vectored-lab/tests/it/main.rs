@@ -8,7 +8,6 @@ mod direct;
 mod engine;
 mod experiments;
 mod findings;
-mod fleet;
 mod honest_reads;
 mod honesty;
 mod host;

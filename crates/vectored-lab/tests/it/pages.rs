@@ -113,10 +113,11 @@ fn without_a_crossover_the_table_the_chart_and_the_page_say_the_same() {
         (verdicts([Tie, Tie, Tie]), "none: tie"),
     ] {
         let table = machines_table(&[&crossing, &run], 100);
-        let (_, unix) = table.split_once("unix: crossovers").unwrap();
-        let row = unix.lines().find(|line| line.starts_with("other"));
+        let row = table
+            .lines()
+            .find(|line| line.starts_with("unix") && line.contains("other"));
         assert!(
-            row.is_some_and(|row| row.ends_with(words)),
+            row.is_some_and(|row| row.contains(words)),
             "{words}: {table}"
         );
         let page = html(&[&saved(crossing.clone()), &saved(run.clone())]);

@@ -183,7 +183,6 @@ pub fn results() -> Results {
         ranks: Vec::new(),
         coordination: None,
         rank_advice: Vec::new(),
-        machine_comparisons: Vec::new(),
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 target,

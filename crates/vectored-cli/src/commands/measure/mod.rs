@@ -7,8 +7,7 @@ mod measured;
 use std::process::ExitCode;
 
 use vectored_lab::measure::MeasureError;
-use vectored_lab::model::{Machine, Results, SCHEMA};
-use vectored_lab::report::fleet::{compare_with, known_machines};
+use vectored_lab::model::{Results, SCHEMA};
 use vectored_lab::report::{self, left_out_in_words};
 
 use self::budget::incomplete;
@@ -20,9 +19,7 @@ use crate::interrupt::Interrupt;
 use crate::measure_plan::{MeasurePlan, check_alone};
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
-use crate::results_store::{
-    GrowingResult, ResultName, Store, extract_paths, ignored_state_home, load_machines,
-};
+use crate::results_store::{GrowingResult, Store, ignored_state_home};
 use crate::terminal::Screen;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
@@ -83,22 +80,15 @@ fn seed_of(args: &MeasureArgs) -> u64 {
 struct ReportPlan {
     output: Option<OutputFile>,
     store: Store,
-    /// The results to compare with.
-    known: Vec<Machine>,
 }
 
 fn report_plan(args: &MeasureArgs, notes: &Notes) -> Result<ReportPlan, Failure> {
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
-    let known = known(args, notes)?;
     let store = Store::open(args.no_save)?;
     if let Some(note) = ignored_state_home().filter(|_| !args.no_save) {
         notes.note(&note);
     }
-    Ok(ReportPlan {
-        output,
-        store,
-        known,
-    })
+    Ok(ReportPlan { output, store })
 }
 
 fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Failure> {
@@ -122,7 +112,6 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
                     false => ReportPlan {
                         output: None,
                         store: Store::Unwanted,
-                        known: Vec::new(),
                     },
                 };
                 Ok((plan, report_plan, Interrupt::watch()?))
@@ -130,11 +119,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
             team.agree(of_this_rank())?
         }
     };
-    let ReportPlan {
-        output,
-        store,
-        known,
-    } = report_plan;
+    let ReportPlan { output, store } = report_plan;
 
     let mut growing = GrowingResult::of(&store, "measure");
     let measured = {
@@ -175,8 +160,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
         return Ok(ExitCode::from(code));
     }
     let failure = measured.failure.take();
-    let mut results = assemble(plan, measured);
-    results.machine_comparisons = compare_with(&results, &known);
+    let results = assemble(plan, measured);
     for note in report::unsuited_in_words(&results) {
         notes.note(&note);
     }
@@ -199,21 +183,6 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
         .map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// The results to compare with: those of a folder, or those that are built in. An invented machine is compared only with
-/// what is named.
-fn known(args: &MeasureArgs, notes: &Notes) -> Result<Vec<Machine>, Failure> {
-    match &args.machines {
-        Some(folder) => {
-            let loaded = load_machines(&extract_paths(&[ResultName::File(folder.clone())])?)?;
-            for sentence in &loaded.left_out {
-                notes.note(sentence);
-            }
-            Ok(loaded.machines)
-        }
-        None if args.synthetic.is_some() => Ok(Vec::new()),
-        None => Ok(known_machines()),
-    }
-}
 fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
     let MeasurePlan {
         experiment,
@@ -239,7 +208,6 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         advice: Vec::new(),
         asynchronous: Vec::new(),
         writer_advice: Vec::new(),
-        machine_comparisons: Vec::new(),
         ranks: measured.ranks,
         coordination: measured.coordination,
         rank_advice: Vec::new(),

@@ -8,8 +8,6 @@ use std::io;
 use std::path::Path;
 
 use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
-#[cfg(unix)]
-use crate::model::DeviceKind;
 use crate::model::{CpuInfo, DirectoryInfo, Host};
 use crate::platform::fd::OwnedFd;
 use crate::platform::{cpus, descriptors, machine};
@@ -181,9 +179,7 @@ pub(crate) fn describe_directory(
         .iter()
         .find_map(|queue| read(&format!("{device}/{queue}/read_ahead_kb")))
         .and_then(|kib| kib.parse().ok());
-    let block_device = block_device(Path::new(&device));
     DirectoryInfo {
-        device: device_kind(&file_system, block_device),
         path: path.to_string_lossy().into_owned(),
         file_system,
         mount_options,
@@ -191,35 +187,6 @@ pub(crate) fn describe_directory(
         st_blksize: stat.st_blksize as u64,
         read_ahead_kb,
     }
-}
-
-/// The name of a block device, and whether it rotates: `None` if the kernel lists no such device, as for file systems
-/// of several devices or of none.
-#[cfg(unix)]
-fn block_device(device: &Path) -> Option<(String, bool)> {
-    let link = fs::read_link(device).ok()?;
-    let name = link.file_name()?.to_string_lossy().into_owned();
-    let rotational = ["queue", "../queue"]
-        .iter()
-        .find_map(|queue| read(device.join(queue).join("rotational").to_str()?))?;
-    Some((name, rotational == "1"))
-}
-
-#[cfg(unix)]
-fn device_kind(file_system: &str, block_device: Option<(String, bool)>) -> Option<DeviceKind> {
-    match file_system {
-        "tmpfs" | "ramfs" => return Some(DeviceKind::Ram),
-        "nfs" | "nfs4" | "cifs" | "smb3" | "ceph" | "lustre" | "gpfs" | "beegfs" => {
-            return Some(DeviceKind::Network);
-        }
-        _ => {}
-    }
-    Some(match block_device? {
-        (name, _) if name.starts_with("ram") || name.starts_with("zram") => DeviceKind::Ram,
-        (name, _) if name.starts_with("vd") || name.starts_with("xvd") => DeviceKind::Virtual,
-        (_, true) => DeviceKind::Hdd,
-        (_, false) => DeviceKind::Ssd,
-    })
 }
 
 /// File system type and mount options of the mount that holds `path`, from
@@ -449,24 +416,6 @@ mod tests {
         check("/dev/shm/y", "tmpfs", "rw,nosuid");
         check("/dev/shmem", "ext4", "rw,relatime");
         check("/mnt/a b", "ext4", "ro");
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn a_file_system_is_on_what_the_kernel_says() {
-        let block = |name: &str, rotates| Some((name.to_owned(), rotates));
-        for (file_system, device, expected) in [
-            ("ext4", block("nvme0n1p2", false), Some(DeviceKind::Ssd)),
-            ("ext4", block("vda", true), Some(DeviceKind::Virtual)),
-            ("ext4", block("xvda1", false), Some(DeviceKind::Virtual)),
-            ("xfs", block("sdb1", true), Some(DeviceKind::Hdd)),
-            ("ext4", block("zram0", false), Some(DeviceKind::Ram)),
-            ("tmpfs", None, Some(DeviceKind::Ram)),
-            ("nfs4", None, Some(DeviceKind::Network)),
-            ("btrfs", None, None),
-        ] {
-            assert_eq!(device_kind(file_system, device), expected, "{file_system}");
-        }
     }
 
     #[test]

@@ -57,7 +57,6 @@ pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
     let info = DirectoryInfo {
         path: path.to_string_lossy().into_owned(),
         file_system: file_system.unwrap_or_else(|| "unknown".to_owned()),
-        device: None,
         mount_options: None,
         free_bytes,
         st_blksize: cluster_bytes,

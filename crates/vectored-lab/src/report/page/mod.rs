@@ -10,11 +10,10 @@ mod data;
 mod environment;
 mod escape;
 mod experiments;
-mod fleet;
 mod run;
 mod tooltips;
 
-use crate::model::{Machine, Saved};
+use crate::model::Saved;
 use crate::report::machines;
 use crate::report::page::escape::{escape, in_script};
 use crate::report::svg;
@@ -69,9 +68,9 @@ pub fn html(saved: &[&Saved]) -> String {
     };
     if runs.len() > 1 {
         page += "<section aria-labelledby=\"machines\">\n<h2 id=\"machines\">By machine</h2>\n";
-        page += &crossover_charts(&runs);
-        for sheet in machines::sheets(&runs) {
-            page += &experiments::table(&sheet.title, &sheet.heads, sheet.names, &sheet.rows, true);
+        page += &crossover_chart(&runs);
+        if let Some(grid) = machines::grid(&runs) {
+            page += &experiments::table(&grid.title, &grid.heads, grid.names, &grid.rows, true);
         }
         page += "</section>\n";
         page += &choice(&runs);
@@ -102,29 +101,6 @@ pub fn html(saved: &[&Saved]) -> String {
     // The licence requires its text in every copy.
     page += &format!("<script>\n/*\n{CHARTS_LICENCE}*/\n{CHARTS}\n</script>\n");
     page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
-    page
-}
-
-/// Extracts of many machines as one HTML page: charts of crossovers, maps of winners, and tables. It has no script.
-///
-/// # Examples
-///
-/// ```
-/// let page = vectored_lab::report::fleet_html(&[]);
-/// assert!(page.contains("0 results of 0 processor types"));
-/// ```
-pub fn fleet_html(machines: &[Machine]) -> String {
-    let mut page = head(fleet::HEADING, false);
-    page += "<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n<header>\n";
-    page += &format!(
-        "<h1>{}</h1>\n</header>\n<main id=\"main\">\n",
-        fleet::HEADING
-    );
-    page += &fleet::body(machines);
-    page += &format!(
-        "</main>\n<footer>\n<p>Made by vectored {} from extracts of `vectored share`.</p>\n</footer>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    );
     page
 }
 
@@ -168,20 +144,15 @@ fn title(heading: &str, saved: &[&Saved]) -> String {
     }
 }
 
-/// Charts of crossovers by machine.
-fn crossover_charts(runs: &[&crate::model::Results]) -> String {
-    let mut text = String::new();
-    for (title, groups) in machines::charts(runs) {
-        if let Some(chart) = svg::crossovers(&groups) {
-            text += &format!(
-                "<figure class=\"drawn crossovers\"><figcaption>{}: copy below the mark, gather above; \
-                 segment size, with its 95 % interval</figcaption><div class=\"wide\" tabindex=\"0\" \
-                 role=\"region\" aria-label=\"{0}: crossovers\">{chart}</div></figure>\n",
-                escape(&title)
-            );
-        }
-    }
-    text
+/// The chart of crossovers by machine; empty if there are none.
+fn crossover_chart(runs: &[&crate::model::Results]) -> String {
+    svg::crossovers(&machines::groups(runs)).map_or(String::new(), |chart| {
+        format!(
+            "<figure class=\"drawn crossovers\"><figcaption>Copy below the mark, gather above; segment size, with its \
+             95 % interval</figcaption><div class=\"wide\" tabindex=\"0\" role=\"region\" \
+             aria-label=\"Crossovers\">{chart}</div></figure>\n"
+        )
+    })
 }
 
 fn choice(runs: &[&crate::model::Results]) -> String {

@@ -3,7 +3,6 @@
 use crate::model::{Results, Technique, Verdict};
 use crate::report::asynchronous;
 use crate::report::costs::costs;
-use crate::report::fleet::comparison;
 use crate::report::notes::notes;
 use crate::report::page::environment;
 use crate::report::page::escape::escape;
@@ -81,7 +80,7 @@ fn answer(sections: &[Section], results: &Results) -> String {
     let answers = asynchronous::answers(results).into_iter();
     let answers = answers.chain(writers::answers(results));
     let answers = answers.chain(ranks::answers(results));
-    for (place, advice) in answers.chain(comparison::answers(results)) {
+    for (place, advice) in answers {
         text += &format!(
             "<dt>{}</dt>\n<dd><p>{}</p></dd>\n",
             escape(&place),

@@ -30,12 +30,6 @@ pub fn of(head: &str) -> String {
             "The longest segment, in bytes, at which a list of {count} segments is copied."
         );
     }
-    if Technique::ALL
-        .iter()
-        .any(|technique| technique.name() == head)
-    {
-        return format!("Lists in which {head} is significantly faster than every rival.");
-    }
     match name.split_once(" segment") {
         Some((count, "" | "s")) if count.parse::<u64>().is_ok() => {
             let segments = if count == "1" { "segment" } else { "segments" };
@@ -65,7 +59,6 @@ pub fn of_size(size: &str) -> String {
     format!("Lists whose segments have {size} each.")
 }
 
-pub const MACHINE: &str = "Processor, kernel, and file system if bytes went to a file.";
 pub const COUNT: &str = "Number of segments in the list.";
 pub const LIST: &str = "Number of segments in the list, and the size of each.";
 pub const FLOOR: &str =
@@ -76,17 +69,10 @@ pub const VERDICT: &str = "The fastest technique, and how much longer the neares
 /// Heads with the same meaning in every table.
 fn whole(head: &str) -> Option<&'static str> {
     Some(match head {
-        "host" => "The name of the machine.",
+        "machine" => {
+            "The host and its kernel; of several runs that have both in common, when the run began, in UTC."
+        }
         "processor" => "The model of the machine's processor.",
-        "kernel" => "The release of the machine's kernel.",
-        "CPUs" => "CPUs that the run was allowed to use.",
-        "inside" => "The kind of virtual machine or container, if one was detected.",
-        "file system" => "The type of the file system, and what it is on.",
-        "month" => "When the run began.",
-        "lists" => "How many lists of segments were measured.",
-        "=" => "Lists in which the fastest techniques differ by at most 2 %.",
-        "?" => "Lists in which no technique is significantly the fastest.",
-        "started" => "When the run began, in UTC.",
         "call" => "Time of a system call, in ns.",
         "gather call" => "Additional time of a call with a list of segments, in ns.",
         "segment" => "Time of a segment that is referenced, not copied, in ns.",
