@@ -161,7 +161,7 @@ impl Run<'_> {
                 Ok(Some(mut model)) => {
                     model.conditions.path = target.path().map(|path| path.display().to_string());
                     fitted.push(model.clone());
-                    model.model()
+                    model.model
                 }
                 Ok(None) => default,
                 Err(error) => {

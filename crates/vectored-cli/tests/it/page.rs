@@ -106,7 +106,6 @@ fn a_page_of_a_real_run_shows_what_its_json_has() {
         .args(["--sizes", "16..4KiB", "--quiet"])
         .assert()
         .success();
-    // Files of earlier versions lack some fields; this one has all.
     let results = bench.only_result();
     let page = page_of(&bench, &["latest"]);
     browser.open(&page);

@@ -15,8 +15,7 @@ pub struct Advice {
     pub conditions: Conditions,
     /// Segments in the lists.
     pub segment_count: usize,
-    /// The mix, if one of its sizes was varied. `None` in files of earlier versions.
-    #[serde(default)]
+    /// The mix, if one of its sizes was varied.
     pub swept_mix: Option<SweptMix>,
     /// The advice.
     pub text: String,

@@ -41,10 +41,8 @@ pub struct Advisory {
     /// Source of `wall_s`.
     pub wall_source: Option<WallSource>,
     /// CPU time of the program, in s, measured or estimated as the wall time; `None` for a log.
-    #[serde(default)]
     pub cpu_s: Option<f64>,
     /// Wall time under strace, in s, by the times of the log.
-    #[serde(default)]
     pub traced_wall_s: Option<f64>,
     /// Costs of calls.
     pub prices: Vec<Price>,
@@ -53,10 +51,8 @@ pub struct Advisory {
     /// Findings that are not counted, the most calls first.
     pub uncounted: Vec<Uncounted>,
     /// The files and descriptors with the most calls, counted or not.
-    #[serde(default)]
     pub descriptors: Vec<DescriptorUse>,
     /// Number of further files and descriptors, each with fewer calls than those in `descriptors`.
-    #[serde(default)]
     pub more_descriptors: u64,
     /// Sum of the positive savings of all findings, in s. Each call is in one finding at most.
     pub saving_s: f64,
@@ -76,7 +72,7 @@ pub struct Skipped {
     /// 1-based number of the first such line in its file; over all logs the smallest.
     pub first_line: u64,
     /// The file with that line, if it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_file: Option<String>,
 }
 
@@ -135,22 +131,17 @@ pub struct Price {
     /// Its interval: upper end.
     pub call_high_ns: f64,
     /// `call_ns` of a call that moves 256 bytes or more: a page of a file is looked up, locked and
-    /// accounted for with each call that fills a part of it. 0: unknown, use `call_ns`.
-    #[serde(default)]
+    /// accounted for with each call that fills a part of it.
     pub medium_call_ns: f64,
     /// `call_ns` of a further piece of an answer, if a few come together before a wait: only the first
-    /// wakes the peer. 0: unknown, use `call_ns`.
-    #[serde(default)]
+    /// wakes the peer.
     pub answer_call_ns: f64,
     /// Extra cost of a byte in calls of a page (4 KiB) over one in calls of 64 KiB, in ns: a file
     /// allocates memory for a large call in larger pieces. May be negative.
-    #[serde(default)]
     pub batch_byte_ns: f64,
-    /// Cost of the cheapest system call, in ns: each saved call saves at least that. 0: unknown.
-    #[serde(default)]
+    /// Cost of the cheapest system call, in ns: each saved call saves at least that.
     pub entry_ns: f64,
     /// Cost of an `lseek(2)` before a call, in ns; 0 for files without an offset.
-    #[serde(default)]
     pub seek_ns: f64,
     /// Extra cost of a call with a list over one without, in ns.
     pub gather_call_ns: f64,
@@ -231,8 +222,7 @@ pub struct DescriptorUse {
     /// The reason why most of the other calls are not counted; `None` if all are.
     pub reason: Option<String>,
     /// The calls that were not counted in the part (one program's use in one log) whose reason this is: the largest
-    /// part of a joined use. 0 in results of older versions.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// part of a joined use.
     pub reason_calls: u64,
 }
 
@@ -250,7 +240,6 @@ pub struct FindingKey {
     pub target: DescriptorKind,
     /// The file's path; `stdin`, `stdout` or `stderr` if it is a stream. `None` for other streams, and
     /// if the program does the same with more than eight files: then see [`Tally::files`].
-    #[serde(default)]
     pub file: Option<String>,
     /// The call site, with `-k`; several that take turns are joined by ` + `.
     pub site: Option<String>,
@@ -333,17 +322,13 @@ pub struct Tally {
     /// `[size_class, segments, bytes]`, ascending, of these segments.
     pub sizes: Vec<(u8, u64, u64)>,
     /// Remaining calls that replace several.
-    #[serde(default)]
     pub gathered_calls: u64,
     /// Calls, of those whose segments are in `segments`, that use a list already: its cost is paid
     /// today.
-    #[serde(default)]
     pub list_calls: u64,
     /// Those of `list_calls` with more than 8 segments.
-    #[serde(default)]
     pub long_list_calls: u64,
     /// As `sizes`, of the segments in these lists.
-    #[serde(default)]
     pub list_sizes: Vec<(u8, u64, u64)>,
     /// Least and greatest bytes of each step of the pattern.
     pub step_bytes: Vec<(u64, u64)>,
@@ -359,23 +344,18 @@ pub struct Tally {
     pub path: Option<String>,
     /// Path of another file that the program writes in turn with this one; of several the first in byte
     /// order. Merging changes the order in which the bytes of the two reach the kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub order_between: Option<String>,
     /// Calls by file, the most first, up to 16 files. `descriptor` and `path` are those of the first.
-    #[serde(default)]
     pub files: Vec<FileCalls>,
     /// Number of further files.
-    #[serde(default)]
     pub more_files: u64,
     /// Calls by call site, with `-k`, the most first, up to 16 sites.
-    #[serde(default)]
     pub sites: Vec<SiteCalls>,
     /// For each step of the pattern, the number of runs that began with it: a period has no first step
     /// of its own.
-    #[serde(default)]
     pub starts: Vec<u64>,
     /// Runtime of the program, if the log shows it.
-    #[serde(default)]
     pub runtime: Option<Runtime>,
 }
 
@@ -400,7 +380,6 @@ pub struct SiteCalls {
     /// Calls.
     pub calls: u64,
     /// Bytes that they moved.
-    #[serde(default)]
     pub bytes: u64,
 }
 
@@ -434,7 +413,4 @@ pub enum Runtime {
     Rust,
     /// C, by a C library and nothing else of these.
     C,
-}
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }

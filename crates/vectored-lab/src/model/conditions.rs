@@ -14,7 +14,6 @@ pub struct Conditions {
     /// Where the bytes went, or came from.
     pub target: Target,
     /// The path, if the target was named by one.
-    #[serde(default)]
     pub path: Option<String>,
     /// Whether the bytes were written or read.
     pub operation: Operation,
@@ -28,29 +27,16 @@ pub struct Conditions {
     pub iovec_setup: IovecSetup,
     /// How durable each call was before the next one.
     pub sync: SyncMode,
-    /// Whether a file was written or read with `O_DIRECT`. `false` in files of earlier versions.
-    #[serde(default, skip_serializing_if = "is_false")]
+    /// Whether a file was written or read with `O_DIRECT`.
     pub direct: bool,
     /// How the target was emptied or filled. With a thread at the other end, times depend on two threads.
     pub drain: Option<Drain>,
-    /// Transfers that asynchronous techniques kept in flight. 1 in files of earlier versions.
-    #[serde(default = "one")]
+    /// Transfers that asynchronous techniques kept in flight.
     pub queue_depth: u32,
-    /// Writers that started each sample together. `None` if the measuring thread wrote, and in files of earlier
-    /// versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Writers that started each sample together. `None` if the measuring thread wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub writers: Option<Writers>,
-    /// Ranks of a cluster that started each sample together. `None` if one process measured, and in files of earlier
-    /// versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Ranks of a cluster that started each sample together. `None` if one process measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
-}
-
-pub(crate) fn is_false(value: &bool) -> bool {
-    !value
-}
-
-/// The queue depth of cells in files of earlier versions.
-pub(crate) fn one() -> u32 {
-    1
 }

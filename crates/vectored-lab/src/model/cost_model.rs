@@ -1,14 +1,13 @@
 //! The costs of a call, a segment and a byte, as measured in a run.
 
 use serde::{Deserialize, Serialize};
-use vectored::{ChunkPolicy, CopyThresholds, CostModel, QueuePolicy, QueueThresholds};
+use vectored::{CostModel, QueuePolicy};
 
 use crate::model::conditions::Conditions;
 
 /// A cost model for one set of conditions, with its regret.
 ///
-/// The numbers have the meaning of those of [`vectored::CostModel`], which [`model`](FittedModel::model)
-/// returns.
+/// Its JSON has the fields of the [`CostModel`] beside the others, so that a program can load it as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedModel {
     /// The conditions that it holds for.
@@ -16,49 +15,16 @@ pub struct FittedModel {
     pub conditions: Conditions,
     /// The source of the numbers.
     pub source: ModelSource,
-    /// A system call that moves no bytes.
-    pub call_ns: f64,
-    /// Additional time of a call with a list.
-    pub gather_call_ns: f64,
-    /// A segment of less than 256 bytes, referenced.
-    pub segment_ns: f64,
-    /// A segment of 256 bytes or more, referenced.
-    pub large_segment_ns: f64,
-    /// Additional time of a list of more than 8 segments.
-    pub iovec_step_ns: f64,
-    /// Time saved by a segment that ends at a page boundary of the target.
-    #[serde(default)]
-    pub page_end_ns: f64,
-    /// A byte moved.
-    pub byte_ns: f64,
-    /// A segment, copied.
-    pub copy_segment_ns: f64,
-    /// A byte copied within the caches.
-    pub copy_byte_ns: f64,
-    /// A byte copied beyond the caches.
-    pub copy_byte_uncached_ns: f64,
-    /// The staging size above which copying is beyond the caches.
-    pub staging_bytes: usize,
+    /// The numbers. The chunk policy is neither fitted nor measured.
+    #[serde(flatten)]
+    pub model: CostModel,
     /// Copy thresholds by the model, as `[segment count, bytes]`: the longest segment that is worth
     /// copying in a list of that many.
     pub copy_below_bytes: Vec<(usize, usize)>,
-    /// The thresholds that a calibration measured, in the same form. If there are none, all follow from
-    /// the numbers above.
-    #[serde(default, rename = "borders", skip_serializing_if = "is_default")]
-    pub copy_thresholds: CopyThresholds,
-    /// When a list is written in several calls although one would take it. Neither fitted nor measured.
-    #[serde(default, rename = "pieces", skip_serializing_if = "Option::is_none")]
-    pub chunk_policy: Option<ChunkPolicy>,
-    /// Thresholds of a queue that a calibration measured. If there are none, they follow from the numbers above.
-    #[serde(default, rename = "queue", skip_serializing_if = "is_default")]
-    pub queue_thresholds: QueueThresholds,
-    /// The longest segment that a queue copies when it is put in, by the model. `None` in results of a version without
-    /// a queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue_copy_below_bytes: Option<usize>,
+    /// The longest segment that a queue copies when it is put in, by the model.
+    pub queue_copy_below_bytes: usize,
     /// The bytes of messages that are worth copying together instead of making one more call, by the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue_join_below_bytes: Option<usize>,
+    pub queue_join_below_bytes: usize,
     /// Number of cells that its regret was computed in.
     pub judged_cells: usize,
     /// Regret of choosing by the model: time of its choice ÷ time of the best technique − 1, median over
@@ -90,59 +56,36 @@ impl FittedModel {
         FittedModel {
             conditions,
             source,
-            call_ns: thousandths(model.call_ns),
-            gather_call_ns: thousandths(model.gather_call_ns),
-            segment_ns: thousandths(model.segment_ns),
-            large_segment_ns: thousandths(model.large_segment_ns),
-            iovec_step_ns: thousandths(model.iovec_step_ns),
-            page_end_ns: thousandths(model.page_end_ns),
-            byte_ns: fine(model.byte_ns),
-            copy_segment_ns: thousandths(model.copy_segment_ns),
-            copy_byte_ns: fine(model.copy_byte_ns),
-            copy_byte_uncached_ns: fine(model.copy_byte_uncached_ns),
-            staging_bytes: model.staging_bytes,
+            model: CostModel {
+                call_ns: thousandths(model.call_ns),
+                gather_call_ns: thousandths(model.gather_call_ns),
+                segment_ns: thousandths(model.segment_ns),
+                large_segment_ns: thousandths(model.large_segment_ns),
+                iovec_step_ns: thousandths(model.iovec_step_ns),
+                page_end_ns: thousandths(model.page_end_ns),
+                byte_ns: fine(model.byte_ns),
+                copy_segment_ns: thousandths(model.copy_segment_ns),
+                copy_byte_ns: fine(model.copy_byte_ns),
+                copy_byte_uncached_ns: fine(model.copy_byte_uncached_ns),
+                ..*model
+            },
             copy_below_bytes: COUNTS
                 .iter()
                 .map(|&count| (count, model.copy_below_bytes(count)))
                 .collect(),
-            copy_thresholds: model.copy_thresholds,
-            chunk_policy: model.chunk_policy,
-            queue_thresholds: model.queue_thresholds,
-            queue_copy_below_bytes: Some(queue.copy_below_bytes),
-            queue_join_below_bytes: Some(queue.join_below_bytes),
+            queue_copy_below_bytes: queue.copy_below_bytes,
+            queue_join_below_bytes: queue.join_below_bytes,
             judged_cells: 0,
             regret_median: None,
             regret_p95: None,
         }
     }
-
-    /// The model for a program to use.
-    pub fn model(&self) -> CostModel {
-        CostModel {
-            call_ns: self.call_ns,
-            gather_call_ns: self.gather_call_ns,
-            segment_ns: self.segment_ns,
-            large_segment_ns: self.large_segment_ns,
-            iovec_step_ns: self.iovec_step_ns,
-            page_end_ns: self.page_end_ns,
-            byte_ns: self.byte_ns,
-            copy_segment_ns: self.copy_segment_ns,
-            copy_byte_ns: self.copy_byte_ns,
-            copy_byte_uncached_ns: self.copy_byte_uncached_ns,
-            staging_bytes: self.staging_bytes,
-            copy_thresholds: self.copy_thresholds,
-            chunk_policy: self.chunk_policy,
-            queue_thresholds: self.queue_thresholds,
-        }
-    }
-}
-
-fn is_default<T: Default + PartialEq>(thresholds: &T) -> bool {
-    *thresholds == T::default()
 }
 
 #[cfg(test)]
 mod tests {
+    use vectored::{CopyThresholds, QueueThresholds};
+
     use super::*;
     use crate::model::drain::Drain;
     use crate::model::target::Target;
@@ -185,27 +128,17 @@ mod tests {
         let model = calibrated();
         let fitted = FittedModel::new(conditions(), ModelSource::Calibration, &model);
         let text = serde_json::to_string(&fitted).unwrap();
-        assert!(text.contains(r#""borders":[[2,1234],[64,0]]"#), "{text}");
+        assert!(
+            text.contains(r#""copy_thresholds":[[2,1234],[64,0]]"#),
+            "{text}"
+        );
         assert!(text.contains(r#""copy_below_bytes":[[2,1234],"#), "{text}");
         assert!(text.contains(r#""queue_join_below_bytes":40000"#), "{text}");
         let read: FittedModel = serde_json::from_str(&text).unwrap();
         assert_eq!(read, fitted);
-        assert_eq!(read.model(), model);
+        assert_eq!(read.model, model);
         // `docs/results.md` tells programs to load it this way.
         assert!(text.contains(r#""source":"calibration""#), "{text}");
         assert_eq!(serde_json::from_str::<CostModel>(&text).unwrap(), model);
-    }
-
-    #[test]
-    fn results_without_thresholds_are_read_and_written_as_before() {
-        let model = CostModel::default();
-        let fitted = FittedModel::new(conditions(), ModelSource::Cells, &model);
-        let text = serde_json::to_string(&fitted).unwrap();
-        assert!(
-            !text.contains("borders") && !text.contains(r#""queue":"#),
-            "{text}"
-        );
-        let read: FittedModel = serde_json::from_str(&text).unwrap();
-        assert_eq!(read.model(), model);
     }
 }

@@ -16,8 +16,7 @@ pub struct Crossover {
     pub conditions: Conditions,
     /// Segments in the lists.
     pub segment_count: usize,
-    /// The mix, if the size is that of one run of it. `None` in files of earlier versions.
-    #[serde(default)]
+    /// The mix, if the size is that of one run of it.
     pub swept_mix: Option<SweptMix>,
     /// The technique that is faster for smaller segments.
     pub below: Technique,

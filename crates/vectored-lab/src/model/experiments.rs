@@ -40,6 +40,7 @@ pub struct Experiments {
 
 /// The name of a published experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ExperimentName {
     /// Copying a file with buffers of many sizes.
     #[serde(rename = "apue-3.5")]
@@ -48,10 +49,8 @@ pub enum ExperimentName {
     #[serde(rename = "apue-14.28")]
     Apue1428,
     /// A thousand elements of ten sizes.
-    #[serde(rename = "kalinin")]
     Kalinin,
     /// Buffers written and read one by one, or vectored.
-    #[serde(rename = "mincer")]
     Mincer,
 }
 
@@ -115,10 +114,8 @@ pub struct Reproduction {
     /// Pairs of rows, compared repeat by repeat.
     pub ratios: Vec<Ratio>,
     /// Where the better of two techniques changes.
-    #[serde(rename = "borders")]
     pub crossovers: Vec<ExperimentCrossover>,
-    /// Asynchronous interfaces that this machine does not offer, with the reason. Earlier versions put those here
-    /// that they could not measure.
+    /// Asynchronous interfaces that this machine does not offer, with the reason.
     pub missing: Vec<String>,
     /// Further notes on this run.
     pub notes: Vec<String>,
@@ -158,7 +155,6 @@ pub struct ExperimentRow {
     /// When the array of `writev` or `readv` was filled, if an experiment varies that.
     pub iovec_setup: Option<IovecSetup>,
     /// Whether the file was open with `O_DIRECT`.
-    #[serde(default)]
     pub direct: bool,
     /// Segments in a call.
     pub segment_count: Option<usize>,

@@ -3,10 +3,10 @@
 //! Times are per call of the whole list, in nanoseconds (`_ns`) or seconds (`_s`); sizes are in bytes;
 //! ratios are plain numbers. Fields may be added; existing ones keep their meaning.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::model::advice::{Advice, AsynchronousAdvice, RankAdvice, WriterAdvice};
-use crate::model::conditions::{Conditions, one};
+use crate::model::conditions::Conditions;
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
 use crate::model::direct_io::DirectIo;
@@ -52,28 +52,21 @@ pub struct Results {
     pub refined_cells: Vec<Cell>,
     /// The crossovers: none if the fastest technique does not change within the measured range, several
     /// if it changes more than once.
-    #[serde(default)]
     pub crossovers: Vec<Crossover>,
     /// Cost models, one for each set of conditions.
-    #[serde(default)]
     pub cost_models: Vec<FittedModel>,
     /// Advice in words.
-    #[serde(default)]
     pub advice: Vec<Advice>,
     /// Where asynchronous techniques pay, in words. Empty if none was measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asynchronous: Vec<AsynchronousAdvice>,
     /// How the fastest technique changes with the number of writers, in words. Empty if the cells have none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writer_advice: Vec<WriterAdvice>,
     /// The ranks that measured, in their order. Empty if one process did.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<Rank>,
     /// The time of the coordination of several ranks, for each sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub coordination: Option<Coordination>,
     /// How the fastest technique changes with the number of ranks, in words. Empty if one process measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rank_advice: Vec<RankAdvice>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
@@ -227,9 +220,7 @@ pub struct Cell {
     pub segment_bytes: Option<usize>,
     /// Sizes as runs of `[count, bytes]`, if they are mixed.
     pub segment_sizes: Option<Vec<(usize, usize)>>,
-    /// The mix with its variable size, if this list is one of a sweep over that size. `None` in files of
-    /// earlier versions.
-    #[serde(default)]
+    /// The mix with its variable size, if this list is one of a sweep over that size.
     pub swept_mix: Option<SweptMix>,
     /// How the segments lay in memory.
     pub layout: Layout,
@@ -241,27 +232,24 @@ pub struct Cell {
     pub iovec_setup: IovecSetup,
     /// How durable each call was before the next one.
     pub sync: SyncMode,
-    /// The alignment of a file that was written or read with `O_DIRECT`. `None` for transfers through the page cache,
-    /// and in files of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The alignment of a file that was written or read with `O_DIRECT`. `None` for transfers through the page
+    /// cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub direct: Option<DirectIo>,
     /// File system of the target, if it is a file.
     pub file_system: Option<String>,
     /// The range of the file that was written before it was truncated or written again from its start, or
     /// the length of the file that was read.
     pub span_bytes: Option<u64>,
-    /// Transfers that asynchronous techniques kept in flight; synchronous ones have one at a time. Earlier
-    /// versions saved `null`, which is read as 1.
-    #[serde(default = "one", deserialize_with = "one_if_null")]
+    /// Transfers that asynchronous techniques kept in flight; synchronous ones have one at a time.
     pub queue_depth: u32,
     /// Writers that started each sample together. Each list of segments is a record then, and times are those in
-    /// which each of the writers writes one record. `None` if the measuring thread wrote, and in files of earlier
-    /// versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// which each of the writers writes one record. `None` if the measuring thread wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub writers: Option<Writers>,
     /// Ranks that started each sample together, each on a target of its own. Times are those of the slowest rank, from
-    /// its own start to its own end. `None` if one process measured, and in files of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// its own start to its own end. `None` if one process measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
     /// How the target was emptied, or filled.
     pub drain: Option<Drain>,
@@ -276,8 +264,7 @@ pub struct Cell {
     pub aa_samples_ns: Vec<f64>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why the verdict is `open`. `None` if there is no rival, and in files of earlier versions.
-    #[serde(default)]
+    /// Why the verdict is `open`. `None` if there is no rival.
     pub open_because: Option<OpenBecause>,
     /// The fastest technique, if the verdict is `faster`.
     pub winner: Option<Technique>,
@@ -323,15 +310,11 @@ pub struct TechniqueResult {
     pub ratio_high: Option<f64>,
     /// Median over the rounds of its time ÷ the floor's in the same round.
     /// [`gather_tax`](TechniqueResult::gather_tax) uses the medians of each instead, which differs if the
-    /// speed of the machine changes during the run. `None` without rounds, and in files of earlier
-    /// versions.
-    #[serde(default)]
+    /// speed of the machine changes during the run. `None` without rounds.
     pub floor_ratio: Option<f64>,
     /// Lower end of the unadjusted 95 % interval of `floor_ratio`.
-    #[serde(default)]
     pub floor_ratio_low: Option<f64>,
     /// Upper end.
-    #[serde(default)]
     pub floor_ratio_high: Option<f64>,
     /// Samples by round; null if this technique was not sampled in a round.
     pub samples_ns: Vec<Option<f64>>,
@@ -339,13 +322,13 @@ pub struct TechniqueResult {
     #[serde(flatten)]
     pub latency: Latency,
     /// The figures of several writers. `None` if the cell has none, and before the first round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub writers: Option<WriterFigures>,
     /// The figures of each rank. `None` if one process measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<RankFigures>,
     /// Sends without a copy. `None` for other techniques than `send-zerocopy`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub zerocopy: Option<ZerocopyCounts>,
 }
 
@@ -363,16 +346,16 @@ pub struct ZerocopyCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// The number of transfers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_transfers: Option<u64>,
     /// The median.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_p50_ns: Option<f64>,
     /// The time that 1 % of the transfers exceed. `None` with fewer than 100 transfers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_p99_ns: Option<f64>,
     /// The time that 0.1 % of the transfers exceed. `None` with fewer than 1000 transfers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_p999_ns: Option<f64>,
 }
 
@@ -413,8 +396,4 @@ impl Cell {
     pub fn technique(&self, name: Technique) -> Option<&TechniqueResult> {
         self.techniques.iter().find(|t| t.name == name)
     }
-}
-
-fn one_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_else(one))
 }

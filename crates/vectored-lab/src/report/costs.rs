@@ -94,14 +94,13 @@ fn row(model: &FittedModel, titles: &Titles) -> Vec<String> {
     let regret = |share: Option<f64>| share.map_or("–".to_owned(), percent);
     let mut cells = vec![
         title,
-        three_digits(model.call_ns),
-        three_digits(model.gather_call_ns),
-        three_digits(model.segment_ns),
-        format!("{:.3}", model.copy_byte_ns),
+        three_digits(model.model.call_ns),
+        three_digits(model.model.gather_call_ns),
+        three_digits(model.model.segment_ns),
+        format!("{:.3}", model.model.copy_byte_ns),
     ];
     cells.extend(THRESHOLD_COUNTS.map(threshold));
-    let join = model.queue_join_below_bytes;
-    cells.push(join.map_or("–".to_owned(), |bytes| bytes.to_string()));
+    cells.push(model.queue_join_below_bytes.to_string());
     cells.extend([regret(model.regret_median), regret(model.regret_p95)]);
     cells
 }

@@ -5,11 +5,9 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::model::{
-    ADVISORY_SCHEMA, Advisory, Cell, EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved,
-    Verdict,
+    ADVISORY_SCHEMA, Advisory, EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved,
 };
 use crate::report::validate;
-use crate::stats::{fill_floor_ratios, weigh_cell};
 
 /// Results as one line of JSON, complete.
 pub fn json(results: &Results) -> String {
@@ -33,8 +31,7 @@ pub fn parse(text: &str) -> Result<Results, ParseError> {
     }
 }
 
-/// Reads a file saved by any command of `vectored`. Fields that files of earlier versions lack are
-/// computed from their samples.
+/// Reads a file saved by any command of `vectored`.
 ///
 /// # Errors
 ///
@@ -66,25 +63,8 @@ pub fn parse_saved(text: &str) -> Result<Saved, ParseError> {
 }
 
 fn results(text: &str) -> Result<Results, ParseError> {
-    let mut results: Results = read(text)?;
+    let results: Results = read(text)?;
     validate::results(&results).map_err(|why| ParseError(Problem::Unsound(why)))?;
-    let cells = results.cells.iter_mut().chain(&mut results.refined_cells);
-    for cell in cells.filter(|cell| cell.techniques.iter().any(|t| t.floor_ratio.is_none())) {
-        fill_floor_ratios(cell);
-    }
-    let Results {
-        rivals,
-        cells,
-        refined_cells,
-        ..
-    } = &mut results;
-    let is_unexplained =
-        |cell: &&mut Cell| cell.verdict == Verdict::Open && cell.open_because.is_none();
-    for cell in cells.iter_mut().chain(refined_cells).filter(is_unexplained) {
-        if cell.techniques.iter().any(|t| rivals.contains(&t.name)) {
-            cell.open_because = weigh_cell(cell, rivals).and_then(|evidence| evidence.open_because);
-        }
-    }
     Ok(results)
 }
 

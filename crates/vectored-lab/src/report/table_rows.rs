@@ -344,8 +344,7 @@ pub(crate) fn nearest_rival<'a>(
 }
 
 /// The technique that a report names as the leader. `None` if a rival takes less time in the median
-/// round: in files of earlier versions, whose leader has the lowest median time, and if median ratios are
-/// not transitive.
+/// round, which is possible since median ratios are not transitive.
 pub(crate) fn named_leader(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
     let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
     let trails = cell.verdict == Verdict::Open && nearest.is_some_and(|ratio| ratio < 1.0);

@@ -234,7 +234,11 @@ pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
     }
     for price in &advisory.prices {
         let others = [
+            price.medium_call_ns,
+            price.answer_call_ns,
+            price.batch_byte_ns,
             price.entry_ns,
+            price.seek_ns,
             price.gather_call_ns,
             price.segment_ns,
             price.large_segment_ns,
@@ -242,10 +246,11 @@ pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
             price.copy_segment_ns,
             price.copy_byte_ns,
         ];
-        if !is_interval(price.call_low_ns, price.call_ns, price.call_high_ns)
+        if !is_positive(price.call_ns)
+            || !is_interval(price.call_low_ns, price.call_ns, price.call_high_ns)
             || !others.iter().all(|cost| cost.is_finite())
         {
-            return Err("a price is not a number or lies outside its interval".to_owned());
+            return Err("a price is not positive, not a number or outside its interval".to_owned());
         }
     }
     let total = (

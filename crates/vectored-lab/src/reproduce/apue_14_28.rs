@@ -126,7 +126,7 @@ fn measure(
 ) -> Result<(), MeasureError> {
     check_room(bench.directory, plan.file_bytes())?;
     let model = match calibrate(Target::File, None, bench.directory) {
-        Ok(Some(fitted)) => fitted.model(),
+        Ok(Some(fitted)) => fitted.model,
         Ok(None) => CostModel::default(),
         Err(error) => {
             notes.push(format!(

@@ -56,7 +56,7 @@ fn fitted_model(conditions: Conditions, cells: &[&Cell]) -> Option<FittedModel> 
 /// Fills in the regret of `model` over those of `cells` that were measured under its conditions. The
 /// model must not have been fitted to these cells.
 pub fn judge_model(model: &mut FittedModel, cells: &[&Cell]) {
-    let numbers = model.model();
+    let numbers = model.model;
     let regrets = cells
         .iter()
         .filter(|cell| cell.conditions() == model.conditions)

@@ -51,9 +51,9 @@ fn summarise(cell: &mut Cell) {
     fill_floor_ratios(cell);
 }
 
-/// Fills in each technique's ratio to the floor, which files of earlier versions lack, from the samples.
+/// Computes each technique's ratio to the floor from the samples.
 /// Rounds whose times are not positive numbers are ignored.
-pub fn fill_floor_ratios(cell: &mut Cell) {
+fn fill_floor_ratios(cell: &mut Cell) {
     for technique in &mut cell.techniques {
         let logs: Vec<f64> = std::iter::zip(&technique.samples_ns, &cell.floor_samples_ns)
             .filter_map(|(time, floor)| Some(((*time)? / floor).ln()))

@@ -25,7 +25,7 @@ pub use crate::stats::asynchronous::{
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
 pub use crate::stats::crossover::{RefinementRequest, crossovers, refinement_requests};
-pub use crate::stats::fill_verdicts::{fill_floor_ratios, judge, weigh_cell};
+pub use crate::stats::fill_verdicts::{judge, weigh_cell};
 pub use crate::stats::holm::holm_rejects;
 pub use crate::stats::latencies::Latencies;
 pub use crate::stats::ranks::{RankSamples, judge_ranks, rank_figures};

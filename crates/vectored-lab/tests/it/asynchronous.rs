@@ -273,21 +273,6 @@ proptest! {
 }
 
 #[test]
-fn files_without_a_queue_depth_are_of_depth_one() {
-    let saved = json(&results());
-    assert!(saved.contains("\"queue_depth\":1,"));
-    for older in [
-        saved.replace("\"queue_depth\":1,", "\"queue_depth\":null,"),
-        saved.replace("\"queue_depth\":1,", ""),
-    ] {
-        let cells = parse(&older.replace(",\"queue_depth\":1}", "}"))
-            .unwrap()
-            .cells;
-        assert!(!cells.is_empty() && cells.iter().all(|cell| cell.queue_depth == 1));
-    }
-}
-
-#[test]
 fn latencies_are_saved_and_impossible_ones_are_refused() {
     let mut saved = results();
     let mut latencies = Latencies::default();

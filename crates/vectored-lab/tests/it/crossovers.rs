@@ -108,28 +108,32 @@ fn the_constants_of_a_machine_are_found_within_a_tenth() {
             panic!("{} models", models.len());
         };
         let pairs = [
-            ("call_ns", found.call_ns, machine.call_ns),
+            ("call_ns", found.model.call_ns, machine.call_ns),
             (
                 "gather_call_ns",
-                found.gather_call_ns,
+                found.model.gather_call_ns,
                 machine.gather_call_ns,
             ),
-            ("segment_ns", found.segment_ns, machine.segment_ns),
+            ("segment_ns", found.model.segment_ns, machine.segment_ns),
             (
                 "large_segment_ns",
-                found.large_segment_ns,
+                found.model.large_segment_ns,
                 machine.large_segment_ns,
             ),
-            ("byte_ns", found.byte_ns, machine.byte_ns),
+            ("byte_ns", found.model.byte_ns, machine.byte_ns),
             (
                 "copy_segment_ns",
-                found.copy_segment_ns,
+                found.model.copy_segment_ns,
                 machine.copy_segment_ns,
             ),
-            ("copy_byte_ns", found.copy_byte_ns, machine.copy_byte_ns),
+            (
+                "copy_byte_ns",
+                found.model.copy_byte_ns,
+                machine.copy_byte_ns,
+            ),
             (
                 "copy_byte_uncached_ns",
-                found.copy_byte_uncached_ns,
+                found.model.copy_byte_uncached_ns,
                 machine.copy_byte_uncached_ns,
             ),
         ];
@@ -141,7 +145,7 @@ fn the_constants_of_a_machine_are_found_within_a_tenth() {
             );
         }
         // The step is what is left of two lists of 8 and 9 segments.
-        let error = (found.iovec_step_ns - machine.iovec_step_ns).abs();
+        let error = (found.model.iovec_step_ns - machine.iovec_step_ns).abs();
         assert!(
             error < 0.1 * machine.iovec_step_ns + 5.0,
             "machine {seed}: {found:?}"

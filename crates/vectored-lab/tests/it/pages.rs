@@ -7,7 +7,7 @@ use vectored_lab::model::{
 };
 use vectored_lab::report::{
     TableOptions, advisory, csv, csv_of_runs, experiments, html, json, machines_table, markdown,
-    parse, parse_saved, svg, table,
+    parse_saved, svg, table,
 };
 
 use crate::report::{cell, results, technique};
@@ -211,22 +211,6 @@ fn a_page_loads_nothing() {
     for loading in ["src=", "@import", "url(", "<link", "<iframe"] {
         assert!(!page.contains(loading), "{loading}");
     }
-}
-
-#[test]
-fn files_of_earlier_versions_get_what_follows_from_their_samples() {
-    let mut old: Value = serde_json::from_str(&json(&with_curves())).unwrap();
-    let technique = &mut old["cells"][0]["techniques"][0];
-    for field in ["floor_ratio", "floor_ratio_low", "floor_ratio_high"] {
-        technique.as_object_mut().unwrap().remove(field);
-    }
-    let results = parse(&old.to_string()).unwrap();
-    // One round was sampled: 1000 ns against a floor of 1000 ns.
-    let filled = &results.cells[0].techniques[0];
-    assert_eq!(
-        (filled.floor_ratio, filled.floor_ratio_low),
-        (Some(1.0), None)
-    );
 }
 
 #[test]

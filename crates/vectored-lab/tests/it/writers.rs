@@ -306,7 +306,7 @@ fn a_panic_of_a_writer_is_an_error() {
 #[test]
 fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     let mut saved = results();
-    // Files of earlier versions have no such fields.
+    // There only with writers.
     assert!(!json(&saved).contains("writers") && parse(&json(&saved)).unwrap() == saved);
     let samples = WriterSamples {
         record_ns: vec![vec![100.0, 150.0]; 3],

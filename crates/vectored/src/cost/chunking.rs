@@ -44,13 +44,11 @@
 pub struct ChunkPolicy {
     /// A list of more bytes than this, and of more than `chunk_bytes`, is sent in chunks even after a pause. No call
     /// stages more bytes than this.
-    #[cfg_attr(feature = "serde", serde(rename = "beyond_bytes"))]
     pub threshold_bytes: usize,
     /// The bytes of a chunk; the last one may have up to half as many more. 0 counts as 1.
     ///
     /// A chunk ends with a segment if it is at least half full there, and otherwise within a segment. (So on a pipe in
     /// packet mode, `O_DIRECT`, a list in chunks becomes other packets than a list in one call.)
-    #[cfg_attr(feature = "serde", serde(rename = "piece_bytes"))]
     pub chunk_bytes: usize,
 }
 

@@ -41,10 +41,8 @@ use crate::cost::thresholds::CopyThresholds;
 ///
 /// # Saving and loading
 ///
-/// With the feature `serde` a model can be saved and loaded. Fields keep their names, except that `copy_thresholds`
-/// is saved as `borders`, `queue_thresholds` as `queue`, `chunk_policy` as `pieces`, and in it `threshold_bytes` as `beyond_bytes` and `chunk_bytes`
-/// as `piece_bytes`. A file without `borders` loads as a model without measured thresholds, and one without `pieces`
-/// as a model without a chunk policy. Unknown fields are ignored. The values are not checked, since all bytes arrive
+/// With the feature `serde` a model can be saved and loaded, with the names of its fields. All fields are needed but
+/// those that may be `None`. Unknown fields are ignored. The values are not checked, since all bytes arrive
 /// in order with any model. Absurd costs only make transfers slower. An absurd `staging_bytes` takes that much
 /// memory, if there is so much.
 ///
@@ -61,8 +59,9 @@ use crate::cost::thresholds::CopyThresholds;
 /// # let file = r#"{ "cost_models": [
 /// #     { "target": "pipe", "source": "cells", "call_ns": 1 },
 /// #     { "target": "pipe", "source": "calibration", "call_ns": 166.0, "gather_call_ns": 28.7, "segment_ns": 22.4,
-/// #       "large_segment_ns": 26.2, "iovec_step_ns": 53.3, "byte_ns": 0.068, "copy_segment_ns": 2.01,
-/// #       "copy_byte_ns": 0.024, "copy_byte_uncached_ns": 0.08, "staging_bytes": 262144 }
+/// #       "large_segment_ns": 26.2, "iovec_step_ns": 53.3, "page_end_ns": 31.0, "byte_ns": 0.068, "copy_segment_ns": 2.01,
+/// #       "copy_byte_ns": 0.024, "copy_byte_uncached_ns": 0.08, "staging_bytes": 262144,
+/// #       "copy_thresholds": [[2, 900]], "queue_thresholds": {} }
 /// # ] }"#;
 /// let results: serde_json::Value = serde_json::from_str(file).unwrap();
 /// let mut models = results["cost_models"].as_array().unwrap().iter();
@@ -115,7 +114,6 @@ pub struct CostModel {
     ///
     /// The kernel starts a new copy at each page and at each segment. Where both end together, it starts one copy
     /// less. So segments of 1024 or 2048 bytes cost less to gather than segments a few bytes longer or shorter.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub page_end_ns: f64,
     /// The kernel's cost of moving a byte, in ns a byte. It is the same for copying and referencing, so no decision
     /// depends on it.
@@ -136,28 +134,15 @@ pub struct CostModel {
     /// Measured thresholds between copying and referencing, in bytes, by number of segments.
     ///
     /// None by default: the threshold then follows from the costs above.
-    #[cfg_attr(feature = "serde", serde(default, rename = "borders"))]
     pub copy_thresholds: CopyThresholds,
     /// The rule by which a list is sent in several calls although one call could take it. By default only on pipes: lists of
     /// more than 32 KiB, and of more than 12 KiB if there is no pause before them.
     ///
     /// It is independent of the costs above, and neither fitted nor calibrated.
-    #[cfg_attr(
-        feature = "serde",
-        serde(default, rename = "pieces", skip_serializing_if = "Option::is_none")
-    )]
     pub chunk_policy: Option<ChunkPolicy>,
     /// Measured thresholds of a [`SegmentQueue`](crate::SegmentQueue).
     ///
     /// None by default: they then follow from the costs above. They are calibrated, and not fitted.
-    #[cfg_attr(
-        feature = "serde",
-        serde(
-            default,
-            rename = "queue",
-            skip_serializing_if = "QueueThresholds::is_empty"
-        )
-    )]
     pub queue_thresholds: QueueThresholds,
 }
 

@@ -23,10 +23,8 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueThresholds {
     /// The longest segment that is copied when it is put in.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub copy_below_bytes: Option<u32>,
     /// The bytes of two messages that take as long copied into one call as in two calls.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub join_below_bytes: Option<u32>,
 }
 
@@ -35,9 +33,4 @@ impl QueueThresholds {
         copy_below_bytes: None,
         join_below_bytes: None,
     };
-
-    #[cfg(feature = "serde")]
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == QueueThresholds::NONE
-    }
 }

@@ -94,11 +94,7 @@ pub fn costs_of(cell: &CellSpec, models: &[FittedModel]) -> Costs {
             && model.conditions.path.as_deref().map(Path::new) == cell.path.as_deref()
     };
     match models.iter().find(is_here) {
-        Some(model) => Costs {
-            call_ns: model.call_ns,
-            byte_ns: model.byte_ns,
-            copy_byte_ns: model.copy_byte_ns,
-        },
+        Some(model) => model.model.into(),
         None => CostModel::default().into(),
     }
 }

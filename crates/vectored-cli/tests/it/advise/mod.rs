@@ -31,6 +31,7 @@ pub fn costs() -> String {
         literal!({
             "target": target, "operation": operation,
             "call_ns": 1000.0, "call_low_ns": 900.0, "call_high_ns": 1200.0,
+            "medium_call_ns": 1000.0, "answer_call_ns": 1000.0, "batch_byte_ns": 0.0, "entry_ns": 0.0, "seek_ns": 0.0,
             "gather_call_ns": 10.0, "segment_ns": 5.0, "large_segment_ns": 10.0, "iovec_step_ns": 10.0,
             "copy_segment_ns": 1.0, "copy_byte_ns": 0.1
         })
@@ -52,9 +53,10 @@ pub fn costs() -> String {
             "involuntary_switches": null, "warnings": []
         },
         "sources": [], "complete": true, "calls": 0, "transfers": 0, "bytes": 0, "processes": 0,
-        "skipped": [], "wall_s": null, "wall_source": null,
+        "skipped": [], "wall_s": null, "wall_source": null, "cpu_s": null, "traced_wall_s": null,
         "prices": all.map(price).collect::<Vec<_>>(),
-        "findings": [], "uncounted": [], "saving_s": 0.0, "saving_low_s": 0.0, "saving_high_s": 0.0
+        "findings": [], "uncounted": [], "descriptors": [], "more_descriptors": 0,
+        "saving_s": 0.0, "saving_low_s": 0.0, "saving_high_s": 0.0
     })
     .to_string()
 }

@@ -50,7 +50,7 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
 /// Raises a saving to at least the entries to the kernel of the saved calls, less the cost added in user
 /// space. Neither depends on the state of the machine, so both ends of the interval are raised alike.
 fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns: f64) -> Saving {
-    if price.entry_ns <= 0.0 || saved_calls == 0.0 {
+    if saved_calls == 0.0 {
         return modelled;
     }
     let least_s = (saved_calls * price.entry_ns - added_ns.max(0.0)) / 1e9;
@@ -72,10 +72,7 @@ fn medium_calls(tally: &Tally) -> f64 {
 
 /// The cost of such a call as a share of `call_ns`.
 fn medium_share(price: &Price) -> f64 {
-    match price.medium_call_ns > 0.0 && price.call_ns > 0.0 {
-        true => price.medium_call_ns / price.call_ns,
-        false => 1.0,
-    }
+    price.medium_call_ns / price.call_ns
 }
 
 /// Runs with more calls than this on average are not answers.
@@ -89,7 +86,7 @@ fn answer_share(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
         DescriptorKind::Pipe | DescriptorKind::Unix | DescriptorKind::Tcp
     );
     let is_answer = tally.calls as f64 <= ANSWER_CALLS * tally.runs as f64;
-    match is_stream && is_answer && price.answer_call_ns > 0.0 && price.call_ns > 0.0 {
+    match is_stream && is_answer {
         true => price.answer_call_ns / price.call_ns,
         false => 1.0,
     }
@@ -219,8 +216,8 @@ mod tests {
         call_ns: 400.0,
         call_low_ns: 300.0,
         call_high_ns: 500.0,
-        medium_call_ns: 0.0,
-        answer_call_ns: 0.0,
+        medium_call_ns: 400.0,
+        answer_call_ns: 400.0,
         batch_byte_ns: 0.0,
         entry_ns: 0.0,
         seek_ns: 100.0,
@@ -437,7 +434,8 @@ mod tests {
             };
             let price = Price {
                 operation: if is_read { Operation::Read } else { Operation::Write },
-                call_ns, call_low_ns: call_ns * low, call_high_ns: call_ns * high, entry_ns, batch_byte_ns,
+                call_ns, call_low_ns: call_ns * low, call_high_ns: call_ns * high, medium_call_ns: call_ns,
+                entry_ns, batch_byte_ns,
                 ..PRICE
             };
             let saving = super::price(&key(kind), &tally, &[price]).unwrap();
@@ -476,13 +474,5 @@ mod tests {
         assert_eq!(answer_share(DescriptorKind::Unix, &tally(25), &price), 0.4);
         assert_eq!(answer_share(DescriptorKind::Unix, &tally(2), &price), 1.0);
         assert_eq!(answer_share(DescriptorKind::File, &tally(25), &price), 1.0);
-        let unknown = Price {
-            answer_call_ns: 0.0,
-            ..price
-        };
-        assert_eq!(
-            answer_share(DescriptorKind::Unix, &tally(25), &unknown),
-            1.0
-        );
     }
 }

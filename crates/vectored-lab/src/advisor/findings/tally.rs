@@ -58,12 +58,8 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     bound(known);
 }
 
-/// Adds files. A saved advisory of an earlier version names one file, without its number of calls.
+/// Adds files.
 fn join_files(known: &mut Tally, new: &Tally) {
-    if known.files.is_empty() || new.files.is_empty() {
-        known.descriptor = known.descriptor.min(new.descriptor);
-        known.path = first(known.path.take(), &new.path);
-    }
     known.more_files = known.more_files.saturating_add(new.more_files);
     for file in &new.files {
         let is_it =

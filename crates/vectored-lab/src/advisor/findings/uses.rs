@@ -89,13 +89,9 @@ pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
         return;
     };
     // The reason of the largest part, whatever the order in which parts are joined.
-    let weight = |one: &DescriptorUse| match one.reason_calls {
-        0 => one.calls.saturating_sub(one.counted),
-        calls => calls,
-    };
-    let is_larger = (weight(&new), &one.reason) > (weight(one), &new.reason);
+    let is_larger = (new.reason_calls, &one.reason) > (one.reason_calls, &new.reason);
     if one.reason.is_none() || new.reason.is_some() && is_larger {
-        one.reason_calls = weight(&new);
+        one.reason_calls = new.reason_calls;
         one.reason = new.reason;
     }
     one.descriptor = one.descriptor.min(new.descriptor);

@@ -323,7 +323,7 @@ impl DescriptorSampler<'_> {
             on.target == spec.target && on.path.as_deref() == path.as_deref()
         });
         match calibrated {
-            Some(fitted) => fitted.model(),
+            Some(fitted) => fitted.model,
             None => CostModel::default_for(target_kind(spec.target)),
         }
     }
