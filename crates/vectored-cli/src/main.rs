@@ -25,7 +25,6 @@ mod strace;
 mod synthetic;
 mod target_path;
 mod terminal;
-mod token_file;
 #[cfg(unix)]
 mod untraced_rerun;
 
@@ -156,10 +155,6 @@ fn unavailable(command: &Command) -> failure::Failure {
             "copy",
             "it is the program that 'vectored reproduce apue-3.5' runs on Unix: run it there",
         ),
-        Command::Receive(_) => (
-            "receive",
-            "it waits with poll(2): run it on Linux, and measure from here with --target tcp://HOST:PORT",
-        ),
         _ => ("writer", "writers can be processes on Linux only"),
     };
     failure::Failure::usage(format!(
@@ -194,8 +189,6 @@ fn main() -> ExitCode {
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
-        #[cfg(unix)]
-        Command::Receive(args) => commands::receive::run(args),
         #[cfg(unix)]
         Command::Writer => commands::writer::run(),
         #[cfg(feature = "mpi")]

@@ -373,7 +373,8 @@ fn resolve_targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     let readable = |one: &ResolvedTarget| Target::READABLE.contains(&one.target);
     match resolved.iter().find(|one| !readable(one)) {
         Some(one) if args.operation == Operation::Read => Err(Failure::usage(format!(
-            "cannot read from {}: expected --target to be one of {}, or a directory",
+            "cannot read from {}: reads are measured from files and streams that vectored fills itself; use --target {} \
+             or a directory",
             one.target,
             Target::READABLE.map(Target::name).join(", ")
         ))),
@@ -502,21 +503,6 @@ fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> R
     )))
 }
 
-/// A receiver needs a token, and nothing else does.
-fn check_token(args: &MeasureArgs, targets: &[Target]) -> Result<(), Failure> {
-    let has_receiver = targets.contains(&Target::Remote);
-    match (&args.token_file, has_receiver) {
-        (None, true) => Err(Failure::usage(
-            "--target tcp://HOST:PORT needs --token-file: a file with the token that `vectored receive` has printed, \
-             or with its --token-file",
-        )),
-        (Some(_), false) => Err(Failure::usage(
-            "--token-file is for receivers: add --target tcp://HOST:PORT, or omit --token-file",
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// Refuses states that do not apply to the operation or to any target.
 fn check_states(
     args: &MeasureArgs,
@@ -580,7 +566,6 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     let depths = queue_depths(args, &targets, rivals)?;
     writers::check(args, &targets, rivals)?;
     direct::check(args, &targets, rivals)?;
-    check_token(args, &targets)?;
     let lists = lists(args);
     let caches = states(&args.cache);
     let (max, max_with) = match caches.contains(&Cache::Cold) {

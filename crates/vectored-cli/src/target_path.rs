@@ -26,8 +26,8 @@ pub enum TargetName {
     Named(Target),
     /// An existing path, or text with a slash.
     Path(PathBuf),
-    /// A receiver: `tcp://HOST:PORT`.
-    Receiver(String),
+    /// A program that reads from a TCP connection: `tcp://HOST:PORT`.
+    Remote(String),
 }
 
 impl FromStr for TargetName {
@@ -38,9 +38,9 @@ impl FromStr for TargetName {
         let path = Path::new(text);
         if let Some((scheme, address)) = text.split_once("://") {
             return match scheme == "tcp" && is_host_and_port(address) {
-                true => Ok(TargetName::Receiver(text.to_owned())),
+                true => Ok(TargetName::Remote(text.to_owned())),
                 false => {
-                    Err("expected tcp://HOST:PORT, for example tcp://192.0.2.1:7350".to_owned())
+                    Err("expected tcp://HOST:PORT, for example tcp://192.0.2.1:7007".to_owned())
                 }
             };
         }
@@ -86,7 +86,13 @@ impl ResolvedTarget {
                 ));
             }
             TargetName::Named(target) => return Ok(ResolvedTarget::from(*target)),
-            TargetName::Receiver(address) => {
+            TargetName::Remote(address) if cfg!(windows) => {
+                return Err(Failure::usage(format!(
+                    "cannot measure {address}: Windows does not report how many bytes of a connection have arrived; \
+                     use --target tcp, or measure on Linux"
+                )));
+            }
+            TargetName::Remote(address) => {
                 return Ok(ResolvedTarget {
                     target: Target::Remote,
                     path: Some(address.into()),
@@ -212,9 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_has_a_host_and_a_port() {
-        for right in ["tcp://h:1", "tcp://192.0.2.1:7350", "tcp://[::1]:7350"] {
-            assert_eq!(right.parse(), Ok(TargetName::Receiver(right.to_owned())));
+    fn an_address_has_a_host_and_a_port() {
+        for right in ["tcp://h:1", "tcp://192.0.2.1:7007", "tcp://[::1]:7007"] {
+            assert_eq!(right.parse(), Ok(TargetName::Remote(right.to_owned())));
         }
         for wrong in [
             "tcp://",

@@ -38,7 +38,6 @@ pub mod in_flight;
 pub mod measure;
 pub mod model;
 mod platform;
-pub mod remote;
 pub mod report;
 pub mod reproduce;
 pub mod stats;

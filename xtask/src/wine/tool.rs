@@ -352,7 +352,7 @@ fn refusals(tool: &Tool) -> Result<()> {
         ("reproduce apue-3.5", "wait4(2)"),
         ("reproduce kalinin", "writev(2)"),
         ("advise log.txt", "Linux"),
-        ("receive --listen 127.0.0.1:0", "poll(2)"),
+        ("measure --target tcp://127.0.0.1:7007", "--target tcp"),
     ] {
         let (output, _, errors) = tool.output(&line.split(' ').collect::<Vec<_>>())?;
         ensure!(!output.status.success(), "'{line}' succeeds");

@@ -61,8 +61,8 @@ Examples:
           From how many writes in flight Linux AIO takes less time, past the page cache
   vectored measure --target file --writers 1,2,4,8 --sizes 64..4KiB
           Several threads that append records to one log
-  vectored measure --target tcp://192.0.2.1:7350 --token-file token
-          A TCP connection to `vectored receive` on another machine
+  vectored measure --target tcp://192.0.2.1:7007
+          A TCP connection to a program on another machine that reads everything
   vectored measure --segments 64 --format csv --output sizes.csv
           One segment count, for a spreadsheet
 
@@ -94,17 +94,15 @@ pub struct MeasureArgs {
     /// Unix socket whose other end reads everything that arrives; or a character device. Existing files
     /// and block devices are refused, so that nothing of yours is overwritten.
     ///
-    /// Or tcp://HOST:PORT, where `vectored receive` listens, with --token-file.
+    /// Or tcp://HOST:PORT, where a program reads everything that arrives, for example
+    /// `socat -b 1048576 -u TCP-LISTEN:7007,fork OPEN:/dev/null`. With the default buffer of socat, 8 KiB, the
+    /// speed of socat would be measured.
     #[arg(
         long,
         value_name = "TARGET|PATH|tcp://HOST:PORT",
         value_delimiter = ','
     )]
     pub target: Vec<TargetName>,
-
-    /// File with the token of the receiver at tcp://HOST:PORT: 32 hexadecimal digits
-    #[arg(long, value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
 
     /// Allow any character device as --target
     ///

@@ -10,7 +10,6 @@ mod host;
 mod man;
 mod measure;
 mod parsers;
-mod receive;
 mod report;
 mod reproduce;
 
@@ -25,7 +24,6 @@ use history::{HISTORY_ABOUT, HISTORY_AFTER};
 use host::{HOST_ABOUT, HOST_AFTER};
 use man::{MAN_ABOUT, MAN_AFTER};
 use measure::{MEASURE_ABOUT, MEASURE_AFTER, MEASURE_USAGE};
-use receive::{RECEIVE_ABOUT, RECEIVE_AFTER};
 use report::{REPORT_ABOUT, REPORT_AFTER};
 use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
 
@@ -40,7 +38,6 @@ pub use history::{HistoryArgs, HistoryFormat};
 pub use host::{HostArgs, HostFormat};
 pub use man::ManArgs;
 pub use measure::MeasureArgs;
-pub use receive::ReceiveArgs;
 pub use report::ReportArgs;
 #[cfg(unix)]
 pub use reproduce::CopyTo;
@@ -114,9 +111,6 @@ pub enum Command {
     /// Compare saved results of two versions, or of several machines
     #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
-    /// Receive what `vectored measure` sends from another machine
-    #[command(long_about = RECEIVE_ABOUT, after_long_help = RECEIVE_AFTER)]
-    Receive(ReceiveArgs),
     /// Write records for `vectored measure --writers --processes`, which starts it
     #[command(hide = true)]
     Writer,

@@ -12,7 +12,6 @@ pub mod man;
 pub mod measure;
 pub mod nodes;
 #[cfg(unix)]
-pub mod receive;
 pub mod report;
 pub mod reproduce;
 #[cfg(unix)]

@@ -26,7 +26,7 @@ pub fn spread(
         Some("--writers: each rank is one writer; omit --writers".to_owned())
     } else {
         let mut targets = cells.iter().map(|cell| cell.target);
-        let single = targets.find(|target| matches!(target, Target::Fifo | Target::Remote));
+        let single = targets.find(|target| *target == Target::Fifo);
         single.map(|target| format!("--target {target}, which has one writer: name another target"))
     };
     if let Some(conflict) = conflict {

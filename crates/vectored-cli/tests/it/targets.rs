@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
@@ -179,6 +180,80 @@ fn bytes_into_a_foreign_socket_are_reported_as_not_compared() {
     let output = command.assert().code(1).get_output().clone();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("cannot connect to socket"), "{stderr}");
+}
+
+/// A thread that serves TCP connections to this address; the target.
+fn listening(address: &str, serve: fn(TcpStream)) -> io::Result<String> {
+    let listener = TcpListener::bind(address)?;
+    let target = format!("tcp://{}", listener.local_addr()?);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            serve(stream.unwrap());
+        }
+    });
+    Ok(target)
+}
+
+#[test]
+fn bytes_into_a_tcp_connection_are_reported_as_not_compared() {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let read_everything = |mut stream| {
+            io::copy(&mut stream, &mut io::sink()).unwrap();
+        };
+        let target = match listening(address, read_everything) {
+            Ok(target) => target,
+            Err(error) => {
+                let test = "bytes_into_a_tcp_connection_are_reported_as_not_compared";
+                skip(test, &format!("cannot listen on {address}: {error}"));
+                continue;
+            }
+        };
+        let bench = Bench::new();
+        let mut command = bench.vectored();
+        command.args(["measure", "--budget", "5s", "--segments", "4"]);
+        command.args(["--sizes", "100,16KiB", "--target", &target]);
+        command.args(["--technique", "writev,send-zerocopy"]);
+        let table = stdout_of(&mut command);
+        let words: Vec<&str> = table.split_whitespace().collect();
+        let words = words.join(" ");
+        assert!(words.contains(&format!("remote {target}")), "{table}");
+        assert!(words.contains("so the bytes are not verified"), "{table}");
+        let copied = "send-zerocopy on remote: the kernel copied the bytes of all";
+        assert!(words.contains(copied), "{table}");
+        let results = bench.only_result();
+        let cells = results["cells"].as_array().unwrap();
+        assert_eq!(cells.len(), 2);
+        for cell in cells {
+            assert_eq!(cell["target"], "remote");
+            assert_eq!(cell["path"], target);
+            assert_eq!(cell["drain"], "peer");
+            assert_eq!(cell["proof_calls"], 0);
+        }
+    }
+}
+
+#[test]
+fn a_tcp_connection_that_cannot_be_measured_is_an_error_with_the_remedy() {
+    let bench = Bench::new();
+    let check = |target: &str, code, words: &[&str]| {
+        refused(&bench, &["--target", target], code, words);
+    };
+    let form = ["expected tcp://HOST:PORT"];
+    check("tcp://127.0.0.1", 2, &form);
+    check("udp://127.0.0.1:1", 2, &form);
+    check("tcp://::1:7", 2, &form);
+    // Nobody listens on port 1.
+    let sink = "`socat -b 1048576 -u TCP-LISTEN:1,fork OPEN:/dev/null`";
+    check("tcp://127.0.0.1:1", 1, &["no program listens there", sink]);
+    check("tcp://a..b:1", 1, &["check the name of the host"]);
+    let read = ["--operation", "read", "--target", "tcp://127.0.0.1:1"];
+    let words = ["cannot read from remote", "that vectored fills itself"];
+    refused(&bench, &read, 2, &words);
+    let leave = |mut stream: TcpStream| {
+        stream.read_exact(&mut [0; 1 << 10]).unwrap();
+    };
+    let target = listening("127.0.0.1:0", leave).unwrap();
+    check(&target, 1, &["has closed the connection", "`socat -u`"]);
 }
 
 #[test]

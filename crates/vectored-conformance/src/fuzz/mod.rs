@@ -1,11 +1,9 @@
-//! The bodies of the fuzz targets. The input decides on a list, and on the results of the calls that move it; that of the
-//! receiver on the bytes of a client.
+//! The bodies of the fuzz targets. The input decides on a list, and on the results of the calls that move it.
 //!
 //! They are here and not in `fuzz/` so that ordinary tests can run the seeds without a fuzzer.
 
 mod input;
 mod queue;
-mod receiver;
 
 use std::os::fd::AsFd;
 
@@ -19,7 +17,6 @@ use crate::target::Target;
 use crate::writers::whole_list;
 
 pub use queue::queue;
-pub use receiver::receiver;
 
 /// Tests the plan of reads through [`Scatter`](vectored::Scatter) with any model, and
 /// [`ScatterReader`](vectored::ScatterReader) with any buffer.

@@ -39,8 +39,3 @@ fn the_seeds_of_the_read_plan_pass() {
 fn the_seeds_of_the_queue_pass() {
     every_seed("queue", fuzz::queue);
 }
-
-#[test]
-fn the_seeds_of_the_receiver_pass() {
-    every_seed("receiver", fuzz::receiver);
-}

@@ -29,7 +29,7 @@ pub enum Target {
     Fifo,
     /// A Unix stream socket with a path, whose peer is another program.
     Socket,
-    /// A TCP connection to `vectored receive`, which answers with checksums. Its path is `tcp://HOST:PORT`.
+    /// A TCP connection to another program, usually on another machine. Its path is `tcp://HOST:PORT`.
     Remote,
     /// A character device other than `/dev/null`.
     Device,
@@ -101,11 +101,6 @@ impl Target {
             | Target::Device
             | Target::Null => false,
         }
-    }
-
-    /// Whether the bytes that arrived can be read back and compared.
-    pub fn can_prove(self) -> bool {
-        !matches!(self, Target::Socket | Target::Device | Target::Null)
     }
 }
 

@@ -177,8 +177,8 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ),
         (
             Target::Remote,
-            "remote: a TCP connection to vectored receive, with TCP_NODELAY and buffers that grow as usual. The \
-             receiver answers each sample with a checksum, which is compared.",
+            "remote: a TCP connection with TCP_NODELAY and buffers that grow as usual. Another program reads, at its \
+             own pace, so the bytes are not verified.",
         ),
         (
             Target::Device,

@@ -15,7 +15,6 @@ mod in_flight;
 mod pages;
 mod plot;
 mod ranks;
-mod receiver;
 mod report;
 mod rows;
 mod simulation;

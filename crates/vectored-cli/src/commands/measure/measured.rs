@@ -13,7 +13,6 @@ use vectored_lab::model::{
     Coordination, Experiment, FittedModel, Host, Operation, Rank, Ruler, SyncMode, Target,
     Technique,
 };
-use vectored_lab::remote::Token;
 
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
@@ -26,7 +25,6 @@ use crate::notes::Notes;
 use crate::pinning::pin;
 use crate::progress::Bar;
 use crate::synthetic::{self, Synthetic};
-use crate::token_file::read_token;
 
 /// The outcome of a run, real or synthetic.
 pub struct Measured {
@@ -71,7 +69,6 @@ struct Prepared {
     allowed: Vec<usize>,
     ruler: Ruler,
     models: Vec<FittedModel>,
-    token: Option<Token>,
 }
 
 fn prepare(
@@ -80,7 +77,6 @@ fn prepare(
     team: Option<&Team<'_>>,
     (bar, began): (&Bar, Instant),
 ) -> Result<Prepared, Failure> {
-    let token = args.token_file.as_deref().map(read_token).transpose()?;
     bar.show_preparation("checking the machine", began.elapsed(), args.budget);
     check_asynchronous(&plan.experiment)?;
     let mut directory = None;
@@ -125,7 +121,6 @@ fn prepare(
         allowed,
         ruler,
         models,
-        token,
     })
 }
 
@@ -146,7 +141,6 @@ fn measure_here(
         allowed,
         ruler,
         models,
-        token,
     } = match team {
         None => prepared?,
         Some(team) => team.agree(prepared)?,
@@ -165,7 +159,6 @@ fn measure_here(
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed)
         .reader_cpu(pins.1)
         .writer_cpus(writer_cpus)
-        .with_token(token)
         .with_models(models.clone());
     if args.processes {
         // It needs /proc, which other measurements do without.

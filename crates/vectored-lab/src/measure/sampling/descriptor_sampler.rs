@@ -35,7 +35,6 @@ use crate::model::{
     Writers, ZerocopyCounts,
 };
 use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
-use crate::remote::token::Token;
 use crate::stats::{Latencies, WriterSamples, target_kind};
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
@@ -128,12 +127,6 @@ impl<'a> DescriptorSampler<'a> {
     /// [`WriterKind::Processes`](crate::model::WriterKind::Processes) need it.
     pub fn writer_program(mut self, program: PathBuf) -> Self {
         self.writer_program = Some(program);
-        self
-    }
-
-    /// Sets the token for receivers on other machines ([`Target::Remote`]).
-    pub fn with_token(mut self, token: Option<Token>) -> Self {
-        self.opener.token = token;
         self
     }
 
@@ -256,7 +249,6 @@ impl DescriptorSampler<'_> {
                 })
                 .collect(),
             call_bytes,
-            drain_mode,
             first: match spec.sync {
                 SyncMode::None if spec.direct.is_none() => FirstCall::InBatch,
                 // It would take as long as a sample and warm nothing up.

@@ -1,20 +1,22 @@
-//! A Unix stream socket that another program listens on.
+//! A stream socket that another program reads: a Unix socket with a path, or a TCP connection.
 
-use std::io;
+use std::io::{self, ErrorKind};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, RecvFlags, SocketAddrUnix, connect, recv};
+use rustix::net::{RecvFlags, recv};
 
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
-use crate::platform::descriptors::stream_socket;
+use crate::model::REMOTE_SCHEME;
 use crate::sys::sockets::unsent_bytes;
 
-/// A peer that reads nothing for this long counts as stuck.
+/// A peer that accepts no connection or reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection to another program, which reads the bytes at its own pace. All
@@ -24,10 +26,13 @@ pub struct ForeignSocketSink {
 }
 
 impl ForeignSocketSink {
-    /// Connects to the socket at `path`.
+    /// Connects to the Unix socket at `path`, or to `tcp://HOST:PORT`.
     pub fn connect(path: &Path) -> io::Result<Rc<OwnedFd>> {
-        let socket = stream_socket(AddressFamily::UNIX)?;
-        connect(&socket, &SocketAddrUnix::new(path)?).map_err(refused)?;
+        let text = path.to_str().unwrap_or_default();
+        let socket = match text.strip_prefix(REMOTE_SCHEME) {
+            Some(address) => OwnedFd::from(connect_tcp(address)?),
+            None => OwnedFd::from(UnixStream::connect(path).map_err(refused)?),
+        };
         set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
         Ok(Rc::new(socket))
     }
@@ -37,8 +42,8 @@ impl ForeignSocketSink {
         ForeignSocketSink { socket }
     }
 
-    /// Waits until the peer has read everything. Discards the bytes that the
-    /// peer sends: a peer blocked on its answers would stop reading.
+    /// Waits until the peer has read everything; over TCP, until its kernel has acknowledged everything. Discards
+    /// the bytes that the peer sends: a peer blocked on its answers would stop reading.
     fn wait(&self) -> io::Result<()> {
         let mut answer = [0; 1 << 12];
         let mut since = Instant::now();
@@ -48,12 +53,12 @@ impl ForeignSocketSink {
                 Ok((_, 0)) => return Err(gone()),
                 Ok(_) => continue,
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(self.explain(error.into())),
             }
             match unsent_bytes(&*self.socket)? {
                 0 => return Ok(()),
                 now if now < left => (left, since) = (now, Instant::now()),
-                _ if since.elapsed() > PATIENCE => return Err(peer_is_stuck()),
+                _ if since.elapsed() > PATIENCE => return Err(stuck()),
                 _ => std::thread::yield_now(),
             }
         }
@@ -80,30 +85,71 @@ impl Sink for ForeignSocketSink {
     fn can_prove(&self) -> bool {
         false
     }
+
+    fn explain(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            // Writes block for `PATIENCE`.
+            ErrorKind::WouldBlock => stuck(),
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => gone(),
+            _ => error,
+        }
+    }
 }
 
-/// The error of a write that took longer than [`PATIENCE`].
-pub(crate) fn peer_is_stuck() -> io::Error {
+/// A TCP connection to `HOST:PORT` without Nagle's delay.
+fn connect_tcp(address: &str) -> io::Result<TcpStream> {
+    let resolved = address.to_socket_addrs().map_err(|error| {
+        io::Error::other(format!(
+            "{error}; check the name of the host, or give its address, as in tcp://192.0.2.1:7007"
+        ))
+    })?;
+    let mut failure = io::Error::other("the name of the host has no address");
+    for address in resolved {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => failure = error,
+        }
+    }
+    let port = address.rsplit_once(':').map_or(address, |(_, port)| port);
+    Err(match failure.kind() {
+        ErrorKind::ConnectionRefused => io::Error::other(format!(
+            "no program listens there; start one that reads everything, for example \
+             `socat -b 1048576 -u TCP-LISTEN:{port},fork OPEN:/dev/null`, then measure again"
+        )),
+        ErrorKind::TimedOut => io::Error::other(format!(
+            "no answer within {} s; check the address, and that no firewall drops connections to port {port}",
+            PATIENCE.as_secs()
+        )),
+        _ => failure,
+    })
+}
+
+/// The error of a refused connection to a Unix socket, with the remedy.
+fn refused(error: io::Error) -> io::Error {
+    match Errno::from_io_error(&error) {
+        Some(Errno::CONNREFUSED) => {
+            io::Error::other("no program listens on it; start the program, then measure again")
+        }
+        Some(Errno::PROTOTYPE) => {
+            io::Error::other("it is not a stream socket; name a Unix stream socket")
+        }
+        _ => error,
+    }
+}
+
+fn stuck() -> io::Error {
     io::Error::other(format!(
-        "the program that listens on it has read nothing for {} s; \
-         name a socket whose program reads everything",
+        "the program at the other end has read nothing for {} s; use one that reads everything, as `socat -u` does",
         PATIENCE.as_secs()
     ))
 }
 
-/// The error of a refused connection, with the remedy.
-fn refused(errno: Errno) -> io::Error {
-    match errno {
-        Errno::CONNREFUSED => {
-            io::Error::other("no program listens on it; start the program, then measure again")
-        }
-        Errno::PROTOTYPE => {
-            io::Error::other("it is not a stream socket; name a Unix stream socket")
-        }
-        other => other.into(),
-    }
-}
-
 fn gone() -> io::Error {
-    io::Error::other("the program that listens on it has closed the connection")
+    io::Error::other(
+        "the program at the other end has closed the connection; use one that reads everything until the run ends, \
+         as `socat -u` does",
+    )
 }

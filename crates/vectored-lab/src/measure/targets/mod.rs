@@ -16,7 +16,6 @@ pub(crate) mod null;
 pub(crate) mod open;
 pub(crate) mod overwrite;
 pub(crate) mod page_cache_bypass;
-pub(crate) mod remote;
 pub(crate) mod sink;
 pub(crate) mod stream_kind;
 pub(crate) mod stream_sink;
@@ -38,14 +37,10 @@ pub use crate::measure::targets::file::FILE_SPAN_BYTES;
 pub(crate) use crate::measure::targets::file::FileEnd;
 #[cfg(unix)]
 pub(crate) use crate::measure::targets::file::sync_flags;
-#[cfg(unix)]
-pub(crate) use crate::measure::targets::foreign_socket::peer_is_stuck;
 pub(crate) use crate::measure::targets::open::{DrainMode, OpenChoice, OpenTarget, TargetOpener};
 pub(crate) use crate::measure::targets::page_cache_bypass::bypass_page_cache;
 pub use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 pub(crate) use crate::measure::targets::stream_kind::StreamKind;
 #[cfg(windows)]
 pub use crate::measure::targets::unix_alone::check_fifo;
-#[cfg(windows)]
-pub(crate) use crate::measure::targets::unix_alone::peer_is_stuck;
 pub(crate) use crate::measure::targets::unnamed_file::unnamed_file;

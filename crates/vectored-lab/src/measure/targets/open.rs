@@ -1,7 +1,9 @@
 //! Opens the target of a cell.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(unix)]
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
@@ -12,26 +14,22 @@ use crate::measure::targets::file::{FILE_SPAN_BYTES, FileEnd, FileSink};
 use crate::measure::targets::foreign_socket::ForeignSocketSink;
 use crate::measure::targets::null::DeviceSink;
 use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
-use crate::measure::targets::remote::RemoteSink;
 use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
-#[cfg(windows)]
-use crate::measure::targets::unix_alone::ForeignSocketSink;
-use crate::model::{CellSpec, REMOTE_SCHEME, Target};
+use crate::model::{CellSpec, Target};
 use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
+#[cfg(unix)]
 use crate::platform::fd::OwnedFd;
-use crate::remote::link::Link;
-use crate::remote::token::Token;
+#[cfg(windows)]
+use crate::platform::lacks;
 
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]
 pub(crate) struct TargetOpener {
     span_files: Vec<Rc<SpanFile>>,
+    #[cfg(unix)]
     peers: Vec<(PathBuf, Rc<OwnedFd>)>,
-    links: Vec<(PathBuf, Rc<Link>)>,
-    /// The secret of receivers on other machines.
-    pub token: Option<Token>,
 }
 
 impl TargetOpener {
@@ -96,15 +94,10 @@ impl TargetOpener {
                     DrainMode::NotNeeded,
                 ))
             }
-            Target::Remote => {
-                let link = path.ok_or_else(nameless).and_then(|path| self.link(path));
-                let sink = RemoteSink::new(link.map_err(what("connect to"))?);
-                Ok(OpenTarget::new(Box::new(sink), DrainMode::Peer))
-            }
             _ => {
-                let socket = path.ok_or_else(nameless).and_then(|path| self.peer(path));
-                let sink = ForeignSocketSink::new(socket.map_err(what("connect to"))?);
-                Ok(OpenTarget::new(Box::new(sink), DrainMode::Peer))
+                let sink = path.ok_or_else(nameless).and_then(|path| self.peer(path));
+                let sink = sink.map_err(what("connect to"))?;
+                Ok(OpenTarget::new(sink, DrainMode::Peer))
             }
         }
     }
@@ -142,30 +135,25 @@ impl TargetOpener {
         Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
     }
 
-    /// The connection to the receiver at `tcp://HOST:PORT`.
-    fn link(&mut self, path: &Path) -> io::Result<Rc<Link>> {
-        if let Some((_, link)) = self.links.iter().find(|(this, _)| this == path) {
-            return Ok(Rc::clone(link));
-        }
-        let address = path
-            .to_str()
-            .and_then(|path| path.strip_prefix(REMOTE_SCHEME));
-        let address = address.ok_or_else(|| io::Error::other("expected tcp://HOST:PORT"))?;
-        let token = self
-            .token
-            .ok_or_else(|| io::Error::other("a receiver needs a token: give --token-file"))?;
-        let link = Rc::new(Link::connect(address, &token)?);
-        self.links.push((path.to_owned(), Rc::clone(&link)));
-        Ok(link)
+    /// A sink on the connection to the program at a path or an address.
+    #[cfg(unix)]
+    fn peer(&mut self, path: &Path) -> io::Result<Box<dyn Sink>> {
+        let known = self.peers.iter().find(|(this, _)| this == path);
+        let socket = match known {
+            Some((_, socket)) => Rc::clone(socket),
+            None => {
+                let socket = ForeignSocketSink::connect(path)?;
+                self.peers.push((path.to_owned(), Rc::clone(&socket)));
+                socket
+            }
+        };
+        Ok(Box::new(ForeignSocketSink::new(socket)))
     }
 
-    fn peer(&mut self, path: &Path) -> io::Result<Rc<OwnedFd>> {
-        if let Some((_, socket)) = self.peers.iter().find(|(this, _)| this == path) {
-            return Ok(Rc::clone(socket));
-        }
-        let socket = ForeignSocketSink::connect(path)?;
-        self.peers.push((path.to_owned(), Rc::clone(&socket)));
-        Ok(socket)
+    /// Refuses it.
+    #[cfg(windows)]
+    fn peer(&mut self, _path: &Path) -> io::Result<Box<dyn Sink>> {
+        Err(lacks("sockets of other programs"))
     }
 }
 

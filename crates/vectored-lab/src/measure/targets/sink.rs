@@ -78,6 +78,11 @@ pub trait Sink {
     fn can_prove(&self) -> bool {
         true
     }
+
+    /// The error of a call on the descriptor, with the remedy if the target knows one.
+    fn explain(&self, error: io::Error) -> io::Error {
+        error
+    }
 }
 
 /// A number of calls of one technique.

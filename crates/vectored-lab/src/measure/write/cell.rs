@@ -9,7 +9,7 @@ use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
-use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink, peer_is_stuck};
+use crate::measure::targets::{Batch, Mismatch, Sink};
 use crate::measure::write::mover::{Mover, Timed};
 use crate::model::{IovecSetup, Technique, ZerocopyCounts};
 use crate::platform::fd::BorrowedFd;
@@ -35,7 +35,6 @@ pub(crate) struct WriteCell {
     pub fsync: bool,
     pub movers: Vec<Participant>,
     pub call_bytes: u64,
-    pub drain_mode: DrainMode,
     /// The untimed call before each sample.
     pub first: FirstCall,
     /// Offset of the techniques' working memory in its allocation in this round.
@@ -112,7 +111,7 @@ impl WriteCell {
             for _ in 0..calls {
                 mover
                     .call(self.sink.fd(), turns.next())
-                    .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
+                    .map_err(|error| full_or(self.sink.explain(error), cannot()))?;
             }
             self.sink
                 .finish(batch, &self.supply.sent(), false)
@@ -140,7 +139,7 @@ impl WriteCell {
             .map_err(cannot())?;
         mover
             .call(self.sink.fd(), lists.first())
-            .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
+            .map_err(|error| full_or(self.sink.explain(error), cannot()))?;
         self.sink
             .finish(batch, &self.supply.sent(), true)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
@@ -216,7 +215,7 @@ impl WriteCell {
         mover.prepare(lists.first(), self.start_bytes);
         self.sink.begin(batch).map_err(cannot())?;
         let sent = send(&mut **mover, self.sink.fd(), &lists)
-            .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
+            .map_err(|error| full_or(self.sink.explain(error), cannot()))?;
         self.sink
             .finish(batch, &self.supply.sent(), proof)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
@@ -254,15 +253,9 @@ fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> Measure
 
 /// Converts the error of a write. For a full non-blocking target it is
 /// [`MeasureError::DidNotFit`], so that the engine restarts the cell.
-fn full_or(
-    error: io::Error,
-    drain_mode: DrainMode,
-    otherwise: impl FnOnce(io::Error) -> MeasureError,
-) -> MeasureError {
-    match (error.kind(), drain_mode) {
-        // Its writes block, with a timeout.
-        (io::ErrorKind::WouldBlock, DrainMode::Peer) => otherwise(peer_is_stuck()),
-        (io::ErrorKind::WouldBlock, _) => MeasureError::DidNotFit,
+fn full_or(error: io::Error, otherwise: impl FnOnce(io::Error) -> MeasureError) -> MeasureError {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => MeasureError::DidNotFit,
         _ => otherwise(error),
     }
 }
