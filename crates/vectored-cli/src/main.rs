@@ -151,11 +151,10 @@ fn unavailable(command: &Command) -> failure::Failure {
             "advise",
             "it explains system calls of Linux with times that it measures there: run it on Linux",
         ),
-        Command::Copy(_) => (
+        _ => (
             "copy",
             "it is the program that 'vectored reproduce apue-3.5' runs on Unix: run it there",
         ),
-        _ => ("writer", "writers can be processes on Linux only"),
     };
     failure::Failure::usage(format!(
         "'vectored {name}' is not available on Windows: {why}"
@@ -189,8 +188,6 @@ fn main() -> ExitCode {
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
-        #[cfg(unix)]
-        Command::Writer => commands::writer::run(),
         #[cfg(feature = "mpi")]
         Command::Mpi => cluster::mpi::serve().map(|()| ExitCode::SUCCESS),
         #[cfg(windows)]

@@ -220,21 +220,11 @@ pub struct MeasureArgs {
     /// From 1 to 256; a range grows as in --segments. Each number is a cell of its own, so that the result
     /// says how the fastest technique changes with it. All writers start a sample together. Each list is
     /// a record, which carries the numbers of its writer and of itself; all records are read back, and
-    /// torn, lost and doubled ones are counted. For file, pipe, unix, tcp and directories, and for lists
-    /// of 16 bytes or more. All writers write to one file (with O_APPEND) or one pipe; on unix and tcp,
-    /// and with --own-targets, each has its own.
+    /// torn, lost and doubled ones are counted. For all targets but file-overwrite, null, FIFOs and devices, and for lists
+    /// of 16 bytes or more. Writers are threads. All write to one file (with O_APPEND) or one pipe; to sockets
+    /// each has a connection of its own. Records that another program reads cannot be looked for.
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub writers: Option<Counts>,
-
-    /// Make the writers processes instead of threads
-    ///
-    /// Threads share one descriptor of a shared file; each process opens it for itself.
-    #[arg(long)]
-    pub processes: bool,
-
-    /// Give each writer a file or pipe of its own
-    #[arg(long)]
-    pub own_targets: bool,
 
     /// Numbers of ranks to measure with, for example 1,2,4,8 [default: all ranks]
     ///

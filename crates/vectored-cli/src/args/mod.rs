@@ -111,9 +111,6 @@ pub enum Command {
     /// Compare saved results of two versions, or of several machines
     #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
-    /// Write records for `vectored measure --writers --processes`, which starts it
-    #[command(hide = true)]
-    Writer,
     /// Call MPI for a rank of `vectored measure` or `advise`, which starts it
     #[cfg(feature = "mpi")]
     #[command(hide = true)]

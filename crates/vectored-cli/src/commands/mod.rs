@@ -14,5 +14,3 @@ pub mod nodes;
 #[cfg(unix)]
 pub mod report;
 pub mod reproduce;
-#[cfg(unix)]
-pub mod writer;

@@ -1,9 +1,6 @@
-//! The cells of several writers: `--writers`, `--processes` and `--own-targets`.
+//! The cells of several writers: `--writers`.
 
-use vectored_lab::model::{
-    Cache, MAX_WRITERS, Operation, RECORD_HEAD_BYTES, Target, Technique, WriterKind, WriterTargets,
-    Writers,
-};
+use vectored_lab::model::{Cache, MAX_WRITERS, Operation, RECORD_HEAD_BYTES, Target, Technique};
 use vectored_lab::report::{bytes_in_words, grouped};
 
 use crate::args::MeasureArgs;
@@ -14,19 +11,27 @@ use crate::size_lists::Counts;
 const MAX_BYTES: usize = 128 << 20;
 
 /// Targets that can have several writers.
-const TARGETS: [Target; 4] = [Target::File, Target::Pipe, Target::Unix, Target::Tcp];
+const TARGETS: &[Target] = if cfg!(windows) {
+    &[Target::Pipe, Target::Tcp]
+} else {
+    &[
+        Target::File,
+        Target::Pipe,
+        Target::Unix,
+        Target::Tcp,
+        Target::Socket,
+        Target::Remote,
+    ]
+};
+
+/// The remedy for other targets.
+const USE_TARGET: &str =
+    "use --target file, pipe, unix, tcp, a directory or a socket of another program";
 
 /// Refuses options that `--writers` does not go with.
 pub fn check(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Result<(), Failure> {
     let Some(Counts(counts)) = &args.writers else {
-        let alone = match (args.processes, args.own_targets) {
-            (true, _) => "--processes",
-            (_, true) => "--own-targets",
-            _ => return Ok(()),
-        };
-        return Err(Failure::usage(format!(
-            "{alone} needs several writers: add --writers, for example --writers 1,2,4"
-        )));
+        return Ok(());
     };
     if let Some(count) = counts.iter().find(|&&count| count > MAX_WRITERS as usize) {
         return Err(Failure::usage(format!(
@@ -55,8 +60,7 @@ pub fn check(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Re
              {technique}"
         )
     } else if !targets.iter().any(|target| TARGETS.contains(target)) {
-        let names = TARGETS.map(Target::name).join(", ");
-        format!("these targets: use --target {names} or a directory")
+        format!("these targets: {USE_TARGET}")
     } else {
         return Ok(());
     };
@@ -71,27 +75,15 @@ pub fn crews(
     args: &MeasureArgs,
     target: Target,
     record_bytes: usize,
-) -> (Vec<Option<Writers>>, Vec<String>) {
+) -> (Vec<Option<u32>>, Vec<String>) {
     let Some(Counts(counts)) = &args.writers else {
         return (vec![None], Vec::new());
-    };
-    let kind = match args.processes {
-        true => WriterKind::Processes,
-        false => WriterKind::Threads,
-    };
-    let targets = match target {
-        Target::File | Target::Pipe if !args.own_targets => WriterTargets::Shared,
-        _ => WriterTargets::Own,
     };
     let (mut crews, mut reasons) = (Vec::new(), Vec::new());
     for &count in counts {
         match reason(target, record_bytes, count) {
             Some(reason) => reasons.push(reason),
-            None => crews.push(Some(Writers {
-                count: count as u32,
-                kind,
-                targets,
-            })),
+            None => crews.push(Some(count as u32)),
         }
     }
     reasons.dedup();
@@ -101,7 +93,7 @@ pub fn crews(
 fn reason(target: Target, record_bytes: usize, count: usize) -> Option<String> {
     if !TARGETS.contains(&target) {
         Some(format!(
-            "{target} has one writer; use --target file, pipe, unix, tcp or a directory with --writers"
+            "{target} has one writer: with --writers, {USE_TARGET}"
         ))
     } else if record_bytes < RECORD_HEAD_BYTES {
         Some(format!(

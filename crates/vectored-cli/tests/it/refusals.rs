@@ -154,8 +154,6 @@ fn a_file_system_in_memory_has_no_way_past_the_page_cache() {
 fn writers_that_cannot_be_measured_are_usage_errors() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
-    check(&["--processes"], &["--processes", "add --writers"]);
-    check(&["--own-targets"], &["--own-targets", "add --writers"]);
     check(&["--writers", "0"], &["'0' is zero"]);
     check(&["--writers", "2,257"], &["257 writers", "at most 256"]);
     let with = |args: &[&'static str]| [&["--writers", "2"], args].concat();

@@ -156,28 +156,14 @@ fn a_real_run_measures_io_uring_with_several_transfers_in_flight() {
 }
 
 #[test]
-fn processes_write_records_to_one_target_or_to_their_own() {
-    for (target, is_own) in [
-        ("file", false),
-        ("file", true),
-        ("pipe", false),
-        ("unix", true),
-    ] {
+fn several_writers_write_records_to_one_target_or_to_a_connection_each() {
+    for target in ["file", "pipe", "unix"] {
         let bench = Bench::new();
         let mut command = bench.vectored();
         command.args(["measure", "--target", target, "--budget", "300ms"]);
-        command.args(["--writers", "3", "--processes"]);
-        if is_own {
-            command.arg("--own-targets");
-        }
-        command.args(["--segments", "16", "--sizes", "64"]);
+        command.args(["--writers", "3", "--segments", "16", "--sizes", "64"]);
         let table = stdout_of(&mut command);
-        let targets = if is_own {
-            "own targets"
-        } else {
-            "shared target"
-        };
-        let title = format!("{target}, 3 processes, {targets}");
+        let title = format!("{target}, 3 writers");
         assert!(table.contains(&title), "{table}");
         assert!(entries(&bench.work()).is_empty());
         let cell = &bench.only_result()["cells"][0];
@@ -194,18 +180,6 @@ fn processes_write_records_to_one_target_or_to_their_own() {
         }
         assert!(figures["records"].as_u64() > Some(0));
     }
-}
-
-#[test]
-fn a_writer_alone_is_told_who_starts_it() {
-    let bench = Bench::new();
-    let output = bench.vectored().arg("writer").output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        message.contains("cannot write records for `vectored measure`"),
-        "{message}"
-    );
 }
 
 #[test]

@@ -8,8 +8,6 @@
 
 pub(crate) mod engine;
 pub(crate) mod host;
-#[cfg(windows)]
-pub(crate) mod no_writers;
 #[cfg(unix)]
 pub(crate) mod prices;
 pub(crate) mod ranks;
@@ -17,7 +15,6 @@ pub(crate) mod read;
 pub(crate) mod sampling;
 pub(crate) mod targets;
 pub(crate) mod write;
-#[cfg(unix)]
 pub(crate) mod writers;
 
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
@@ -29,8 +26,6 @@ pub use crate::measure::host::environment::{
     Environment, Pinning, allowed_cpus, host_name, pin_measuring_thread,
 };
 pub use crate::measure::host::host_probe::probe_host;
-#[cfg(windows)]
-pub(crate) use crate::measure::no_writers as writers;
 #[cfg(unix)]
 pub use crate::measure::prices::{measure_entry_ns, measure_prices};
 pub use crate::measure::ranks::agreement::agree;
@@ -66,8 +61,6 @@ pub use crate::measure::write::mover::{Mover, Timed, time_calls};
 pub use crate::measure::write::movers::movers;
 #[cfg(unix)]
 pub(crate) use crate::measure::write::movers::write_all;
-#[cfg(unix)]
-pub use crate::measure::writers::processes::serve_writer;
 pub use crate::measure::writers::writer::WriterMovers;
 #[cfg(unix)]
 pub use crate::sys::usage::{Usage, wait_for};

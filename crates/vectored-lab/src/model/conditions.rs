@@ -6,7 +6,6 @@ use crate::model::drain::Drain;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
-use crate::model::writers::Writers;
 
 /// All properties of a cell except its list of segments. Cells are comparable only if these are equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +34,7 @@ pub struct Conditions {
     pub queue_depth: u32,
     /// Writers that started each sample together. `None` if the measuring thread wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub writers: Option<Writers>,
+    pub writers: Option<u32>,
     /// Ranks of a cluster that started each sample together. `None` if one process measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,

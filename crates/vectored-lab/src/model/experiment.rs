@@ -9,7 +9,6 @@ use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache, Workload};
-use crate::model::writers::Writers;
 
 /// One target × one workload × one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -38,7 +37,7 @@ pub struct CellSpec {
     /// have one at a time.
     pub queue_depth: u32,
     /// Writers that start each sample together. `None`: the measuring thread writes.
-    pub writers: Option<Writers>,
+    pub writers: Option<u32>,
     /// Ranks of a cluster that start each sample together, each on a target of its own. `None`: this process alone,
     /// or with a [`RankedSampler`](crate::measure::RankedSampler) all ranks.
     pub ranks: Option<u32>,
@@ -79,8 +78,8 @@ impl CellSpec {
     /// Its files have room for at least two times this many bytes: for two calls, or for the shortest batch
     /// that keeps `queue_depth` transfers in flight.
     pub fn half_batch_bytes(&self) -> u64 {
-        let writers = self.writers.map_or(1, |writers| writers.count);
-        let call_bytes = self.workload.total_bytes() as u64 * u64::from(writers);
+        let writers = u64::from(self.writers.unwrap_or(1));
+        let call_bytes = self.workload.total_bytes() as u64 * writers;
         match self.queue_depth {
             0 | 1 => call_bytes,
             depth => (call_bytes * u64::from(4 * depth - 1)).div_ceil(2),

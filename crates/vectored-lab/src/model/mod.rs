@@ -59,6 +59,4 @@ pub use crate::model::technique::{Technique, UnknownTechnique};
 pub use crate::model::workload::{
     Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload,
 };
-pub use crate::model::writers::{
-    MAX_WRITERS, RECORD_HEAD_BYTES, RecordCounts, WriterFigures, WriterKind, WriterTargets, Writers,
-};
+pub use crate::model::writers::{MAX_WRITERS, RECORD_HEAD_BYTES, RecordCounts, WriterFigures};

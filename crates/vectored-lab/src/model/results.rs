@@ -17,7 +17,7 @@ use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
-use crate::model::writers::{WriterFigures, Writers};
+use crate::model::writers::WriterFigures;
 
 /// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";
@@ -246,7 +246,7 @@ pub struct Cell {
     /// Writers that started each sample together. Each list of segments is a record then, and times are those in
     /// which each of the writers writes one record. `None` if the measuring thread wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub writers: Option<Writers>,
+    pub writers: Option<u32>,
     /// Ranks that started each sample together, each on a target of its own. Times are those of the slowest rank, from
     /// its own start to its own end. `None` if one process measured.
     #[serde(skip_serializing_if = "Option::is_none")]

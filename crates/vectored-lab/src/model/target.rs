@@ -85,6 +85,16 @@ impl Target {
         }
     }
 
+    /// Whether several writers write to one of it, and not each to a connection of its own.
+    pub fn is_shared_by_writers(self) -> bool {
+        matches!(self, Target::File | Target::Pipe)
+    }
+
+    /// Whether another program reads from it.
+    pub fn has_peer(self) -> bool {
+        matches!(self, Target::Socket | Target::Remote)
+    }
+
     /// Whether several transfers in flight leave the bytes in order: each has an offset, or there are no bytes.
     pub fn keeps_order_in_flight(self) -> bool {
         self.is_file() || self == Target::Null

@@ -1,6 +1,4 @@
-//! Several writers at once: threads or processes that write records to one target, or each to its own.
-
-use std::fmt;
+//! Several writers at once: threads that write records to one file or pipe, or each to a connection of its own.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,74 +7,6 @@ pub const MAX_WRITERS: u32 = 256;
 
 /// The bytes at the head of each record that name its writer and its number. A shorter record cannot be checked.
 pub const RECORD_HEAD_BYTES: usize = 16;
-
-/// Writers of a cell, which start each sample together. Each list of segments is a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Writers {
-    /// Their number: 1 to [`MAX_WRITERS`].
-    pub count: u32,
-    /// Whether they are threads or processes.
-    pub kind: WriterKind,
-    /// Whether they write to one target.
-    pub targets: WriterTargets,
-}
-
-/// What a writer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriterKind {
-    /// A thread of one process. All threads use one descriptor of a shared target.
-    Threads,
-    /// A process, which opens a shared file for itself.
-    Processes,
-}
-
-/// Where the writers write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriterTargets {
-    /// All to one file (with `O_APPEND`), pipe or socket.
-    Shared,
-    /// Each to a target of its own.
-    Own,
-}
-
-impl WriterKind {
-    /// The name in the JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            WriterKind::Threads => "threads",
-            WriterKind::Processes => "processes",
-        }
-    }
-}
-
-impl WriterTargets {
-    /// The name in the JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            WriterTargets::Shared => "shared",
-            WriterTargets::Own => "own",
-        }
-    }
-}
-
-impl fmt::Display for Writers {
-    /// `4 threads, shared target`, `1 process, own target`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (one, several) = match self.kind {
-            WriterKind::Threads => ("thread", "threads"),
-            WriterKind::Processes => ("process", "processes"),
-        };
-        let noun = if self.count == 1 { one } else { several };
-        let targets = match (self.targets, self.count) {
-            (WriterTargets::Shared, _) => "shared target",
-            (WriterTargets::Own, 1) => "own target",
-            (WriterTargets::Own, _) => "own targets",
-        };
-        write!(f, "{} {noun}, {targets}", self.count)
-    }
-}
 
 /// The figures of several writers that use one technique.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,7 +26,7 @@ pub struct WriterFigures {
     pub fairness_min: f64,
     /// Whether the kernel writes each record whole: see [`RecordCounts`].
     pub whole_records_promised: bool,
-    /// The records that were read back.
+    /// The records that were read back: none if another program read them.
     #[serde(flatten)]
     pub records: RecordCounts,
 }

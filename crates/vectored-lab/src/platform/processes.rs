@@ -61,13 +61,6 @@ impl ChildEnd {
     }
 }
 
-/// Has the kernel end this process when its parent ends, on Linux.
-pub(crate) fn end_with_parent() -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::{Command, Stdio};

@@ -7,7 +7,7 @@ use crate::report::grid::Grid;
 use crate::report::target_names::{counted_ranks, place};
 use crate::stats::MIN_RUNS;
 use crate::text::format;
-use crate::text::format::{escape_control, escape_markdown, list_in_words, three_digits};
+use crate::text::format::{count, escape_control, escape_markdown, list_in_words, three_digits};
 
 /// For a terminal of `width` columns.
 pub fn comparison_table(comparison: &Comparison, width: usize) -> String {
@@ -225,7 +225,7 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
         words += &format!(", queue depth {}", conditions.queue_depth);
     }
     if let Some(writers) = conditions.writers {
-        words += &format!(", {writers}");
+        words += &format!(", {}", count(writers as usize, "writer"));
     }
     if let Some(ranks) = conditions.ranks {
         words += &format!(", {}", counted_ranks(ranks));

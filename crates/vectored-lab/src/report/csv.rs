@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use crate::model::{Cell, Results, TechniqueResult};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 66] = [
+const HEAD: [&str; 64] = [
     "target",
     "path",
     "operation",
@@ -51,8 +51,6 @@ const HEAD: [&str; 66] = [
     "latency_p99_ns",
     "latency_p999_ns",
     "writers",
-    "writer_kind",
-    "writer_targets",
     "writer_median_ns",
     "records_per_s",
     "bytes_per_s",
@@ -118,7 +116,7 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 66] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 64] {
     let figures = technique.writers.as_ref();
     let of_ranks = technique.ranks.as_ref();
     let records = figures.map(|figures| figures.records);
@@ -167,9 +165,7 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&technique.latency.latency_p50_ns),
         word(&technique.latency.latency_p99_ns),
         word(&technique.latency.latency_p999_ns),
-        word(&cell.writers.map(|writers| writers.count)),
-        word(&cell.writers.map(|writers| writers.kind)),
-        word(&cell.writers.map(|writers| writers.targets)),
+        word(&cell.writers),
         word(&figures.map(|figures| &figures.writer_median_ns)),
         word(&figures.map(|figures| figures.records_per_s)),
         word(&figures.map(|figures| figures.bytes_per_s)),

@@ -1,8 +1,8 @@
 //! What the ranks of a cluster achieve, in words and as tables.
 
-use crate::model::{Cell, Conditions, Rank, RankAdvice, Results, STRAGGLER, Technique};
+use crate::model::{Cell, Rank, RankAdvice, Results, STRAGGLER, Technique};
 use crate::report::grid::Grid;
-use crate::report::scaling::{Crowd, extremes, list_of, place_of};
+use crate::report::scaling::{Crowd, extremes, list_of};
 use crate::text::format;
 use crate::text::format::escape_control;
 
@@ -16,13 +16,9 @@ const MAX_NAMED: usize = 4;
 const RANKS: Crowd = Crowd {
     noun: ("rank", "ranks"),
     count: |cell| cell.ranks,
-    with_count: |conditions, count| Conditions {
-        ranks: conditions.ranks.map(|_| count),
-        ..conditions
-    },
+    count_in: |conditions| &mut conditions.ranks,
     rate: |technique| Some(technique.ranks.as_ref()?.calls_per_s),
     achieve: ("make", "calls"),
-    title,
 };
 
 /// One entry for each set of conditions other than the number of ranks: which technique is fastest with how many ranks,
@@ -43,14 +39,6 @@ pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
     let entries = results.rank_advice.iter();
     let texts = entries.map(|advice| (&advice.conditions, &*advice.text));
     RANKS.answers(&results.cells, texts)
-}
-
-fn title(conditions: &Conditions, cell: Option<&Cell>) -> String {
-    let others = Conditions {
-        ranks: None,
-        ..conditions.clone()
-    };
-    place_of(&others, cell)
 }
 
 /// A table for each set of conditions with ranks, and one of the ranks.

@@ -1,5 +1,5 @@
 //! How the fastest technique, and what all achieve together, changes with the number of those who work at the same
-//! time: writers of one process, or ranks of a cluster.
+//! time: writers, or ranks of a cluster.
 
 use crate::model::{Cell, Conditions, Technique, TechniqueResult, Verdict};
 use crate::report::compare::conditions_in_words;
@@ -13,14 +13,12 @@ pub(crate) struct Crowd {
     pub noun: (&'static str, &'static str),
     /// Their number in a cell, if it has any.
     pub count: fn(&Cell) -> Option<u32>,
-    /// The same conditions with another number.
-    pub with_count: fn(Conditions, u32) -> Conditions,
+    /// Their number in conditions.
+    pub count_in: fn(&mut Conditions) -> &mut Option<u32>,
     /// What they achieve in a second.
     pub rate: fn(&TechniqueResult) -> Option<f64>,
     /// The same in words: verb and object.
     pub achieve: (&'static str, &'static str),
-    /// Conditions in words, without their number: see [`place_of`].
-    pub title: fn(&Conditions, Option<&Cell>) -> String,
 }
 
 /// What is said of the cells under the same conditions.
@@ -70,7 +68,7 @@ impl Crowd {
                 let sentences: Vec<String> =
                     alike.iter().map(|lists| sentence(lists, rivals)).collect();
                 Sentences {
-                    conditions: (self.with_count)(conditions, counts[0]),
+                    conditions: self.with_count(conditions, Some(counts[0])),
                     counts,
                     text: sentences.join(" "),
                 }
@@ -78,11 +76,22 @@ impl Crowd {
             .collect()
     }
 
-    /// Cells that have any by their conditions, with a number of 1.
+    /// The same conditions with another number.
+    fn with_count(&self, mut conditions: Conditions, count: Option<u32>) -> Conditions {
+        *(self.count_in)(&mut conditions) = count;
+        conditions
+    }
+
+    /// Conditions in words, without their number: see [`place_of`].
+    fn title(&self, conditions: &Conditions, cell: Option<&Cell>) -> String {
+        place_of(&self.with_count(conditions.clone(), None), cell)
+    }
+
+    /// Cells that have any by their conditions, without a number.
     pub fn groups<'a>(&self, cells: &[&'a Cell]) -> Vec<(Conditions, Vec<&'a Cell>)> {
         let mut groups: Vec<(Conditions, Vec<&'a Cell>)> = Vec::new();
         for &cell in cells.iter().filter(|cell| (self.count)(cell).is_some()) {
-            let conditions = (self.with_count)(cell.conditions(), 1);
+            let conditions = self.with_count(cell.conditions(), None);
             match groups.iter_mut().find(|(other, _)| *other == conditions) {
                 Some((_, group)) => group.push(cell),
                 None => groups.push((conditions, vec![cell])),
@@ -100,7 +109,7 @@ impl Crowd {
         let answer = |(conditions, text): (&Conditions, &str)| {
             let cell = cells.iter().find(|cell| cell.conditions() == *conditions);
             // A saved text may come from anywhere.
-            ((self.title)(conditions, cell), escape_control(text))
+            (self.title(conditions, cell), escape_control(text))
         };
         texts.map(answer).collect()
     }
@@ -118,7 +127,7 @@ impl Crowd {
             title: format!(
                 "Several {}: {}",
                 self.noun.1,
-                (self.title)(&conditions, cells.first().copied())
+                self.title(&conditions, cells.first().copied())
             ),
             heads: heads.iter().map(|head| (*head).to_owned()).collect(),
             names: 3,
@@ -297,10 +306,9 @@ mod tests {
     const WRITERS: Crowd = Crowd {
         noun: ("writer", "writers"),
         count: |_| None,
-        with_count: |conditions, _| conditions,
+        count_in: |conditions| &mut conditions.writers,
         rate: |_| None,
         achieve: ("write", "records"),
-        title: |_, _| String::new(),
     };
 
     #[test]

@@ -2,9 +2,9 @@
 
 use crate::model::{
     Cache, Cell, Conditions, DirectIo, IovecSetup, Layout, Operation, PageCache, Results, SyncMode,
-    Target, Technique, Writers,
+    Target, Technique,
 };
-use crate::text::format::{bytes_in_words, escape_control, grouped};
+use crate::text::format::{bytes_in_words, count, escape_control, grouped};
 
 /// The conditions that all cells of one section share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +19,7 @@ pub(crate) struct SectionKey<'a> {
     layout: Layout,
     iovec_setup: IovecSetup,
     queue_depth: u32,
-    writers: Option<Writers>,
+    writers: Option<u32>,
     ranks: Option<u32>,
 }
 
@@ -125,7 +125,7 @@ impl Titles {
             title += &format!(", queue depth {}", kind.queue_depth);
         }
         if let Some(writers) = kind.writers {
-            title += &format!(", {writers}");
+            title += &format!(", {}", count(writers as usize, "writer"));
         }
         if let Some(ranks) = kind.ranks {
             title += &format!(", {}", counted_ranks(ranks));

@@ -75,7 +75,7 @@ fn cell(cell: &Cell) -> Result<(), String> {
             direct.memory_bytes, direct.offset_bytes
         ));
     }
-    let writers = cell.writers.map_or(0, |writers| writers.count);
+    let writers = cell.writers.unwrap_or(0);
     if cell.writers.is_some() && !(1..=MAX_WRITERS).contains(&writers) {
         return Err(format!(
             "has {writers} writers, which is not from 1 to {MAX_WRITERS}"

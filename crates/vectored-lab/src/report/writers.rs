@@ -1,26 +1,17 @@
 //! What several writers at once achieve, in words and as tables.
 
-use crate::model::{
-    Cell, Conditions, RecordCounts, Results, Target, Technique, WriterAdvice, WriterFigures,
-    WriterTargets, Writers,
-};
+use crate::model::{Cell, RecordCounts, Results, Target, Technique, WriterAdvice, WriterFigures};
 use crate::report::grid::Grid;
-use crate::report::scaling::{Crowd, extremes, list_of, place_of};
+use crate::report::scaling::{Crowd, extremes, list_of};
 use crate::text::format;
 
 /// Several writers, for the sentences on their number.
 const WRITERS: Crowd = Crowd {
     noun: ("writer", "writers"),
-    count: |cell| cell.writers.map(|writers| writers.count),
-    with_count: |conditions, count| Conditions {
-        writers: conditions
-            .writers
-            .map(|writers| Writers { count, ..writers }),
-        ..conditions
-    },
+    count: |cell| cell.writers,
+    count_in: |conditions| &mut conditions.writers,
     rate: |technique| Some(technique.writers.as_ref()?.records_per_s),
     achieve: ("write", "records"),
-    title,
 };
 
 /// One entry for each set of conditions other than the number of writers: which technique is fastest with how many
@@ -36,30 +27,11 @@ pub fn writer_advice(cells: &[&Cell], rivals: &[Technique]) -> Vec<WriterAdvice>
         .collect()
 }
 
-fn writers(cell: &Cell) -> Option<u32> {
-    (WRITERS.count)(cell)
-}
-
-/// Each entry of [`Results::writer_advice`] with the place that it is about: `file (ext4), threads, shared target`.
+/// Each entry of [`Results::writer_advice`] with the place that it is about: `file (ext4)`.
 pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
     let entries = results.writer_advice.iter();
     let texts = entries.map(|advice| (&advice.conditions, &*advice.text));
     WRITERS.answers(&results.cells, texts)
-}
-
-fn title(conditions: &Conditions, cell: Option<&Cell>) -> String {
-    let others = Conditions {
-        writers: None,
-        ..conditions.clone()
-    };
-    let writers = conditions.writers.map(|writers| {
-        let targets = match writers.targets {
-            WriterTargets::Shared => "shared target",
-            WriterTargets::Own => "a target each",
-        };
-        format!(", {}, {targets}", writers.kind.name())
-    });
-    place_of(&others, cell) + &writers.unwrap_or_default()
 }
 
 /// A table for each set of conditions with writers.
@@ -80,7 +52,7 @@ const HEADS: [&str; 8] = [
 
 /// A row for each technique; only the first one has the list and the number of writers.
 fn rows(cell: &Cell) -> Vec<Vec<String>> {
-    let (mut list, mut count) = (list_of(cell), writers(cell).unwrap_or(1).to_string());
+    let (mut list, mut count) = (list_of(cell), cell.writers.unwrap_or(1).to_string());
     let techniques = cell.techniques.iter();
     techniques
         .filter_map(|technique| {
@@ -100,8 +72,11 @@ fn rows(cell: &Cell) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// `0`; `3.1 % torn`, with a `?` if the kernel does not promise whole records.
+/// `0`; `3.1 % torn`, with a `?` if the kernel does not promise whole records; `unknown` if another program read them.
 fn not_whole(figures: &WriterFigures) -> String {
+    if figures.records.records == 0 {
+        return "unknown".to_owned();
+    }
     let sign = if figures.whole_records_promised {
         ""
     } else {
@@ -159,11 +134,14 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             .to_owned();
     if any(&|figures| !figures.whole_records_promised) {
         whole += " ?: the kernel does not promise whole records there, so this is what was observed: several calls \
-                  for a record, more than PIPE_BUF (4 KiB) to a shared pipe, a shared socket, or a file system \
+                  for a record, more than PIPE_BUF (4 KiB) to a shared pipe, or a file system \
                   whose appends are not known to be in one piece.";
     }
+    if cells().any(|cell| cell.target.has_peer()) {
+        whole += " unknown: another program read the records, so nothing is known of them.";
+    }
     notes.push(whole);
-    let most = cells().filter_map(writers).max().unwrap_or(1);
+    let most = cells().filter_map(|cell| cell.writers).max().unwrap_or(1);
     let cpus = results.host.cpu.allowed_cpus.len();
     if cpus > 0 && most as usize > cpus {
         notes.push(format!(
@@ -172,8 +150,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     }
     if cells().any(|cell| cell.target != Target::File) {
         notes.push(
-            "Pipes and sockets of several writers are read by a thread during the samples, so no crossover is located \
-             there."
+            "Pipes and sockets of several writers are read during the samples, so no crossover is located there."
                 .to_owned(),
         );
     }
@@ -186,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_observation_without_a_promise_is_marked() {
-        let figures = |torn, whole_records_promised| WriterFigures {
+        let figures = |records, torn, whole_records_promised| WriterFigures {
             writer_median_ns: vec![1.0],
             records_per_s: 1.0,
             bytes_per_s: 1.0,
@@ -194,13 +171,14 @@ mod tests {
             fairness_min: 1.0,
             whole_records_promised,
             records: RecordCounts {
-                records: 1000,
+                records,
                 torn,
                 ..RecordCounts::default()
             },
         };
-        assert_eq!(not_whole(&figures(0, true)), "0");
-        assert_eq!(not_whole(&figures(0, false)), "0?");
-        assert_eq!(not_whole(&figures(31, false)), "3.1 % torn?");
+        assert_eq!(not_whole(&figures(0, 0, true)), "unknown");
+        assert_eq!(not_whole(&figures(1000, 0, true)), "0");
+        assert_eq!(not_whole(&figures(1000, 0, false)), "0?");
+        assert_eq!(not_whole(&figures(1000, 31, false)), "3.1 % torn?");
     }
 }

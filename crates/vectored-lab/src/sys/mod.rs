@@ -2,8 +2,6 @@
 //! allowed only in this module of the crate.
 
 #[cfg(unix)]
-pub(crate) mod gate;
-#[cfg(unix)]
 pub(crate) mod mapping;
 #[cfg(unix)]
 pub(crate) mod residency;

@@ -16,7 +16,7 @@ use vectored_lab::measure::{
 };
 use vectored_lab::model::{
     Cache, Cell, CellSpec, DirectIo, Experiment, Layout, Operation, PageCache, Results, Target,
-    Technique, Verdict, Workload, WriterKind, WriterTargets, Writers,
+    Technique, Verdict, Workload,
 };
 use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
 use vectored_lab::stats::compare;
@@ -390,11 +390,7 @@ fn cells_whose_transfers_would_not_be_aligned_or_not_bypass_the_cache_are_refuse
     );
     refused(
         with(&|spec| {
-            spec.writers = Some(Writers {
-                count: 2,
-                kind: WriterKind::Threads,
-                targets: WriterTargets::Shared,
-            });
+            spec.writers = Some(2);
         }),
         Technique::Writev,
         "several writers",

@@ -1,8 +1,10 @@
 //! Several writers at once, on real targets.
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 
 use vectored::CostModel;
 use vectored_lab::measure::{
@@ -10,8 +12,8 @@ use vectored_lab::measure::{
     WriterMovers, movers, run_rounds,
 };
 use vectored_lab::model::{
-    Cache, Cell, CellSpec, Experiment, Layout, RecordCounts, Saved, Target, Technique, Workload,
-    WriterFigures, WriterKind, WriterTargets, Writers, ZerocopyCounts,
+    Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Saved, Target, Technique,
+    Workload, WriterFigures, ZerocopyCounts,
 };
 use vectored_lab::report::{TableOptions, csv, html, json, markdown, parse, table};
 use vectored_lab::stats::WriterSamples;
@@ -49,18 +51,9 @@ fn measure(
     run_rounds(&experiment, 4, &mut sampler, &clock, watch)
 }
 
-fn with_writers(
-    target: Target,
-    workload: Workload,
-    count: u32,
-    targets: WriterTargets,
-) -> CellSpec {
+fn with_writers(target: Target, workload: Workload, count: u32) -> CellSpec {
     CellSpec {
-        writers: Some(Writers {
-            count,
-            kind: WriterKind::Threads,
-            targets,
-        }),
+        writers: Some(count),
         ..CellSpec::write(target, workload)
     }
 }
@@ -69,24 +62,16 @@ fn with_writers(
 fn every_record_of_several_threads_is_found() {
     let mut cells = Vec::new();
     for target in [Target::File, Target::Pipe, Target::Unix, Target::Tcp] {
-        for targets in [WriterTargets::Shared, WriterTargets::Own] {
-            for count in [1, 3] {
-                // The head lies in one segment or in several.
-                for sizes in [vec![5; 7], vec![40, 3, 700], vec![30_000, 1]] {
-                    let workload = Workload::from_sizes(sizes);
-                    cells.push(with_writers(target, workload, count, targets));
-                }
+        for count in [1, 3] {
+            // The head lies in one segment or in several.
+            for sizes in [vec![5; 7], vec![40, 3, 700], vec![30_000, 1]] {
+                cells.push(with_writers(target, Workload::from_sizes(sizes), count));
             }
         }
     }
     let adjacent = CellSpec {
         layout: Layout::Adjacent,
-        ..with_writers(
-            Target::File,
-            Workload::uniform(9, 30),
-            2,
-            WriterTargets::Shared,
-        )
+        ..with_writers(Target::File, Workload::uniform(9, 30), 2)
     };
     cells.push(adjacent);
     let outcome = measure(cells, &TECHNIQUES, movers).unwrap();
@@ -95,23 +80,16 @@ fn every_record_of_several_threads_is_found() {
         for technique in &cell.techniques {
             let figures = technique.writers.as_ref().unwrap();
             let what = format!("{} with {writers} and {}", cell.target, technique.name);
-            assert_eq!(
-                figures.writer_median_ns.len(),
-                writers.count as usize,
-                "{what}"
-            );
-            assert!(
-                figures.records.records >= 4 * u64::from(writers.count),
-                "{what}"
-            );
+            assert_eq!(figures.writer_median_ns.len(), writers as usize, "{what}");
+            assert!(figures.records.records >= 4 * u64::from(writers), "{what}");
             assert!(figures.fairness_min <= figures.fairness, "{what}");
-            let lowest = 1.0 / f64::from(writers.count);
+            let lowest = 1.0 / f64::from(writers);
             assert!(
                 figures.fairness_min >= lowest - 1e-3,
                 "{what}: {}",
                 figures.fairness_min
             );
-            let is_alone = writers.count == 1 || writers.targets == WriterTargets::Own;
+            let is_alone = writers == 1 || !cell.target.is_shared_by_writers();
             if is_alone || figures.whole_records_promised {
                 assert!(figures.records.is_sound(), "{what}: {:?}", figures.records);
             }
@@ -178,7 +156,7 @@ fn records_that_are_torn_lost_or_doubled_against_the_promise_are_an_error() {
         (doubled, "doubled"),
     ] {
         let workload = Workload::uniform(2, 100);
-        let cell = with_writers(Target::File, workload, 2, WriterTargets::Own);
+        let cell = with_writers(Target::File, workload, 2);
         let error = measure(vec![cell], &[Technique::Writev], make)
             .unwrap_err()
             .error;
@@ -203,7 +181,7 @@ fn more_bytes_than_a_pipe_holds_are_an_error_and_block_nobody() {
         }
     }
     let workload = Workload::uniform(2, 200_000);
-    let cell = with_writers(Target::Pipe, workload, 2, WriterTargets::Shared);
+    let cell = with_writers(Target::Pipe, workload, 2);
     let error = measure(vec![cell], &[Technique::Writev], doubled)
         .unwrap_err()
         .error;
@@ -226,7 +204,7 @@ fn an_error_of_one_writer_ends_the_sample_of_all() {
         }
     }
     for target in [Target::File, Target::Pipe] {
-        let cell = with_writers(target, Workload::uniform(2, 100), 3, WriterTargets::Shared);
+        let cell = with_writers(target, Workload::uniform(2, 100), 3);
         let error = measure(vec![cell], &[Technique::Writev], failing)
             .unwrap_err()
             .error;
@@ -235,13 +213,35 @@ fn an_error_of_one_writer_ends_the_sample_of_all() {
 }
 
 #[test]
+fn each_writer_has_a_connection_to_another_program_whose_records_are_unknown() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, ended) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, sender) = (stream.unwrap(), sender.clone());
+            std::thread::spawn(move || sender.send(io::copy(&mut stream, &mut io::sink())));
+        }
+    });
+    let cell = CellSpec {
+        path: Some(format!("tcp://{address}").into()),
+        ..with_writers(Target::Remote, Workload::uniform(2, 100), 3)
+    };
+    let outcome = measure(vec![cell], &[Technique::Writev], movers).unwrap();
+    let cell = &outcome.cells[0];
+    assert_eq!((cell.drain, cell.proof_calls), (Some(Drain::Peer), 0));
+    let figures = cell.techniques[0].writers.as_ref().unwrap();
+    assert_eq!(figures.writer_median_ns.len(), 3);
+    assert_eq!(figures.records, RecordCounts::default());
+    // Each visit of the cell has three new connections.
+    for bytes in ended.iter().take(3) {
+        assert!(bytes.unwrap() > 0);
+    }
+}
+
+#[test]
 fn cells_that_cannot_have_writers_are_refused() {
-    let usual = with_writers(
-        Target::File,
-        Workload::uniform(2, 100),
-        2,
-        WriterTargets::Shared,
-    );
+    let usual = with_writers(Target::File, Workload::uniform(2, 100), 2);
     let check = |cell: CellSpec, words: &str| {
         let error = measure(vec![cell], &[Technique::Writev], movers)
             .unwrap_err()
@@ -249,38 +249,20 @@ fn cells_that_cannot_have_writers_are_refused() {
         assert!(error.to_string().contains(words), "{error}");
     };
     let count = |count| CellSpec {
-        writers: usual.writers.map(|writers| Writers { count, ..writers }),
+        writers: Some(count),
         ..usual.clone()
     };
     check(count(0), "from 1 to 256");
     check(count(257), "from 1 to 256");
-    let short = with_writers(
-        Target::File,
-        Workload::uniform(5, 3),
-        2,
-        WriterTargets::Shared,
-    );
+    let short = with_writers(Target::File, Workload::uniform(5, 3), 2);
     check(short, "at least 16 bytes");
     let cold = CellSpec {
         cache: Cache::Cold,
         ..usual.clone()
     };
     check(cold, "memory of its own");
-    let null = with_writers(
-        Target::Null,
-        Workload::uniform(2, 100),
-        2,
-        WriterTargets::Shared,
-    );
+    let null = with_writers(Target::Null, Workload::uniform(2, 100), 2);
     check(null, "has one writer only");
-    let processes = CellSpec {
-        writers: usual.writers.map(|writers| Writers {
-            kind: WriterKind::Processes,
-            ..writers
-        }),
-        ..usual.clone()
-    };
-    check(processes, "no program was named");
 }
 
 #[test]
@@ -291,12 +273,7 @@ fn a_panic_of_a_writer_is_an_error() {
             floor => movers(floor, model),
         }
     }
-    let cell = with_writers(
-        Target::Pipe,
-        Workload::uniform(2, 100),
-        3,
-        WriterTargets::Shared,
-    );
+    let cell = with_writers(Target::Pipe, Workload::uniform(2, 100), 3);
     let error = measure(vec![cell], &[Technique::Writev], panicking)
         .unwrap_err()
         .error;
@@ -318,11 +295,7 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
         whole_records_promised: false,
     };
     let cell = &mut saved.cells[0];
-    cell.writers = Some(Writers {
-        count: 2,
-        kind: WriterKind::Processes,
-        targets: WriterTargets::Shared,
-    });
+    cell.writers = Some(2);
     cell.techniques[0].writers = samples.figures(64);
     cell.techniques[1].zerocopy = Some(ZerocopyCounts {
         sends: 9,
@@ -331,17 +304,11 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     let again = parse(&json(&saved)).unwrap();
     assert_eq!(again.cells[0], saved.cells[0]);
     let lines = csv(&again);
-    assert!(
-        lines.contains("2,processes,shared,\"[100.0,150.0]\""),
-        "{lines}"
-    );
+    assert!(lines.contains("2,\"[100.0,150.0]\""), "{lines}");
     let shown = table(&again, TableOptions::default());
     let page = html(&[&Saved::Results(Box::new(again))]);
     for text in [shown, markdown(&saved), page] {
-        assert!(
-            text.contains("Several writers: file, processes, shared target"),
-            "{text}"
-        );
+        assert!(text.contains("Several writers: file"), "{text}");
         assert!(text.contains("7.0 % torn?"), "{text}");
     }
     let refused = |change: &dyn Fn(&mut Cell), words: &str| {
@@ -353,14 +320,8 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     let figures = |change: &'static dyn Fn(&mut WriterFigures)| {
         move |cell: &mut Cell| change(cell.techniques[0].writers.as_mut().unwrap())
     };
-    refused(
-        &|cell| cell.writers.as_mut().unwrap().count = 0,
-        "0 writers",
-    );
-    refused(
-        &|cell| cell.writers.as_mut().unwrap().count = 257,
-        "257 writers",
-    );
+    refused(&|cell| cell.writers = Some(0), "0 writers");
+    refused(&|cell| cell.writers = Some(257), "257 writers");
     refused(&|cell| cell.writers = None, "each of the 0 writers");
     refused(
         &figures(&|one| one.writer_median_ns.truncate(1)),

@@ -133,7 +133,7 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
             0 | 1 => 1.0,
             depth => 4.0 * f64::from(depth) - 1.0,
         };
-        let writers = cell.writers.map_or(1.0, |writers| f64::from(writers.count));
+        let writers = f64::from(cell.writers.unwrap_or(1));
         round_ns * calls * writers / 1e9
     };
     let (longest_s, cell) = experiment

@@ -160,12 +160,6 @@ fn measure_here(
         .reader_cpu(pins.1)
         .writer_cpus(writer_cpus)
         .with_models(models.clone());
-    if args.processes {
-        // It needs /proc, which other measurements do without.
-        let program = std::env::current_exe();
-        sampler = sampler
-            .writer_program(program.context("cannot find this program, to run it as a writer")?);
-    }
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
     let show = |progress: Progress| {

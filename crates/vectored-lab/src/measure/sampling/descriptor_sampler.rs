@@ -32,7 +32,7 @@ use crate::measure::writers::cell::{WritersCell, WritersOpening};
 use crate::measure::writers::writer::WriterMovers;
 use crate::model::{
     Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
-    Writers, ZerocopyCounts,
+    ZerocopyCounts,
 };
 use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 use crate::stats::{Latencies, WriterSamples, target_kind};
@@ -51,8 +51,6 @@ pub struct DescriptorSampler<'a> {
     reader_cpu: Option<usize>,
     /// CPUs of several writers, in turn.
     writer_cpus: Vec<usize>,
-    /// The program of writers that are processes.
-    writer_program: Option<PathBuf>,
     writer_movers: WriterMovers,
     seed: u64,
     /// The bytes that read cells read.
@@ -92,7 +90,6 @@ impl<'a> DescriptorSampler<'a> {
             directory: directory.to_owned(),
             reader_cpu: None,
             writer_cpus: Vec::new(),
-            writer_program: None,
             writer_movers: movers,
             seed,
             pattern: Pattern::new(seed),
@@ -123,14 +120,7 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// Sets the program that calls [`serve_writer`](crate::measure::serve_writer) if its argument is `writer`. Cells with
-    /// [`WriterKind::Processes`](crate::model::WriterKind::Processes) need it.
-    pub fn writer_program(mut self, program: PathBuf) -> Self {
-        self.writer_program = Some(program);
-        self
-    }
-
-    /// Replaces [`movers`] in writers that are threads.
+    /// Replaces [`movers`] in several writers.
     pub fn with_writer_movers(mut self, make_mover: WriterMovers) -> Self {
         self.writer_movers = make_mover;
         self
@@ -320,19 +310,13 @@ impl DescriptorSampler<'_> {
         }
     }
 
-    fn begin_writers(
-        &mut self,
-        spec: &CellSpec,
-        writers: Writers,
-    ) -> Result<CellSetup, MeasureError> {
+    fn begin_writers(&mut self, spec: &CellSpec) -> Result<CellSetup, MeasureError> {
         self.seed = self.seed.wrapping_add(1);
         let (cell, setup) = WritersCell::open(WritersOpening {
             spec,
-            writers,
             directory: &self.directory,
             reader_cpu: self.reader_cpu,
             cpus: &self.writer_cpus,
-            program: self.writer_program.as_deref(),
             model: self.model_for(spec),
             make_mover: self.writer_movers,
             seed: self.seed,
@@ -533,8 +517,8 @@ impl Sampler for DescriptorSampler<'_> {
     ) -> Result<CellSetup, MeasureError> {
         check_direct_cell(spec, techniques)?;
         self.alignment = alignment_of(spec);
-        if let Some(writers) = spec.writers {
-            return self.begin_writers(spec, writers);
+        if spec.writers.is_some() {
+            return self.begin_writers(spec);
         }
         match spec.operation {
             Operation::Write => self.begin_write(spec, techniques, drain),

@@ -122,7 +122,6 @@ impl Payload {
 }
 
 /// A random offset below [`START_RANGE`], a multiple of [`ALIGNMENT`].
-#[cfg(unix)]
 pub fn random_start(rng: &mut Rng) -> usize {
     aligned_start(rng, ALIGNMENT)
 }

@@ -96,7 +96,7 @@ impl SyntheticMachine {
             let copied = model.copy_then_write_ns(segments, bytes);
             let referenced = model.writev_ns(segments, bytes);
             // The kernel serves one writer after the other; copies are made at the same time.
-            let others = cell.writers.map_or(0, |writers| writers.count - 1);
+            let others = cell.writers.unwrap_or(1) - 1;
             let others = f64::from(others);
             let (copied, referenced) = (
                 copied + others * model.write_ns(bytes),
@@ -256,9 +256,7 @@ impl Sampler for SyntheticMachine {
             }
             self.latencies = Some(all);
         }
-        let writers = cell.writers.map_or(0, |writers| writers.count);
-        if let Contender::Technique(technique) = contender
-            && writers > 0
+        if let (Contender::Technique(technique), Some(writers)) = (contender, cell.writers)
             && self.round > 0
         {
             let samples = writer_samples(writers, calls, elapsed_ns);

@@ -5,7 +5,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -22,29 +22,34 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A connection to another program, which reads the bytes at its own pace. All
 /// cells of a run share one connection, since a peer may accept only one.
 pub struct ForeignSocketSink {
-    socket: Rc<OwnedFd>,
+    socket: Arc<OwnedFd>,
 }
 
 impl ForeignSocketSink {
     /// Connects to the Unix socket at `path`, or to `tcp://HOST:PORT`.
-    pub fn connect(path: &Path) -> io::Result<Rc<OwnedFd>> {
+    pub fn connect(path: &Path) -> io::Result<Arc<OwnedFd>> {
         let text = path.to_str().unwrap_or_default();
         let socket = match text.strip_prefix(REMOTE_SCHEME) {
             Some(address) => OwnedFd::from(connect_tcp(address)?),
             None => OwnedFd::from(UnixStream::connect(path).map_err(refused)?),
         };
         set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
-        Ok(Rc::new(socket))
+        Ok(Arc::new(socket))
     }
 
     /// A sink on a connection.
-    pub fn new(socket: Rc<OwnedFd>) -> Self {
+    pub fn new(socket: Arc<OwnedFd>) -> Self {
         ForeignSocketSink { socket }
+    }
+
+    /// The connection.
+    pub fn socket(&self) -> &Arc<OwnedFd> {
+        &self.socket
     }
 
     /// Waits until the peer has read everything; over TCP, until its kernel has acknowledged everything. Discards
     /// the bytes that the peer sends: a peer blocked on its answers would stop reading.
-    fn wait(&self) -> io::Result<()> {
+    pub fn wait(&self) -> io::Result<()> {
         let mut answer = [0; 1 << 12];
         let mut since = Instant::now();
         let mut left = u64::MAX;
@@ -53,7 +58,7 @@ impl ForeignSocketSink {
                 Ok((_, 0)) => return Err(gone()),
                 Ok(_) => continue,
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(error) => return Err(self.explain(error.into())),
+                Err(error) => return Err(explained(error.into())),
             }
             match unsent_bytes(&*self.socket)? {
                 0 => return Ok(()),
@@ -87,12 +92,17 @@ impl Sink for ForeignSocketSink {
     }
 
     fn explain(&self, error: io::Error) -> io::Error {
-        match error.kind() {
-            // Writes block for `PATIENCE`.
-            ErrorKind::WouldBlock => stuck(),
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => gone(),
-            _ => error,
-        }
+        explained(error)
+    }
+}
+
+/// The error of a call on a connection, with the remedy.
+pub(crate) fn explained(error: io::Error) -> io::Error {
+    match error.kind() {
+        // Writes block for `PATIENCE`.
+        ErrorKind::WouldBlock => stuck(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => gone(),
+        _ => error,
     }
 }
 

@@ -27,7 +27,6 @@ pub(crate) use crate::measure::targets::ballast::Ballast;
 pub(crate) use crate::measure::targets::comparison::ByteComparison;
 pub use crate::measure::targets::direct::check_direct;
 pub use crate::measure::targets::directory::{check_directory, check_room};
-#[cfg(unix)]
 pub(crate) use crate::measure::targets::drain_thread::stay_on;
 #[cfg(unix)]
 pub(crate) use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};

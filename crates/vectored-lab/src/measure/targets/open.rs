@@ -5,6 +5,8 @@ use std::path::Path;
 #[cfg(unix)]
 use std::path::PathBuf;
 use std::rc::Rc;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
 use crate::measure::targets::directory::check_directory;
@@ -29,7 +31,7 @@ use crate::platform::lacks;
 pub(crate) struct TargetOpener {
     span_files: Vec<Rc<SpanFile>>,
     #[cfg(unix)]
-    peers: Vec<(PathBuf, Rc<OwnedFd>)>,
+    peers: Vec<(PathBuf, Arc<OwnedFd>)>,
 }
 
 impl TargetOpener {
@@ -140,10 +142,10 @@ impl TargetOpener {
     fn peer(&mut self, path: &Path) -> io::Result<Box<dyn Sink>> {
         let known = self.peers.iter().find(|(this, _)| this == path);
         let socket = match known {
-            Some((_, socket)) => Rc::clone(socket),
+            Some((_, socket)) => Arc::clone(socket),
             None => {
                 let socket = ForeignSocketSink::connect(path)?;
-                self.peers.push((path.to_owned(), Rc::clone(&socket)));
+                self.peers.push((path.to_owned(), Arc::clone(&socket)));
                 socket
             }
         };

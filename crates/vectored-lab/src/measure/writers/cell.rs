@@ -7,19 +7,18 @@ use std::sync::Arc;
 use vectored::CostModel;
 
 use crate::measure::sampling::sampler::{CellSetup, Contender, MAX_CALLS, MeasureError, Timing};
-use crate::measure::targets::{FILE_SPAN_BYTES, StreamKind, check_directory};
+use crate::measure::targets::{FILE_SPAN_BYTES, check_directory};
 use crate::measure::writers::crew::Crew;
-use crate::measure::writers::processes::ProcessCrew;
 use crate::measure::writers::promise::whole_records_promised;
 use crate::measure::writers::records::{self, WriterRecord, body};
-use crate::measure::writers::target::RecordTarget;
-use crate::measure::writers::threads::ThreadCrew;
+use crate::measure::writers::target::{self, RecordTarget};
 use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
 use crate::model::{
     Cache, CellSpec, Drain, MAX_WRITERS, Operation, RECORD_HEAD_BYTES, RecordCounts, SyncMode,
-    Target, Technique, WriterKind, WriterTargets, Writers,
+    Target, Technique,
 };
 use crate::stats::WriterSamples;
+use crate::text::format::count;
 
 /// Maximum bytes of a sample of all writers to a stream. They are kept until they are checked.
 const STREAM_BYTES: u64 = 8 << 20;
@@ -31,13 +30,10 @@ const SAMPLE_NS: u64 = 300_000;
 /// What a cell with several writers is opened with.
 pub(crate) struct WritersOpening<'s> {
     pub spec: &'s CellSpec,
-    pub writers: Writers,
     pub directory: &'s Path,
     pub reader_cpu: Option<usize>,
     /// CPUs of the writers, in turn. Empty: anywhere.
     pub cpus: &'s [usize],
-    /// The program that is a writer with the argument `writer`, for processes.
-    pub program: Option<&'s Path>,
     pub model: CostModel,
     pub make_mover: WriterMovers,
     pub seed: u64,
@@ -47,10 +43,9 @@ pub(crate) struct WritersOpening<'s> {
 pub(crate) struct WritersCell {
     name: String,
     spec: CellSpec,
-    writers: Writers,
     /// Dropped before the targets: its writers keep descriptors of them.
-    crew: Box<dyn Crew>,
-    targets: Vec<(RecordTarget, Vec<WriterRecord>)>,
+    crew: Crew,
+    targets: Vec<(Box<dyn RecordTarget>, Vec<WriterRecord>)>,
     record_bytes: u64,
     file_system: Option<String>,
     arrived: Vec<u8>,
@@ -63,38 +58,33 @@ pub(crate) struct WritersCell {
 impl WritersCell {
     /// Opens the targets and starts the writers.
     pub fn open(opening: WritersOpening<'_>) -> Result<(Self, CellSetup), MeasureError> {
-        let WritersOpening { spec, writers, .. } = opening;
+        let spec = opening.spec;
+        let writers = spec.writers.unwrap_or(1);
         let record_bytes = spec.workload.total_bytes() as u64;
         let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
         if let Some(why) = unfit(spec, writers) {
-            let doing = format!("measure {} writers on", writers.count);
+            let doing = format!("measure {writers} writers on");
             return Err(what(&doing)(io::Error::other(why)));
         }
-        let directory = spec.path.as_deref().unwrap_or(opening.directory);
+        let place = spec.path.as_deref().unwrap_or(opening.directory);
         let file_system = match spec.target {
             Target::File => {
-                let bytes = record_bytes * u64::from(writers.count);
-                Some(check_directory(directory, spec.target, bytes)?.file_system)
+                let bytes = record_bytes * u64::from(writers);
+                Some(check_directory(place, spec.target, bytes)?.file_system)
             }
             _ => None,
         };
-        let target_count = match writers.targets {
-            WriterTargets::Shared => 1,
-            WriterTargets::Own => writers.count,
+        let writers_each = if spec.target.is_shared_by_writers() {
+            writers
+        } else {
+            1
         };
         let mut targets = Vec::new();
-        for target in 0..target_count {
-            let open = match StreamKind::of(spec.target, None) {
-                Some(stream) => RecordTarget::stream(stream, opening.reader_cpu),
-                None if spec.target == Target::File => RecordTarget::file(directory, spec.sync),
-                None => Err(io::Error::other("this kind of target has one writer only")),
-            };
-            let names = match writers.targets {
-                WriterTargets::Shared => 0..writers.count,
-                WriterTargets::Own => target..target + 1,
-            };
+        for first in (0..writers).step_by(writers_each as usize) {
+            let target = target::open(spec, place, opening.reader_cpu).map_err(what("open"))?;
+            let names = first..first + writers_each;
             let bodies = names.map(|name| (name, body(opening.seed, name, record_bytes as usize)));
-            targets.push((open.map_err(what("open"))?, bodies.collect()));
+            targets.push((target, bodies.collect::<Vec<_>>()));
         }
         let setup = WriterSetup {
             sizes: spec.workload.sizes().to_vec(),
@@ -104,35 +94,23 @@ impl WritersCell {
             model: opening.model,
             seed: opening.seed,
         };
-        let target_of = |writer: u32| &targets[(writer % target_count) as usize].0;
-        let crew: Box<dyn Crew> = match writers.kind {
-            WriterKind::Threads => {
-                let fds = (0..writers.count).map(|writer| Arc::clone(target_of(writer).fd()));
-                let crew =
-                    ThreadCrew::start(&setup, fds.collect(), opening.cpus, opening.make_mover);
-                Box::new(crew.map_err(what("start writers for"))?)
-            }
-            WriterKind::Processes => {
-                let start = || {
-                    let fds = (0..writers.count).map(|writer| target_of(writer).another_fd());
-                    let fds = fds.collect::<io::Result<Vec<_>>>()?;
-                    let program = opening.program.ok_or_else(|| {
-                        io::Error::other("no program was named that can be a writer")
-                    })?;
-                    ProcessCrew::start(program, &setup, fds, opening.cpus)
-                };
-                Box::new(start().map_err(what("start writers for"))?)
-            }
-        };
+        let fds = targets
+            .iter()
+            .flat_map(|(target, bodies)| bodies.iter().map(|_| Arc::clone(target.fd())));
+        let crew = Crew::start(&setup, fds.collect(), opening.cpus, opening.make_mover)
+            .map_err(what("start writers for"))?;
         let limit = match spec.target {
             Target::File => FILE_SPAN_BYTES,
             _ => STREAM_BYTES,
         };
-        let fitting = limit / (record_bytes * u64::from(writers.count));
+        let fitting = limit / (record_bytes * u64::from(writers));
         let cell = WritersCell {
-            name: format!("{} with {writers}", spec.place()),
+            name: format!(
+                "{} with {}",
+                spec.place(),
+                count(writers as usize, "writer")
+            ),
             spec: spec.clone(),
-            writers,
             crew,
             targets,
             record_bytes,
@@ -146,7 +124,11 @@ impl WritersCell {
         let setup = CellSetup {
             max_calls: fitting.clamp(1, MAX_CALLS.into()) as u32,
             sample_ns: Some(SAMPLE_NS),
-            drain: (spec.target != Target::File).then_some(Drain::ReaderThread),
+            drain: match spec.target {
+                Target::File => None,
+                target if target.has_peer() => Some(Drain::Peer),
+                _ => Some(Drain::ReaderThread),
+            },
             span_bytes: (spec.target == Target::File).then_some(FILE_SPAN_BYTES),
             file_system,
             ..CellSetup::default()
@@ -180,6 +162,7 @@ impl WritersCell {
         let spans = self
             .crew
             .sample(order)
+            .map_err(|error| self.targets[0].0.explain(error))
             .map_err(MeasureError::io(name.as_str()))?;
         let mut counts = RecordCounts::default();
         for (target, bodies) in &mut self.targets {
@@ -192,6 +175,9 @@ impl WritersCell {
             target
                 .take(bytes, &mut self.arrived)
                 .map_err(MeasureError::io(read_back))?;
+            if self.spec.target.has_peer() {
+                continue;
+            }
             let batch = records::Batch {
                 mark: order.mark,
                 writers: bodies,
@@ -199,12 +185,7 @@ impl WritersCell {
             };
             counts.add(records::check(batch, &self.arrived));
         }
-        let promised = whole_records_promised(
-            technique,
-            &self.spec,
-            self.writers,
-            self.file_system.as_deref(),
-        );
+        let promised = whole_records_promised(technique, &self.spec, self.file_system.as_deref());
         if promised && !counts.is_sound() {
             return Err(MeasureError::WrongBytes {
                 contender: contender.to_string(),
@@ -249,12 +230,12 @@ impl WritersCell {
 }
 
 /// The reason why a cell cannot have these writers.
-fn unfit(spec: &CellSpec, writers: Writers) -> Option<&'static str> {
+fn unfit(spec: &CellSpec, writers: u32) -> Option<&'static str> {
     if spec.operation != Operation::Write {
         Some("writers write")
     } else if spec.cache == Cache::Cold {
         Some("each record needs memory of its own for its head")
-    } else if !(1..=MAX_WRITERS).contains(&writers.count) {
+    } else if !(1..=MAX_WRITERS).contains(&writers) {
         Some("their number must be from 1 to 256")
     } else if spec.workload.total_bytes() < RECORD_HEAD_BYTES {
         Some("a record must have at least 16 bytes")

@@ -1,60 +1,115 @@
-//! The interface to the writers of a cell.
+//! The threads of a cell with several writers.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-use crate::measure::writers::writer::{Order, Span};
+use crate::measure::targets::stay_on;
+use crate::measure::writers::gate::Gate;
+use crate::measure::writers::writer::{Order, Span, Writer, WriterMovers, WriterSetup};
+use crate::platform::fd::{AsFd, OwnedFd};
 
-/// All writers of a cell, which carry out one order at a time.
-pub(crate) trait Crew {
+/// Interval at which missing reports are looked into.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// All writers of a cell, which carry out one order at a time. They end when this is dropped.
+pub(crate) struct Crew {
+    gate: Arc<Gate>,
+    orders: Vec<Sender<Order>>,
+    reports: Receiver<(usize, io::Result<Span>)>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Crew {
+    /// Starts a thread for each of `targets`, in turn on each of `cpus` (anywhere if there are none).
+    pub fn start(
+        setup: &WriterSetup,
+        targets: Vec<Arc<OwnedFd>>,
+        cpus: &[usize],
+        make_mover: WriterMovers,
+    ) -> io::Result<Self> {
+        let gate = Arc::new(Gate::new(targets.len() as u32));
+        let (outgoing, reports) = channel();
+        let mut crew = Crew {
+            gate: Arc::clone(&gate),
+            orders: Vec::new(),
+            reports,
+            threads: Vec::new(),
+        };
+        for (index, target) in targets.into_iter().enumerate() {
+            let (orders, incoming) = channel::<Order>();
+            let cpu = (!cpus.is_empty()).then(|| cpus[index % cpus.len()]);
+            let (setup, gate, outgoing) = (setup.clone(), Arc::clone(&gate), outgoing.clone());
+            let thread = std::thread::Builder::new()
+                .name(format!("writer {index}"))
+                .spawn(move || {
+                    stay_on(cpu);
+                    let mut writer = Writer::new(index as u32, setup, make_mover);
+                    while let Ok(order) = incoming.recv() {
+                        let report = writer.sample(order, target.as_fd(), &gate);
+                        if outgoing.send((index, report)).is_err() {
+                            return;
+                        }
+                    }
+                })?;
+            crew.orders.push(orders);
+            crew.threads.push(thread);
+        }
+        Ok(crew)
+    }
+
     /// Has each writer take the sample; they start together. The spans are in the order of the writers.
     ///
     /// # Errors
     ///
     /// The first error of a writer.
-    fn sample(&mut self, order: Order) -> io::Result<Vec<Span>>;
-}
-
-/// Takes the reports of the writers as they come in.
-pub(crate) struct Reports {
-    spans: Vec<Option<Span>>,
-    error: Option<io::Error>,
-    missing: usize,
-}
-
-impl Reports {
-    pub fn of(writers: usize) -> Self {
-        Reports {
-            spans: vec![None; writers],
-            error: None,
-            missing: writers,
+    pub fn sample(&mut self, order: Order) -> io::Result<Vec<Span>> {
+        for orders in &self.orders {
+            // A thread that has ended is noticed below.
+            let _ = orders.send(order);
         }
-    }
-
-    /// Whether every writer has reported.
-    pub fn are_complete(&self) -> bool {
-        self.missing == 0
-    }
-
-    /// Whether this writer has not reported yet.
-    pub fn lack(&self, writer: usize) -> bool {
-        self.spans[writer].is_none()
-    }
-
-    pub fn add(&mut self, writer: usize, report: io::Result<Span>) {
-        self.missing -= 1;
-        match report {
-            Ok(span) => self.spans[writer] = Some(span),
-            // Those that were waiting for a failed writer report that they were interrupted.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted && self.error.is_some() => {}
-            Err(error) => self.error = Some(error),
+        let mut spans = vec![None; self.threads.len()];
+        let mut failure = None;
+        for _ in 0..self.threads.len() {
+            match self.report()? {
+                (writer, Ok(span)) => spans[writer] = Some(span),
+                // Those that were waiting for a failed writer report that they were interrupted.
+                (_, Err(error))
+                    if error.kind() == io::ErrorKind::Interrupted && failure.is_some() => {}
+                (_, Err(error)) => failure = Some(error),
+            }
         }
-    }
-
-    /// The spans of all writers.
-    pub fn end(self) -> io::Result<Vec<Span>> {
-        match self.error {
+        match failure {
             Some(error) => Err(error),
-            None => Ok(self.spans.into_iter().flatten().collect()),
+            None => Ok(spans.into_iter().flatten().collect()),
+        }
+    }
+
+    /// The next report, with the number of the writer.
+    fn report(&self) -> io::Result<(usize, io::Result<Span>)> {
+        loop {
+            match self.reports.recv_timeout(PATIENCE) {
+                Ok(report) => return Ok(report),
+                Err(RecvTimeoutError::Timeout)
+                    if !self.threads.iter().any(JoinHandle::is_finished) => {}
+                Err(_) => {
+                    self.gate.break_open();
+                    return Err(io::Error::other("a writer thread ended unexpectedly"));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.gate.break_open();
+        self.orders.clear();
+        for thread in self.threads.drain(..) {
+            // A panic of a writer has been reported as a missing answer.
+            let _ = thread.join();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Whether the kernel writes each record whole, whatever other writers do.
 
-use crate::model::{CellSpec, Target, Technique, WriterTargets, Writers};
+use crate::model::{CellSpec, Target, Technique};
 
 /// The limit up to which a write to a pipe is not mixed with others, see `pipe(7)`.
 pub(crate) const PIPE_BUF: usize = 4096;
@@ -20,10 +20,9 @@ const MAX_CALL_BYTES: usize = 0x7fff_f000;
 pub(crate) fn whole_records_promised(
     technique: Option<Technique>,
     spec: &CellSpec,
-    writers: Writers,
     file_system: Option<&str>,
 ) -> bool {
-    if writers.count == 1 || writers.targets == WriterTargets::Own {
+    if spec.writers == Some(1) || !spec.target.is_shared_by_writers() {
         return true;
     }
     let (count, bytes) = (spec.workload.segment_count(), spec.workload.total_bytes());
@@ -39,61 +38,41 @@ pub(crate) fn whole_records_promised(
     is_one_call
         && match spec.target {
             Target::File => file_system.is_some_and(|name| APPEND_IN_ONE_PIECE.contains(&name)),
-            Target::Pipe => bytes <= PIPE_BUF,
-            _ => false,
+            _ => bytes <= PIPE_BUF,
         }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Workload, WriterKind};
+    use crate::model::Workload;
 
     #[test]
     fn one_call_to_an_append_file_or_a_short_one_to_a_pipe_is_whole() {
-        let writers = |count, targets| Writers {
-            count,
-            kind: WriterKind::Threads,
-            targets,
+        let promised = |technique, target, (count, bytes), file_system| {
+            let spec = CellSpec {
+                writers: Some(2),
+                ..CellSpec::write(target, Workload::uniform(count, bytes))
+            };
+            whole_records_promised(technique, &spec, file_system)
         };
-        let promised = |technique, target, count, bytes, file_system| {
-            let spec = CellSpec::write(target, Workload::uniform(count, bytes));
-            let writers = writers(2, WriterTargets::Shared);
-            whole_records_promised(technique, &spec, writers, file_system)
+        let (writev, each) = (Some(Technique::Writev), Some(Technique::WriteEach));
+        let (ext4, file) = (Some("ext4"), Target::File);
+        assert!(promised(writev, file, (1024, 1000), ext4));
+        assert!(promised(None, file, (4, 1000), Some("xfs")));
+        assert!(!promised(writev, file, (1025, 1000), ext4));
+        assert!(!promised(writev, file, (2, 1000), Some("nfs4")));
+        assert!(!promised(each, file, (2, 8), ext4));
+        assert!(promised(each, file, (1, 16), ext4));
+        assert!(promised(writev, Target::Pipe, (4, 1024), None));
+        assert!(!promised(writev, Target::Pipe, (4, 1025), None));
+        // Each writer has a connection of its own.
+        let stdio = Some(Technique::Stdio);
+        assert!(promised(stdio, Target::Unix, (2000, 16), None));
+        let alone = CellSpec {
+            writers: Some(1),
+            ..CellSpec::write(file, Workload::uniform(2000, 16))
         };
-        let writev = Some(Technique::Writev);
-        assert!(promised(writev, Target::File, 1024, 1000, Some("ext4")));
-        assert!(promised(None, Target::File, 4, 1000, Some("xfs")));
-        assert!(!promised(writev, Target::File, 1025, 1000, Some("ext4")));
-        assert!(!promised(writev, Target::File, 2, 1000, Some("nfs4")));
-        assert!(!promised(
-            Some(Technique::WriteEach),
-            Target::File,
-            2,
-            8,
-            Some("ext4")
-        ));
-        assert!(promised(
-            Some(Technique::WriteEach),
-            Target::File,
-            1,
-            16,
-            Some("ext4")
-        ));
-        assert!(promised(writev, Target::Pipe, 4, 1024, None));
-        assert!(!promised(writev, Target::Pipe, 4, 1025, None));
-        assert!(!promised(writev, Target::Unix, 4, 16, None));
-        let spec = CellSpec::write(Target::Unix, Workload::uniform(2000, 16));
-        for alone in [
-            writers(1, WriterTargets::Shared),
-            writers(3, WriterTargets::Own),
-        ] {
-            assert!(whole_records_promised(
-                Some(Technique::Stdio),
-                &spec,
-                alone,
-                None
-            ));
-        }
+        assert!(whole_records_promised(stdio, &alone, None));
     }
 }

@@ -1,8 +1,9 @@
 //! Targets of several writers, which are read back whole after each sample.
 
+#[cfg(unix)]
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
+#[cfg(unix)]
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +12,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::fs::OFlags;
-
 use crate::measure::targets::drain_thread::take_surplus;
-use crate::measure::targets::{FILE_SPAN_BYTES, StreamKind, stay_on, sync_flags, unnamed_file};
-use crate::model::SyncMode;
+#[cfg(unix)]
+use crate::measure::targets::foreign_socket::{ForeignSocketSink, explained};
+#[cfg(unix)]
+use crate::measure::targets::{FILE_SPAN_BYTES, sync_flags, unnamed_file};
+use crate::measure::targets::{StreamKind, stay_on};
+use crate::model::CellSpec;
+#[cfg(unix)]
+use crate::model::Target;
+use crate::platform::fd::{ByteStream, OwnedFd};
+#[cfg(windows)]
+use crate::platform::lacks;
+use crate::platform::plain_calls;
 
 /// Time without any arriving byte after which bytes count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -24,81 +33,88 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const SUSPICION: Duration = Duration::from_millis(100);
 
 /// A target that one or more writers write to.
-pub(crate) enum RecordTarget {
-    File(RecordFile),
-    Stream(RecordStream),
-}
-
-impl RecordTarget {
-    /// An unnamed file in `directory` with `O_APPEND`.
-    pub fn file(directory: &Path, sync: SyncMode) -> io::Result<Self> {
-        let file = unnamed_file(directory, sync_flags(sync) | OFlags::APPEND)?;
-        Ok(RecordTarget::File(RecordFile {
-            file: Arc::new(file),
-            sync,
-            length_bytes: 0,
-        }))
-    }
-
-    /// A stream with a reader thread, on `cpu` if it is `Some`.
-    pub fn stream(stream: StreamKind, cpu: Option<usize>) -> io::Result<Self> {
-        Ok(RecordTarget::Stream(RecordStream::start(stream, cpu)?))
-    }
-
+pub(crate) trait RecordTarget {
     /// The descriptor that writers write to.
-    pub fn fd(&self) -> &Arc<OwnedFd> {
-        match self {
-            RecordTarget::File(target) => &target.file,
-            RecordTarget::Stream(target) => target.writer.as_ref().expect("open until dropped"),
-        }
-    }
-
-    /// A descriptor of a writer in another process: of a file, an open file description of its own.
-    pub fn another_fd(&self) -> io::Result<OwnedFd> {
-        match self {
-            RecordTarget::File(target) => {
-                let path = format!("/proc/self/fd/{}", target.file.as_raw_fd());
-                let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
-                let flags = flags | sync_flags(target.sync);
-                Ok(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?)
-            }
-            RecordTarget::Stream(_) => self.fd().try_clone(),
-        }
-    }
+    fn fd(&self) -> &Arc<OwnedFd>;
 
     /// Makes room for a batch of `bytes` bytes.
-    pub fn begin(&mut self, bytes: u64) -> io::Result<()> {
-        match self {
-            RecordTarget::File(target) => {
-                if target.length_bytes > 0 && target.length_bytes + bytes > FILE_SPAN_BYTES {
-                    rustix::fs::ftruncate(&target.file, 0)?;
-                    target.length_bytes = 0;
-                }
-                Ok(())
-            }
-            RecordTarget::Stream(target) => target.begin(bytes),
-        }
-    }
+    fn begin(&mut self, bytes: u64) -> io::Result<()>;
 
     /// Appends what has arrived since [`RecordTarget::begin`] to `arrived`: on a stream `bytes` bytes, unless
     /// they are lost.
-    pub fn take(&mut self, bytes: u64, arrived: &mut Vec<u8>) -> io::Result<()> {
-        match self {
-            RecordTarget::File(target) => target.take(arrived),
-            RecordTarget::Stream(target) => target.take(bytes, arrived),
-        }
+    fn take(&mut self, bytes: u64, arrived: &mut Vec<u8>) -> io::Result<()>;
+
+    /// The error of a writer, with the remedy if the target knows one.
+    fn explain(&self, error: io::Error) -> io::Error {
+        error
     }
 }
 
+/// Opens the target of a cell: a file in the directory `place`, a connection to the program at `place`, or a stream,
+/// whose reader thread is on `cpu` if it is `Some`.
+pub(crate) fn open(
+    spec: &CellSpec,
+    place: &Path,
+    cpu: Option<usize>,
+) -> io::Result<Box<dyn RecordTarget>> {
+    match StreamKind::of(spec.target, None) {
+        Some(stream) => Ok(Box::new(RecordStream::start(stream, cpu)?)),
+        None => open_place(spec, place),
+    }
+}
+
+#[cfg(unix)]
+fn open_place(spec: &CellSpec, place: &Path) -> io::Result<Box<dyn RecordTarget>> {
+    match spec.target {
+        Target::File => Ok(Box::new(RecordFile::create(place, spec)?)),
+        target if target.has_peer() => {
+            let socket = ForeignSocketSink::connect(place)?;
+            Ok(Box::new(ForeignSocketSink::new(socket)))
+        }
+        _ => Err(io::Error::other("this kind of target has one writer only")),
+    }
+}
+
+/// No handle on Windows appends as `O_APPEND` does.
+#[cfg(windows)]
+fn open_place(_spec: &CellSpec, _place: &Path) -> io::Result<Box<dyn RecordTarget>> {
+    Err(lacks("files and connections that several writers share"))
+}
+
 /// A file that is appended to, and truncated when a batch would exceed [`FILE_SPAN_BYTES`].
-pub(crate) struct RecordFile {
+#[cfg(unix)]
+struct RecordFile {
     file: Arc<OwnedFd>,
-    sync: SyncMode,
     length_bytes: u64,
 }
 
+#[cfg(unix)]
 impl RecordFile {
-    fn take(&mut self, arrived: &mut Vec<u8>) -> io::Result<()> {
+    /// An unnamed file in `directory` with `O_APPEND`.
+    fn create(directory: &Path, spec: &CellSpec) -> io::Result<Self> {
+        let flags = sync_flags(spec.sync) | plain_calls::OFlags::APPEND;
+        Ok(RecordFile {
+            file: Arc::new(unnamed_file(directory, flags)?),
+            length_bytes: 0,
+        })
+    }
+}
+
+#[cfg(unix)]
+impl RecordTarget for RecordFile {
+    fn fd(&self) -> &Arc<OwnedFd> {
+        &self.file
+    }
+
+    fn begin(&mut self, bytes: u64) -> io::Result<()> {
+        if self.length_bytes > 0 && self.length_bytes + bytes > FILE_SPAN_BYTES {
+            plain_calls::ftruncate(&self.file, 0)?;
+            self.length_bytes = 0;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, _bytes: u64, arrived: &mut Vec<u8>) -> io::Result<()> {
         let file = File::from(self.file.try_clone()?);
         let length_bytes = file.metadata()?.len();
         let began = arrived.len();
@@ -110,8 +126,28 @@ impl RecordFile {
     }
 }
 
+/// The bytes arrive at the other program.
+#[cfg(unix)]
+impl RecordTarget for ForeignSocketSink {
+    fn fd(&self) -> &Arc<OwnedFd> {
+        self.socket()
+    }
+
+    fn begin(&mut self, _bytes: u64) -> io::Result<()> {
+        self.wait()
+    }
+
+    fn take(&mut self, _bytes: u64, _arrived: &mut Vec<u8>) -> io::Result<()> {
+        self.wait()
+    }
+
+    fn explain(&self, error: io::Error) -> io::Error {
+        explained(error)
+    }
+}
+
 /// A stream with a thread that reads it while the writers write.
-pub(crate) struct RecordStream {
+struct RecordStream {
     stream: StreamKind,
     writer: Option<Arc<OwnedFd>>,
     /// A duplicate of the reading end, to query the bytes left in it.
@@ -169,6 +205,12 @@ impl RecordStream {
         let orders = self.orders.as_ref().expect("open until dropped");
         orders.send(order).map_err(|_| thread_ended())
     }
+}
+
+impl RecordTarget for RecordStream {
+    fn fd(&self) -> &Arc<OwnedFd> {
+        self.writer.as_ref().expect("open until dropped")
+    }
 
     fn begin(&mut self, bytes: u64) -> io::Result<()> {
         self.arrived_bytes.store(0, Ordering::Relaxed);
@@ -188,16 +230,15 @@ impl RecordStream {
                 Err(RecvTimeoutError::Timeout) => {
                     let count = self.arrived_bytes.load(Ordering::Relaxed);
                     let is_stuck = count == before && count < bytes;
-                    if is_stuck && rustix::io::ioctl_fionread(&self.residue)? == 0 {
+                    if is_stuck && plain_calls::ioctl_fionread(&self.residue)? == 0 {
                         return Err(wrong_count(count, bytes));
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(thread_ended()),
             }
         };
-        let writer = self.writer.as_ref().expect("open until dropped");
-        self.stream.settle(writer, &self.residue)?;
-        let surplus_bytes = surplus_bytes + rustix::io::ioctl_fionread(&self.residue)?;
+        self.stream.settle(&**self.fd(), &self.residue)?;
+        let surplus_bytes = surplus_bytes + plain_calls::ioctl_fionread(&self.residue)?;
         if surplus_bytes > 0 {
             return Err(wrong_count(bytes + surplus_bytes, bytes));
         }
@@ -222,7 +263,7 @@ impl Drop for RecordStream {
 
 /// Runs the reader thread: reads each batch to its end, and then what a writer may still be blocked with.
 fn collect(
-    stream: &File,
+    stream: &ByteStream,
     orders: &Receiver<Order>,
     reports: &Sender<io::Result<Report>>,
     arrived_bytes: &AtomicU64,
@@ -260,7 +301,7 @@ fn collect(
 
 /// Reads `bytes` bytes.
 fn fill(
-    mut stream: &File,
+    mut stream: &ByteStream,
     bytes: u64,
     mut memory: Vec<u8>,
     arrived_bytes: &AtomicU64,

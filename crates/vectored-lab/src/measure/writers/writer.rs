@@ -2,10 +2,8 @@
 
 use std::cell::Cell;
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use fastrand::Rng;
-use serde::{Deserialize, Serialize};
 use vectored::CostModel;
 
 use crate::measure::sampling::clock::{Clock, MonotonicClock};
@@ -15,12 +13,13 @@ use crate::measure::sampling::payload::{
 };
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::{Mover, Timed};
+use crate::measure::writers::gate::Gate;
 use crate::measure::writers::records::{body, head};
 use crate::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, Technique};
-use crate::sys::gate::Gate;
+use crate::platform::fd::BorrowedFd;
 
 /// What all writers of a cell are told at the beginning.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct WriterSetup {
     /// Sizes of the segments of a record.
     pub sizes: Vec<usize>,
@@ -35,7 +34,7 @@ pub(crate) struct WriterSetup {
 }
 
 /// One sample of one contender.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Order {
     /// The technique; `None` for the floor.
     pub technique: Option<Technique>,
@@ -59,8 +58,8 @@ impl Order {
     }
 }
 
-/// When a writer wrote its records, by `CLOCK_MONOTONIC`, which all processes share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// When a writer wrote its records, by the clock that all threads share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub began_ns: u64,
     pub ended_ns: u64,
