@@ -15,8 +15,8 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let page = report::html(&[&saved, &saved]);
-    assert!(page.matches("<script").count() <= 3);
-    let mut texts = vec![page, report::svg(&[&saved])];
+    assert!(!page.contains("<script"));
+    let mut texts = vec![page];
     let options = TableOptions::default();
     match &saved {
         Saved::Results(results) => {

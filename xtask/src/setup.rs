@@ -14,12 +14,11 @@ type Program = (&'static str, &'static [&'static str]);
 const REQUIRED: [Program; 1] = [("cc", &["gcc", "libc6-dev"])];
 
 /// What single tests alone make use of: without it they are skipped, and say so.
-const OPTIONAL: [Program; 25] = [
+const OPTIONAL: [Program; 24] = [
     ("mkfs.ext4", &["e2fsprogs"]),
     ("mkfs.xfs", &["xfsprogs"]),
     ("mkfs.btrfs", &["btrfs-progs"]),
     ("strace", &["strace"]),
-    ("chromium", &["chromium"]),
     ("valgrind", &["valgrind"]),
     ("g++", &["g++"]),
     // The second package has its sanitizers.

@@ -1,13 +1,12 @@
-//! Results as the page docs/peers.md or docs/c-callers.md: figures, plots, and the machine.
+//! Results as the page docs/peers.md or docs/c-callers.md: figures, and the machine.
 
 use std::fmt::Write as _;
 
 use vectored_lab::model::{Cache, Cell, Host, IovecSetup, Results, Technique};
-use vectored_lab::report::{PlotOptions, plot};
 
 use crate::bench_target::BenchTarget;
 use crate::c_callers;
-use crate::grid::{COUNTS, List};
+use crate::grid::List;
 use crate::promises::{Rounds, geometric_mean, promises, ratio};
 use crate::techniques::{BY_HAND, peers_and_c_callers};
 
@@ -51,13 +50,7 @@ pub fn page(results: &Results) -> String {
     text +=
         "```\n\nPrograms in C: [c-callers.md](c-callers.md).\n\n## What is promised\n\n```text\n";
     text += &promises(results);
-    text += "```\n\n## Gather tax over segment size\n\n```text\n";
-    let options = PlotOptions {
-        color: false,
-        width: 100,
-    };
-    text += plot(&plotted(results), options).trim_end();
-    text += "\n```\n";
+    text += "```\n";
     text
 }
 
@@ -124,25 +117,4 @@ fn bar(factor: f64) -> String {
         bar.push('▶');
     }
     bar.into_iter().collect()
-}
-
-/// The plain grid with the techniques by hand and adaptive. A plot has no room for more letters.
-fn plotted(results: &Results) -> Results {
-    let shown = [&BY_HAND[..], &[Technique::Adaptive]].concat();
-    let is_shown = |cell: &&Cell| {
-        cell.cache == Cache::Hot
-            && COUNTS.contains(&cell.segment_count)
-            && List::of(cell).is_some_and(List::is_plain)
-    };
-    let cells = results.cells.iter().filter(is_shown).cloned();
-    Results {
-        cells: cells
-            .map(|mut cell| {
-                cell.techniques
-                    .retain(|technique| shown.contains(&technique.name));
-                cell
-            })
-            .collect(),
-        ..results.clone()
-    }
 }

@@ -200,7 +200,7 @@ pub fn print_message(text: &str) {
 
 /// Whether the locale and the terminal can show characters beyond ASCII. A locale that is not set counts
 /// as UTF-8, as in systemd: containers and services rarely have one, and their output is usually shown as
-/// UTF-8. The Linux console supports UTF-8, too, but has no braille characters.
+/// UTF-8. The Linux console supports UTF-8, too, but its built-in font lacks `×` and `…`.
 fn shows_unicode(variable: &impl Fn(&str) -> Option<String>, destination: Destination) -> bool {
     if matches!(destination, Destination::Terminal { .. })
         && variable("TERM").as_deref() == Some("linux")

@@ -136,7 +136,7 @@ fn a_table_has_a_line_for_each_cell() {
 }
 
 #[test]
-fn a_page_has_plots_and_the_machine() {
+fn a_page_has_bars_promises_and_the_machine() {
     let mut results = samples();
     results
         .cells

@@ -81,8 +81,8 @@ TERM is dumb. CLICOLOR_FORCE=1 turns colours on in pipes, too, unless NO_COLOR i
 set
   LC_ALL, LC_CTYPE, LANG
           If the first of these that is set names no UTF-8 locale (for example C), tables \
-and messages are ASCII: us for microseconds, +- for plus or minus, coarse lines in \
-plots. JSON, CSV, Markdown, SVG and web pages are always UTF-8
+and messages are ASCII: us for microseconds, +- for plus or minus. JSON, \
+CSV, Markdown and web pages are always UTF-8
 
 If standard output is closed (>&-), the output is discarded as if it went to /dev/null: \
 results are saved, and the exit status is that of a successful run.";
@@ -105,7 +105,7 @@ pub enum Command {
     /// Find system calls in a program that one larger call could replace
     #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_AFTER, override_usage = ADVISE_USAGE)]
     Advise(Box<AdviseArgs>),
-    /// Show saved results as tables, charts or a web page
+    /// Show saved results as tables or a web page
     #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_AFTER)]
     Report(ReportArgs),
     /// Compare saved results of two versions, or of several machines

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::results_store::ResultName;
 
 pub const REPORT_ABOUT: &str = "\
-Show saved results as tables, charts or a web page
+Show saved results as tables or a web page
 
 A result is a file that `vectored measure`, `vectored reproduce` or `vectored advise` saved, \
 or the name of one. latest is the newest result of measure, and latest~1 the one before it; \
@@ -15,8 +15,8 @@ experiments and experiments~1 are results of reproduce, and advice and advice~1 
 advise. `vectored history` lists them.
 
 Without options, tables are printed. The web page is one file that works offline. It shows \
-the conclusions, a map of the fastest technique by segment count and size, curves, all \
-figures, the environment, the samples of each cell, and the experiments.";
+the conclusions, a map of the fastest technique by segment count and size, charts, all \
+figures, the environment, and the experiments.";
 
 pub const REPORT_AFTER: &str = "\
 Examples:
@@ -26,8 +26,8 @@ Examples:
           The newest measurement and the newest experiments, as one page
   vectored report host-a.json host-b.json --html both.html
           Two machines on one page
-  vectored report --svg charts.svg --markdown tables.md
-          For a README or a paper
+  vectored report --markdown tables.md
+          For a README
 
 Exit status: 0 success, 1 failure, 2 wrong usage.";
 
@@ -44,10 +44,6 @@ pub struct ReportArgs {
     /// to the other options, too.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-
-    /// Write the charts as SVG
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
 
     /// Write the tables as Markdown
     #[arg(long, value_name = "FILE")]

@@ -23,7 +23,7 @@ mincer: write and read back buffers one by one or as a list (J. Mincer-Daszkiewi
 all: all of these.
 
 Each experiment runs at its published size, in seven repeats with alternating rows (three \
-repeats for rows of apue-3.5 with buffers below 64 bytes). Its result is a table, a plot and \
+repeats for rows of apue-3.5 with buffers below 64 bytes). Its result is a table and \
 a one-sentence finding. Its files have no names, so none is left behind.
 
 The result is printed, and saved as JSON in $XDG_STATE_HOME/vectored (by default \

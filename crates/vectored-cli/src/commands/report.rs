@@ -15,9 +15,8 @@ use crate::terminal::{Screen, print};
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     type Render = fn(&[&Saved]) -> Result<String, Failure>;
-    let wanted: [(&str, &Option<PathBuf>, Render); 4] = [
+    let wanted: [(&str, &Option<PathBuf>, Render); 3] = [
         ("--html", &args.html, |saved| Ok(report::html(saved))),
-        ("--svg", &args.svg, |saved| Ok(report::svg(saved))),
         ("--markdown", &args.markdown, |saved| Ok(markdown(saved))),
         ("--csv", &args.csv, csv),
     ];
@@ -40,12 +39,6 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         .map(ResultName::load)
         .collect::<Result<_, _>>()?;
     let saved: Vec<&Saved> = saved.iter().collect();
-    let is_advice = |one: &&Saved| matches!(one, Saved::Advisory(_));
-    if args.svg.is_some() && saved.iter().all(is_advice) {
-        return Err(Failure::usage(
-            "a result of `vectored advise` has no charts for --svg: use --html instead",
-        ));
-    }
     if outputs.is_empty() {
         print(&tables(&saved))?;
     }

@@ -5,7 +5,6 @@
 //! promises.
 
 mod advise;
-mod browser;
 mod cluster;
 mod completions;
 mod contract;
@@ -14,7 +13,6 @@ mod golden;
 mod host;
 mod locked_memory;
 mod outputs;
-mod page;
 mod refusals;
 mod reproduce;
 mod runs;

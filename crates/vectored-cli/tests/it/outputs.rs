@@ -281,7 +281,6 @@ fn an_output_that_is_read_only_is_refused_with_chmod_as_the_remedy() {
                 ),
                 ("--html", &["compare", saved, "--machines", "--html"]),
                 ("--html", &["report", saved, "--html"]),
-                ("--svg", &["report", saved, "--svg"]),
                 ("--markdown", &["report", saved, "--markdown"]),
                 ("--csv", &["report", saved, "--csv"]),
                 ("--output", &["advise", "trace", "--output"]),

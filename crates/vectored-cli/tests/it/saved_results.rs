@@ -45,20 +45,11 @@ fn exports_go_to_the_named_files() {
     let bench = Bench::new();
     measured(&bench, "1");
     let mut command = bench.vectored();
-    command.args([
-        "report",
-        "--html",
-        "a.html",
-        "--svg",
-        "a.svg",
-        "--markdown",
-        "a.md",
-    ]);
+    command.args(["report", "--html", "a.html", "--markdown", "a.md"]);
     let printed = stdout_of(command.args(["--csv", "-"]));
     assert!(printed.starts_with("target,path,"), "{printed}");
     let begin = |name: &str| fs::read_to_string(bench.work().join(name)).unwrap();
     assert!(begin("a.html").starts_with("<!doctype html>"));
-    assert!(begin("a.svg").starts_with("<svg "));
     assert!(begin("a.md").contains("| segments |"));
     let two = stdout_of(
         bench
@@ -373,7 +364,7 @@ fn no_output_replaces_an_input() {
     for words in [
         vec!["report", "own.json", "--html", own_name],
         vec!["report", "link.json", "--csv", own_name],
-        vec!["report", "own.json", "--svg", "link.json"],
+        vec!["report", "own.json", "--markdown", "link.json"],
         vec![
             "compare",
             "own.json",
@@ -388,16 +379,16 @@ fn no_output_replaces_an_input() {
         assert!(refused.contains("would be overwritten"), "{refused}");
     }
     assert_eq!(fs::read(&own).unwrap(), before);
-    let words = ["report", "--html", "one", "--svg", "./one"];
+    let words = ["report", "--html", "one", "--markdown", "./one"];
     let twice = stderr_of(&bench, &words, 2);
     assert!(twice.contains("given for two outputs"), "{twice}");
     // The remedy names the option at fault.
-    for option in ["--html", "--svg", "--csv"] {
+    for option in ["--html", "--markdown", "--csv"] {
         let refused = stderr_of(&bench, &["report", "latest", option, "nowhere/x"], 2);
         assert!(refused.ends_with(&format!("with {option}\n")), "{refused}");
     }
     assert!(!bench.work().join("one").exists());
-    let both = stderr_of(&bench, &["report", "--csv", "-", "--svg", "-"], 2);
+    let both = stderr_of(&bench, &["report", "--csv", "-", "--markdown", "-"], 2);
     assert!(both.contains("only one output"), "{both}");
 }
 

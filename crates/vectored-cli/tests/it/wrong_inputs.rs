@@ -131,9 +131,9 @@ const INPUTS: &[Wrong<'_>] = &[
         ],
     ),
     (
-        &["report", "--svg", "folder"],
+        &["report", "--markdown", "folder"],
         2,
-        &["'folder'", "it is a directory", "--svg"],
+        &["'folder'", "it is a directory", "--markdown"],
     ),
     (
         &["compare", "broken", "--against", "broken"],

@@ -26,7 +26,6 @@ pub(crate) struct Map<'a> {
 
 /// One cell on the map.
 pub(crate) struct Square<'a> {
-    pub index: usize,
     pub cell: &'a Cell,
     /// The winner; if there is none, the leader.
     pub technique: Option<Technique>,
@@ -66,16 +65,12 @@ pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
     kinds
         .into_iter()
         .map(|kind| {
-            let cells: Vec<(usize, &Cell)> = results
-                .cells
-                .iter()
-                .enumerate()
-                .filter(|(_, cell)| SectionKey::of(cell) == kind)
-                .collect();
+            let is_here = |cell: &&Cell| SectionKey::of(cell) == kind;
+            let cells: Vec<&Cell> = results.cells.iter().filter(is_here).collect();
             let map = map(&cells, &results.rivals);
             Panel {
                 title: titles.of(kind),
-                has_tax: cells.iter().all(|(_, cell)| has_tax(cell)),
+                has_tax: cells.iter().all(|cell| has_tax(cell)),
                 curves: curves(results, kind, &map.shapes),
                 map,
             }
@@ -83,18 +78,12 @@ pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
         .collect()
 }
 
-fn map<'a>(cells: &[(usize, &'a Cell)], rivals: &[Technique]) -> Map<'a> {
-    let placed = || {
-        cells
-            .iter()
-            .filter(|(_, cell)| cell.swept_bytes().is_some())
-    };
-    let mut shapes: Vec<ListShape<'_>> = placed().map(|(_, cell)| cell.shape()).collect();
+fn map<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Map<'a> {
+    let placed = || cells.iter().filter(|cell| cell.swept_bytes().is_some());
+    let mut shapes: Vec<ListShape<'_>> = placed().map(|cell| cell.shape()).collect();
     shapes.sort_unstable();
     shapes.dedup();
-    let mut sizes: Vec<usize> = placed()
-        .filter_map(|(_, cell)| cell.swept_bytes())
-        .collect();
+    let mut sizes: Vec<usize> = cells.iter().filter_map(|cell| cell.swept_bytes()).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let squares = shapes
@@ -103,8 +92,8 @@ fn map<'a>(cells: &[(usize, &'a Cell)], rivals: &[Technique]) -> Map<'a> {
             let at = |&bytes: &usize| {
                 let is_here =
                     |cell: &Cell| cell.shape() == shape && cell.swept_bytes() == Some(bytes);
-                let found = cells.iter().find(|(_, cell)| is_here(cell));
-                found.map(|&(index, cell)| square(index, cell, rivals))
+                let found = cells.iter().find(|cell| is_here(cell));
+                found.map(|cell| square(cell, rivals))
             };
             sizes.iter().map(at).collect()
         })
@@ -116,7 +105,7 @@ fn map<'a>(cells: &[(usize, &'a Cell)], rivals: &[Technique]) -> Map<'a> {
     }
 }
 
-fn square<'a>(index: usize, cell: &'a Cell, rivals: &[Technique]) -> Square<'a> {
+fn square<'a>(cell: &'a Cell, rivals: &[Technique]) -> Square<'a> {
     let nearest = nearest_rival(cell, rivals);
     let (margin, interval) = match nearest {
         Some(rival) => margin(rival.ratio_to_leader, rival.ratio_low.zip(rival.ratio_high)),
@@ -128,7 +117,6 @@ fn square<'a>(index: usize, cell: &'a Cell, rivals: &[Technique]) -> Square<'a> 
         _ => format!("{words} {}", words_interval.unwrap_or_default()),
     };
     Square {
-        index,
         cell,
         technique: named_leader(cell, rivals),
         words: words.trim_end().to_owned(),

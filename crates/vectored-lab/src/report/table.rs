@@ -5,7 +5,6 @@ use crate::report::asynchronous;
 use crate::report::costs::costs;
 use crate::report::grid;
 use crate::report::notes::notes;
-use crate::report::plot::{PlotOptions, plot};
 use crate::report::table_rows::{Mark, Row, Section, columns, extent, sections, short_name};
 use crate::report::{ranks, writers};
 use crate::text::format;
@@ -31,7 +30,7 @@ impl Default for TableOptions {
     }
 }
 
-/// Results for people: the answer, a table for each target, small plots, cost models and a legend.
+/// Results for people: the answer, a table for each target, cost models and a legend.
 pub fn table(results: &Results, options: TableOptions) -> String {
     let mut page = Page {
         text: String::new(),
@@ -71,12 +70,7 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         page.line("");
         page.section(section, &columns, &results.rivals, &mut left_out);
     }
-    let TableOptions { color, width } = options;
-    let plots = plot(results, PlotOptions { color, width });
-    if !plots.is_empty() {
-        page.line("");
-        page.text.push_str(&plots);
-    }
+    let width = options.width;
     page.line("");
     if let Some(costs) = costs(results) {
         page.text.push_str(&grid::text(&costs, width));

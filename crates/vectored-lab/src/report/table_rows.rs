@@ -22,9 +22,8 @@ pub(crate) struct Section {
 
 /// One cell in words.
 pub(crate) struct Row {
-    /// Index in [`Results::cells`]; `None` for a cell of
-    /// [`Results::refined_cells`].
-    pub index: Option<usize>,
+    /// Whether the cell was measured between the requested sizes, to place a crossover.
+    pub is_refined: bool,
     /// `1000`, or empty for a mix.
     pub count: String,
     /// `16 KiB`, or the whole mix.
@@ -45,14 +44,9 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether the cell was measured between the requested sizes, to place a crossover.
-    pub fn is_refined(&self) -> bool {
-        self.index.is_none()
-    }
-
     /// The marks after the list: [`REFINED_MARK`] and the thread's.
     pub fn marks(&self) -> String {
-        let between = if self.is_refined() { REFINED_MARK } else { "" };
+        let between = if self.is_refined { REFINED_MARK } else { "" };
         format!("{between}{}", self.thread_mark)
     }
 }
@@ -148,27 +142,22 @@ fn no_crossovers(cells: &[&Cell]) -> String {
 }
 
 fn rows(results: &Results, is_here: &dyn Fn(&&Cell) -> bool, columns: &[Technique]) -> Vec<Row> {
-    let mut cells: Vec<(Option<usize>, &Cell)> = results
-        .cells
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| is_here(cell))
-        .map(|(index, cell)| (Some(index), cell))
-        .collect();
+    let requested = results.cells.iter().filter(is_here);
+    let mut cells: Vec<(bool, &Cell)> = requested.map(|cell| (false, cell)).collect();
     // Those asked for keep their order, and lists of one shape stay together.
     for cell in results.refined_cells.iter().filter(is_here) {
         let list = |cell: &'_ Cell| (cell.segment_count, cell.swept_bytes());
-        let is_below = |(_, other): &(Option<usize>, &Cell)| list(other) <= list(cell);
-        let is_like = |(_, other): &(Option<usize>, &Cell)| other.shape() == cell.shape();
+        let is_below = |(_, other): &(bool, &Cell)| list(other) <= list(cell);
+        let is_like = |(_, other): &(bool, &Cell)| other.shape() == cell.shape();
         let of_shape = cells
             .iter()
             .rposition(|other| is_like(other) && is_below(other));
         let last = of_shape.or_else(|| cells.iter().rposition(is_below));
-        cells.insert(last.map_or(0, |last| last + 1), (None, cell));
+        cells.insert(last.map_or(0, |last| last + 1), (true, cell));
     }
     cells
         .into_iter()
-        .map(|(index, cell)| row(index, cell, columns, &results.rivals))
+        .map(|(is_refined, cell)| row(is_refined, cell, columns, &results.rivals))
         .collect()
 }
 
@@ -249,7 +238,7 @@ pub(crate) fn tally_of(cells: &[&Cell], rivals: &[Technique]) -> String {
     parts.join(", ")
 }
 
-fn row(index: Option<usize>, cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
+fn row(is_refined: bool, cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
     let (count, size) = match (cell.segment_bytes, &cell.segment_sizes) {
         (Some(bytes), _) => (
             cell.segment_count.to_string(),
@@ -264,7 +253,7 @@ fn row(index: Option<usize>, cell: &Cell, columns: &[Technique], rivals: &[Techn
     let (words, interval) = verdict_in_words(cell, rivals, Technique::name);
     let (short_words, _) = verdict_in_words(cell, rivals, short_name);
     Row {
-        index,
+        is_refined,
         count,
         size,
         swept_run: cell

@@ -13,7 +13,6 @@ mod honesty;
 mod host;
 mod in_flight;
 mod pages;
-mod plot;
 mod ranks;
 mod report;
 mod rows;

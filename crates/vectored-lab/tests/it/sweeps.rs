@@ -10,9 +10,7 @@ use vectored_lab::model::Technique::{Adaptive, CopyThenWrite, WriteEach, Writev}
 use vectored_lab::model::{
     CellSpec, Crossover, Drain, Experiment, Results, SweptMix, Target, Technique, Verdict, Workload,
 };
-use vectored_lab::report::{
-    PlotOptions, TableOptions, csv, html, json, machines_table, markdown, parse, plot, svg, table,
-};
+use vectored_lab::report::{TableOptions, csv, html, json, machines_table, markdown, parse, table};
 
 use crate::crossovers::any_machine;
 use crate::report::results;
@@ -373,11 +371,6 @@ fn reports_name_each_list_of_a_sweep() {
             );
         }
     }
-    let options = PlotOptions {
-        color: false,
-        width: 100,
-    };
-    insta::assert_snapshot!(plot(&results, options));
     let shapes = [
         "1 × 150 B + 1 × SIZE",
         "1 × 9 B + 2 × 40 B + 1 × 8 B + 1 × SIZE",
@@ -386,7 +379,6 @@ fn reports_name_each_list_of_a_sweep() {
     for text in [
         markdown(&results),
         html(&[&saved]),
-        svg(&[&saved]),
         machines_table(&[&results, &results], 200),
     ] {
         for shape in shapes {

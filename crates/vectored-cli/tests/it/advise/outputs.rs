@@ -55,12 +55,6 @@ fn report_compare_and_history_handle_advice() {
         history.contains("advice") && history.contains("'log' would save"),
         "{history}"
     );
-    // There is nothing to draw.
-    let mut draw = bench.vectored();
-    draw.args(["report", "advice", "--svg", "x.svg"]);
-    let refused = text(&draw.assert().code(2).get_output().stderr.clone());
-    assert!(refused.contains("use --html instead"), "{refused}");
-    assert!(!bench.work().join("x.svg").exists());
     let mut compare = bench.vectored();
     compare.args(["compare", "advice", "--against", "advice"]);
     let refused = text(&compare.assert().code(2).get_output().stderr.clone());

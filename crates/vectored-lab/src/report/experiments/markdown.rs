@@ -1,16 +1,11 @@
 //! Experiments as Markdown.
 
 use crate::model::{Experiments, Reproduction};
-use crate::report::experiments::pictures::picture;
 use crate::report::experiments::sheets::{Sheet, notes, sheets, title};
-use crate::report::plot::PlotOptions;
 use crate::text::format;
 use crate::text::format::escape_markdown;
 
-/// Width of the plots, which are code blocks.
-const PLOT_WIDTH: usize = 78;
-
-/// Experiments as Markdown: finding, tables, plot and notes of each.
+/// Experiments as Markdown: finding, tables and notes of each.
 pub fn markdown(experiments: &Experiments) -> String {
     let mut text = format!(
         "{}.\n",
@@ -36,13 +31,6 @@ fn of_one(experiment: &Reproduction) -> String {
     for sheet in sheets(experiment) {
         text.push('\n');
         text += &set(&sheet);
-    }
-    let options = PlotOptions {
-        color: false,
-        width: PLOT_WIDTH,
-    };
-    if let Some((caption, drawn)) = picture(experiment, options) {
-        text += &format!("\n```text\n{caption}\n{drawn}```\n");
     }
     text.push('\n');
     for note in notes(experiment) {

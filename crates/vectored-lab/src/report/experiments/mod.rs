@@ -3,10 +3,10 @@
 //! Every figure in them is in the JSON.
 
 mod csv;
+mod curves;
 mod finding;
 mod json;
 mod markdown;
-mod pictures;
 mod sheets;
 mod table;
 
@@ -16,6 +16,5 @@ pub use crate::report::experiments::json::json;
 pub use crate::report::experiments::markdown::markdown;
 pub use crate::report::experiments::table::table;
 
-pub(crate) use crate::report::chart::Curve as CurveOf;
-pub(crate) use crate::report::experiments::pictures::curves_of;
+pub(crate) use crate::report::experiments::curves::experiment_chart;
 pub(crate) use crate::report::experiments::sheets::{Sheet, notes, sheets, title};

@@ -348,7 +348,7 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
             );
             if experiment.reduced {
                 note(
-                    "The file is smaller than the book's, so the plot leaves out the book's seconds. \
+                    "The file is smaller than the book's, so charts leave out the book's seconds. \
                      Compare how times change from one buffer size to the next.",
                 );
             }

@@ -1,14 +1,12 @@
 //! Experiments for a terminal.
 
 use crate::model::{Experiments, Reproduction};
-use crate::report::experiments::pictures::picture;
 use crate::report::experiments::sheets::{Sheet, notes, sheets, title};
-use crate::report::plot::PlotOptions;
 use crate::report::table::TableOptions;
 use crate::text::format;
 use crate::text::wrap::wrapped;
 
-/// Experiments for people: finding, table, plot and legend of each.
+/// Experiments for people: finding, table and legend of each.
 pub fn table(experiments: &Experiments, options: TableOptions) -> String {
     let mut text = paragraph(&format::machine_of(&experiments.host), options.width);
     for experiment in &experiments.experiments {
@@ -37,12 +35,6 @@ fn of_one(experiment: &Reproduction, options: TableOptions) -> String {
     for sheet in sheets(experiment) {
         text.push('\n');
         text += &set(&sheet, options);
-    }
-    let TableOptions { color, width } = options;
-    if let Some((caption, drawn)) = picture(experiment, PlotOptions { color, width }) {
-        text.push('\n');
-        text += &paragraph(caption, options.width);
-        text += &drawn;
     }
     text.push('\n');
     for note in notes(experiment) {

@@ -21,7 +21,7 @@ pub fn section(experiments: &Experiments) -> String {
             text += &format!("<p class=\"finding\">{}</p>\n", escape(&experiment.finding));
         }
         if let Some(chart) = svg::experiment(experiment) {
-            text += &format!("<figure class=\"drawn\">{chart}</figure>\n");
+            text += &chart;
         }
         for sheet in sheets(experiment) {
             let heads = heads_of(&sheet);

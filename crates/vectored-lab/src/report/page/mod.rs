@@ -1,36 +1,29 @@
 //! A self-contained HTML page: one file that loads nothing from the network.
 //!
-//! Answers, maps and tables are plain HTML, so that they work without scripts, in print and with a screen
-//! reader. The script draws charts from the data at the end of the page (`data.rs`) with uPlot, which is
-//! small, maintained, and has bands, logarithmic axes and a cursor. A content security policy at the top
-//! prevents the page from loading anything.
+//! Answers, maps and tables are plain HTML, charts are SVG, and the page has no script. A content security
+//! policy at the top prevents it from loading anything.
 
 mod advisory;
-mod data;
 mod environment;
-mod escape;
+pub(crate) mod escape;
 mod experiments;
 mod run;
 mod tooltips;
 
 use crate::model::Saved;
 use crate::report::machines;
-use crate::report::page::escape::{escape, in_script};
+use crate::report::page::escape::escape;
 use crate::report::svg;
 use crate::text::format;
 
 const STYLE: &str = include_str!("../../../assets/page.css");
-const SCRIPT: &str = include_str!("../../../assets/page.js");
-const CHARTS: &str = include_str!("../../../assets/uplot-1.6.32.min.js");
-const CHARTS_STYLE: &str = include_str!("../../../assets/uplot-1.6.32.min.css");
-const CHARTS_LICENCE: &str = include_str!("../../../assets/uplot-LICENSE");
 
 /// No content of the data can load, send, frame or submit anything.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
-                      base-uri 'none'; form-action 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Saved results as one HTML page: runs of `vectored measure`, of which one is shown at a time, then
-/// experiments of `vectored reproduce`, then the advice of `vectored advise`.
+/// Saved results as one HTML page: runs of `vectored measure`, then experiments of `vectored reproduce`,
+/// then the advice of `vectored advise`.
 ///
 /// Text from the results is always escaped.
 ///
@@ -57,11 +50,9 @@ pub fn html(saved: &[&Saved]) -> String {
         true => "Where would gathering help?",
         false => "Copy or gather?",
     };
-    let mut page = head(&title(heading, saved), !only_advice);
+    let mut page = head(&title(heading, saved));
     page += "<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n<header>\n";
-    page += &format!("<h1>{heading}</h1>\n");
-    page += "<button id=\"theme\" type=\"button\" class=\"needs-script\" hidden>Light or dark</button>\n</header>\n";
-    page += "<main id=\"main\">\n";
+    page += &format!("<h1>{heading}</h1>\n</header>\n<main id=\"main\">\n");
     page += match only_advice {
         true => ADVICE,
         false => INTRODUCTION,
@@ -73,10 +64,10 @@ pub fn html(saved: &[&Saved]) -> String {
             page += &experiments::table(&grid.title, &grid.heads, grid.names, &grid.rows, true);
         }
         page += "</section>\n";
-        page += &choice(&runs);
+        page += &contents(&runs);
     }
     for (index, results) in runs.iter().enumerate() {
-        page += &run::section(index, results);
+        page += &run::section(index, results, runs.len() == 1);
     }
     for experiments in reproductions {
         page += &experiments::section(experiments);
@@ -85,23 +76,10 @@ pub fn html(saved: &[&Saved]) -> String {
         page += &advisory::section(index, advisory);
     }
     page += "</main>\n<footer>\n";
-    let charts = if only_advice { "" } else { " Charts: uPlot." };
-    page += &format!(
-        "<p>Made by vectored {}. Every figure is in the saved JSON.{charts}</p>\n</footer>\n",
+    page + &format!(
+        "<p>Made by vectored {}. Every figure is in the saved JSON.</p>\n</footer>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION")
-    );
-    if only_advice {
-        return page + "</body>\n</html>\n";
-    }
-    let json = serde_json::to_string(&data::of(&runs)).expect("plain data");
-    page += &format!(
-        "<script type=\"application/json\" id=\"data\">{}</script>\n",
-        in_script(&json)
-    );
-    // The licence requires its text in every copy.
-    page += &format!("<script>\n/*\n{CHARTS_LICENCE}*/\n{CHARTS}\n</script>\n");
-    page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
-    page
+    )
 }
 
 const INTRODUCTION: &str = "\
@@ -117,16 +95,13 @@ into one, by gathering several buffers or by using a larger buffer, without chan
 estimates the time saved on this machine.</p>
 ";
 
-fn head(title: &str, has_charts: bool) -> String {
-    let charts_style = if has_charts { CHARTS_STYLE } else { "" };
+fn head(title: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>\n{charts_style}\n{STYLE}</style>\n\
-         <noscript><style>[hidden]{{display:block!important}}.needs-script{{display:none!important}}\
-         </style></noscript>\n</head>\n",
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n",
         escape(title)
     )
 }
@@ -148,22 +123,20 @@ fn title(heading: &str, saved: &[&Saved]) -> String {
 fn crossover_chart(runs: &[&crate::model::Results]) -> String {
     svg::crossovers(&machines::groups(runs)).map_or(String::new(), |chart| {
         format!(
-            "<figure class=\"drawn crossovers\"><figcaption>Copy below the mark, gather above; segment size, with its \
-             95 % interval</figcaption><div class=\"wide\" tabindex=\"0\" role=\"region\" \
-             aria-label=\"Crossovers\">{chart}</div></figure>\n"
+            "<figure><figcaption>Copy below the mark, gather above; segment size, with its 95 % interval</figcaption>\
+             {chart}</figure>\n"
         )
     })
 }
 
-fn choice(runs: &[&crate::model::Results]) -> String {
-    let mut text =
-        "<p class=\"choice needs-script\"><label for=\"run\">Result</label> <select id=\"run\">\n"
-            .to_owned();
+/// Links to the runs.
+fn contents(runs: &[&crate::model::Results]) -> String {
+    let mut text = "<ul class=\"contents\">\n".to_owned();
     for (index, results) in runs.iter().enumerate() {
         text += &format!(
-            "<option value=\"{index}\">{}</option>\n",
+            "<li><a href=\"#run-{index}\">{}</a></li>\n",
             escape(&run::name(results))
         );
     }
-    text + "</select></p>\n"
+    text + "</ul>\n"
 }

@@ -10,6 +10,7 @@ use crate::report::page::experiments::table;
 use crate::report::page::tooltips;
 use crate::report::panels::{Panel, Square, panels};
 use crate::report::shape_text::shape_in_words;
+use crate::report::svg;
 use crate::report::table_rows::{Section, columns, extent, sections, short_name};
 use crate::report::{ranks, writers};
 use crate::text::format;
@@ -25,22 +26,23 @@ pub fn name(results: &Results) -> String {
     )
 }
 
-/// A whole run; all but the first are hidden until selected.
-pub fn section(index: usize, results: &Results) -> String {
-    let hidden = if index == 0 { "" } else { " hidden" };
+/// A whole run. Beside others its heading names it.
+pub fn section(index: usize, results: &Results, is_alone: bool) -> String {
+    let heading = match is_alone {
+        true => "The answer".to_owned(),
+        false => name(results),
+    };
     let mut text = format!(
-        "<section class=\"run\" id=\"run-{index}\" data-run=\"{index}\"{hidden}>\n\
-         <h2>The answer</h2>\n<p class=\"machine\">{}.<br>{}.</p>\n",
+        "<section class=\"run\" id=\"run-{index}\">\n<h2>{}</h2>\n<p class=\"machine\">{}.<br>{}.</p>\n",
+        escape(&heading),
         escape(&format::machine(results)),
         escape(&extent(results))
     );
     let sections = sections(results);
-    let panels = panels(results);
     text += &answer(&sections, results);
-    text += &tabs(index, &panels);
     // Both have the order of the section keys.
-    for (place, (panel, section)) in std::iter::zip(&panels, &sections).enumerate() {
-        text += &panel_of(index, place, panel, section, results);
+    for (panel, section) in std::iter::zip(&panels(results), &sections) {
+        text += &panel_of(panel, section, results);
     }
     if let Some(costs) = costs(results) {
         text += &table(&costs.title, &costs.heads, costs.names, &costs.rows, true);
@@ -90,57 +92,19 @@ fn answer(sections: &[Section], results: &Results) -> String {
     text + "</dl>\n"
 }
 
-fn tabs(run: usize, panels: &[Panel<'_>]) -> String {
-    let mut text =
-        "<div class=\"tabs needs-script\" role=\"tablist\" aria-label=\"Target\">\n".to_owned();
-    for (place, panel) in panels.iter().enumerate() {
-        let is_first = place == 0;
+fn panel_of(panel: &Panel<'_>, section: &Section, results: &Results) -> String {
+    let mut text = format!("<h3>{}</h3>\n{}", escape(&panel.title), map(panel));
+    let charts = panel.curves.iter();
+    let charts: String = charts
+        .filter_map(|curves| svg::curves(panel, curves))
+        .collect();
+    if !charts.is_empty() {
         text += &format!(
-            "<button type=\"button\" role=\"tab\" id=\"tab-{run}-{place}\" \
-             aria-controls=\"panel-{run}-{place}\" aria-selected=\"{is_first}\" tabindex=\"{}\">{}\
-             </button>\n",
-            if is_first { 0 } else { -1 },
-            escape(&panel.title)
+            "<p class=\"hint\">Bands are 95 % intervals. A vertical line is a crossover, its shade the interval. A \
+             pointer over a point shows its value.</p>\n<div class=\"charts\">\n{charts}</div>\n"
         );
     }
-    text + "</div>\n"
-}
-
-fn panel_of(
-    run: usize,
-    place: usize,
-    panel: &Panel<'_>,
-    section: &Section,
-    results: &Results,
-) -> String {
-    let hidden = if place == 0 { "" } else { " hidden" };
-    let mut text = format!(
-        "<section class=\"panel\" id=\"panel-{run}-{place}\" role=\"tabpanel\" \
-         aria-labelledby=\"tab-{run}-{place}\" data-panel=\"{place}\"{hidden}>\n<h3>{}</h3>\n",
-        escape(&panel.title)
-    );
-    text += &map(panel);
-    text += "<div class=\"distribution\" hidden></div>\n";
-    if !panel.curves.is_empty() {
-        let what = match panel.has_tax {
-            true => "Time ÷ floor, by segment size",
-            false => "Time per call, by segment size",
-        };
-        text += &format!(
-            "<h4>{what}</h4>\n<p class=\"hint needs-script\">Bands are 95 % intervals. A vertical \
-             line is a crossover, its shade the interval. Point at a chart, or focus it and use the \
-             arrow keys, for the values.</p>\n<div class=\"charts needs-script\">\n"
-        );
-        for (chart, curves) in panel.curves.iter().enumerate() {
-            text += &format!(
-                "<figure class=\"chart\" data-chart=\"{chart}\"><figcaption>{}</figcaption></figure>\n",
-                escape(&shape_in_words(curves.shape))
-            );
-        }
-        text += "</div>\n";
-    }
-    text += &figures(section, panel.has_tax, results);
-    text + "</section>\n"
+    text + &figures(section, panel.has_tax, results)
 }
 
 fn map(panel: &Panel<'_>) -> String {
@@ -192,11 +156,9 @@ fn square_of(square: &Square<'_>) -> String {
         Verdict::Open => ("open", "? ", square.margin.as_str()),
     };
     format!(
-        "<td class=\"{class} t-{name}\" style=\"--strength:{:.2}\"><button type=\"button\" \
-         data-cell=\"{}\" title=\"{}\"><span class=\"who\">{}</span> <span class=\"much\">{sign}{}</span>\
-         </button></td>",
+        "<td class=\"{class} t-{name}\" style=\"--strength:{:.2}\"><div class=\"square\" title=\"{}\"><span \
+         class=\"who\">{}</span> <span class=\"much\">{sign}{}</span></div></td>",
         square.strength(),
-        square.index,
         escape(&format!("{}: {}", square.list(), square.words)),
         escape(if class == "tie" { "" } else { short }),
         escape(words)
@@ -228,16 +190,9 @@ fn figures(section: &Section, has_tax: bool, results: &Results) -> String {
             "" => row.size.clone(),
             count => format!("{count} × {}", row.size),
         };
-        let list = escape(&list);
-        // The page does not have the samples of refined cells.
-        let list = match row.index {
-            Some(index) => format!(
-                "<button type=\"button\" class=\"link\" data-cell=\"{index}\">{list}</button>"
-            ),
-            None => list,
-        };
         text += &format!(
-            "<tr><th scope=\"row\">{list} {}</th><td>{}</td>",
+            "<tr><th scope=\"row\">{} {}</th><td>{}</td>",
+            escape(&list),
             row.marks(),
             escape(&row.floor)
         );

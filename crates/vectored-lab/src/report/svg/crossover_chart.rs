@@ -1,7 +1,9 @@
 //! Crossovers of several machines, a row each, on one logarithmic axis.
 
+use crate::report::page::escape::escape;
+use crate::report::svg::about;
 use crate::report::svg::drawing::{Anchor, Drawing};
-use crate::report::svg::palette::Color;
+use crate::report::svg::scale::Scale;
 use crate::text::format::bytes_in_words;
 
 /// The crossover of one machine from copying to gathering.
@@ -17,79 +19,60 @@ pub struct Group {
     pub machines: Vec<MachineCrossover>,
 }
 
-/// The length of the axis, and the width of a letter of the name of a machine.
-const AXIS: f64 = 320.0;
-const LETTER: f64 = 6.2;
-const ROW: f64 = 18.0;
-/// Longer names are cut here; the table has them in full.
-const NAME: usize = 38;
+const ROW: f64 = 22.0;
 
-/// `None` if no machine has a crossover.
-pub fn draw(groups: &[Group]) -> Option<Drawing> {
-    let all = || groups.iter().flat_map(|group| &group.machines);
-    let found = || all().filter_map(|crossover| crossover.at.clone().ok());
-    let low = found().map(|(_, low, _)| low).fold(f64::INFINITY, f64::min);
-    let high = found().map(|(_, _, high)| high).fold(0.0, f64::max);
-    if !(low > 0.0 && low.is_finite() && high.is_finite() && low <= high) {
-        return None;
-    }
-    let (first, last) = ((low / 1.2).log2(), (high * 1.2).log2());
-    let names = all().map(|crossover| crossover.machine.chars().count().min(NAME));
-    let left = 30.0 + LETTER * names.max().unwrap_or(0).max(10) as f64;
-    let across = |bytes: f64| left + (bytes.log2() - first) / (last - first) * AXIS;
-    let rows = all().count() + groups.len();
-    let bottom = ROW * (rows as f64 + 0.5);
-    let mut drawing = Drawing::new(left + AXIS + 20.0, bottom + 22.0);
-    let powers = first.ceil() as i32..=last.floor() as i32;
-    // No size has more than 62 powers of two, but a malformed file may claim it.
-    let stride = ((last - first) / 6.0).ceil().max(1.0) as usize;
-    for power in powers.filter(|power| *power >= 0).step_by(stride) {
-        let x = across(f64::from(power).exp2());
-        drawing.line((x, 0.0), (x, bottom), Color::Line, "none");
-        let words = bytes_in_words(1_u64 << power.min(62));
-        drawing.text(x, bottom + 15.0, Anchor::Middle, 11.0, Color::Faint, &words);
-    }
-    let mut y = 0.0;
+/// A table with a drawing in each row; `None` if no machine has a crossover.
+pub fn table(groups: &[Group]) -> Option<String> {
+    let all = groups.iter().flat_map(|group| &group.machines);
+    let found = all.filter_map(|crossover| crossover.at.as_ref().ok());
+    let ends = found.flat_map(|&(_, low, high)| [low, high]);
+    let across = Scale::of(ends, (0.0, 1.0), 1.4)?;
+    let mut text = "<table class=\"crossovers\"><tbody>\n".to_owned();
     for group in groups {
-        y += ROW;
-        drawing.text(0.0, y, Anchor::Start, 12.0, Color::Text, &group.title);
+        let title = escape(&group.title);
+        text += &format!("<tr><th colspan=\"2\" class=\"group\">{title}</th></tr>\n");
         for crossover in &group.machines {
-            y += ROW;
-            let name = match crossover.machine.chars().nth(NAME) {
-                None => crossover.machine.clone(),
-                Some(_) => crossover
-                    .machine
-                    .chars()
-                    .take(NAME - 1)
-                    .chain(['…'])
-                    .collect(),
+            let cell = match &crossover.at {
+                Ok(found) => row(*found, &across),
+                Err(words) => escape(words),
             };
-            drawing.text(12.0, y, Anchor::Start, 11.5, Color::Text, &name);
-            let middle = y - 4.0;
-            let [at, low, high] = match &crossover.at {
-                Ok((at, low, high)) => [*at, *low, *high].map(across),
-                Err(words) => {
-                    drawing.text(left, y, Anchor::Start, 11.0, Color::Faint, words);
-                    continue;
-                }
-            };
-            drawing.chain(&[(low, middle), (high, middle)], Color::Gather, "none");
-            for end in [low, high] {
-                drawing.line(
-                    (end, middle - 4.0),
-                    (end, middle + 4.0),
-                    Color::Gather,
-                    "none",
-                );
-            }
-            let corners = [
-                (at - 4.0, middle),
-                (at, middle - 4.0),
-                (at + 4.0, middle),
-                (at, middle + 4.0),
-            ];
-            drawing.area(&corners, Color::Text, 1.0);
+            let machine = escape(&crossover.machine);
+            text += &format!("<tr><th scope=\"row\">{machine}</th><td>{cell}</td></tr>\n");
         }
     }
-    Some(drawing)
+    Some(
+        text + &format!(
+            "<tr><td></td><td>{}</td></tr>\n</tbody></table>",
+            axis(&across)
+        ),
+    )
+}
+
+fn row((at, low, high): (f64, f64, f64), across: &Scale) -> String {
+    let mut drawing = Drawing::new(ROW);
+    for power in across.powers_of_two() {
+        let x = across.place(power);
+        drawing.line(&[(x, 0.0), (x, ROW)], "grid");
+    }
+    let middle = ROW / 2.0;
+    let [left, right] = [low, high].map(|bytes| across.place(bytes));
+    drawing.line(&[(left, middle), (right, middle)], "t-writev");
+    for end in [left, right] {
+        drawing.line(&[(end, middle - 4.0), (end, middle + 4.0)], "t-writev");
+    }
+    let words = format!("{} [{}, {}]", about(at), about(low), about(high));
+    drawing.point((across.place(at), middle), "t-writev", &words);
+    drawing.svg(&words)
+}
+
+fn axis(across: &Scale) -> String {
+    let mut drawing = Drawing::new(ROW);
+    for power in across.powers_of_two() {
+        // A malformed file may claim a size beyond all memory.
+        let words = bytes_in_words(power.min(2f64.powi(62)) as u64);
+        let x = across.place(power);
+        drawing.line(&[(x, 0.0), (x, 4.0)], "grid");
+        drawing.text((x, 17.0), Anchor::Centred, &words);
+    }
+    drawing.svg("Segment size")
 }

@@ -1,105 +1,86 @@
-//! Shapes with a size, arranged beside and below each other.
+//! Shapes of a drawing that is as wide as its place on the page, with letters of one size.
+//!
+//! Positions across are shares of the width, from 0 to 1; those down are pixels. Lines and areas are stretched; texts and
+//! points lie above them and are not. Colours and dashes are in the style sheet of the page, by class.
 
-use crate::report::svg::palette::Color;
-use crate::text::format::escape_control;
+use crate::report::page::escape::escape;
 
-/// Shapes within `width` × `height`.
-#[derive(Default)]
+/// Units across, in which lines and areas are drawn.
+const UNITS: f64 = 1000.0;
+
+/// A drawing of a fixed height.
 pub struct Drawing {
-    pub width: f64,
-    pub height: f64,
-    pub shapes: String,
+    height: f64,
+    stretched: String,
+    above: String,
 }
 
-/// Alignment of a text.
-#[derive(Clone, Copy)]
+/// Where a text lies.
 pub enum Anchor {
-    Start,
-    Middle,
-    End,
+    Centred,
+    /// A little to the left of its position.
+    Left,
 }
 
 impl Drawing {
-    pub fn new(width: f64, height: f64) -> Self {
+    pub fn new(height: f64) -> Self {
         Drawing {
-            width,
             height,
-            shapes: String::new(),
+            stretched: String::new(),
+            above: String::new(),
         }
     }
 
-    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, size: f64, color: Color, text: &str) {
+    pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
         let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
+            Anchor::Centred => "text-anchor=\"middle\"",
+            Anchor::Left => "text-anchor=\"end\" dx=\"-6\"",
         };
-        self.shapes += &format!(
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" {}>{}</text>\n",
-            color.fill(),
+        self.above += &format!(
+            "<text x=\"{:.2}%\" y=\"{y:.1}\" {anchor}>{}</text>\n",
+            x * 100.0,
             escape(text)
         );
     }
 
-    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), color: Color, dashes: &str) {
-        self.shapes += &format!(
-            "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" {} stroke-dasharray=\"{dashes}\"/>\n",
-            from.0,
-            from.1,
-            to.0,
-            to.1,
-            color.stroke()
-        );
-    }
-
-    /// A chain of lines, two units wide.
-    pub fn chain(&mut self, points: &[(f64, f64)], color: Color, dashes: &str) {
-        if points.is_empty() {
-            return;
-        }
-        self.shapes += &format!(
-            "<path d=\"M{}\" stroke-width=\"2\" {} stroke-dasharray=\"{dashes}\"/>\n",
-            places(points),
-            color.stroke()
-        );
+    /// Straight lines from point to point.
+    pub fn line(&mut self, points: &[(f64, f64)], class: &str) {
+        self.stretched += &format!("<path class=\"line {class}\" d=\"M{}\"/>\n", path(points));
     }
 
     /// A filled outline.
-    pub fn area(&mut self, points: &[(f64, f64)], color: Color, opacity: f64) {
-        if points.is_empty() {
-            return;
+    pub fn area(&mut self, points: &[(f64, f64)], class: &str) {
+        if !points.is_empty() {
+            self.stretched += &format!("<path class=\"area {class}\" d=\"M{}Z\"/>\n", path(points));
         }
-        self.shapes += &format!(
-            "<path d=\"M{}Z\" fill-opacity=\"{opacity:.2}\" {}/>\n",
-            places(points),
-            color.fill()
+    }
+
+    /// A point; a pointer near it shows the words.
+    pub fn point(&mut self, (x, y): (f64, f64), class: &str, words: &str) {
+        let place = format!("cx=\"{:.2}%\" cy=\"{y:.1}\"", x * 100.0);
+        self.above += &format!(
+            "<g class=\"point {class}\"><title>{}</title><circle {place} r=\"9\" fill-opacity=\"0\"/><circle {place} \
+             r=\"3\"/></g>\n",
+            escape(words)
         );
     }
 
-    /// Adds another drawing with its corner at this point.
-    pub fn place(&mut self, x: f64, y: f64, other: &Drawing) {
-        self.shapes += &format!(
-            "<g transform=\"translate({x:.1} {y:.1})\">\n{}</g>\n",
-            other.shapes
-        );
-        self.width = self.width.max(x + other.width);
-        self.height = self.height.max(y + other.height);
+    /// The element; `label` is what a screen reader says.
+    pub fn svg(&self, label: &str) -> String {
+        let height = self.height;
+        format!(
+            "<svg height=\"{height}\" role=\"img\" aria-label=\"{}\">\n<svg width=\"100%\" height=\"{height}\" \
+             viewBox=\"0 0 {UNITS} {height}\" preserveAspectRatio=\"none\">\n{}</svg>\n{}</svg>\n",
+            escape(label),
+            self.stretched,
+            self.above
+        )
     }
 }
 
-fn places(points: &[(f64, f64)]) -> String {
-    let all: Vec<String> = points
+fn path(points: &[(f64, f64)]) -> String {
+    let places = points
         .iter()
-        .map(|(x, y)| format!("{x:.1} {y:.1}"))
-        .collect();
-    all.join("L")
-}
-
-/// Escapes a text for XML.
-pub fn escape(text: &str) -> String {
-    escape_control(text)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+        .map(|(x, y)| format!("{:.1} {y:.1}", x * UNITS));
+    places.collect::<Vec<_>>().join("L")
 }
