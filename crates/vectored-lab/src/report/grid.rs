@@ -1,7 +1,7 @@
 //! Simple tables of texts, for a terminal and for Markdown.
 
+use crate::report::screen::width as length;
 use crate::text::format::escape_markdown;
-use crate::text::wrap::wrapped;
 
 /// A title, column heads, and rows of texts.
 pub(crate) struct Grid {
@@ -145,15 +145,17 @@ fn pieces(cell: &str, is_name: bool) -> impl Iterator<Item = String> {
 
 /// Breaks `pieces` into lines of at most `width` columns; a longer piece has a line of its own.
 fn filled(pieces: impl Iterator<Item = String>, width: usize) -> Vec<String> {
-    let pieces = pieces.map(|piece| {
-        let length = length(&piece);
-        (piece, length)
-    });
-    wrapped(pieces, width)
-}
-
-fn length(text: &str) -> usize {
-    text.chars().count()
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces {
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(&piece) <= width => {
+                line.push(' ');
+                line.push_str(&piece);
+            }
+            _ => lines.push(piece),
+        }
+    }
+    lines
 }
 
 pub(crate) fn markdown(grid: &Grid) -> String {

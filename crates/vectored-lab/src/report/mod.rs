@@ -24,6 +24,7 @@ pub(crate) mod page;
 pub(crate) mod panels;
 pub(crate) mod ranks;
 pub(crate) mod scaling;
+pub(crate) mod screen;
 pub(crate) mod shape_text;
 pub(crate) mod svg;
 pub(crate) mod table;

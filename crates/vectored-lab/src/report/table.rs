@@ -5,6 +5,7 @@ use crate::report::asynchronous;
 use crate::report::costs::costs;
 use crate::report::grid;
 use crate::report::notes::notes;
+use crate::report::screen::{BOLD, CYAN, GREEN, Screen, YELLOW, width};
 use crate::report::table_rows::{Mark, Row, Section, columns, extent, sections, short_name};
 use crate::report::{ranks, writers};
 use crate::text::format;
@@ -32,12 +33,9 @@ impl Default for TableOptions {
 
 /// Results for people: the answer, a table for each target, cost models and a legend.
 pub fn table(results: &Results, options: TableOptions) -> String {
-    let mut page = Page {
-        text: String::new(),
-        options,
-    };
-    page.paragraph("", &format::machine(results));
-    page.paragraph("", &extent(results));
+    let mut page = Screen::new(options);
+    page.paragraph("", "", &format::machine(results));
+    page.paragraph("", "", &extent(results));
     let sections = sections(results);
     if !sections.is_empty() {
         page.line("");
@@ -47,22 +45,22 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     for section in &sections {
         let begin = page.text.len();
         let title = format!("{:<title_width$}", section.title);
-        page.hanging(&title, "      ", &section.tally);
+        page.paragraph(&format!("{title} "), "      ", &section.tally);
         let title = section.title.trim_end();
         let styled = page.styled(BOLD, title);
         page.text.replace_range(begin..begin + title.len(), &styled);
         for (lists, text) in &section.advice {
-            page.hanging("  ", "      ", &format!("{lists}: {text}"));
+            page.paragraph("  ", "      ", &format!("{lists}: {text}"));
         }
     }
     for (place, text) in asynchronous::answers(results) {
-        page.hanging("", "      ", &format!("{place}: {text}"));
+        page.paragraph("", "      ", &format!("{place}: {text}"));
     }
     for (place, text) in writers::answers(results)
         .into_iter()
         .chain(ranks::answers(results))
     {
-        page.hanging("", "      ", &format!("{place}: {text}"));
+        page.paragraph("", "      ", &format!("{place}: {text}"));
     }
     let columns = columns(results);
     let mut left_out = LeftOutColumns::default();
@@ -88,7 +86,7 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         page.line("");
     }
     for note in left_out.notes().into_iter().chain(notes(results)) {
-        page.paragraph("  ", &note);
+        page.paragraph("", "  ", &note);
     }
     page.text
 }
@@ -96,54 +94,7 @@ pub fn table(results: &Results, options: TableOptions) -> String {
 /// A longer title, such as one with a path, has no aligned tally.
 const LONGEST_TITLE: usize = 32;
 
-const BOLD: &str = "1";
-const GREEN: &str = "32";
-const CYAN: &str = "36";
-const YELLOW: &str = "33";
-
-struct Page {
-    text: String,
-    options: TableOptions,
-}
-
-impl Page {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
-    }
-
-    /// Breaks lines between words; all but the first begin with `indent`.
-    fn paragraph(&mut self, indent: &str, text: &str) {
-        self.hanging("", indent, text);
-    }
-
-    /// As [`paragraph`](Page::paragraph), and the first line begins with
-    /// `first`.
-    fn hanging(&mut self, first: &str, indent: &str, text: &str) {
-        let mut line = first.to_owned();
-        for word in text.split(' ') {
-            let length = line.chars().count() + 1 + word.chars().count();
-            if length > self.options.width && !line.trim().is_empty() {
-                self.line(&line);
-                line = format!("{indent}{word}");
-            } else {
-                if !line.trim().is_empty() {
-                    line.push(' ');
-                }
-                line.push_str(word);
-            }
-        }
-        self.line(&line);
-    }
-
-    fn styled(&self, style: &str, text: &str) -> String {
-        if self.options.color && !text.is_empty() {
-            format!("\x1b[{style}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
+impl Screen {
     fn section(
         &mut self,
         section: &Section,
@@ -156,8 +107,7 @@ impl Page {
         // A path may be wider than the table below it.
         let is_long = width(&section.title) > width(&frame.begin("", ""));
         if is_long {
-            let title = self.styled(BOLD, &section.title);
-            self.line(&title);
+            self.styled_line(BOLD, &section.title);
         }
         self.head(if is_long { "" } else { &section.title }, &frame);
         for row in &section.rows {
@@ -183,8 +133,7 @@ impl Page {
                 line += &format!(" {word:>width$} ");
             }
             line += if is_last { " verdict" } else { "" };
-            let line = self.styled(BOLD, line.trim_end());
-            self.line(&line);
+            self.styled_line(BOLD, &line);
         }
     }
 
@@ -479,8 +428,4 @@ fn head(technique: Technique, is_rival: bool) -> Vec<String> {
     } else {
         vec!["unranked".to_owned(), name.to_owned()]
     }
-}
-
-fn width(text: &str) -> usize {
-    text.chars().count()
 }

@@ -1,4 +1,3 @@
-//! Formatting of numbers, sizes and names, escaping, and line breaking.
+//! Formatting of numbers, sizes and names, and escaping.
 
 pub mod format;
-pub(crate) mod wrap;

@@ -2,62 +2,55 @@
 
 use crate::model::{Experiments, Reproduction};
 use crate::report::experiments::sheets::{Sheet, notes, sheets, title};
+use crate::report::screen::{BOLD, Screen, width};
 use crate::report::table::TableOptions;
 use crate::text::format;
-use crate::text::wrap::wrapped;
 
 /// Experiments for people: finding, table and legend of each.
 pub fn table(experiments: &Experiments, options: TableOptions) -> String {
-    let mut text = paragraph(&format::machine_of(&experiments.host), options.width);
+    let mut screen = Screen::new(options);
+    screen.paragraph("", "", &format::machine_of(&experiments.host));
     for experiment in &experiments.experiments {
-        text.push('\n');
-        text += &of_one(experiment, options);
+        screen.line("");
+        of_one(experiment, &mut screen);
     }
-    text.push('\n');
+    screen.line("");
     for warning in &experiments.host.warnings {
         let warning = format!("Warning: {}.", format::escape_control(warning));
-        text += &paragraph(&warning, options.width);
+        screen.paragraph("", "", &warning);
     }
-    text += &paragraph(&format!("Seed {}.", experiments.seed), options.width);
-    text
+    screen.paragraph("", "", &format!("Seed {}.", experiments.seed));
+    screen.text
 }
 
-fn of_one(experiment: &Reproduction, options: TableOptions) -> String {
-    let title = title(experiment);
-    let mut text = String::new();
-    for line in wrapped(words_of(&title), options.width) {
-        text += &styled("1", &line, options.color);
-        text.push('\n');
-    }
+fn of_one(experiment: &Reproduction, screen: &mut Screen) {
+    screen.styled_paragraph(BOLD, "", "", &title(experiment));
     if !experiment.finding.is_empty() {
-        text += &paragraph(&experiment.finding, options.width);
+        screen.paragraph("", "", &experiment.finding);
     }
     for sheet in sheets(experiment) {
-        text.push('\n');
-        text += &set(&sheet, options);
+        set(&sheet, screen);
     }
-    text.push('\n');
+    screen.line("");
     for note in notes(experiment) {
-        text += &paragraph(&note, options.width);
+        screen.paragraph("", "", &note);
     }
-    text
 }
 
 /// Names are left-aligned, figures right-aligned; groups stand over their first column. A table that is
 /// too wide is broken between groups, and each part repeats the names.
-fn set(sheet: &Sheet, options: TableOptions) -> String {
+fn set(sheet: &Sheet, screen: &mut Screen) {
     let widths: Vec<usize> = (0..sheet.heads.len())
         .map(|column| {
-            let cells = sheet.rows.iter().map(|row| row[column].chars().count());
-            cells
-                .chain([sheet.heads[column].1.chars().count()])
-                .max()
-                .unwrap_or(0)
+            let cells = sheet.rows.iter().map(|row| width(&row[column]));
+            let head = width(&sheet.heads[column].1);
+            cells.chain([head]).max().unwrap_or(0)
         })
         .collect();
-    let parts = parts(sheet, &widths, options.width).into_iter();
-    let set = parts.map(|columns| set_columns(sheet, &columns, &widths, options));
-    set.collect::<Vec<_>>().join("\n")
+    for columns in parts(sheet, &widths, screen.options.width) {
+        screen.line("");
+        set_columns(sheet, &columns, &widths, screen);
+    }
 }
 
 /// The columns of each part of a table that has to fit into `width`.
@@ -97,16 +90,10 @@ fn wide(columns: &[usize], widths: &[usize], gap: usize) -> usize {
     all + gap * columns.len().saturating_sub(1)
 }
 
-fn set_columns(
-    sheet: &Sheet,
-    columns: &[usize],
-    widths: &[usize],
-    options: TableOptions,
-) -> String {
+fn set_columns(sheet: &Sheet, columns: &[usize], widths: &[usize], screen: &mut Screen) {
     // Columns are spread if there is room.
-    let is_roomy = wide(columns, widths, 2) <= options.width;
+    let is_roomy = wide(columns, widths, 2) <= screen.options.width;
     let gap = if is_roomy { 2 } else { 1 };
-    let mut text = String::new();
     let mut groups = String::new();
     let mut begin = 0;
     for &column in columns {
@@ -119,8 +106,7 @@ fn set_columns(
         begin += widths[column] + gap;
     }
     if !groups.is_empty() {
-        text += &styled("1", &groups, options.color);
-        text.push('\n');
+        screen.styled_line(BOLD, &groups);
     }
     let line = |cells: &[String]| {
         let set = columns.iter().map(|&column| {
@@ -130,42 +116,20 @@ fn set_columns(
                 false => format!("{cell:>width$}"),
             }
         });
-        let line = set.collect::<Vec<_>>().join(&" ".repeat(gap));
-        line.trim_end().to_owned()
+        set.collect::<Vec<_>>().join(&" ".repeat(gap))
     };
     let names: Vec<String> = sheet.heads.iter().map(|(_, name)| name.clone()).collect();
-    text += &styled("1", &line(&names), options.color);
-    text.push('\n');
+    screen.styled_line(BOLD, &line(&names));
     for row in &sheet.rows {
-        text += &line(row);
-        text.push('\n');
+        screen.line(&line(row));
     }
-    text
 }
 
 /// Blanks up to a column, at least one.
 fn begin_of(column: usize, line: &str) -> usize {
-    let length = line.chars().count();
+    let length = width(line);
     match length {
         0 => column,
         _ => column.saturating_sub(length).max(1),
-    }
-}
-
-fn paragraph(text: &str, width: usize) -> String {
-    let mut lines = wrapped(words_of(text), width).join("\n");
-    lines.push('\n');
-    lines
-}
-
-fn words_of(text: &str) -> impl Iterator<Item = (String, usize)> {
-    text.split(' ')
-        .map(|word| (word.to_owned(), word.chars().count()))
-}
-
-fn styled(style: &str, text: &str, color: bool) -> String {
-    match color && !text.is_empty() {
-        true => format!("\x1b[{style}m{text}\x1b[0m"),
-        false => text.to_owned(),
     }
 }
