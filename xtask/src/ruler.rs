@@ -18,7 +18,6 @@ use vectored_lab::measure::{
 };
 use vectored_lab::model::{CellSpec, Experiment, Target, Technique, Workload};
 
-use agreement::{Agreement, Alternation};
 use plain::PlainLoops;
 
 /// Time for one run of the C loops.
@@ -77,27 +76,25 @@ pub fn run(options: &Options) -> Result<bool> {
     for target in TARGETS {
         for workload in workloads() {
             let cell = CellSpec::write(target, workload);
-            let alternations = (0..options.rounds)
-                .map(|round| bench.alternate(&cell, round as u64))
-                .collect::<Result<Vec<_>>>()?;
             println!("\n{target}, {}", describe(&cell.workload));
-            println!("{}", Agreement::HEADING);
-            for line in agreement::compare(&alternations) {
-                println!("{line}");
-                all_agree &= line.agrees();
-            }
+            all_agree &= agreement::in_turn(
+                options.rounds,
+                |round| bench.plain(&cell, round as u64),
+                |round| bench.engine(&cell, round as u64),
+            )?;
         }
     }
-    println!();
-    println!(
-        "{}",
-        if all_agree {
-            "all agree"
-        } else {
-            "some DIFFER"
-        }
-    );
+    print_verdict(all_agree);
     Ok(all_agree)
+}
+
+fn print_verdict(all_agree: bool) {
+    let words = if all_agree {
+        "all agree"
+    } else {
+        "some DIFFER"
+    };
+    println!("\n{words}");
 }
 
 fn workloads() -> [Workload; 2] {
@@ -125,28 +122,16 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// One turn of each; the order changes from round to round.
-    fn alternate(&self, cell: &CellSpec, round: u64) -> Result<Alternation> {
-        let plain = || {
-            self.plain.measure(&plain::Request {
-                target: cell.target,
-                workload: &cell.workload,
-                milliseconds: PLAIN_MS,
-                cpu: self.cpu,
-                reader_cpu: self.reader_cpu.unwrap_or(self.cpu),
-                directory: self.directory,
-                seed: round,
-            })
-        };
-        if round.is_multiple_of(2) {
-            let plain = plain()?;
-            let engine = self.engine(cell, round)?;
-            Ok(Alternation { plain, engine })
-        } else {
-            let engine = self.engine(cell, round)?;
-            let plain = plain()?;
-            Ok(Alternation { plain, engine })
-        }
+    fn plain(&self, cell: &CellSpec, seed: u64) -> Result<Medians> {
+        self.plain.measure(&plain::Request {
+            target: cell.target,
+            workload: &cell.workload,
+            milliseconds: PLAIN_MS,
+            cpu: self.cpu,
+            reader_cpu: self.reader_cpu.unwrap_or(self.cpu),
+            directory: self.directory,
+            seed,
+        })
     }
 
     fn engine(&self, cell: &CellSpec, seed: u64) -> Result<Medians> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use anyhow::Result;
 use vectored_lab::stats::{median, paired};
 
 use super::Medians;
@@ -14,16 +15,16 @@ const MAX_FORGIVEN: f64 = 0.10;
 
 /// One turn of each instrument: times in ns, or ratios of times.
 #[derive(Clone, Debug)]
-pub struct Alternation {
+struct Alternation {
     /// Of the C loops.
-    pub plain: Medians,
+    plain: Medians,
     /// Of the engine.
-    pub engine: Medians,
+    engine: Medians,
 }
 
 /// One technique in one cell.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Agreement {
+struct Agreement {
     name: String,
     plain: f64,
     engine: f64,
@@ -37,23 +38,10 @@ pub struct Agreement {
 
 impl Agreement {
     /// The heading of the printed lines.
-    pub const HEADING: &str =
-        "  technique           C [ns]  engine [ns]   ratio   95 % interval   C's spread   limit";
-
-    /// The same where figures are ratios of techniques.
-    pub const HEADING_OF_RATIOS: &str = "  techniques                        C   engine   ratio   95 % interval   C's spread   limit";
-
-    /// A line under [`Agreement::HEADING_OF_RATIOS`].
-    pub fn of_ratios(&self) -> String {
-        let figures = format!(
-            "{:<28} {:>6.3}   {:>6.3}",
-            self.name, self.plain, self.engine
-        );
-        self.with_verdict(&figures)
-    }
+    const HEADING: &str = "                                       C     engine   ratio   95 % interval   C's spread   limit";
 
     /// Whether the two instruments agree.
-    pub fn agrees(&self) -> bool {
+    fn agrees(&self) -> bool {
         (self.ratio - 1.0).abs() <= self.limit()
     }
 
@@ -62,16 +50,20 @@ impl Agreement {
     }
 }
 
-impl Agreement {
-    fn with_verdict(&self, figures: &str) -> String {
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let interval = self
             .interval
             .map_or("-".to_owned(), |(low, high)| format!("{low:.3}–{high:.3}"));
         let spread = self
             .spread
             .map_or("-".to_owned(), |spread| format!("{:.1} %", 100.0 * spread));
-        format!(
-            "  {figures}   {:.3}   {interval:^13}   {spread:>10}   {:>3.0} %  {}",
+        write!(
+            f,
+            "  {:<28} {:>9.3}  {:>9.3}   {:.3}   {interval:^13}   {spread:>10}   {:>3.0} %  {}",
+            self.name,
+            self.plain,
+            self.engine,
             self.ratio,
             100.0 * self.limit(),
             if self.agrees() { "agrees" } else { "DIFFERS" },
@@ -79,21 +71,33 @@ impl Agreement {
     }
 }
 
-impl fmt::Display for Agreement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Agreement {
-            name,
-            plain,
-            engine,
-            ..
-        } = self;
-        let figures = format!("{name:<16} {plain:>9.0}  {engine:>11.0}");
-        f.write_str(&self.with_verdict(&figures))
+/// Has both instruments measure in turn; the order changes from round to round. Prints a line for each technique, and
+/// returns whether all agree.
+pub fn in_turn(
+    rounds: usize,
+    plain: impl Fn(usize) -> Result<Medians>,
+    engine: impl Fn(usize) -> Result<Medians>,
+) -> Result<bool> {
+    let alternations = (0..rounds).map(|round| {
+        let (plain, engine) = if round.is_multiple_of(2) {
+            let plain = plain(round)?;
+            (plain, engine(round)?)
+        } else {
+            let engine = engine(round)?;
+            (plain(round)?, engine)
+        };
+        Ok(Alternation { plain, engine })
+    });
+    let lines = compare(&alternations.collect::<Result<Vec<_>>>()?);
+    println!("{}", Agreement::HEADING);
+    for line in &lines {
+        println!("{line}");
     }
+    Ok(lines.iter().all(Agreement::agrees))
 }
 
 /// One line for every technique that both measured.
-pub fn compare(alternations: &[Alternation]) -> Vec<Agreement> {
+fn compare(alternations: &[Alternation]) -> Vec<Agreement> {
     let Some(first) = alternations.first() else {
         return Vec::new();
     };

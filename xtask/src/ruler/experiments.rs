@@ -14,8 +14,7 @@ use vectored_lab::reproduce::{
 };
 use vectored_lab::stats::median;
 
-use super::agreement::{self, Agreement, Alternation};
-use super::{Medians, Options, plain};
+use super::{Medians, Options, agreement, plain};
 use crate::commands::answer;
 
 /// Element sizes at which ratios are compared: below, at and above the published
@@ -32,22 +31,16 @@ pub fn run(options: &Options, cpu: usize) -> Result<bool> {
     );
     let mut all_agree = true;
     for experiment in experiments(options.records) {
-        let alternations = (0..options.rounds)
-            .map(|round| alternate(&plain, &experiment, (cpu, round), &options.directory))
-            .collect::<Result<Vec<_>>>()?;
+        let repeats = experiment.repeats();
+        let directory = &options.directory;
         println!("\n{}", experiment.name());
-        println!("{}", Agreement::HEADING_OF_RATIOS);
-        for line in agreement::compare(&alternations) {
-            println!("{}", line.of_ratios());
-            all_agree &= line.agrees();
-        }
+        all_agree &= agreement::in_turn(
+            options.rounds,
+            |round| plain.measure(&experiment, (repeats, round), cpu, directory),
+            |round| engine(&experiment.plan(repeats), round as u64, directory),
+        )?;
     }
-    let words = if all_agree {
-        "all agree"
-    } else {
-        "some DIFFER"
-    };
-    println!("\n{words}");
+    super::print_verdict(all_agree);
     Ok(all_agree)
 }
 
@@ -120,26 +113,6 @@ impl Experiment {
             ],
         }
     }
-}
-
-/// One turn of each; the order changes from round to round.
-fn alternate(
-    plain: &PlainExperiments,
-    experiment: &Experiment,
-    (cpu, round): (usize, usize),
-    directory: &Path,
-) -> Result<Alternation> {
-    let repeats = experiment.repeats();
-    let of_plain = || plain.measure(experiment, (repeats, round), cpu, directory);
-    let of_engine = || engine(&experiment.plan(repeats), round as u64, directory);
-    let (plain, engine) = if round.is_multiple_of(2) {
-        let plain = of_plain()?;
-        (plain, of_engine()?)
-    } else {
-        let engine = of_engine()?;
-        (of_plain()?, engine)
-    };
-    Ok(Alternation { plain, engine })
 }
 
 /// Ratios as `vectored reproduce` has them.
