@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 
 use crate::c_library;
-use crate::commands::{answer, cargo_words, works};
+use crate::commands::works;
+use crate::programs::files_of;
 use crate::root;
 use crate::skips::skip;
 
@@ -131,20 +131,9 @@ fn missing() -> Option<String> {
 }
 
 fn build() -> Result<PathBuf> {
-    let words =
-        "bench --package vectored --bench copy --no-run --locked --quiet --message-format json";
-    let messages = answer(&mut cargo_words(words))?;
-    executable(&messages).context("cargo built no bench 'copy'")
-}
-
-/// The path of the bench in cargo's messages.
-fn executable(messages: &str) -> Option<PathBuf> {
-    let values = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    values
-        .filter(|value| value["target"]["name"] == "copy")
-        .find_map(|value| value["executable"].as_str().map(PathBuf::from))
+    let words = "bench --package vectored --bench copy --no-run --locked";
+    let mut files = files_of("copy", words)?.into_iter();
+    files.next().context("cargo built no bench 'copy'")
 }
 
 /// Instructions per segment. Two counts are subtracted, so that the start of the program does not count.
@@ -208,13 +197,5 @@ mod tests {
             "==7== Events    : Ir\n==7== Collected : 190521\n==7== \n==7== I   refs:      190,521";
         assert_eq!(collected(text), Some(190_521));
         assert_eq!(collected("==7== nothing"), None);
-    }
-
-    #[test]
-    fn the_program_is_found_in_the_messages_of_cargo() {
-        let messages = "{\"target\":{\"name\":\"vectored\"},\"executable\":null}\nnot JSON\n\
-             {\"target\":{\"name\":\"copy\"},\"executable\":\"/t/copy-1\"}";
-        assert_eq!(executable(messages), Some(PathBuf::from("/t/copy-1")));
-        assert_eq!(executable(""), None);
     }
 }

@@ -51,6 +51,24 @@ impl Programs {
     }
 }
 
+/// The files of the target of this name that `cargo {words}` builds.
+pub fn files_of(target: &str, words: &str) -> Result<Vec<PathBuf>> {
+    let mut command = cargo_words(words);
+    let messages = answer(command.args(["--quiet", "--message-format", "json"]))?;
+    Ok(files_in(&messages, target))
+}
+
+fn files_in(messages: &str, target: &str) -> Vec<PathBuf> {
+    let messages = messages.lines().filter_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        (message["target"]["name"] == target).then(|| message["filenames"].as_array().cloned())?
+    });
+    let names = messages.flatten();
+    names
+        .filter_map(|name| name.as_str().map(PathBuf::from))
+        .collect()
+}
+
 /// The programs that cargo's messages name.
 fn programs_in(messages: &str) -> Vec<Program> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -70,6 +88,14 @@ fn programs_in(messages: &str) -> Vec<Program> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_files_of_a_target_are_found_in_the_messages_of_cargo() {
+        let messages = "{\"target\":{\"name\":\"vectored\"},\"filenames\":[\"/t/libvectored.rlib\"]}\nnot JSON\n\
+             {\"target\":{\"name\":\"copy\"},\"filenames\":[\"/t/copy-1\", \"/t/copy-1.d\"]}";
+        let files = ["/t/copy-1", "/t/copy-1.d"].map(PathBuf::from);
+        assert_eq!(files_in(messages, "copy"), files);
+    }
 
     #[test]
     fn programs_are_found_in_the_messages_of_cargo() {

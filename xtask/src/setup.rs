@@ -56,17 +56,8 @@ const OPTIONAL: [Program; 24] = [
     ("munged", &["munge"]),
 ];
 
-/// Libraries that the bench `peers` loads while it runs, each with its Debian package. The bench `uring` also
-/// compiles with the header of the last one.
-const LIBRARIES_OF_PEERS: [(&str, &str); 3] = [
-    ("libuv.so.1", "libuv1-dev"),
-    ("libevent_core-2.1.so.7", "libevent-dev"),
-    // Of the package of the header alone: libraries are listed without it as `liburing.so.2`.
-    ("liburing.so ", "liburing-dev"),
-];
-
-/// The compiler of the peer that runs in a process of its own, and its package.
-const GO: (&str, &str) = ("go", "golang-go");
+/// What the bench `peers` loads while it runs, and what the bench `uring` compiles with.
+const PACKAGES_OF_PEERS: [&str; 3] = ["libuv1-dev", "libevent-dev", "liburing-dev"];
 
 /// Parts of the Rust toolchain, and the cargo command that shows each.
 const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
@@ -124,20 +115,15 @@ pub fn run() -> bool {
     is_complete
 }
 
-/// Installs the libraries and the compiler that the peers of the benchmark need. If one cannot be
-/// installed, that is printed: the benchmark names its peer and measures the others.
+/// Installs the libraries that the peers of the benchmark need, and the compiler of the one in Go. If they cannot be
+/// installed, that is printed: the benchmark names the peers that are missing, and measures the others.
 pub fn provide_peers() {
-    // It lists what the dynamic linker finds, wherever the file lies.
-    let listed = Command::new("/sbin/ldconfig").arg("-p").output();
-    let listed = listed.map_or_else(
-        |_| String::new(),
-        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
-    );
-    let mut packages = missing_libraries(&listed);
-    if !is_on_path(GO.0) {
-        packages.push(GO.1);
-    }
-    if let Err(error) = install_packages(&packages) {
+    let go = if is_on_path("go") {
+        &[][..]
+    } else {
+        &["golang-go"]
+    };
+    if let Err(error) = install_packages(&[&PACKAGES_OF_PEERS, go].concat()) {
         println!("   {error:#}");
     }
 }
@@ -149,16 +135,6 @@ pub fn provide_strace() {
     {
         println!("   {error:#}");
     }
-}
-
-/// The packages of libraries that `ldconfig -p` does not list.
-fn missing_libraries(listed: &str) -> Vec<&'static str> {
-    let is_listed = |name: &str| listed.lines().any(|line| line.trim().starts_with(name));
-    LIBRARIES_OF_PEERS
-        .iter()
-        .filter(|(library, _)| !is_listed(library))
-        .map(|(_, package)| *package)
-        .collect()
 }
 
 /// Installs Debian packages. The error names the command that a person has to run.
@@ -199,12 +175,5 @@ mod tests {
         let status = "Name:\tx\nUid:\t1000\t0\t0\t0\nGid:\t1\t2\t3\t4\n";
         assert_eq!(effective_user(status), Some(0));
         assert_eq!(effective_user("Name:\tx\n"), None);
-    }
-
-    #[test]
-    fn libraries_that_the_linker_does_not_find_are_to_be_installed() {
-        let listed = "2 libs found\n\tlibuv.so.1 (libc6,x86-64) => /lib/libuv.so.1\n";
-        assert_eq!(missing_libraries(listed), ["libevent-dev", "liburing-dev"]);
-        assert_eq!(missing_libraries("").len(), 3);
     }
 }

@@ -9,8 +9,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::options::Place;
-use crate::commands::{answer, cargo_words};
+use crate::commands::answer;
 use crate::packages::metadata;
+use crate::programs::files_of;
 use crate::root;
 
 const CRATE: &str = "crates/vectored-capi";
@@ -69,24 +70,14 @@ pub fn install(place: &Place) -> Result<()> {
 
 /// The static library, optimised.
 fn build() -> Result<PathBuf> {
-    let words =
-        "build --release --package vectored-capi --lib --locked --quiet --message-format json";
-    let messages = answer(&mut cargo_words(words))?;
-    archive(&messages).context("cargo built no static library of vectored-capi")
-}
-
-/// The path of the static library in cargo's messages.
-fn archive(messages: &str) -> Option<PathBuf> {
-    let values = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let names = values
-        .filter(|value| value["target"]["name"] == "vectored_capi")
-        .filter_map(|value| value["filenames"].as_array().cloned())
-        .flatten();
-    names
-        .filter_map(|name| name.as_str().map(PathBuf::from))
-        .find(|path| path.extension().is_some_and(|end| end == "a"))
+    let words = "build --release --package vectored-capi --lib --locked";
+    let files = files_of("vectored_capi", words)?;
+    let mut archives = files
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "a"));
+    archives
+        .next()
+        .context("cargo built no static library of vectored-capi")
 }
 
 /// Links the shared library from the static one: cargo makes none with a soname and versions of symbols.
@@ -189,14 +180,6 @@ fn version(metadata: &Value) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_static_library_is_found_in_the_messages_of_cargo() {
-        let messages = "{\"target\":{\"name\":\"vectored\"},\"filenames\":[\"/t/libvectored.rlib\"]}\nnot JSON\n\
-             {\"target\":{\"name\":\"vectored_capi\"},\"filenames\":[\"/t/l.rlib\",\"/t/l.a\"]}";
-        assert_eq!(archive(messages), Some(PathBuf::from("/t/l.a")));
-        assert_eq!(archive(""), None);
-    }
 
     #[test]
     fn a_template_gets_its_values() {

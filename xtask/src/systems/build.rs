@@ -26,12 +26,13 @@ const LIBRARY: [&str; 4] = [
 
 const TESTS: &str = "the tests of the library and its conformance suite";
 
-/// The library as programs of C link it: all of its functions.
-const SHARED_LIBRARY: [&str; 4] = [
+/// The library as a shared one, in which all of its public functions are linked.
+const SHARED_LIBRARY: [&str; 5] = [
     "rustc",
-    "--package=vectored-capi",
+    "--package=vectored",
     "--lib",
-    "--crate-type=cdylib",
+    "--all-features",
+    "--crate-type=dylib",
 ];
 
 /// The command line tool.
