@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use serde::{Deserialize, Serialize};
 use vectored_lab::advisor::{
     About, Analysis, Options, Tallies, Traced, Untraced, advise, merge, operation_of,
     without_strace,
@@ -25,9 +24,8 @@ use vectored_lab::model::{
     Advisory, DescriptorKind, Host, Operation, Price, Skipped, Target, WallSource,
 };
 use vectored_strace::event::{Action, Direction, Event};
-use vectored_strace::{Counts, Reader, logs_of};
+use vectored_strace::{Counts, Reader};
 
-use crate::cluster::Team;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::results_store::unmatched;
@@ -87,20 +85,21 @@ pub struct Observed {
     pub read_input: bool,
 }
 
-/// Reads logs in files; `-` is standard input.
-pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Failure> {
-    let (tallies, counts) = read(paths, paths, options)?;
-    observed(tallies, &counts, paths)
+impl Observed {
+    fn of(analysis: Analysis, counts: &Counts, read_input: bool) -> Self {
+        Observed {
+            tallies: analysis.finish(),
+            skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
+            complete: !counts.truncated,
+            read_input,
+        }
+    }
 }
 
-/// Reads some of all logs.
-fn read(
-    some: &[PathBuf],
-    paths: &[PathBuf],
-    options: Options,
-) -> Result<(Tallies, Counts), Failure> {
+/// Reads logs in files; `-` is standard input.
+pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Failure> {
     let mut analysis = Analysis::new(options);
-    let counts = analysis.read_logs(some).map_err(|error| {
+    let counts = analysis.read_logs(paths).map_err(|error| {
         let missing = error.error.kind() == std::io::ErrorKind::NotFound;
         let is_other = error.error.kind() == std::io::ErrorKind::InvalidData;
         let remedy = match command_meant(paths, &error.path) {
@@ -117,10 +116,6 @@ fn read(
             code: if missing || is_other { 2 } else { 1 },
         }
     })?;
-    Ok((analysis.finish(), counts))
-}
-
-fn observed(tallies: Tallies, counts: &Counts, paths: &[PathBuf]) -> Result<Observed, Failure> {
     if counts.calls == 0 {
         let names: Vec<String> = paths
             .iter()
@@ -135,80 +130,7 @@ fn observed(tallies: Tallies, counts: &Counts, paths: &[PathBuf]) -> Result<Obse
             None => format!("no system calls in '{names}': {strace}"),
         }));
     }
-    Ok(Observed {
-        tallies,
-        skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
-        complete: !counts.truncated,
-        read_input: false,
-    })
-}
-
-/// What a rank read in one log.
-#[derive(Serialize, Deserialize)]
-struct SharedLog {
-    /// Its place among all logs.
-    place: usize,
-    tallies: Tallies,
-    calls: u64,
-    truncated: bool,
-    skipped: Vec<Skipped>,
-}
-
-/// Reads logs in files, shared out over the ranks: each whole log in turn, since calls of its processes depend on each
-/// other. Rank 0 adds what all have read, in the order of the logs, so the sum is that of one process; the others get
-/// `None`.
-pub fn follow_shared_logs(
-    team: &Team<'_>,
-    paths: &[PathBuf],
-    options: Options,
-) -> Result<Option<Observed>, Failure> {
-    if paths.iter().any(|path| path == Path::new("-")) {
-        return Err(Failure::usage(
-            "standard input cannot be shared out over ranks: name files with --merge-ranks",
-        ));
-    }
-    let logs = logs_of(paths).into_iter().enumerate();
-    let own = logs.filter(|(place, _)| place % team.size() == team.rank());
-    let own: Result<Vec<SharedLog>, Failure> = own
-        .map(|(place, log)| {
-            let (tallies, counts) = read(&log, paths, options)?;
-            Ok(SharedLog {
-                place,
-                tallies,
-                calls: counts.calls,
-                truncated: counts.truncated,
-                skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
-            })
-        })
-        .collect();
-    let own = team.agree(own)?;
-    let texts = team.gather(&serde_json::to_string(&own).context("cannot send what was read")?);
-    if !team.is_first() {
-        return Ok(None);
-    }
-    let mut all: Vec<SharedLog> = Vec::new();
-    for text in texts {
-        let of_rank: Vec<SharedLog> =
-            serde_json::from_str(&text).context("cannot understand what another rank has read")?;
-        all.extend(of_rank);
-    }
-    all.sort_by_key(|log| log.place);
-    let (mut tallies, mut counts) = (Tallies::default(), Counts::default());
-    for log in all {
-        tallies.add(log.tallies);
-        counts.calls += log.calls;
-        counts.truncated |= log.truncated;
-        for lines in &log.skipped {
-            let file = lines.first_file.as_deref().map(Path::new);
-            if !counts.add_skipped(&lines.reason, (lines.lines, lines.first_line), file) {
-                return Err(Failure::from(anyhow::anyhow!(
-                    "another rank skipped lines for an unknown reason ({}): do all ranks run one program?",
-                    lines.reason
-                )));
-            }
-        }
-    }
-    observed(tallies, &counts, paths).map(Some)
+    Ok(Observed::of(analysis, &counts, false))
 }
 
 /// A hint for `vectored advise python3 x.py`, whose first word is a program and not a log: `vectored
@@ -255,13 +177,7 @@ pub fn follow_command(
         }
         analysis.follow(&event);
     }
-    let counts = reader.counts();
-    Ok(Observed {
-        tallies: analysis.finish(),
-        skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
-        complete: !counts.truncated,
-        read_input,
-    })
+    Ok(Observed::of(analysis, &reader.counts(), read_input))
 }
 
 /// Whether a path names a FIFO, which strace does not distinguish from a file.

@@ -80,12 +80,11 @@ fn subcommand() -> Option<String> {
 /// Whether this process is one of several that do the same work, and not the first, which speaks for all. Other commands
 /// are run by each process for itself, as `mpirun vectored host` or `srun sh -c 'vectored advise log.$SLURM_PROCID'`.
 fn is_silent() -> bool {
-    let mut ours = arguments().take_while(|argument| argument != "--");
-    let is_joint = match subcommand().as_deref() {
-        // Help and wrong usage, which are the same for all.
-        None | Some("measure" | "reproduce") => true,
-        _ => ours.any(|argument| argument == "--merge-ranks"),
-    };
+    // Without a subcommand: help and wrong usage, which are the same for all.
+    let is_joint = matches!(
+        subcommand().as_deref(),
+        None | Some("measure" | "reproduce")
+    );
     is_joint && Launch::is_other_rank()
 }
 
@@ -175,7 +174,6 @@ fn main() -> ExitCode {
     };
     set_color(cli.color);
     let outcome = match &cli.command {
-        Command::Measure(args) if args.each_node => commands::nodes::run(args),
         Command::Measure(args) => commands::measure::run(args),
         #[cfg(unix)]
         Command::Advise(args) => commands::advise::run(args),
@@ -188,8 +186,6 @@ fn main() -> ExitCode {
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
-        #[cfg(feature = "mpi")]
-        Command::Mpi => cluster::mpi::serve().map(|()| ExitCode::SUCCESS),
         #[cfg(windows)]
         other => Err(unavailable(other)),
     };

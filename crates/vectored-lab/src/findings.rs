@@ -4,12 +4,10 @@ use crate::model::{Cell, FittedModel, Results, Target};
 use crate::report::{advice, asynchronous_advice, rank_advice, writer_advice};
 use crate::stats::{crossovers, fitted_models, judge_model, judge_ranks};
 
-/// Whether a cost model is of such cells: with `O_DIRECT` the wait for the device hides all other costs.
+/// Whether a cost model is of such cells: with `O_DIRECT` the wait for the device hides all other costs, and the threads of
+/// MPI make each call of a rank dearer.
 fn is_modelled(cell: &&Cell) -> bool {
-    cell.queue_depth == 1
-        && cell.writers.is_none()
-        && cell.ranks.is_none_or(|ranks| ranks == 1)
-        && cell.direct.is_none()
+    cell.queue_depth == 1 && cell.writers.is_none() && cell.ranks.is_none() && cell.direct.is_none()
 }
 
 impl Results {
@@ -19,7 +17,7 @@ impl Results {
     /// [`rank_advice`](Results::rank_advice) and the figures of each of the [`ranks`](Results::ranks) from the cells. Pure:
     /// the same cells give the same findings, so it can be repeated on loaded results.
     ///
-    /// `calibrated` are the models from before the run.
+    /// `calibrated` are the models from before the run. Those of a rank are left out, as its process calls MPI.
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
         // `/dev/null` moves no bytes, so its cells say nothing about other targets.
         // It names its target, so `/dev/null` is one of them. Cells between the requested ones were
@@ -43,7 +41,7 @@ impl Results {
         // Other depths differ in asynchronous techniques only, and no model is of these.
         let modelled: Vec<&Cell> = cells.iter().copied().filter(is_modelled).collect();
         let mut models = fitted_models(&modelled);
-        for mut model in calibrated {
+        for mut model in calibrated.into_iter().filter(|_| self.ranks.is_empty()) {
             judge_model(&mut model, &cells);
             models.push(model);
         }

@@ -55,27 +55,6 @@ impl Counts {
             .collect()
     }
 
-    /// Adds lines that could not be used, as another process counted them: their number and the number of the first, as in
-    /// [`Skipped`]. False if it knows a reason that this version
-    /// does not know.
-    pub fn add_skipped(
-        &mut self,
-        reason: &str,
-        (lines, first_line): (u64, u64),
-        first_file: Option<&Path>,
-    ) -> bool {
-        let mut reasons = SkipReason::ALL.into_iter();
-        let Some(place) = reasons.position(|known| known.text() == reason) else {
-            return false;
-        };
-        self.skipped[place].add(&SkippedLines {
-            count: lines,
-            first: first_line,
-            file: first_file.map(Into::into),
-        });
-        true
-    }
-
     /// Adds the counts of another log.
     pub(crate) fn add(&mut self, other: &Self) {
         self.lines += other.lines;
@@ -180,25 +159,6 @@ mod tests {
         for (index, reason) in SkipReason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, index);
         }
-    }
-
-    #[test]
-    fn counts_of_another_process_are_added_as_those_of_another_log() {
-        let mut theirs = Counts::default();
-        theirs.skip(SkipReason::ListCut, 3);
-        theirs.skip(SkipReason::TooLong, 9);
-        theirs.set_file(Path::new("theirs"));
-        let mut ours = Counts::default();
-        ours.skip(SkipReason::ListCut, 5);
-        ours.set_file(Path::new("ours"));
-        let mut expected = ours.clone();
-        expected.add(&theirs);
-        for lines in theirs.skipped() {
-            let file = lines.first_file.as_deref();
-            assert!(ours.add_skipped(&lines.reason, (lines.lines, lines.first_line), file));
-        }
-        assert_eq!(ours, expected);
-        assert!(!ours.add_skipped("of a later version", (1, 1), None));
     }
 
     #[test]

@@ -111,7 +111,7 @@ pub use counts::{Counts, Skipped};
 pub use error::LogError;
 pub use event::Event;
 pub use event_sink::{EventSink, Item};
-pub use files::{logs_of, read_logs, read_logs_to};
+pub use files::{read_logs, read_logs_to};
 pub use reader::{ReadOptions, Reader};
 
 /// Compiles the example of the README.

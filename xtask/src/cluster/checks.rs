@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::{Mpi, OPEN_MPI};
+use super::Mpi;
 use crate::processes::{descendants, kill_with_descendants};
 use crate::scratch::Scratch;
 use crate::skips::skip;
@@ -17,33 +17,14 @@ use crate::skips::skip;
 /// The longest that a run may take, which then counts as failed: ranks may wait for each other for ever.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// How long the mpirun of Open MPI may go on when all ranks have ended.
-const MPIRUN_ALONE: Duration = Duration::from_secs(10);
-
 /// The process from which all others descend.
 const INIT: u32 = 1;
 
 type Check = fn(&Mpi, &Path, &Path) -> Result<()>;
 
-const CHECKS: [(&str, Check); 11] = [
+const CHECKS: [(&str, Check); 5] = [
     ("all ranks measure the same cells together", together),
-    (
-        "with --each-node one rank measures, and one file is saved for the node",
-        each_node,
-    ),
-    (
-        "with --merge-ranks logs that ranks share give what one process gives",
-        merge_ranks,
-    ),
     ("a rank that is killed leaves a partial result", killed),
-    (
-        "a process that calls MPI for a rank and is killed leaves a partial result",
-        mpi_killed,
-    ),
-    (
-        "a rank or a process that calls MPI and is killed at its start ends all",
-        killed_at_start,
-    ),
     ("a rank without room ends the run, which names it", full),
     (
         "a number of ranks that were not started is refused once",
@@ -52,14 +33,6 @@ const CHECKS: [(&str, Check); 11] = [
     (
         "a signal to any rank ends the run, which keeps what was measured",
         stopped,
-    ),
-    (
-        "with --each-node a node keeps its own result if a rank is killed",
-        node_killed,
-    ),
-    (
-        "with --each-node a signal ends the measurements, which are saved together",
-        node_stopped,
     ),
 ];
 
@@ -105,6 +78,9 @@ fn together(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
         .collect();
     // On a slow machine the budget ends before the last cells begin.
     ensure!([1, 2, 4].starts_with(&counts), "cells of {counts:?} ranks");
+    // Cells of one rank, too.
+    let models = list(&result["cost_models"]);
+    ensure!(models.is_empty(), "ranks give cost models: {models:?}");
     let coordination = &result["coordination"];
     ensure!(coordination["samples"].as_u64() > Some(0), "{coordination}");
     let advice = &result["rank_advice"][0];
@@ -141,85 +117,6 @@ pub(super) fn expect_ranks(result: &Value, ranks: usize) -> Result<()> {
                 cell["ranks"]
             );
         }
-    }
-    Ok(())
-}
-
-fn each_node(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
-    let mut command = measure(mpi, 3, program, state);
-    command.args("--target pipe --sizes 64 --budget 1s --each-node".split(' '));
-    let output = succeeded(&mut command)?;
-    let path = String::from_utf8_lossy(&output.stderr);
-    let folder = Path::new(path.lines().last().unwrap_or_default()).to_owned();
-    let files = files(&folder)?;
-    ensure!(
-        files.len() == 1,
-        "this node has {} results: {files:?}",
-        files.len()
-    );
-    let mut compare = Command::new(program);
-    compare.args(["compare", "--machines"]).args(&files);
-    succeeded(&mut compare)?;
-    let result = read(&files[0])?;
-    ensure!(
-        list(&result["ranks"]).is_empty(),
-        "a node alone has ranks: {}",
-        result["ranks"]
-    );
-    Ok(())
-}
-
-fn merge_ranks(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
-    let mut logs: Vec<PathBuf> = Vec::new();
-    for log in 0..5 {
-        let mut text = format!("1{log} execve(\"/bin/p{}\", [], []) = 0\n", log % 2);
-        text += &format!(
-            "1{log} openat(AT_FDCWD, \"/tmp/f{log}\", O_WRONLY|O_CREAT, 0666) = 3</tmp/f{log}>\n"
-        );
-        for call in 0..20 + log {
-            text += &format!(
-                "1{log} 17000000{log}0.{call:06} write(3</tmp/f{log}>, \"x\"..., 8) = 8 <0.000002>\n"
-            );
-        }
-        text += "what strace never writes\n";
-        let path = state.join(format!("log{log}"));
-        fs::write(&path, text).context("cannot write a log")?;
-        logs.push(path);
-    }
-    // One set of costs for both.
-    let costs = state.join("costs.json");
-    let mut first = Command::new(program);
-    first.env("XDG_STATE_HOME", state).args([
-        "advise",
-        "--no-save",
-        "--format",
-        "json",
-        "--output",
-    ]);
-    succeeded(first.arg(&costs).arg("--dir").arg(state).args(&logs))?;
-    let advise = |mut command: Command, words: &[&str]| -> Result<Value> {
-        command
-            .env("XDG_STATE_HOME", state)
-            .args(["advise", "--no-save", "--format", "json"]);
-        command.args(words).arg("--costs").arg(&costs);
-        let output = succeeded(command.args(&logs))?;
-        let text = String::from_utf8(output.stdout).context("the result is no text")?;
-        let mut result: Value = serde_json::from_str(&text).context("the result is no JSON")?;
-        result["started_at"] = Value::Null;
-        Ok(result)
-    };
-    let alone = advise(Command::new(program), &[])?;
-    // So short a log may have been filtered, so its findings are not counted.
-    ensure!(
-        alone["calls"] == 120 && list(&alone["uncounted"]).len() == 5,
-        "one process read {alone}"
-    );
-    for ranks in [1, 2, 3, 7] {
-        let merged = advise(mpi.command(ranks, program), &["--merge-ranks"])?;
-        ensure!(
-            merged == alone,
-            "{ranks} ranks: {merged}\none process: {alone}"
-        );
     }
     Ok(())
 }
@@ -270,30 +167,16 @@ impl Drop for Run {
 }
 
 fn killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
-    leaves_a_part(mpi, program, state, |ranks, _| ranks[2])
-}
-
-fn mpi_killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
-    leaves_a_part(mpi, program, state, |_, mpi| mpi[2])
-}
-
-/// A run of which one process is killed, chosen from the ranks and the processes that call MPI for them.
-fn leaves_a_part(
-    mpi: &Mpi,
-    program: &Path,
-    state: &Path,
-    choose: fn(&[u32], &[u32]) -> u32,
-) -> Result<()> {
     let run = begun(measure(mpi, 3, program, state), state)?;
-    let (ranks, for_mpi) = processes_of(program, run.0.id())?;
-    ensure!(
-        (ranks.len(), for_mpi.len()) == (3, 3),
-        "ranks {ranks:?} run, and {for_mpi:?} for MPI"
-    );
-    send("-KILL", choose(&ranks, &for_mpi))?;
+    let ranks = ranks_of(program, run.0.id())?;
+    ensure!(ranks.len() == 3, "{} ranks run: {ranks:?}", ranks.len());
+    send("-KILL", ranks[2])?;
     let status = run.wait()?;
     ensure!(!status.success(), "the run succeeded without a rank");
-    expect_ended(program)?;
+    // Those that have lost their parents end by themselves.
+    wait_for("the end of all ranks", || {
+        Ok(ranks_of(program, INIT)?.is_empty().then_some(()))
+    })?;
     let result = saved(state)?;
     ensure!(
         result["complete"] == false,
@@ -311,7 +194,9 @@ fn stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     send("-TERM", *other.context("no second rank runs")?)?;
     // A rank that has ended is no failure of this check.
     let _ = send("-TERM", first);
-    expect_stopped(run.wait()?)?;
+    // The exit status is that of SIGTERM. It is the same if a rank dies of it: what is saved tells the two apart.
+    let status = run.wait()?;
+    ensure!(status.code() == Some(143), "the run ended with {status}");
     expect_kept(state, 3)
 }
 
@@ -333,64 +218,6 @@ pub(super) fn expect_kept(state: &Path, ranks: usize) -> Result<()> {
     expect_ranks(&result, ranks)
 }
 
-/// Waits until no process runs a program. Those that have lost their parents end by themselves.
-fn expect_ended(program: &Path) -> Result<()> {
-    let running = || processes_of(program, INIT);
-    let ended = wait_for("the end of all ranks", || {
-        let (ranks, for_mpi) = running()?;
-        Ok((ranks.is_empty() && for_mpi.is_empty()).then_some(()))
-    });
-    ended.with_context(|| {
-        format!(
-            "ranks, and the processes that call MPI for them: {:?}",
-            running()
-        )
-    })
-}
-
-/// Kills a rank, and then a process that calls MPI for one, as soon as there is one: while the ranks join each other.
-fn killed_at_start(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
-    for is_rank in [true, false] {
-        let mut command = measure(mpi, 3, program, state);
-        command.args("--target pipe --sizes 64 --budget 60s".split(' '));
-        let mut run = Run::start(command)?;
-        let began = Instant::now();
-        let (ranks, for_mpi) = loop {
-            let (ranks, for_mpi) = processes_of(program, run.0.id())?;
-            if !for_mpi.is_empty() {
-                break (ranks, for_mpi);
-            }
-            if let Some(status) = run.0.try_wait()? {
-                bail!("the run ended before MPI was called: {status}");
-            }
-            ensure!(began.elapsed() < LONGEST, "no process calls MPI");
-        };
-        let chosen = match is_rank {
-            true => ranks.first(),
-            false => for_mpi.first(),
-        };
-        send("-KILL", *chosen.context("no rank runs")?)?;
-        expect_ended(program)?;
-        let began = Instant::now();
-        let status = wait_for("the end of mpirun", || {
-            // It sometimes deadlocks between two of its threads if a rank dies while it connects (4.1.4).
-            let hangs = mpi.name == OPEN_MPI.name && began.elapsed() > MPIRUN_ALONE;
-            Ok(match run.0.try_wait()? {
-                None if hangs => Some(None),
-                status => status.map(Some),
-            })
-        })?;
-        match status {
-            Some(status) => ensure!(!status.success(), "the run succeeded without a rank"),
-            None => println!(
-                "   {}: its mpirun hangs without ranks, and is killed",
-                mpi.name
-            ),
-        }
-    }
-    Ok(())
-}
-
 /// Looks for something until it is there, at most [`LONGEST`].
 pub(super) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let began = Instant::now();
@@ -406,63 +233,8 @@ pub(super) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>
     }
 }
 
-/// The exit status is that of SIGTERM. It is the same if a rank dies of it: what is saved tells the two apart.
-fn expect_stopped(status: ExitStatus) -> Result<()> {
-    ensure!(status.code() == Some(143), "the run ended with {status}");
-    Ok(())
-}
-
 fn send(signal: &str, pid: u32) -> Result<()> {
     succeeded(Command::new("kill").args([signal, &pid.to_string()])).map(drop)
-}
-
-/// A run of one node with two ranks that wait.
-fn begun_node(mpi: &Mpi, program: &Path, state: &Path) -> Result<(Run, Vec<u32>)> {
-    let mut command = measure(mpi, 3, program, state);
-    command.arg("--each-node");
-    let run = begun(command, state)?;
-    let ranks = ranks_of(program, run.0.id())?;
-    ensure!(ranks.len() == 3, "{} ranks run: {ranks:?}", ranks.len());
-    Ok((run, ranks))
-}
-
-fn node_killed(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
-    let (run, ranks) = begun_node(mpi, program, state)?;
-    let first = first_of(&ranks)?;
-    let waits = ranks.iter().find(|pid| **pid != first);
-    send("-KILL", *waits.context("no rank waits")?)?;
-    ensure!(!run.wait()?.success(), "the run succeeded without a rank");
-    // Complete or not: Open MPI sends SIGTERM before it kills the others.
-    let result = saved(state)?;
-    ensure!(!list(&result["cells"]).is_empty(), "no cell is saved");
-    Ok(())
-}
-
-fn node_stopped(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
-    let (run, ranks) = begun_node(mpi, program, state)?;
-    // As a launcher sends it: the ranks that wait must not die of it.
-    for rank in ranks {
-        send("-TERM", rank)?;
-    }
-    expect_stopped(run.wait()?)?;
-    let folder = state.join("vectored");
-    let alone = files(&folder)?;
-    ensure!(
-        alone.is_empty(),
-        "a node's own result is left behind: {alone:?}"
-    );
-    let mut together = Vec::new();
-    for entry in fs::read_dir(&folder).context("cannot list the saved results")? {
-        together.extend(files(&entry?.path())?);
-    }
-    ensure!(
-        together.len() == 1,
-        "{} results: {together:?}",
-        together.len()
-    );
-    let result = read(&together[0])?;
-    ensure!(!list(&result["cells"]).is_empty(), "no cell is saved");
-    Ok(())
 }
 
 /// The process of rank 0.
@@ -544,26 +316,14 @@ fn refused(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The ranks among the processes that descend from `ancestor`.
+/// The ranks: the processes that run the program and descend from `ancestor`.
 fn ranks_of(program: &Path, ancestor: u32) -> Result<Vec<u32>> {
-    let (ranks, _) = processes_of(program, ancestor)?;
-    Ok(ranks)
-}
-
-/// The processes that run a program and descend from `ancestor`: the ranks, and those that call MPI for them.
-fn processes_of(program: &Path, ancestor: u32) -> Result<(Vec<u32>, Vec<u32>)> {
     let program = program.canonicalize()?;
-    let (mut ranks, mut mpi) = (Vec::new(), Vec::new());
-    for process in descendants(ancestor).context("cannot list the processes")? {
-        let exe = fs::read_link(format!("/proc/{}/exe", process.pid));
-        if exe.is_ok_and(|exe| exe == program) {
-            match process.command_line().ends_with(" mpi") {
-                true => mpi.push(process.pid),
-                false => ranks.push(process.pid),
-            }
-        }
-    }
-    Ok((ranks, mpi))
+    let processes = descendants(ancestor).context("cannot list the processes")?;
+    let pids = processes.iter().map(|process| process.pid);
+    let runs_it =
+        |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program);
+    Ok(pids.filter(runs_it).collect())
 }
 
 /// Runs a command to its end, at most [`LONGEST`].

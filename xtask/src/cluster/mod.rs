@@ -1,7 +1,6 @@
 //! `cargo xtask cluster`: `vectored` with the feature `mpi`, as ranks of Open MPI, of MPICH and of Slurm on one node.
 
 mod checks;
-mod figures;
 mod slurm;
 
 use std::fs;
@@ -51,34 +50,18 @@ pub struct Options {
     /// Tests with MPICH too, which takes a build of its own
     #[arg(long)]
     mpich: bool,
-    /// Prints the coordination cost of a sample by the number of ranks, instead of testing
-    #[arg(long)]
-    cost: bool,
-    /// Prints the figures of one rank beside those of a process without MPI, instead of testing
-    #[arg(long)]
-    single_rank: bool,
 }
 
 /// Tests; false if a check failed.
 pub fn run(options: &Options) -> Result<bool> {
-    let mut built = Vec::new();
-    for (mpi, is_wanted) in [(&OPEN_MPI, true), (&MPICH, options.mpich)] {
-        if is_wanted && mpi.is_here()? {
-            built.push((mpi, mpi.build()?));
-        }
-    }
-    if options.single_rank {
-        return figures::single_rank(&built).map(|()| true);
-    }
     let scratch = Scratch::new("cluster")?;
     let mut passed = true;
-    for (mpi, program) in &built {
-        if options.cost {
-            figures::cost(mpi, program, &scratch)?;
-            continue;
+    for (mpi, is_wanted) in [(&OPEN_MPI, true), (&MPICH, options.mpich)] {
+        if is_wanted && mpi.is_here()? {
+            let program = mpi.build()?;
+            passed &= checks::all(mpi, &program, &scratch)?;
+            passed &= slurm::check(mpi, &program, &scratch)?;
         }
-        passed &= checks::all(mpi, program, &scratch)?;
-        passed &= slurm::check(mpi, program, &scratch)?;
     }
     Ok(passed)
 }

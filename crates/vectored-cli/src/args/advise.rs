@@ -47,6 +47,8 @@ Examples:
           Analyse a running program
   vectored advise --html page.html trace.log.*
           Turn the files of strace -ff into a web page
+  vectored advise *.log
+          Analyse the logs of several programs, or of several runs, in one report
   vectored advise --merge a.json b.json
           Merge several results
 
@@ -56,7 +58,7 @@ command, 128 + N if signal N ended it, 127 if it was not found, 126 if it could 
 /// Options of `vectored advise`.
 #[derive(Args, Debug)]
 pub struct AdviseArgs {
-    /// Log written by strace, also with -ff, also compressed; - is standard input
+    /// Logs written by strace, also with -ff, also compressed; - is standard input
     #[arg(value_name = "LOG")]
     pub trace: Vec<PathBuf>,
 
@@ -80,13 +82,6 @@ pub struct AdviseArgs {
     /// Merge saved results of advise instead of reading a log
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "trace")]
     pub merge: Vec<ResultName>,
-
-    /// Share the logs out over the ranks that mpirun or srun has started, and add what they have read
-    ///
-    /// For vectored built with the feature mpi. The result is that of one process over all logs. The parts of a log
-    /// that strace -ff wrote are read by one rank.
-    #[arg(long, requires = "trace", conflicts_with_all = ["command", "merge"])]
-    pub merge_ranks: bool,
 
     /// Longest gap between two calls that may be merged, for example 10ms
     ///

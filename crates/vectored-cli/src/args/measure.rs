@@ -234,13 +234,6 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub ranks: Option<Counts>,
 
-    /// Let every node of a cluster measure itself, independently of the others
-    ///
-    /// For vectored started by mpirun or srun, built with the feature mpi. One rank of each node measures; the others
-    /// sleep. All results are saved in one directory, a file for each node, for vectored compare --machines.
-    #[arg(long)]
-    pub each_node: bool,
-
     /// Time for the whole run, for example 500ms, 18s or 2m
     ///
     /// A round that has begun is finished, and so is the check that every technique moves the right

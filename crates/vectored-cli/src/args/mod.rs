@@ -111,10 +111,6 @@ pub enum Command {
     /// Compare saved results of two versions, or of several machines
     #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
-    /// Call MPI for a rank of `vectored measure` or `advise`, which starts it
-    #[cfg(feature = "mpi")]
-    #[command(hide = true)]
-    Mpi,
     /// List or remove saved results
     #[command(long_about = HISTORY_ABOUT, after_long_help = HISTORY_AFTER)]
     History(HistoryArgs),

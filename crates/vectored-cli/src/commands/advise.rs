@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use anyhow::Context;
 use signal_hook::consts::SIGINT;
 use vectored_lab::advisor::Options;
 use vectored_lab::model::{Advisory, Saved};
 use vectored_lab::report::{self, advisory};
 
 use crate::advise_pipeline::{
-    CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs,
-    follow_shared_logs, merged,
+    CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, merged,
 };
 use crate::args::{AdviseArgs, Format};
-use crate::cluster::{Team, with_team};
 use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -28,14 +25,7 @@ use crate::untraced_rerun::{self, Input, NoRerunTime};
 
 /// Runs the command. Wrong usage is reported before a command runs or a log is read.
 pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
-    match args.merge_ranks {
-        false => advise(args, None),
-        true => with_team("read all logs", |team| advise(args, team)),
-    }
-}
-
-/// What a run needs before it reads or runs anything.
-fn prepare(args: &AdviseArgs, notes: &Notes) -> Result<(Outputs, Costs, Store), Failure> {
+    let notes = Notes { quiet: args.quiet };
     // clap would ask for a log only.
     if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() {
         return Err(Failure::usage(
@@ -48,35 +38,16 @@ fn prepare(args: &AdviseArgs, notes: &Notes) -> Result<(Outputs, Costs, Store), 
         Some(name) => Costs::Saved(Box::new(name.load_advisory()?), name.in_words()),
         // Saved results contain costs.
         None if !args.merge.is_empty() => Costs::Measured(PathBuf::from(".")),
-        None => Costs::measured(args.dir.as_deref(), notes)?,
+        None => Costs::measured(args.dir.as_deref(), &notes)?,
     };
-    Ok((outputs, costs, Store::open(args.no_save)?))
-}
-
-/// `team` are the ranks that share the logs.
-fn advise(args: &AdviseArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Failure> {
-    let notes = Notes { quiet: args.quiet };
-    let prepared = match team {
-        None => Some(prepare(args, &notes)?),
-        Some(team) => team.agree(team.is_first().then(|| prepare(args, &notes)).transpose())?,
-    };
-    let Some((outputs, costs, store)) = prepared else {
-        if let Some(team) = team {
-            follow_shared_logs(team, &args.trace, options(args))?;
-        }
-        return Ok(ExitCode::SUCCESS);
-    };
+    let store = Store::open(args.no_save)?;
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let (advisory, code) = if !args.merge.is_empty() {
         let loaded = args.merge.iter().map(ResultName::load_advisory);
         let loaded: Vec<Advisory> = loaded.collect::<Result<_, _>>()?;
         (merged(loaded, &costs, started_at), 0)
     } else if args.command.is_empty() {
-        let observed = match team {
-            None => follow_logs(&args.trace, options(args))?,
-            Some(team) => follow_shared_logs(team, &args.trace, options(args))?
-                .context("rank 0 adds what all ranks have read")?,
-        };
+        let observed = follow_logs(&args.trace, options(args))?;
         let sources = args.trace.iter().map(|path| path.display().to_string());
         let facts = RunFacts {
             sources: sources.collect(),

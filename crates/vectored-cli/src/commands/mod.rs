@@ -10,7 +10,6 @@ pub mod history;
 pub mod host;
 pub mod man;
 pub mod measure;
-pub mod nodes;
 #[cfg(unix)]
 pub mod report;
 pub mod reproduce;

@@ -96,46 +96,25 @@ impl Store {
             Store::NoDirectory => Ok(SaveOutcome::NoDirectory(NOT_SAVED)),
         }
     }
-
-    /// Saves several results of a command, each under its name, in a new directory.
-    pub fn save_together(
-        &self,
-        command: &str,
-        started_at: &str,
-        files: &[(String, String)],
-    ) -> anyhow::Result<SaveOutcome> {
-        match self {
-            Store::In(directory) => {
-                save_together(directory, command, started_at, files).map(SaveOutcome::As)
-            }
-            Store::Unwanted => Ok(SaveOutcome::Unwanted),
-            Store::NoDirectory => Ok(SaveOutcome::NoDirectory(NOT_SAVED)),
-        }
-    }
 }
 
-/// The result of a run that is saved several times while it goes on: always the same file, replaced atomically.
+/// The result of a measurement that is saved several times while it goes on: always the same file, replaced atomically.
 #[derive(Debug)]
 pub struct GrowingResult<'a> {
     store: &'a Store,
-    command: &'static str,
     path: Option<PathBuf>,
 }
 
 impl<'a> GrowingResult<'a> {
     /// Nothing is saved yet.
-    pub fn of(store: &'a Store, command: &'static str) -> Self {
-        GrowingResult {
-            store,
-            command,
-            path: None,
-        }
+    pub fn of(store: &'a Store) -> Self {
+        GrowingResult { store, path: None }
     }
 
     /// Saves what is known now.
     pub fn save(&mut self, started_at: &str, json: &str) -> anyhow::Result<SaveOutcome> {
         let Some(path) = &self.path else {
-            let saved = self.store.save(self.command, started_at, json)?;
+            let saved = self.store.save("measure", started_at, json)?;
             if let SaveOutcome::As(path) = &saved {
                 self.path = Some(path.clone());
             }
@@ -147,7 +126,7 @@ impl<'a> GrowingResult<'a> {
         Ok(SaveOutcome::As(path.clone()))
     }
 
-    /// Removes what is saved, if anything is: its figures cannot be trusted, or are saved elsewhere.
+    /// Removes what is saved, if anything is: its figures cannot be trusted.
     pub fn discard(&mut self) -> anyhow::Result<()> {
         match self.path.take() {
             None => Ok(()),
@@ -219,129 +198,63 @@ pub fn results_directory() -> Result<PathBuf, &'static str> {
     Ok(home.join("vectored"))
 }
 
-/// Saves results of one run together: in a new directory, one file each, with these names. All of them, or none: the
-/// directory gets its name when they are in it.
-fn save_together(
-    directory: &Path,
-    command: &str,
-    started_at: &str,
-    files: &[(String, String)],
-) -> anyhow::Result<PathBuf> {
-    let cannot = || format!("cannot save the results in '{}'", directory.display());
-    let unnamed = tempfile::Builder::new()
-        .prefix(".vectored-")
-        .tempdir_in(directory)
-        .with_context(cannot)?;
-    for (name, json) in files {
-        let file = unnamed.path().join(name);
-        write_beside(&file, json, 0o666)
-            .and_then(|written| {
-                written
-                    .persist_noclobber(&file)
-                    .map_err(|error| error.error)
-            })
-            .with_context(cannot)?;
-    }
-    let unnamed = unnamed.keep();
-    let named = new_path(|| {
-        let path = directory.join(new_name(command, started_at));
-        // rename(2) replaces an empty directory.
-        match path.exists() {
-            true => (Err(io::ErrorKind::AlreadyExists.into()), path),
-            false => (fs::rename(&unnamed, &path), path),
-        }
-    });
-    if named.is_err() {
-        // The first error is the one to know of.
-        let _ = fs::remove_dir_all(&unnamed);
-    }
-    named
-}
+/// Random names that are tried.
+const MAX_NAMES: u32 = 100;
 
-/// A name that contains the time, and is most likely new.
-fn new_name(command: &str, started_at: &str) -> String {
-    let timestamp: String = started_at
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect();
-    format!("{command}-{timestamp}-{:04x}", fastrand::u16(..))
-}
-
+/// Saves a result under a name that contains the time.
 fn save_result(
     directory: &Path,
     command: &str,
     started_at: &str,
     json: &str,
 ) -> anyhow::Result<PathBuf> {
-    new_path(|| {
-        let path = directory.join(new_name(command, started_at) + ".json");
+    let timestamp: String = started_at
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let stem = format!("{command}-{timestamp}");
+    save_numbered(directory, &stem, &mut || fastrand::u16(..), json)
+}
+
+/// Saves a result under a name that begins with `stem`, and goes on with the first of these numbers that makes it new.
+fn save_numbered(
+    directory: &Path,
+    stem: &str,
+    number: &mut dyn FnMut() -> u16,
+    json: &str,
+) -> anyhow::Result<PathBuf> {
+    for _ in 0..MAX_NAMES {
+        let path = directory.join(format!("{stem}-{:04x}.json", number()));
         let saved = write_beside(&path, json, 0o666)
             // Never replace another result.
             .and_then(|file| file.persist_noclobber(&path).map_err(|error| error.error));
-        (saved.map(drop), path)
-    })
-}
-
-/// Tries names until one is new.
-fn new_path(mut attempt: impl FnMut() -> (io::Result<()>, PathBuf)) -> anyhow::Result<PathBuf> {
-    for _ in 0..MAX_NAMES {
-        match attempt() {
-            (Ok(()), path) => return Ok(path),
-            (Err(error), _) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            (Err(error), path) => return Err(cannot_save(error, &path)),
+        match saved {
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let cannot = format!("cannot save the result as '{}'", path.display());
+                return Err(anyhow::Error::new(error).context(cannot));
+            }
         }
     }
     anyhow::bail!("cannot save the result: {MAX_NAMES} names of that time are taken")
-}
-
-/// Random names that are tried.
-const MAX_NAMES: u32 = 100;
-
-fn cannot_save(error: io::Error, path: &Path) -> anyhow::Error {
-    anyhow::Error::new(error).context(format!("cannot save the result as '{}'", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(directory: &Path) -> Vec<String> {
-        let entries = fs::read_dir(directory).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.collect()
-    }
-
-    #[test]
-    fn results_are_saved_together_or_not_at_all() {
-        let directory = tempfile::tempdir().unwrap();
-        let save = |second: &str| {
-            let files = ["n1.json", second].map(|name| (name.to_owned(), "{}".to_owned()));
-            save_together(directory.path(), "measure", "2026-01-02T03:04:05Z", &files)
-        };
-        let folder = save("n2.json").unwrap();
-        let mut saved = names(&folder);
-        saved.sort_unstable();
-        assert_eq!(saved, ["n1.json", "n2.json"]);
-        // A file in a folder that does not exist.
-        let error = save("none/n2.json").unwrap_err();
-        assert!(format!("{error:#}").starts_with("cannot save the results in '"));
-        assert_eq!(names(directory.path()).len(), 1);
-    }
-
     #[test]
     fn a_name_that_is_taken_is_not_used_again() {
-        let mut tried = 0;
-        let path = new_path(|| {
-            tried += 1;
-            let outcome = match tried {
-                3 => Ok(()),
-                _ => Err(io::ErrorKind::AlreadyExists.into()),
-            };
-            (outcome, PathBuf::from(tried.to_string()))
-        });
-        assert_eq!(path.unwrap(), Path::new("3"));
-        let taken = || (Err(io::ErrorKind::AlreadyExists.into()), PathBuf::new());
-        let error = new_path(taken).unwrap_err();
+        let directory = tempfile::tempdir().unwrap();
+        let save = |last: u16| {
+            let mut numbers = (0..last).chain(std::iter::repeat(last));
+            let mut number = || numbers.next().unwrap();
+            save_numbered(directory.path(), "measure", &mut number, "{}")
+        };
+        assert_eq!(save(0).unwrap(), directory.path().join("measure-0000.json"));
+        assert_eq!(save(1).unwrap(), directory.path().join("measure-0001.json"));
+        let error = save(1).unwrap_err();
         assert!(error.to_string().contains("100 names"), "{error}");
     }
 }

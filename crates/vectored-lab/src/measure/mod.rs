@@ -30,10 +30,9 @@ pub use crate::measure::host::host_probe::probe_host;
 pub use crate::measure::prices::{measure_entry_ns, measure_prices};
 pub use crate::measure::ranks::agreement::agree;
 pub use crate::measure::ranks::failure::RankFailure;
-pub use crate::measure::ranks::group::Group;
+pub use crate::measure::ranks::group::{Group, gathered, give, receive};
 pub use crate::measure::ranks::member::follow;
 pub use crate::measure::ranks::ranked_sampler::RankedSampler;
-pub use crate::measure::ranks::thread_group::ThreadGroup;
 pub use crate::measure::read::mover::ReadMover;
 pub use crate::measure::read::movers::read_movers;
 #[cfg(unix)]

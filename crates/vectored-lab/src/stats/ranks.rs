@@ -1,10 +1,12 @@
 //! What the ranks of a cluster achieve.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::{Cell, Rank, RankFigures, STRAGGLER, TechniqueResult};
 use crate::stats::summary::median;
 
 /// The samples of one rank with one technique in a cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankSamples {
     /// Their number.
     pub samples: u64,

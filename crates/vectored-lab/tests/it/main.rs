@@ -18,4 +18,5 @@ mod report;
 mod rows;
 mod simulation;
 mod sweeps;
+mod thread_group;
 mod writers;

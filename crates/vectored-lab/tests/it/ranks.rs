@@ -7,8 +7,8 @@ use std::sync::{Arc, mpsc};
 use vectored::CostModel;
 use vectored_lab::measure::{
     CellSetup, Contender, DescriptorSampler, DrainChoice, FakeClock, Group, MeasureError,
-    MonotonicClock, Noise, Outcome, RankedSampler, RunError, Sampler, SyntheticMachine,
-    ThreadGroup, Timing, Watch, agree, follow, run_rounds, run_saving,
+    MonotonicClock, Noise, Outcome, RankedSampler, RunError, Sampler, SyntheticMachine, Timing,
+    Watch, agree, follow, run_rounds, run_saving,
 };
 use vectored_lab::model::{
     Cell, CellSpec, Experiment, Rank, Results, Saved, Target, Technique, Workload,
@@ -16,6 +16,7 @@ use vectored_lab::model::{
 use vectored_lab::report::{TableOptions, csv, json, markdown, parse, table};
 
 use crate::report::results;
+use crate::thread_group::ThreadGroup;
 
 const TECHNIQUES: [Technique; 3] = [
     Technique::WriteEach,
@@ -212,6 +213,38 @@ fn the_table_of_several_ranks() {
         width: 100,
     };
     insta::assert_snapshot!(table(&ranked_results(), options));
+}
+
+#[test]
+fn ranks_give_no_cost_models() {
+    let workloads =
+        [1, 4, 16, 64].map(|count| [64, 4096].map(|bytes| Workload::uniform(count, bytes)));
+    let cells = workloads.into_iter().flatten();
+    let experiment = experiment(cells.map(|list| on_ranks(1, Target::File, list)).collect());
+    let outcome = with_ranks(
+        1,
+        |_| unreachable!("rank 0 is alone"),
+        |group| {
+            let clock = FakeClock::default();
+            let mut own = machine(&clock, 1.0);
+            measured(group, &mut own, &clock, &experiment).unwrap()
+        },
+    );
+    let mut ranked = Results {
+        cells: outcome.cells,
+        ranks: vec![Rank::default()],
+        ..results()
+    };
+    let mut alone = ranked.clone();
+    alone.ranks.clear();
+    for cell in &mut alone.cells {
+        cell.ranks = None;
+    }
+    alone.find(Vec::new());
+    assert_eq!(alone.cost_models.len(), 1);
+    // Neither from cells nor from a calibration before the run.
+    ranked.find(alone.cost_models);
+    assert_eq!(ranked.cost_models, []);
 }
 
 #[test]

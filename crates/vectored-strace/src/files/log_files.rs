@@ -36,22 +36,6 @@ pub(crate) fn read_all<'a>(
     Ok(all)
 }
 
-/// The files of each log, in the order of the first file of each: the parts of a log that `strace -ff` wrote, as
-/// [`read_logs`](crate::read_logs) takes them together, and every other file alone.
-///
-/// # Examples
-///
-/// ```
-/// use vectored_strace::logs_of;
-///
-/// let paths = ["a.12".into(), "b".into(), "a.34.gz".into()];
-/// assert_eq!(logs_of(&paths), [vec!["a.12", "a.34.gz"], vec!["b"]].map(|log| log.into_iter().map(Into::into).collect::<Vec<std::path::PathBuf>>()));
-/// ```
-pub fn logs_of(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
-    let files = |log: Vec<Part<'_>>| log.iter().map(|part| part.path.to_owned()).collect();
-    logs(paths).into_iter().map(files).collect()
-}
-
 /// A file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part<'a> {

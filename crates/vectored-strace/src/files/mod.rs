@@ -12,8 +12,6 @@ mod input;
 mod log_files;
 mod pipeline;
 
-pub use log_files::logs_of;
-
 /// Reads each log from beginning to end and calls `on_item` for each item.
 ///
 /// The path `-` is standard input. Files `PREFIX.12` and `PREFIX.34`, as `strace -ff -o PREFIX` writes them, are the

@@ -31,7 +31,7 @@ impl Run<'_> {
     pub fn with(
         self,
         own: &mut dyn Sampler,
-        team: Option<&Team<'_>>,
+        team: Option<&Team>,
         mut show: impl FnMut(Progress),
     ) -> Result<Option<Ended>, Failure> {
         let watch = Watch {
@@ -43,13 +43,13 @@ impl Run<'_> {
         let (ran, coordination) = match team {
             None => (engine(self.experiment, own, self.clock, watch, save), None),
             Some(team) if !team.is_first() => {
-                follow(team.group, own, team.host(), &|| self.interrupt.signal());
+                follow(&*team.group, own, team.host(), &|| self.interrupt.signal());
                 return Ok(None);
             }
             Some(team) => {
                 let hear = |signal| self.interrupt.hear(signal);
                 let mut ranked =
-                    RankedSampler::new(team.group, own, self.clock, team.host(), &hear);
+                    RankedSampler::new(&*team.group, own, self.clock, team.host(), &hear);
                 let ran = engine(self.experiment, &mut ranked, self.clock, watch, save);
                 let coordination = ranked.coordination();
                 (ran, coordination)

@@ -49,7 +49,7 @@ pub type Save<'a> = &'a mut dyn FnMut(Measured);
 pub fn measured(
     plan: &MeasurePlan,
     args: &MeasureArgs,
-    team: Option<&Team<'_>>,
+    team: Option<&Team>,
     quiet: bool,
     interrupt: &Interrupt,
     save: Option<Save<'_>>,
@@ -74,7 +74,7 @@ struct Prepared {
 fn prepare(
     plan: &MeasurePlan,
     (args, quiet): (&MeasureArgs, bool),
-    team: Option<&Team<'_>>,
+    team: Option<&Team>,
     (bar, began): (&Bar, Instant),
 ) -> Result<Prepared, Failure> {
     bar.show_preparation("checking the machine", began.elapsed(), args.budget);
@@ -95,11 +95,8 @@ fn prepare(
     let pins = match team {
         None => pin(args.pin.unwrap_or_default(), &allowed)?,
         Some(team) => {
-            let pins = pin(team.pinning(args.pin, &allowed)?, &allowed)?;
-            if let Some(cpu) = pins.0 {
-                team.group.pinned_to(cpu);
-            }
-            (pins.0, team.reader_cpu(pins, &allowed))
+            let pins = pin(team.nodes.pinning(args.pin, &allowed)?, &allowed)?;
+            (pins.0, team.nodes.reader_cpu(pins, &allowed))
         }
     };
     let environment = Environment::capture(directory, pins, allowed.clone());
@@ -127,7 +124,7 @@ fn prepare(
 fn measure_here(
     plan: &MeasurePlan,
     (args, quiet): (&MeasureArgs, bool),
-    team: Option<&Team<'_>>,
+    team: Option<&Team>,
     interrupt: &Interrupt,
     save: Option<Save<'_>>,
 ) -> Result<Option<Measured>, Failure> {
@@ -155,7 +152,7 @@ fn measure_here(
     let seed = plan
         .experiment
         .seed
-        .wrapping_add(team.map_or(0, |team| team.rank() as u64) << 32);
+        .wrapping_add(team.map_or(0, |team| team.rank().into()) << 32);
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed)
         .reader_cpu(pins.1)
         .writer_cpus(writer_cpus)
@@ -175,7 +172,7 @@ fn measure_here(
     };
     let with_warnings = |mut host: Host| {
         host.warnings
-            .extend(team.iter().flat_map(|team| team.crowding(&ranks)));
+            .extend(team.and_then(|team| team.nodes.crowding(&ranks)));
         host
     };
     let mut save_outcome = save.map(|save| {
@@ -286,12 +283,12 @@ fn measure_synthetic(
     experiment: &Experiment,
     synthetic: &Synthetic,
     quiet: bool,
-    team: Option<&Team<'_>>,
+    team: Option<&Team>,
     interrupt: &Interrupt,
     save: Option<Save<'_>>,
 ) -> Result<Option<Measured>, Failure> {
     let clock = FakeClock::default();
-    let rank = team.map_or(0, |team| team.rank() as u64);
+    let rank = team.map_or(0, |team| team.rank().into());
     let mut machine = synthetic.machine(&clock, experiment.seed.wrapping_add(rank));
     if let Some(note) = forecast(experiment, |_| synthetic.cost_model().into()) {
         Notes { quiet }.note(&note);

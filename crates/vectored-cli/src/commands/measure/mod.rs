@@ -6,14 +6,13 @@ mod measured;
 
 use std::process::ExitCode;
 
-use vectored_lab::measure::MeasureError;
 use vectored_lab::model::{Results, SCHEMA};
 use vectored_lab::report::{self, left_out_in_words};
 
 use self::budget::incomplete;
 use self::measured::{Measured, Save, measured};
 use crate::args::{Format, MeasureArgs};
-use crate::cluster::{Team, with_team};
+use crate::cluster::Team;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{MeasurePlan, check_alone};
@@ -24,35 +23,8 @@ use crate::terminal::Screen;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
-    with_team("measure", |team| measure(args, team))
-}
-
-/// What the arguments ask for.
-pub fn plan(args: &MeasureArgs) -> Result<MeasurePlan, Failure> {
-    MeasurePlan::new(args, seed_of(args))
-}
-
-/// Measures on this machine without ranks, shows nothing, and saves in `growing` what is measured so far. `None` if a signal
-/// arrived before any cell was measured.
-pub fn measure_alone(
-    plan: MeasurePlan,
-    args: &MeasureArgs,
-    quiet: bool,
-    interrupt: &Interrupt,
-    growing: &mut GrowingResult<'_>,
-) -> Result<Option<(Results, Option<MeasureError>)>, Failure> {
-    let measured = {
-        let mut save = saving(&plan, growing, Notes { quiet });
-        measured(&plan, args, None, quiet, interrupt, Some(&mut save))?
-    };
-    let Some(mut measured) = measured else {
-        return Err(Failure::from(anyhow::anyhow!("no rank measured")));
-    };
-    if measured.outcome.cells.is_empty() && measured.failure.is_none() {
-        return Ok(None);
-    }
-    let failure = measured.failure.take();
-    Ok(Some((assemble(plan, measured), failure)))
+    let team = Team::join()?;
+    measure(args, team.as_ref())
 }
 
 /// Saves what is measured so far: a launcher ends all ranks if one dies.
@@ -91,7 +63,7 @@ fn report_plan(args: &MeasureArgs, notes: &Notes) -> Result<ReportPlan, Failure>
     Ok(ReportPlan { output, store })
 }
 
-fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Failure> {
+fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure> {
     let is_first = team.is_none_or(Team::is_first);
     let notes = Notes {
         quiet: args.quiet || !is_first,
@@ -99,14 +71,15 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
     let (plan, report_plan, interrupt) = match team {
         None => {
             check_alone(args)?;
-            let plan = plan(args)?;
+            let plan = MeasurePlan::new(args, seed_of(args))?;
             (plan, report_plan(args, &notes)?, Interrupt::watch()?)
         }
         Some(team) => {
-            let seed = team.shared(&seed_of(args));
+            let seed = team.shared(seed_of(args));
             // Each rank looks at files of its own node: if one refuses, all must end.
             let of_this_rank = || {
-                let plan = MeasurePlan::new(args, seed)?.on_ranks(args, team.size())?;
+                let plan =
+                    MeasurePlan::new(args, seed)?.on_ranks(args, team.group.size() as usize)?;
                 let report_plan = match is_first {
                     true => report_plan(args, &notes)?,
                     false => ReportPlan {
@@ -121,7 +94,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team<'_>>) -> Result<ExitCode, Fail
     };
     let ReportPlan { output, store } = report_plan;
 
-    let mut growing = GrowingResult::of(&store, "measure");
+    let mut growing = GrowingResult::of(&store);
     let measured = {
         let mut save = saving(&plan, &mut growing, notes);
         let is_saved = team.is_some() && matches!(store, Store::In(_));
@@ -217,7 +190,7 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
     results
 }
 /// The results in a format.
-pub fn rendered(results: &Results, format: Format, to_file: bool) -> String {
+fn rendered(results: &Results, format: Format, to_file: bool) -> String {
     match format {
         Format::Table => Screen::of_output(to_file).set(|options| report::table(results, options)),
         Format::Json => report::json(results),

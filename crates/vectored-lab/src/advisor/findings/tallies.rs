@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::{UsesByName, join_use};
-use crate::model::{DescriptorKind, DescriptorUse, FindingKey, Tally};
+use crate::model::{DescriptorKind, FindingKey, Tally};
 
 /// The findings of all logs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Wire", into = "Wire")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tallies {
     /// Findings that are counted.
     pub findings: BTreeMap<FindingKey, Tally>,
@@ -57,11 +54,8 @@ impl Default for Tallies {
 }
 
 impl Tallies {
-    /// Adds the tallies of another log. The sum of the tallies of single logs, in their order, is what one [`Analysis`]
-    /// of all of them gives.
-    ///
-    /// [`Analysis`]: crate::advisor::Analysis
-    pub fn add(&mut self, other: Tallies) {
+    /// Adds the tallies of another log.
+    pub(crate) fn add(&mut self, other: Tallies) {
         for (key, tally) in other.findings {
             join(self.findings.entry(key).or_default(), &tally);
         }
@@ -79,65 +73,6 @@ impl Tallies {
         let spans = self.span_ns.zip(other.span_ns);
         self.span_ns = spans.map(|(one, other)| one.saturating_add(other));
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
-    }
-}
-
-/// The tallies in a form that JSON can hold: its keys are texts.
-#[derive(Serialize, Deserialize)]
-struct Wire {
-    findings: Vec<(FindingKey, Tally)>,
-    uncounted: Vec<(FindingKey, String, Tally)>,
-    uses: Vec<DescriptorUse>,
-    more_uses: u64,
-    calls: u64,
-    transfers: u64,
-    bytes: u64,
-    processes: u64,
-    span_ns: Option<u64>,
-    waited_ns: u64,
-}
-
-impl From<Tallies> for Wire {
-    fn from(tallies: Tallies) -> Self {
-        let uncounted = tallies.uncounted.into_iter();
-        Wire {
-            findings: tallies.findings.into_iter().collect(),
-            uncounted: uncounted
-                .map(|((key, reason), tally)| (key, reason, tally))
-                .collect(),
-            uses: tallies.uses.into_values().collect(),
-            more_uses: tallies.more_uses,
-            calls: tallies.calls,
-            transfers: tallies.transfers,
-            bytes: tallies.bytes,
-            processes: tallies.processes,
-            span_ns: tallies.span_ns,
-            waited_ns: tallies.waited_ns,
-        }
-    }
-}
-
-impl From<Wire> for Tallies {
-    fn from(wire: Wire) -> Self {
-        let uncounted = wire.uncounted.into_iter();
-        let mut uses = UsesByName::new();
-        for one in wire.uses {
-            join_use(&mut uses, one);
-        }
-        Tallies {
-            findings: wire.findings.into_iter().collect(),
-            uncounted: uncounted
-                .map(|(key, reason, tally)| ((key, reason), tally))
-                .collect(),
-            uses,
-            more_uses: wire.more_uses,
-            calls: wire.calls,
-            transfers: wire.transfers,
-            bytes: wire.bytes,
-            processes: wire.processes,
-            span_ns: wire.span_ns,
-            waited_ns: wire.waited_ns,
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::advisor::findings::advise::About;
 use crate::advisor::tests::events::*;
 use crate::advisor::tests::naive::any_lines;
-use crate::advisor::{Analysis, Options, Tallies};
+use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
 use crate::model::{Advisory, DescriptorKind, Operation, Price, Skipped, WallSource};
 use vectored_strace::event::SocketKind;
@@ -101,35 +101,6 @@ proptest! {
         prop_assert_eq!(merged.uncounted, at_once.uncounted);
         prop_assert_eq!(merged.saving_s, at_once.saving_s);
         prop_assert_eq!(merged.wall_s, at_once.wall_s);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
-
-    /// As `--merge-ranks` adds the tallies of other processes.
-    #[test]
-    fn tallies_of_single_logs_sent_as_text_add_up_to_those_of_one_analysis(
-        logs in prop::collection::vec((any_lines(), any::<bool>()), 1..5),
-    ) {
-        let log = |(lines, first): (Vec<Line>, bool)| {
-            [preamble(if first { "/bin/first" } else { "/bin/second" }), lines].concat()
-        };
-        let logs: Vec<Vec<Line>> = logs.into_iter().map(log).collect();
-        let tallies = |logs: &[Vec<Line>]| {
-            let mut analysis = Analysis::new(Options::default());
-            for log in logs {
-                analysis.begin_log();
-                feed(&mut analysis, log);
-            }
-            analysis.finish()
-        };
-        let mut sum = Tallies::default();
-        for log in &logs {
-            let text = serde_json::to_string(&tallies(std::slice::from_ref(log))).unwrap();
-            sum.add(serde_json::from_str(&text).unwrap());
-        }
-        prop_assert_eq!(sum, tallies(&logs));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Ranks agree that all of them succeeded, or learn which did not.
 
 use crate::measure::ranks::failure::RankFailure;
-use crate::measure::ranks::group::Group;
+use crate::measure::ranks::group::{Group, gathered};
 use crate::measure::sampling::sampler::MeasureError;
 
 /// How an operation ended on one rank, ordered by what the others have to know.
@@ -27,25 +27,23 @@ pub(crate) fn failures<T>(
     // A list that did not fit is measured again in another way, so it is no failure.
     let own = outcome.as_ref().err();
     let own = own.filter(|error| !matches!(error, MeasureError::DidNotFit));
-    let own = own.map(|error| RankFailure {
-        rank: group.rank(),
-        host: host.to_owned(),
-        message: error.to_string(),
-        is_wrong_bytes: matches!(error, MeasureError::WrongBytes { .. }),
-    });
-    gathered(group, own)
+    of_all(
+        group,
+        own.map(|error| RankFailure {
+            rank: group.rank(),
+            host: host.to_owned(),
+            message: error.to_string(),
+            is_wrong_bytes: error.is_wrong_bytes(),
+        }),
+    )
 }
 
-fn gathered(group: &dyn Group, own: Option<RankFailure>) -> MeasureError {
-    // Serializing plain data to memory cannot fail.
-    let text = own.map(|own| serde_json::to_vec(&own).expect("plain data"));
-    let all = group.gather(&text.unwrap_or_default());
-    if group.rank() != 0 {
-        return MeasureError::OtherRank;
+fn of_all(group: &dyn Group, own: Option<RankFailure>) -> MeasureError {
+    let all = gathered(group, &own);
+    match group.rank() {
+        0 => MeasureError::Ranks(all.into_iter().flatten().collect()),
+        _ => MeasureError::OtherRank,
     }
-    let failed = all.iter().filter(|text| !text.is_empty());
-    let failed = failed.map(|text| serde_json::from_slice(text).expect("text of the same program"));
-    MeasureError::Ranks(failed.collect())
 }
 
 /// What all ranks do together before and after a run: returns `outcome` if it is `Ok` on every rank.
@@ -63,7 +61,7 @@ pub fn agree<T, E: std::fmt::Display>(
     group.largest(&mut failed);
     match outcome {
         Ok(value) if failed == [0] => Ok(value),
-        outcome => Err(gathered(
+        outcome => Err(of_all(
             group,
             outcome.err().map(|error| RankFailure {
                 rank: group.rank(),

@@ -1,5 +1,8 @@
 //! How ranks talk to each other.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 /// A group of ranks, seen by one of them.
 ///
 /// All ranks of a group call the same methods in the same order. A call returns when the ranks that it depends on have
@@ -16,8 +19,8 @@ pub trait Group {
     /// The number of ranks, at least 1.
     fn size(&self) -> u32;
 
-    /// Replaces `bytes` by those of rank 0. The length is the same on all ranks.
-    fn broadcast(&self, bytes: &mut [u8]);
+    /// Replaces `bytes` by those of rank 0, whatever their number.
+    fn broadcast(&self, bytes: &mut Vec<u8>);
 
     /// Returns when all ranks have called it.
     fn barrier(&self);
@@ -34,8 +37,39 @@ pub trait Group {
 
     /// The group of the first `count` ranks; `None` on the others. All ranks of this group call it.
     fn first(&self, count: u32) -> Option<Box<dyn Group>>;
+}
 
-    /// Tells the group that this rank runs on this CPU alone. Whatever works for the group while the rank waits moves
-    /// there, too, since on another CPU it would disturb another rank.
-    fn pinned_to(&self, _cpu: usize) {}
+const SAME_PROGRAM: &str = "all ranks run one program";
+
+/// Gives a value of rank 0 to all other ranks, which call [`receive`].
+///
+/// # Errors
+///
+/// If the value has no JSON, such as a path that is not UTF-8. Then nothing is given.
+pub fn give<T: Serialize>(group: &dyn Group, value: &T) -> serde_json::Result<()> {
+    group.broadcast(&mut serde_json::to_vec(value)?);
+    Ok(())
+}
+
+/// Waits for a value of rank 0.
+///
+/// # Panics
+///
+/// If rank 0 gives a value of another type: it runs another version of this program.
+pub fn receive<T: DeserializeOwned>(group: &dyn Group) -> T {
+    let mut text = Vec::new();
+    group.broadcast(&mut text);
+    serde_json::from_slice(&text).expect(SAME_PROGRAM)
+}
+
+/// The values of all ranks on rank 0, in their order; none on the others.
+///
+/// # Panics
+///
+/// If the value has no JSON, or another rank runs another version of this program.
+pub fn gathered<T: Serialize + DeserializeOwned>(group: &dyn Group, value: &T) -> Vec<T> {
+    let text = serde_json::to_vec(value).expect("plain data");
+    let all = group.gather(&text).into_iter();
+    all.map(|text| serde_json::from_slice(&text).expect(SAME_PROGRAM))
+        .collect()
 }

@@ -1,12 +1,14 @@
 //! What each rank does with an order, rank 0 included.
 
+use std::rc::Rc;
+
 use crate::measure::ranks::agreement::{DID_NOT_FIT, DONE, FAILED, failures, status};
-use crate::measure::ranks::group::Group;
-use crate::measure::ranks::order::{CellOrder, Order, receive};
+use crate::measure::ranks::group::{Group, gathered, receive};
+use crate::measure::ranks::order::Order;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::model::{CellSpec, Drain, Technique};
+use crate::model::{CellSpec, Technique};
 use crate::stats::{RankSamples, median};
 
 /// The bits of a rank in a word beside a time.
@@ -20,7 +22,7 @@ pub(crate) struct Member<'a> {
     /// The number of the signal that asks this rank to end the run; 0 if none does.
     signal: &'a dyn Fn() -> u64,
     /// The groups of the first ranks, by their number. `None` if this rank is not one of them.
-    parts: Vec<(u32, Option<Box<dyn Group>>)>,
+    parts: Vec<(u32, Option<Rc<dyn Group>>)>,
     /// The samples of this rank. Only summaries of them leave it.
     tallies: Vec<(CellSpec, CellTally)>,
 }
@@ -36,6 +38,8 @@ struct CellTally {
 
 /// A cell that is open on this rank.
 pub(crate) struct OpenCell {
+    /// The ranks that have opened it.
+    pub part: Rc<dyn Group>,
     techniques: Vec<Technique>,
     /// The place in the tallies.
     tally: usize,
@@ -76,56 +80,48 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Makes the group of the first ranks, once. All ranks call it.
-    fn part(&mut self, ranks: u32) -> usize {
-        let known = self.parts.iter().position(|(count, _)| *count == ranks);
-        known.unwrap_or_else(|| {
-            self.parts.push((ranks, self.group.first(ranks)));
-            self.parts.len() - 1
-        })
+    /// The group of the ranks of a cell, which is made once; `None` on the others. All ranks call it.
+    fn part(&mut self, spec: &CellSpec) -> Option<Rc<dyn Group>> {
+        let size = self.group.size();
+        let count = spec.ranks.unwrap_or(size).clamp(1, size);
+        if let Some((_, part)) = self.parts.iter().find(|(known, _)| *known == count) {
+            return part.clone();
+        }
+        let part = self.group.first(count).map(Rc::from);
+        self.parts.push((count, part.clone()));
+        part
     }
 
-    /// Opens a cell on the first ranks. On the others there is nothing to do: `None`.
+    /// Opens a cell on its ranks: all or none of them. On the others there is nothing to do: `None`.
     pub fn open(
         &mut self,
-        ranks: u32,
-        order: &CellOrder,
+        spec: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
     ) -> Option<Result<(CellSetup, OpenCell), MeasureError>> {
-        let part = self.part(ranks);
-        let part = self.parts[part].1.as_deref()?;
-        let drain = order.drain();
-        let own = self.own.begin_cell(&order.spec, &order.techniques, drain);
+        let part = self.part(spec)?;
+        let own = self.own.begin_cell(spec, techniques, drain);
         let is_open = own.is_ok();
-        let setup = agree_on_setup(part, self.host, own, drain);
+        let setup = agree_on_setup(&*part, self.host, own, drain);
         if is_open && setup.is_err() {
             // The error of another rank. That of an empty cell's end would hide it.
             let _ = self.own.end_cell();
         }
         Some(setup.map(|setup| {
-            let known = self
-                .tallies
-                .iter()
-                .position(|(spec, _)| *spec == order.spec);
+            let known = self.tallies.iter().position(|(known, _)| known == spec);
             let tally = known.unwrap_or_else(|| {
-                let tally = (order.spec.clone(), CellTally::default());
-                self.tallies.push(tally);
+                self.tallies.push((spec.clone(), CellTally::default()));
                 self.tallies.len() - 1
             });
             let open = OpenCell {
-                techniques: order.techniques.clone(),
+                part,
+                techniques: techniques.to_vec(),
                 tally,
                 round: 0,
                 pending: None,
             };
             (setup, open)
         }))
-    }
-
-    /// The group of the ranks that have opened a cell. `None` on the others.
-    pub fn active(&self, ranks: u32) -> Option<&dyn Group> {
-        let mut parts = self.parts.iter();
-        let part = parts.find(|(count, _)| *count == ranks)?;
-        part.1.as_deref()
     }
 
     /// Begins a round. Its error is kept for the next sample.
@@ -142,43 +138,41 @@ impl<'a> Member<'a> {
         open.pending = self.own.begin_round(round).err();
     }
 
-    /// Waits for the others, takes a sample and exchanges the times.
+    /// Waits for the others, takes a sample and exchanges the times. `moment` is called when all ranks have met, and when
+    /// this one has taken its sample.
     pub fn sample(
         &mut self,
-        ranks: u32,
         open: &mut OpenCell,
-        (place, calls): (u32, u32),
-        at_the_barrier: &mut dyn FnMut(Moment),
+        contender: Contender,
+        calls: u32,
+        moment: &mut dyn FnMut(),
     ) -> Result<Sampled, MeasureError> {
-        let parts = self.parts.iter().find(|(count, _)| *count == ranks);
-        let part = parts.and_then(|(_, part)| part.as_deref());
-        let part = part.expect("a rank that has opened the cell");
-        let contender = contender(&open.techniques, place);
-        part.barrier();
-        at_the_barrier(Moment::Together);
+        open.part.barrier();
+        moment();
         let own = match open.pending.take() {
             Some(error) => Err(error),
             None => self.own.sample(contender, calls),
         };
-        at_the_barrier(Moment::Sampled);
+        moment();
         let timing = own.as_ref().copied().unwrap_or(Timing {
             elapsed_ns: 0,
             cpu_ns: 0,
         });
         let elapsed_ns = timing.elapsed_ns.min(u64::MAX >> RANK_BITS);
-        let key = (elapsed_ns << RANK_BITS) | u64::from(part.rank());
+        let key = (elapsed_ns << RANK_BITS) | u64::from(open.part.rank());
         let mut words = [status(&own), key, timing.cpu_ns, (self.signal)()];
-        part.largest(&mut words);
+        open.part.largest(&mut words);
         match words[0] {
             DONE => {}
             DID_NOT_FIT => return Err(MeasureError::DidNotFit),
-            _ => return Err(failures(part, self.host, &own)),
+            _ => return Err(failures(&*open.part, self.host, &own)),
         }
-        if let (Contender::Technique(_), true) = (contender, open.round > 0) {
+        if let (Contender::Technique(name), true) = (contender, open.round > 0) {
+            let place = open.techniques.iter().position(|own| *own == name);
+            let place = place.expect("a technique of the cell");
             let tally = &mut self.tallies[open.tally].1;
-            let index = place as usize - 2;
-            tally.samples_ns[index].push(timing.elapsed_ns as f64 / f64::from(calls));
-            tally.last[index] += u64::from(words[1] == key);
+            tally.samples_ns[place].push(timing.elapsed_ns as f64 / f64::from(calls));
+            tally.last[place] += u64::from(words[1] == key);
         }
         Ok(Sampled {
             own: timing,
@@ -191,55 +185,32 @@ impl<'a> Member<'a> {
     }
 
     /// Closes the cell, and hands the summaries of its samples over to rank 0.
-    pub fn close(&mut self, ranks: u32, open: OpenCell) -> Result<Closed, MeasureError> {
+    pub fn close(&mut self, open: OpenCell) -> Result<Closed, MeasureError> {
         let own = self.own.end_cell();
-        let parts = self.parts.iter().find(|(count, _)| *count == ranks);
-        let part = parts.and_then(|(_, part)| part.as_deref());
-        let part = part.expect("a rank that has opened the cell");
         let mut words = [status(&own)];
-        part.largest(&mut words);
+        open.part.largest(&mut words);
         if words[0] != DONE {
-            return Err(failures(part, self.host, &own));
+            return Err(failures(&*open.part, self.host, &own));
         }
         let tally = &self.tallies[open.tally].1;
-        let mut summary = own.unwrap_or(0).to_le_bytes().to_vec();
-        for (samples_ns, last) in std::iter::zip(&tally.samples_ns, &tally.last) {
-            let of_rank = RankSamples {
-                samples: samples_ns.len() as u64,
-                last: *last,
-                median_ns: median(samples_ns).unwrap_or(0.0),
-                min_ns: samples_ns.iter().copied().reduce(f64::min).unwrap_or(0.0),
-            };
-            summary.extend(encoded(of_rank));
-        }
-        let all = part.gather(&summary);
-        let mut closed = Closed {
-            proof_calls: 0,
-            ranks: Vec::new(),
-        };
-        let of_techniques = open.techniques.iter();
-        closed
-            .ranks
-            .extend(of_techniques.map(|technique| (*technique, Vec::new())));
-        for summary in all {
-            let (proof_calls, samples) = summary.split_at(8);
-            closed.proof_calls += u64::from_le_bytes(proof_calls.try_into().expect("8 bytes"));
-            let samples = samples.as_chunks::<ENCODED_BYTES>().0;
-            for ((_, ranks), bytes) in std::iter::zip(&mut closed.ranks, samples) {
-                ranks.push(decoded(bytes));
-            }
-        }
-        Ok(closed)
+        let samples = std::iter::zip(&tally.samples_ns, &tally.last);
+        let samples = samples.map(|(samples_ns, last)| RankSamples {
+            samples: samples_ns.len() as u64,
+            last: *last,
+            median_ns: median(samples_ns).unwrap_or(0.0),
+            min_ns: samples_ns.iter().copied().reduce(f64::min).unwrap_or(0.0),
+        });
+        let summary = (own.unwrap_or(0), samples.collect::<Vec<_>>());
+        let all = gathered(&*open.part, &summary);
+        let of = |place: usize| all.iter().filter_map(move |(_, ranks)| ranks.get(place));
+        let techniques = open.techniques.into_iter().enumerate();
+        Ok(Closed {
+            proof_calls: all.iter().map(|(proof_calls, _)| proof_calls).sum(),
+            ranks: techniques
+                .map(|(place, technique)| (technique, of(place).copied().collect()))
+                .collect(),
+        })
     }
-}
-
-/// The moments of a sample between which ranks wait for each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// All ranks are at the barrier.
-    Together,
-    /// This rank has taken its sample.
-    Sampled,
 }
 
 /// Obeys the orders of rank 0 until the run ends. Every rank but 0 calls it, with the sampler that it measures with.
@@ -247,55 +218,39 @@ pub(crate) enum Moment {
 ///
 /// `signal` gives the number of the signal that asks this rank to end the run, or 0. Rank 0 learns of it in the next
 /// sample in which this rank takes part.
+///
+/// # Panics
+///
+/// If an order makes no sense: rank 0 runs another version of this program.
 pub fn follow(group: &dyn Group, own: &mut dyn Sampler, host: &str, signal: &dyn Fn() -> u64) {
     let mut member = Member::new(group, own, host, signal);
-    while let Order::Cell(ranks, cell) = receive(group) {
-        if let Some(opened) = member.open(ranks, &cell) {
-            follow_cell(&mut member, ranks, opened.ok().map(|(_, open)| open));
+    loop {
+        match receive(group) {
+            Order::Cell(spec, techniques, drain) => {
+                if let Some(Ok((_, open))) = member.open(&spec, &techniques, drain) {
+                    follow_cell(&mut member, open);
+                }
+                group.rest();
+            }
+            Order::End => return,
+            order => panic!("rank 0 gave {order:?} without a cell"),
         }
-        group.rest();
     }
 }
 
-/// Obeys the orders for a cell until it is closed.
-fn follow_cell(member: &mut Member<'_>, ranks: u32, mut open: Option<OpenCell>) {
+/// Obeys the orders for a cell until it is closed. Rank 0 hears of errors.
+fn follow_cell(member: &mut Member<'_>, mut open: OpenCell) {
     loop {
-        let part = member
-            .active(ranks)
-            .expect("a rank that has opened the cell");
-        match (receive(part), &mut open) {
-            (Order::Round(round), Some(open)) => member.round(open, round),
-            (Order::Sample(place, calls), Some(open)) => {
-                // Rank 0 has heard of an error.
-                let _ = member.sample(ranks, open, (place, calls), &mut |_| ());
+        match receive(&*open.part) {
+            Order::Round(round) => member.round(&mut open, round),
+            Order::Sample(contender, calls) => {
+                let _ = member.sample(&mut open, contender, calls, &mut || ());
             }
-            (Order::Close, open) => {
-                if let Some(open) = open.take() {
-                    let _ = member.close(ranks, open);
-                }
+            Order::Close => {
+                let _ = member.close(open);
                 return;
             }
-            (order, _) => panic!("rank 0 gave {order:?} in a cell: do all ranks run one program?"),
-        }
-    }
-}
-
-fn contender(techniques: &[Technique], place: u32) -> Contender {
-    match place {
-        0 => Contender::Floor,
-        1 => Contender::FloorAgain,
-        _ => Contender::Technique(techniques[place as usize - 2]),
-    }
-}
-
-/// The place of a contender in orders.
-pub(crate) fn place_of(techniques: &[Technique], contender: Contender) -> u32 {
-    match contender {
-        Contender::Floor => 0,
-        Contender::FloorAgain => 1,
-        Contender::Technique(name) => {
-            let place = techniques.iter().position(|technique| *technique == name);
-            2 + place.expect("a technique of the cell") as u32
+            order => panic!("rank 0 gave {order:?} in a cell"),
         }
     }
 }
@@ -309,7 +264,7 @@ fn agree_on_setup(
     drain: DrainChoice,
 ) -> Result<CellSetup, MeasureError> {
     let setup = own.as_ref().ok();
-    let drain_code = setup.map_or(0, |setup| drain_code(setup.drain));
+    let drain_code = setup.map_or(0, |setup| setup.drain.map_or(0, |drain| drain as u64 + 1));
     let max_calls = setup.map_or(u64::MAX, |setup| setup.max_calls.into());
     let sample_ns = setup.and_then(|setup| setup.sample_ns).unwrap_or(0);
     let mut words = [status(&own), drain_code, !drain_code, !max_calls, sample_ns];
@@ -325,41 +280,5 @@ fn agree_on_setup(
             ..setup
         }),
         (_, Err(error)) => Err(error),
-    }
-}
-
-fn drain_code(drain: Option<Drain>) -> u64 {
-    match drain {
-        None => 0,
-        Some(Drain::BetweenSamples) => 1,
-        Some(Drain::ReaderThread) => 2,
-        Some(Drain::WriterThread) => 3,
-        Some(Drain::Peer) => 4,
-    }
-}
-
-const ENCODED_BYTES: usize = 32;
-
-fn encoded(samples: RankSamples) -> [u8; ENCODED_BYTES] {
-    let words = [
-        samples.samples,
-        samples.last,
-        samples.median_ns.to_bits(),
-        samples.min_ns.to_bits(),
-    ];
-    let mut bytes = [0; ENCODED_BYTES];
-    for (place, word) in std::iter::zip(bytes.chunks_exact_mut(8), words) {
-        place.copy_from_slice(&word.to_le_bytes());
-    }
-    bytes
-}
-
-fn decoded(bytes: &[u8; ENCODED_BYTES]) -> RankSamples {
-    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    RankSamples {
-        samples: word(0),
-        last: word(8),
-        median_ns: f64::from_bits(word(16)),
-        min_ns: f64::from_bits(word(24)),
     }
 }

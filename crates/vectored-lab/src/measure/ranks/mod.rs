@@ -2,7 +2,7 @@
 //!
 //! The engine runs on rank 0 alone, on a [`RankedSampler`](ranked_sampler::RankedSampler), so every decision is rank 0's. The others obey its orders
 //! ([`follow`](member::follow)), each with a sampler of its own. They talk through a [`Group`](group::Group): MPI in `vectored-cli`, threads in
-//! tests ([`ThreadGroup`](thread_group::ThreadGroup)).
+//! tests.
 
 pub(crate) mod agreement;
 pub(crate) mod failure;
@@ -10,4 +10,3 @@ pub(crate) mod group;
 pub(crate) mod member;
 pub(crate) mod order;
 pub(crate) mod ranked_sampler;
-pub(crate) mod thread_group;

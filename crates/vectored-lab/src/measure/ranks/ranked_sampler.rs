@@ -1,8 +1,8 @@
 //! The sampler of rank 0, which has all ranks take each sample at the same time.
 
-use crate::measure::ranks::group::Group;
-use crate::measure::ranks::member::{Member, Moment, OpenCell, place_of};
-use crate::measure::ranks::order::{CellOrder, Order, give};
+use crate::measure::ranks::group::{Group, give};
+use crate::measure::ranks::member::{Member, OpenCell};
+use crate::measure::ranks::order::Order;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
@@ -20,7 +20,7 @@ pub struct RankedSampler<'a> {
     member: Member<'a>,
     clock: &'a dyn Clock,
     hear: &'a dyn Fn(u64),
-    cell: Option<(u32, OpenCell, Vec<Technique>)>,
+    cell: Option<OpenCell>,
     ranks: Vec<(Technique, Vec<RankSamples>)>,
     coordination: Latencies,
 }
@@ -61,13 +61,13 @@ impl<'a> RankedSampler<'a> {
             p99_ns: summary.latency_p99_ns,
         })
     }
+}
 
-    /// Gives an order within the open cell.
-    fn order(&self, ranks: u32, order: &Order) {
-        if let Some(part) = self.member.active(ranks) {
-            give(part, order).expect("only cells are serialized");
-        }
-    }
+const OPEN: &str = "a cell is open";
+
+/// Gives an order within an open cell.
+fn order(open: &OpenCell, order: &Order) {
+    give(&*open.part, order).expect("only cells have paths");
 }
 
 impl Sampler for RankedSampler<'_> {
@@ -77,29 +77,18 @@ impl Sampler for RankedSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        let size = self.member.group.size();
-        let ranks = spec.ranks.unwrap_or(size).clamp(1, size);
-        let cell = CellOrder {
-            spec: spec.clone(),
-            techniques: techniques.to_vec(),
-            drains_by_thread: drain == DrainChoice::Thread,
-        };
-        let order = Order::Cell(ranks, cell.clone());
+        let cell = Order::Cell(spec.clone(), techniques.to_vec(), drain);
         // A path that is not UTF-8.
-        give(self.member.group, &order).map_err(|error| {
+        give(self.member.group, &cell).map_err(|error| {
             MeasureError::io("cannot send a cell to the other ranks")(error.into())
         })?;
-        let opened = self
-            .member
-            .open(ranks, &cell)
-            .expect("rank 0 is always one of the first");
-        match opened {
+        let opened = self.member.open(spec, techniques, drain);
+        match opened.expect("rank 0 has a part in every cell") {
             Ok((setup, open)) => {
-                self.cell = Some((ranks, open, techniques.to_vec()));
+                self.cell = Some(open);
                 Ok(setup)
             }
             Err(error) => {
-                self.order(ranks, &Order::Close);
                 self.member.group.rest();
                 Err(error)
             }
@@ -107,33 +96,23 @@ impl Sampler for RankedSampler<'_> {
     }
 
     fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        if let Some((ranks, mut open, techniques)) = self.cell.take() {
-            self.order(ranks, &Order::Round(round));
-            self.member.round(&mut open, round);
-            self.cell = Some((ranks, open, techniques));
-        }
+        let open = self.cell.as_mut().expect(OPEN);
+        order(open, &Order::Round(round));
+        self.member.round(open, round);
         Ok(())
     }
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        let (ranks, mut open, techniques) = self.cell.take().expect("a cell is open");
-        let place = place_of(&techniques, contender);
-        let clock = self.clock;
-        let began_ns = clock.now_ns();
-        self.order(ranks, &Order::Sample(place, calls));
-        let mut moments_ns = [began_ns; 2];
-        let mut at =
-            |moment: Moment| moments_ns[usize::from(moment == Moment::Sampled)] = clock.now_ns();
-        let outcome = self
-            .member
-            .sample(ranks, &mut open, (place, calls), &mut at);
-        let ended_ns = clock.now_ns();
-        self.cell = Some((ranks, open, techniques));
-        let sampled = outcome?;
+        let open = self.cell.as_mut().expect(OPEN);
+        let mut moments_ns = vec![self.clock.now_ns()];
+        order(open, &Order::Sample(contender, calls));
+        let mut moment = || moments_ns.push(self.clock.now_ns());
+        let sampled = self.member.sample(open, contender, calls, &mut moment)?;
+        moment();
         if sampled.signal > 0 {
             (self.hear)(sampled.signal);
         }
-        let beside_ns = (moments_ns[0] - began_ns) + (ended_ns - moments_ns[1]);
+        let beside_ns = (moments_ns[1] - moments_ns[0]) + (moments_ns[3] - moments_ns[2]);
         // The wait for the slowest rank is part of the sample.
         let slower_ns = sampled.slowest.elapsed_ns - sampled.own.elapsed_ns;
         self.coordination.add(beside_ns.saturating_sub(slower_ns));
@@ -157,11 +136,11 @@ impl Sampler for RankedSampler<'_> {
     }
 
     fn end_cell(&mut self) -> Result<u64, MeasureError> {
-        let Some((ranks, open, _)) = self.cell.take() else {
+        let Some(open) = self.cell.take() else {
             return Ok(0);
         };
-        self.order(ranks, &Order::Close);
-        let closed = self.member.close(ranks, open);
+        order(&open, &Order::Close);
+        let closed = self.member.close(open);
         self.member.group.rest();
         let closed = closed?;
         self.ranks = closed.ranks;
@@ -175,11 +154,8 @@ impl Drop for RankedSampler<'_> {
         if std::thread::panicking() {
             return;
         }
-        if let Some((ranks, open, _)) = self.cell.take() {
-            self.order(ranks, &Order::Close);
-            let _ = self.member.close(ranks, open);
-            self.member.group.rest();
-        }
-        let _ = give(self.member.group, &Order::End);
+        // The run has its error already.
+        let _ = self.end_cell();
+        give(self.member.group, &Order::End).expect("only cells have paths");
     }
 }

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::io;
 
+use serde::{Deserialize, Serialize};
+
 use crate::measure::ranks::failure::RankFailure;
 use crate::model::{CellSpec, Drain, Technique, ZerocopyCounts};
 use crate::stats::{Latencies, RankSamples, WriterSamples};
@@ -28,7 +30,7 @@ fn ranks_in_words<'a>(ranks: impl Iterator<Item = &'a RankFailure>) -> String {
 }
 
 /// A floor or a technique, sampled in a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Contender {
     /// The reference: one `write` of the same bytes, already contiguous, or one
     /// `read` into one contiguous buffer.
@@ -50,7 +52,7 @@ pub struct Timing {
 }
 
 /// How to empty a target that is written, or fill one that is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DrainChoice {
     /// Between the samples, if a probe finds that a sample of every technique
     /// fits; otherwise by another thread.

@@ -1,29 +1,13 @@
-//! Ranks that are threads of one process, for tests.
+//! Ranks that are threads of one process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::measure::ranks::group::Group;
+use vectored_lab::measure::Group;
 
 /// A rank that is a thread.
 ///
 /// A rank that ends while others wait for it makes them panic: it would end their processes, too.
-///
-/// # Examples
-///
-/// ```
-/// use vectored_lab::measure::{Group, ThreadGroup};
-///
-/// let ranks = ThreadGroup::of(3).into_iter().map(|rank| {
-///     std::thread::spawn(move || {
-///         let mut values = [u64::from(rank.rank())];
-///         rank.largest(&mut values);
-///         values[0]
-///     })
-/// });
-/// let ranks: Vec<_> = ranks.collect();
-/// assert!(ranks.into_iter().all(|rank| rank.join().unwrap() == 2));
-/// ```
 #[derive(Debug)]
 pub struct ThreadGroup {
     rank: usize,
@@ -114,12 +98,8 @@ impl Group for ThreadGroup {
         self.shared.size as u32
     }
 
-    fn broadcast(&self, bytes: &mut [u8]) {
-        let own = match self.rank {
-            0 => bytes.to_vec(),
-            _ => Vec::new(),
-        };
-        bytes.copy_from_slice(&self.exchange(own)[0]);
+    fn broadcast(&self, bytes: &mut Vec<u8>) {
+        *bytes = self.exchange(std::mem::take(bytes))[0].clone();
     }
 
     fn barrier(&self) {
