@@ -30,10 +30,6 @@ const MAX_CALL_BYTES: usize = 64 << 20;
 /// much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
-/// Maximum requests of POSIX AIO in flight. For each new one glibc walks through the queued ones of the same descriptor:
-/// 64,000 of them took seconds for each list of 1000.
-const MAX_POSIX_REQUESTS: usize = 10_000;
-
 /// Bytes of a page of memory on Windows, on every processor that it runs on.
 const PAGE_BYTES: usize = 4096;
 
@@ -403,13 +399,20 @@ fn queue_depths(
     let is_deep = depths.iter().any(|&depth| depth > 1);
     let refused = |why: &str| Err(Failure::usage(format!("--queue-depth above 1 {why}")));
     if is_deep && !rivals.iter().any(|rival| rival.is_asynchronous()) {
-        let names = match cfg!(windows) {
-            true => Technique::WriteFileGather.name().to_owned(),
-            false => Technique::ASYNCHRONOUS.map(Technique::name).join(", "),
+        let names: Vec<&str> = Technique::opt_in(args.operation)
+            .iter()
+            .filter(|technique| technique.is_asynchronous())
+            .map(|technique| technique.name())
+            .collect();
+        let remedy = match &names[..] {
+            [] => "this system has no other one: omit --queue-depth".to_owned(),
+            names => format!(
+                "name one of {} with --technique, or omit --queue-depth",
+                names.join(", ")
+            ),
         };
         return refused(&format!(
-            "has no effect on synchronous techniques: name one of {names} with --technique, or omit \
-             --queue-depth"
+            "has no effect on synchronous techniques: {remedy}"
         ));
     }
     if is_deep && args.cache.contains(&Cache::Cold) {
@@ -448,8 +451,7 @@ fn not_pages(target: Target, list: &List, rivals: &[Technique]) -> Option<String
 }
 
 /// The reason why a cell is not measured with this many transfers in flight; `None` if it is.
-fn too_deep(target: Target, list: &List, depth: u32, rivals: &[Technique]) -> Option<String> {
-    let requests = list.segment_count().saturating_mul(depth as usize);
+fn too_deep(target: Target, list: &List, depth: u32) -> Option<String> {
     if depth <= 1 {
         None
     } else if !target.keeps_order_in_flight() {
@@ -460,12 +462,6 @@ fn too_deep(target: Target, list: &List, depth: u32, rivals: &[Technique]) -> Op
         Some(format!(
             "more than {} in flight at queue depth {depth}",
             bytes_in_words(MAX_IN_FLIGHT_BYTES as u64)
-        ))
-    } else if rivals.contains(&Technique::PosixAio) && requests > MAX_POSIX_REQUESTS {
-        Some(format!(
-            "more than {} requests of posix-aio in flight at queue depth {depth}, each of which the C library \
-             compares with those before it; omit posix-aio, or use a smaller --queue-depth",
-            grouped(MAX_POSIX_REQUESTS as u64)
         ))
     } else {
         None
@@ -641,13 +637,15 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
             let workload = list.workload();
             let (mut shallow, mut too_deep_here) = (Vec::new(), Vec::new());
             for &depth in &depths {
-                match too_deep(target, list, depth, rivals) {
+                match too_deep(target, list, depth) {
                     None => shallow.push(depth),
                     Some(reason) => too_deep_here.push(reason),
                 }
             }
             let (crews, unwritten) = writers::crews(args, target, list.call_bytes());
             too_deep_here.extend(unwritten);
+            let (setups, without_array) = setups(args, rivals);
+            too_deep_here.extend(without_array);
             left_out.extend(too_deep_here.into_iter().map(|reason| LeftOut {
                 target,
                 path: path_in_results(one.path.as_deref()),
@@ -656,7 +654,10 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
             }));
             for &cache in &caches {
                 for layout in states(&args.layout) {
-                    for (iovec_setup, &queue_depth) in setups(args, &shallow) {
+                    let states = setups
+                        .iter()
+                        .flat_map(|setup| shallow.iter().map(move |depth| (*setup, *depth)));
+                    for (iovec_setup, queue_depth) in states {
                         let page_cache = args.page_cache.unwrap_or_default();
                         let usual = match args.operation {
                             Operation::Write => CellSpec::write(target, workload.clone()),
@@ -681,7 +682,8 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
         }
     }
     let only_odd = rivals.contains(&Technique::WriteFileGather) && !has_long_lists;
-    let explains = args.writers.is_some() || args.direct || only_odd;
+    let has_no_setup = setups(args, rivals).0.is_empty();
+    let explains = args.writers.is_some() || args.direct || only_odd || has_no_setup;
     if cells.is_empty() && explains && !left_out.is_empty() {
         return Err(Failure::usage(format!(
             "nothing to measure: {}",
@@ -690,10 +692,9 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     }
     if cells.is_empty() && !has_long_lists {
         return Err(Failure::usage(format!(
-            "nothing to measure: every list has more than {} in flight, or with posix-aio more than {} segments; \
-             use a smaller --queue-depth, or shorter lists",
+            "nothing to measure: every list has more than {} in flight; use a smaller --queue-depth, or shorter \
+             lists",
             bytes_in_words(MAX_IN_FLIGHT_BYTES as u64),
-            grouped(MAX_POSIX_REQUESTS as u64),
         )));
     }
     if cells.is_empty() {
@@ -712,13 +713,19 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     })
 }
 
-/// Each setup of the array with each queue depth.
-fn setups<'d>(
-    args: &MeasureArgs,
-    depths: &'d [u32],
-) -> impl Iterator<Item = (IovecSetup, &'d u32)> {
-    let setups = states(&args.iovec_setup).into_iter();
-    setups.flat_map(move |setup| depths.iter().map(move |depth| (setup, depth)))
+/// The setups of the array that are measured, and the reasons why others are not.
+fn setups(args: &MeasureArgs, rivals: &[Technique]) -> (Vec<IovecSetup>, Vec<String>) {
+    let (mut measured, mut reasons) = (Vec::new(), Vec::new());
+    for setup in states(&args.iovec_setup) {
+        match rivals.iter().find(|rival| !rival.heeds_setup(setup)) {
+            None => measured.push(setup),
+            Some(rival) => reasons.push(format!(
+                "--iovec-setup {} with {rival}, whose queue is consumed when it is written: omit one of the two",
+                setup.name()
+            )),
+        }
+    }
+    (measured, reasons)
 }
 
 /// The option that gives the counts.

@@ -1,6 +1,6 @@
 //! The transfers in flight of `vectored_lab::in_flight`, as entries beside those of `writers` and `readers`.
 //!
-//! They are in tables of their own, one for each interface, which a machine may not have.
+//! They are in tables of their own, one for each technique, which a machine may not offer.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::DerefMut;
@@ -11,137 +11,138 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek, tell};
-use vectored_lab::in_flight::{Event, InFlight, Interface, ListError, Place, ReadList, WriteList};
+use vectored_lab::in_flight::{Event, ListError, ListQueue, Place, ReadList, WriteList, queue_of};
+use vectored_lab::model::Technique;
 
 use crate::host::report_skip;
 use crate::outcome::{Outcome, Takes};
 use crate::readers::{self, AtEof, CallScope, ReadFn, Reader};
 use crate::writers::{self, WriteFn, Writer};
 
-/// The entries of an interface.
+/// The entries of a technique.
 macro_rules! writing_entries {
-    ($interface:ident, $name:literal) => {
+    ($technique:ident, $name:literal) => {
         &[
             Writer {
-                name: concat!("InFlight::write by ", $name),
+                name: concat!("ListQueue::write by ", $name),
                 takes: Takes::All,
-                make: || write(Interface::$interface, 1),
+                make: || write(Technique::$technique, 1),
             },
             Writer {
-                name: concat!("InFlight::write by ", $name, ", 8 pieces in flight"),
+                name: concat!("ListQueue::write by ", $name, ", 8 pieces in flight"),
                 takes: Takes::All,
-                make: || write(Interface::$interface, 8),
+                make: || write(Technique::$technique, 8),
             },
             Writer {
-                name: concat!("InFlight::write at an offset by ", $name, ", 64 in flight"),
+                name: concat!(
+                    "ListQueue::write at an offset by ",
+                    $name,
+                    ", 64 in flight, unwound and made again"
+                ),
                 takes: Takes::Files,
-                make: || write_at(Interface::$interface, false),
-            },
-            Writer {
-                name: concat!("InFlight::write by ", $name, ", unwound and made again"),
-                takes: Takes::Files,
-                make: || write_at(Interface::$interface, true),
+                make: || write_at(Technique::$technique),
             },
         ]
     };
 }
 
-/// The entries of an interface.
+/// The entries of a technique.
 macro_rules! reading_entries {
-    ($interface:ident, $name:literal) => {
+    ($technique:ident, $name:literal) => {
         &[
             Reader {
-                name: concat!("InFlight::read by ", $name),
+                name: concat!("ListQueue::read by ", $name),
                 takes: Takes::All,
                 at_eof: AtEof::Fails,
                 call_scope: CallScope::List,
-                make: || read(Interface::$interface, 1),
+                make: || read(Technique::$technique, 1),
             },
             Reader {
-                name: concat!("InFlight::read by ", $name, ", 8 pieces in flight"),
+                name: concat!("ListQueue::read by ", $name, ", 8 pieces in flight"),
                 takes: Takes::All,
                 at_eof: AtEof::Fails,
                 call_scope: CallScope::List,
-                make: || read(Interface::$interface, 8),
+                make: || read(Technique::$technique, 8),
             },
             Reader {
-                name: concat!("InFlight::read at an offset by ", $name, ", 64 in flight"),
+                name: concat!(
+                    "ListQueue::read at an offset by ",
+                    $name,
+                    ", 64 in flight, unwound and made again"
+                ),
                 takes: Takes::Files,
                 at_eof: AtEof::Fails,
                 call_scope: CallScope::List,
-                make: || read_at(Interface::$interface, false),
-            },
-            Reader {
-                name: concat!("InFlight::read by ", $name, ", unwound and made again"),
-                takes: Takes::Files,
-                at_eof: AtEof::Fails,
-                call_scope: CallScope::List,
-                make: || read_at(Interface::$interface, true),
+                make: || read_at(Technique::$technique),
             },
         ]
     };
 }
 
-/// The interfaces that this machine offers. Those that it lacks or forbids are reported.
+/// The techniques that this machine offers. Those that it lacks or forbids are reported.
 ///
 /// # Panics
 ///
-/// If an interface fails for another reason, as a lack of memory.
-pub fn interfaces() -> impl Iterator<Item = Interface> {
-    Interface::ALL
+/// If one fails for another reason, as a lack of memory.
+pub fn techniques() -> impl Iterator<Item = Technique> {
+    Technique::ASYNCHRONOUS
         .into_iter()
-        .filter(|interface| match InFlight::new(*interface, 64) {
+        .filter(|technique| match queue_of(*technique, 64) {
             Ok(_) => true,
-            Err(error) if is_not_offered(error.io_error()) => {
-                report_skip("the entries of InFlight in the suite", &error.to_string());
+            Err(error) => {
+                let is_refused = matches!(
+                    error.kind(),
+                    io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied
+                );
+                assert!(is_refused, "{error}");
+                report_skip("the entries of ListQueue in the suite", &error.to_string());
                 false
             }
-            Err(error) => panic!("{error}"),
         })
 }
 
-fn is_not_offered(error: &io::Error) -> bool {
-    let refused = [libc::ENOSYS, libc::EPERM, libc::EACCES];
-    match error.raw_os_error() {
-        Some(code) => refused.contains(&code),
-        None => error.kind() == io::ErrorKind::Unsupported,
-    }
-}
-
-/// Every way to write by an interface.
+/// Every way to write by a technique.
+///
+/// # Panics
+///
+/// If it is not asynchronous.
 #[must_use]
-pub fn writers_by(interface: Interface) -> &'static [Writer] {
-    match interface {
-        Interface::IoUring => writing_entries!(IoUring, "io_uring"),
-        Interface::LinuxAio => writing_entries!(LinuxAio, "Linux AIO"),
-        Interface::PosixAio => writing_entries!(PosixAio, "POSIX AIO"),
+pub fn writers_by(technique: Technique) -> &'static [Writer] {
+    match technique {
+        Technique::IoUring => writing_entries!(IoUring, "io_uring"),
+        Technique::LinuxAio => writing_entries!(LinuxAio, "Linux AIO"),
+        other => panic!("{other} is not asynchronous"),
     }
 }
 
-/// Every way to read by an interface.
+/// Every way to read by a technique.
+///
+/// # Panics
+///
+/// If it is not asynchronous.
 #[must_use]
-pub fn readers_by(interface: Interface) -> &'static [Reader] {
-    match interface {
-        Interface::IoUring => reading_entries!(IoUring, "io_uring"),
-        Interface::LinuxAio => reading_entries!(LinuxAio, "Linux AIO"),
-        Interface::PosixAio => reading_entries!(PosixAio, "POSIX AIO"),
+pub fn readers_by(technique: Technique) -> &'static [Reader] {
+    match technique {
+        Technique::IoUring => reading_entries!(IoUring, "io_uring"),
+        Technique::LinuxAio => reading_entries!(LinuxAio, "Linux AIO"),
+        other => panic!("{other} is not asynchronous"),
     }
 }
 
-fn queue(interface: Interface, depth: u32) -> InFlight {
-    InFlight::new(interface, depth).expect("the entries are used where there is the interface")
+fn queue(technique: Technique, depth: u32) -> Box<dyn ListQueue> {
+    queue_of(technique, depth).expect("the entries are used where there is the technique")
 }
 
 /// Writes lists at the position of the descriptor: as one list with its array, or in pieces.
-fn write(interface: Interface, depth: u32) -> WriteFn {
-    let mut queue = queue(interface, depth);
+fn write(technique: Technique, depth: u32) -> WriteFn {
+    let mut queue = queue(technique, depth);
     let mut rng = Rng::with_seed(7);
     writers::whole_list(move |fd, segments| {
         let place = place_of(fd);
         let outcome = match depth {
-            1 => write_pieces(&mut queue, fd, place, &[segments], &mut |_| ()),
+            1 => write_pieces(&mut *queue, fd, place, &[segments], &mut |_| ()),
             _ => write_pieces(
-                &mut queue,
+                &mut *queue,
                 fd,
                 place,
                 &pieces(segments, &mut rng),
@@ -152,10 +153,9 @@ fn write(interface: Interface, depth: u32) -> WriteFn {
     })
 }
 
-/// Writes lists in pieces at an offset. If `unwinds` is set, a first attempt with other bytes ends by a panic, with pieces in
-/// flight. A write of it that ends after the panic leaves these bytes in the file.
-fn write_at(interface: Interface, unwinds: bool) -> WriteFn {
-    let mut queue = queue(interface, 64);
+/// Writes lists in pieces at an offset. A first attempt with other bytes ends by a panic, with pieces in flight. A write of it that ends after the panic leaves these bytes in the file.
+fn write_at(technique: Technique) -> WriteFn {
+    let mut queue = queue(technique, 64);
     let mut rng = Rng::with_seed(7);
     writers::positional(move |fd, segments, offset| {
         let place = match place_of(fd) {
@@ -164,7 +164,7 @@ fn write_at(interface: Interface, unwinds: bool) -> WriteFn {
         };
         let pieces = pieces(segments, &mut rng);
         // What is appended twice is in the file twice.
-        if unwinds && place != Place::Stream {
+        if place != Place::Stream {
             let inverted: Vec<Vec<u8>> = segments
                 .iter()
                 .map(|segment| segment.iter().map(|byte| !byte).collect())
@@ -175,16 +175,16 @@ fn write_at(interface: Interface, unwinds: bool) -> WriteFn {
             let last = rng.u64(..=pieces.len() as u64);
             unwound(|| {
                 let mut until = unwind_at(last);
-                let outcome = write_pieces(&mut queue, fd, place, &inverted, &mut until);
+                let outcome = write_pieces(&mut *queue, fd, place, &inverted, &mut until);
                 assert!(outcome.error.is_some() || last == pieces.len() as u64);
             });
         }
-        write_pieces(&mut queue, fd, place, &pieces, &mut |_| ())
+        write_pieces(&mut *queue, fd, place, &pieces, &mut |_| ())
     })
 }
 
 fn write_pieces<'s>(
-    queue: &mut InFlight,
+    queue: &mut dyn ListQueue,
     fd: BorrowedFd<'s>,
     place: Place,
     pieces: &[&'s [IoSlice<'s>]],
@@ -207,16 +207,16 @@ fn write_pieces<'s>(
 }
 
 /// As [`write()`].
-fn read(interface: Interface, depth: u32) -> ReadFn {
-    let mut queue = queue(interface, depth);
+fn read(technique: Technique, depth: u32) -> ReadFn {
+    let mut queue = queue(technique, depth);
     let mut rng = Rng::with_seed(7);
     readers::whole_list(move |fd, segments| {
         let place = place_of(fd);
         let outcome = match depth {
-            1 => read_pieces(&mut queue, fd, place, vec![segments], &mut |_| ()),
+            1 => read_pieces(&mut *queue, fd, place, vec![segments], &mut |_| ()),
             _ => {
                 let pieces = pieces_mut(segments, &mut rng);
-                read_pieces(&mut queue, fd, place, pieces, &mut |_| ())
+                read_pieces(&mut *queue, fd, place, pieces, &mut |_| ())
             }
         };
         set_position(fd, place, outcome)
@@ -224,30 +224,28 @@ fn read(interface: Interface, depth: u32) -> ReadFn {
 }
 
 /// As [`write_at`]. Nothing is written to the buffers of an attempt that has ended.
-fn read_at(interface: Interface, unwinds: bool) -> ReadFn {
-    let mut queue = queue(interface, 64);
+fn read_at(technique: Technique) -> ReadFn {
+    let mut queue = queue(technique, 64);
     let mut rng = Rng::with_seed(7);
     readers::positional(move |fd, segments, offset| {
         let place = Place::Offset(offset);
-        if unwinds {
-            let before: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
-            let pieces = pieces_mut(segments, &mut rng);
-            let last = rng.u64(..=pieces.len() as u64);
-            unwound(|| {
-                read_pieces(&mut queue, fd, place, pieces, &mut unwind_at(last));
-            });
-            for (segment, before) in segments.iter_mut().zip(&before) {
-                segment.copy_from_slice(before);
-            }
-            thread::sleep(Duration::from_micros(rng.u64(..100)));
-            let is_as_before = segments
-                .iter()
-                .zip(&before)
-                .all(|(now, before)| **now == **before);
-            assert!(is_as_before, "a buffer was written to after its transfer");
+        let before: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
+        let pieces = pieces_mut(segments, &mut rng);
+        let last = rng.u64(..=pieces.len() as u64);
+        unwound(|| {
+            read_pieces(&mut *queue, fd, place, pieces, &mut unwind_at(last));
+        });
+        for (segment, before) in segments.iter_mut().zip(&before) {
+            segment.copy_from_slice(before);
         }
+        thread::sleep(Duration::from_micros(rng.u64(..100)));
+        let is_as_before = segments
+            .iter()
+            .zip(&before)
+            .all(|(now, before)| **now == **before);
+        assert!(is_as_before, "a buffer was written to after its transfer");
         read_pieces(
-            &mut queue,
+            &mut *queue,
             fd,
             place,
             pieces_mut(segments, &mut rng),
@@ -257,7 +255,7 @@ fn read_at(interface: Interface, unwinds: bool) -> ReadFn {
 }
 
 fn read_pieces(
-    queue: &mut InFlight,
+    queue: &mut dyn ListQueue,
     fd: BorrowedFd<'_>,
     place: Place,
     mut pieces: Vec<&mut [IoSliceMut<'_>]>,

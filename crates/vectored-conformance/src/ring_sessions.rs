@@ -1,19 +1,22 @@
-//! Many transfers of one ring at once, at random: moved in parts, cancelled, or dropped with the ring. Their memory is
-//! watched when they have ended.
+//! Many transfers of one ring at once, at random: moved in parts, cancelled, or dropped with the ring, to and from memory of
+//! several owners, past the page cache too. Their memory is watched when they have ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
+use bytes::BytesMut;
 use fastrand::Rng;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use vectored::uring::{Completion, Data, Ring, SharedDescriptor};
-use vectored::{QueuePolicy, SegmentQueue};
+use vectored::{AlignedBuffer, QueuePolicy, Segment, SegmentQueue};
 
+use crate::host::report_skip;
 use crate::model::bytes_lost;
 
 /// In the buffers of a read that has not begun.
@@ -22,8 +25,45 @@ const UNREAD: u8 = 0xee;
 /// In memory that the kernel must not use any more.
 const CANARY: u8 = 0xa5;
 
+/// The alignment of transfers past the page cache.
+const BLOCK: usize = 4096;
+
 /// The bytes of the file for each transfer.
-const REGION: u64 = 200_000;
+const REGION: u64 = 49 * BLOCK as u64;
+
+/// Memory of any owner.
+struct AnyBuffer(Box<dyn DerefMut<Target = [u8]> + Send>);
+
+impl AnyBuffer {
+    fn new(rng: &mut Rng, bytes: usize) -> AnyBuffer {
+        AnyBuffer(match rng.u32(..4) {
+            0 => Box::new(vec![UNREAD; bytes]),
+            1 => Box::new(vec![UNREAD; bytes].into_boxed_slice()),
+            2 => Box::new(BytesMut::from(&vec![UNREAD; bytes][..])),
+            _ => return AnyBuffer::aligned(bytes),
+        })
+    }
+
+    fn aligned(bytes: usize) -> AnyBuffer {
+        let mut buffer = AlignedBuffer::zeroed(bytes, BLOCK);
+        buffer.fill(UNREAD);
+        AnyBuffer(Box::new(buffer))
+    }
+}
+
+impl Deref for AnyBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl DerefMut for AnyBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
 
 /// The counts of one session.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,17 +86,17 @@ pub struct Counts {
 ///
 /// If a call fails that cannot fail, or a transfer ends with an error though nobody cancelled it.
 pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
-    let file = Arc::new(unnamed_file(directory)?);
-    let mut ring = Ring::new(1 << rng.u32(..7))?;
+    let files = Files::new(directory)?;
+    let mut ring = Ring::with_buffers(1 << rng.u32(..7))?;
     let mut flights = Vec::new();
     for token in 0..rng.u64(1..40) {
-        let flight = Flight::any(rng, token, &file)?;
+        let flight = Flight::any(rng, token, &files)?;
         flight.submit(rng, &mut ring)?;
         flights.push(flight);
     }
     let mut counts = Counts::default();
     // Buffers that were given back, full of canaries.
-    let mut watched: Vec<Vec<u8>> = Vec::new();
+    let mut watched: Vec<AnyBuffer> = Vec::new();
     let mut turns_left = rng.usize(..400);
     while !flights.is_empty() && turns_left > 0 {
         turns_left -= 1;
@@ -85,12 +125,12 @@ pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
         counts.faults += 1;
         counts.lost += flight.dropped(&mut watched)?;
     }
-    let changed = |buffer: &Vec<u8>| buffer.iter().filter(|byte| **byte != CANARY).count() as u64;
+    let changed = |buffer: &AnyBuffer| buffer.iter().filter(|byte| **byte != CANARY).count() as u64;
     counts.lost += watched.iter().map(changed).sum::<u64>();
     Ok(counts)
 }
 
-fn moved(done: &Completion) -> u64 {
+fn moved(done: &Completion<AnyBuffer>) -> u64 {
     match &done.result {
         Ok(bytes) => *bytes,
         Err(error) => error.transferred(),
@@ -105,6 +145,7 @@ struct Flight {
     data: Vec<u8>,
     sizes: Vec<usize>,
     side: Side,
+    is_direct: bool,
     is_cancelled: bool,
 }
 
@@ -117,20 +158,30 @@ enum Side {
         received: Vec<u8>,
         sent: usize,
     },
-    /// From this offset on.
-    File { file: Arc<File>, offset: u64 },
+    /// From this offset on. The descriptor of the ring may be that with `O_DIRECT`.
+    File {
+        ours: Arc<File>,
+        file: Arc<File>,
+        offset: u64,
+    },
 }
 
 impl Flight {
-    fn any(rng: &mut Rng, token: u64, file: &Arc<File>) -> io::Result<Flight> {
+    fn any(rng: &mut Rng, token: u64, files: &Files) -> io::Result<Flight> {
+        let direct = files.direct.as_ref().filter(|_| rng.u32(..5) == 0);
         let most = rng.choice([4, 300, 9000]).unwrap_or(300);
         let count = match rng.u32(..12) {
             0 => 1025,
             _ => rng.usize(1..20),
         };
-        let sizes: Vec<usize> = (0..count)
-            .map(|_| rng.usize(..=most.min(REGION as usize / count / 2)))
-            .collect();
+        let sizes: Vec<usize> = match direct {
+            None => (0..count)
+                .map(|_| rng.usize(..=most.min(REGION as usize / count / 2)))
+                .collect(),
+            Some(_) => (0..rng.usize(1..12))
+                .map(|_| BLOCK * rng.usize(..=4))
+                .collect(),
+        };
         let is_write = rng.bool();
         let total: usize = sizes.iter().sum();
         let surplus = if is_write { 0 } else { rng.usize(..2000) };
@@ -138,13 +189,14 @@ impl Flight {
         let data: Vec<u8> = (0..total + surplus)
             .map(|at| (at % 251) as u8 ^ first)
             .collect();
-        let side = if rng.u32(..3) == 0 {
+        let side = if direct.is_some() || rng.u32(..3) == 0 {
             let offset = token * REGION;
             if !is_write {
-                file.write_all_at(&data, offset)?;
+                files.file.write_all_at(&data, offset)?;
             }
             Side::File {
-                file: Arc::clone(file),
+                ours: Arc::clone(direct.unwrap_or(&files.file)),
+                file: Arc::clone(&files.file),
                 offset,
             }
         } else {
@@ -182,29 +234,43 @@ impl Flight {
             data,
             sizes,
             side,
+            is_direct: direct.is_some(),
             is_cancelled: false,
         })
     }
 
-    fn submit(&self, rng: &mut Rng, ring: &mut Ring) -> io::Result<()> {
+    fn submit(&self, rng: &mut Rng, ring: &mut Ring<AnyBuffer>) -> io::Result<()> {
         let mut policy = QueuePolicy::default();
-        policy.copy_below_bytes = rng.usize(..1000);
+        policy.copy_below_bytes = if self.is_direct { 0 } else { rng.usize(..1000) };
         let mut queue = SegmentQueue::with_policy(policy);
         let mut rest = &self.data[..];
         for size in &self.sizes {
             let (segment, behind) = rest.split_at(*size);
-            queue.push(segment.to_vec());
+            if self.is_direct {
+                let mut aligned = AlignedBuffer::zeroed(*size, BLOCK);
+                aligned.copy_from_slice(segment);
+                queue.push(Segment::from_owner(aligned));
+            } else {
+                queue.push(segment.to_vec());
+            }
             rest = behind;
         }
-        let buffers = || self.sizes.iter().map(|size| vec![UNREAD; *size]).collect();
+        let mut buffers = || {
+            let sizes = self.sizes.iter();
+            let buffers = sizes.map(|size| match self.is_direct {
+                true => AnyBuffer::aligned(*size),
+                false => AnyBuffer::new(rng, *size),
+            });
+            buffers.collect()
+        };
         match (&self.side, self.is_write) {
             (Side::Stream { ours, .. }, true) => ring.submit_write(ours, queue, self.token),
             (Side::Stream { ours, .. }, false) => ring.submit_read(ours, buffers(), self.token),
-            (Side::File { file, offset }, true) => {
-                ring.submit_write_at(Arc::clone(file), queue, *offset, self.token);
+            (Side::File { ours, offset, .. }, true) => {
+                ring.submit_write_at(Arc::clone(ours), queue, *offset, self.token);
             }
-            (Side::File { file, offset }, false) => {
-                ring.submit_read_at(Arc::clone(file), buffers(), *offset, self.token);
+            (Side::File { ours, offset, .. }, false) => {
+                ring.submit_read_at(Arc::clone(ours), buffers(), *offset, self.token);
             }
         }
         if rng.u32(..4) == 0 {
@@ -237,7 +303,11 @@ impl Flight {
     }
 
     /// Compares what a transfer moved, and returns the bytes that are wrong. Its buffers get canaries.
-    fn ended(mut self, done: Completion, watched: &mut Vec<Vec<u8>>) -> io::Result<u64> {
+    fn ended(
+        mut self,
+        done: Completion<AnyBuffer>,
+        watched: &mut Vec<AnyBuffer>,
+    ) -> io::Result<u64> {
         let moved = moved(&done) as usize;
         let whole: usize = self.sizes.iter().sum();
         match &done.result {
@@ -256,14 +326,17 @@ impl Flight {
                 bytes_lost(&self.data[moved..], &left)
             }
             Data::Buffers(mut buffers) => {
-                let all = buffers.concat();
+                let all: Vec<u8> = buffers
+                    .iter()
+                    .flat_map(|buffer| buffer.iter().copied())
+                    .collect();
                 let is_unread = |byte: &&u8| **byte != UNREAD;
                 let touched = all[moved..].iter().filter(is_unread).count() as u64;
                 buffers.iter_mut().for_each(|buffer| buffer.fill(CANARY));
                 watched.append(&mut buffers);
                 bytes_lost(&self.data[..moved], &all[..moved]) + touched
             }
-            other => panic!("neither a queue nor buffers: {other:?}"),
+            _ => panic!("neither a queue nor buffers"),
         };
         match &mut self.side {
             Side::Stream {
@@ -275,7 +348,7 @@ impl Flight {
             Side::Stream { our_fd, sent, .. } => {
                 lost += bytes_lost(&self.data[moved..*sent], &drain_fd(our_fd)?);
             }
-            Side::File { file, offset } if self.is_write => {
+            Side::File { file, offset, .. } if self.is_write => {
                 let mut found = vec![0; moved];
                 file.read_exact_at(&mut found, *offset)?;
                 lost += bytes_lost(&self.data[..moved], &found);
@@ -286,10 +359,10 @@ impl Flight {
     }
 
     /// As [`ended`](Flight::ended), of a transfer whose ring was dropped.
-    fn dropped(mut self, watched: &mut Vec<Vec<u8>>) -> io::Result<u64> {
+    fn dropped(mut self, watched: &mut Vec<AnyBuffer>) -> io::Result<u64> {
         // The allocator gives out again what the transfer had.
         let canaries = self.sizes.iter().map(|size| vec![CANARY; *size]);
-        watched.extend(canaries);
+        watched.extend(canaries.map(|buffer| AnyBuffer(Box::new(buffer))));
         match &mut self.side {
             Side::Stream {
                 other, received, ..
@@ -309,7 +382,7 @@ impl Flight {
                 other.write_all(b"later")?;
                 Ok(lost + bytes_lost(b"later", &drain_fd(our_fd)?))
             }
-            Side::File { file, offset } if self.is_write => {
+            Side::File { file, offset, .. } if self.is_write => {
                 let mut found = vec![0; self.data.len()];
                 let bytes = file.read_at(&mut found, *offset)?;
                 let pairs = found[..bytes].iter().zip(&self.data);
@@ -324,15 +397,31 @@ impl Flight {
 }
 
 /// A file without a name.
-fn unnamed_file(directory: &Path) -> io::Result<File> {
-    let path = directory.join(format!("vectored-session-{}", std::process::id()));
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(&path)?;
-    fs::remove_file(&path)?;
-    Ok(file)
+struct Files {
+    file: Arc<File>,
+    /// Open with `O_DIRECT`; `None`, which is reported, where the file system has no such files.
+    direct: Option<Arc<File>>,
+}
+
+impl Files {
+    fn new(directory: &Path) -> io::Result<Files> {
+        let path = directory.join(format!("vectored-session-{}", std::process::id()));
+        let mut options = File::options();
+        options.read(true).write(true);
+        let file = options.clone().create_new(true).open(&path)?;
+        let flags = OFlags::DIRECT.bits() as i32;
+        let direct = options.custom_flags(flags).open(&path);
+        fs::remove_file(&path)?;
+        if let Err(error) = &direct {
+            static REPORTED: Once = Once::new();
+            let why = format!("no O_DIRECT in {}: {error}", directory.display());
+            REPORTED.call_once(|| report_skip("transfers of a ring past the page cache", &why));
+        }
+        Ok(Files {
+            file: Arc::new(file),
+            direct: direct.ok().map(Arc::new),
+        })
+    }
 }
 
 fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {

@@ -8,10 +8,10 @@ use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use rustix::fs::OFlags;
-use vectored::uring::{Completion, Ring};
-use vectored::{QueuePolicy, SegmentQueue, TransferError};
+use vectored::uring::{Buffer, Completion, Data, Ring};
+use vectored::{AlignedBuffer, QueuePolicy, SegmentQueue, TransferError};
 
 use crate::host::report_skip;
 use crate::outcome::{Outcome, Takes};
@@ -55,7 +55,7 @@ const WRITERS: &[Writer] = &[
         name: "Ring::submit_write_at",
         takes: Takes::Files,
         make: || {
-            let mut ring = ring();
+            let mut ring: Ring = ring();
             writers::positional(move |fd, segments, offset| {
                 ring.submit_write_at(owned(fd), queue_of(segments, 100), offset, TOKEN);
                 end(&mut ring, fd).result.into()
@@ -64,34 +64,46 @@ const WRITERS: &[Writer] = &[
     },
 ];
 
+/// The properties of the readers.
+const READER: Reader = Reader {
+    name: "Ring::submit_read",
+    takes: Takes::All,
+    at_eof: AtEof::Stops,
+    call_scope: CallScope::List,
+    make: || read(<[u8]>::to_vec),
+};
+
 const READERS: &[Reader] = &[
+    READER,
     Reader {
-        name: "Ring::submit_read",
-        takes: Takes::All,
-        at_eof: AtEof::Stops,
-        call_scope: CallScope::List,
-        make: || {
-            let mut ring = ring();
-            readers::whole_list(move |fd, segments| {
-                ring.submit_read(owned(fd), buffers_like(segments), TOKEN);
-                filled(&mut ring, fd, segments)
-            })
-        },
+        name: "Ring::submit_read into boxed slices",
+        make: || read(|bytes| Box::<[u8]>::from(bytes)),
+        ..READER
+    },
+    Reader {
+        name: "Ring::submit_read into BytesMut",
+        make: || read(|bytes| BytesMut::from(bytes)),
+        ..READER
     },
     Reader {
         name: "Ring::submit_read_at",
         takes: Takes::Files,
-        at_eof: AtEof::Stops,
-        call_scope: CallScope::List,
-        make: || -> ReadFn {
-            let mut ring = ring();
-            readers::positional(move |fd, segments, offset| {
-                ring.submit_read_at(owned(fd), buffers_like(segments), offset, TOKEN);
-                filled(&mut ring, fd, segments)
-            })
-        },
+        make: || read_at(<[u8]>::to_vec),
+        ..READER
+    },
+    Reader {
+        name: "Ring::submit_read_at into aligned buffers",
+        takes: Takes::Files,
+        make: || read_at(aligned),
+        ..READER
     },
 ];
+
+fn aligned(bytes: &[u8]) -> AlignedBuffer {
+    let mut buffer = AlignedBuffer::zeroed(bytes.len(), 4096);
+    buffer.copy_from_slice(bytes);
+    buffer
+}
 
 fn is_there() -> bool {
     match Ring::new(1) {
@@ -104,13 +116,13 @@ fn is_there() -> bool {
     }
 }
 
-fn ring() -> Ring {
-    Ring::new(2).expect("the entries are used where there is io_uring")
+fn ring<B: Buffer>() -> Ring<B> {
+    Ring::with_buffers(2).expect("the entries are used where there is io_uring")
 }
 
 /// Writes lists. If `cancels` is set, each second transfer is cancelled when it has begun, and its rest is submitted.
 fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
-    let mut ring = ring();
+    let mut ring: Ring = ring();
     let turn = Cell::new(0_u32);
     writers::whole_list(move |fd, segments| {
         let mut queue = Box::new(queue_of(segments, copy_below_bytes));
@@ -137,7 +149,7 @@ fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
 
 /// Waits for the only transfer. One to or from a non-blocking descriptor is cancelled if it has to wait, and fails with
 /// `WouldBlock` as that of a plain call.
-fn end(ring: &mut Ring, fd: BorrowedFd<'_>) -> Completion {
+fn end<B: Buffer>(ring: &mut Ring<B>, fd: BorrowedFd<'_>) -> Completion<B> {
     let flags = rustix::fs::fcntl_getfl(fd).expect("the flags of a descriptor");
     if flags.contains(OFlags::NONBLOCK) {
         // The second call and the third one are those of a rest.
@@ -190,14 +202,37 @@ fn queue_of(segments: &[IoSlice<'_>], copy_below_bytes: usize) -> SegmentQueue {
     queue
 }
 
-fn buffers_like(segments: &[IoSliceMut<'_>]) -> Vec<Vec<u8>> {
-    segments.iter().map(|segment| segment.to_vec()).collect()
+/// Reads lists into copies of their segments.
+fn read<B: Buffer>(copy: fn(&[u8]) -> B) -> ReadFn {
+    let mut ring = ring();
+    readers::whole_list(move |fd, segments| {
+        ring.submit_read(owned(fd), copies(segments, copy), TOKEN);
+        filled(&mut ring, fd, segments)
+    })
+}
+
+fn read_at<B: Buffer>(copy: fn(&[u8]) -> B) -> ReadFn {
+    let mut ring = ring();
+    readers::positional(move |fd, segments, offset| {
+        ring.submit_read_at(owned(fd), copies(segments, copy), offset, TOKEN);
+        filled(&mut ring, fd, segments)
+    })
+}
+
+fn copies<B>(segments: &[IoSliceMut<'_>], copy: fn(&[u8]) -> B) -> Vec<B> {
+    segments.iter().map(|segment| copy(segment)).collect()
 }
 
 /// Waits for a read, and copies what it got to the list.
-fn filled(ring: &mut Ring, fd: BorrowedFd<'_>, segments: &mut [IoSliceMut<'_>]) -> Outcome {
+fn filled<B: Buffer>(
+    ring: &mut Ring<B>,
+    fd: BorrowedFd<'_>,
+    segments: &mut [IoSliceMut<'_>],
+) -> Outcome {
     let done = end(ring, fd);
-    let buffers = done.data.into_buffers().expect("the buffers of a read");
+    let Data::Buffers(buffers) = done.data else {
+        panic!("a read has no queue");
+    };
     // All of them: what was not read must be as it was.
     for (segment, buffer) in segments.iter_mut().zip(buffers) {
         segment.copy_from_slice(&buffer);

@@ -185,7 +185,8 @@ pub struct MeasureArgs {
     /// When the iovec array for writev or readv is filled; may be repeated [default: timed]
     ///
     /// timed: in every call, as part of its time. once: before the clock starts, as in a program that
-    /// keeps its array. adaptive gets the same array.
+    /// keeps its array. adaptive gets the same array. once is left out if io-uring is named, whose queue
+    /// is consumed when it is written.
     #[arg(long, value_name = "WHEN", value_delimiter = ',', value_parser = one_of(IovecSetup::ALL, IovecSetup::name))]
     pub iovec_setup: Vec<IovecSetup>,
 
@@ -199,10 +200,10 @@ pub struct MeasureArgs {
     /// read-then-split, readv, adaptive.
     ///
     /// Measured only if named, for writes: pwritev2 (without flags), send-more (send with MSG_MORE;
-    /// sockets), send-zerocopy (MSG_ZEROCOPY; TCP), uring-send-zerocopy (SENDMSG_ZC of io_uring; TCP), stdio (fwrite and fflush), mmap (a shared mapping for each call; files), and the
-    /// asynchronous io-uring, linux-aio (io_submit) and posix-aio (lio_listio; a request for each
-    /// segment). For reads: mmap, io-uring, linux-aio, posix-aio. If an asynchronous one is named,
-    /// writev (or readv) competes too, and latencies are measured.
+    /// sockets), send-zerocopy (MSG_ZEROCOPY; TCP), stdio (fwrite and fflush), mmap (a shared mapping
+    /// for each call; files), and the asynchronous io-uring (uring::Ring) and linux-aio (io_submit).
+    /// For reads: mmap, io-uring, linux-aio. If an asynchronous one is named, writev (or readv)
+    /// competes too, and latencies are measured.
     #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',')]
     pub technique: Vec<String>,
 
@@ -211,7 +212,7 @@ pub struct MeasureArgs {
     /// From 1 to 4096; a range grows as in --segments. Each depth is a cell of its own, in which
     /// synchronous techniques are measured, too: one transfer at a time. More than one is for files and
     /// null only, since a stream does not keep the order of transfers. A cell may have up to 128 MiB in
-    /// flight, and with posix-aio up to 10,000 segments.
+    /// flight.
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub queue_depth: Option<Counts>,
 

@@ -42,13 +42,9 @@ pub fn check(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Re
     let single = rivals
         .iter()
         .find(|rival| rival.is_asynchronous() || **rival == Technique::Mmap);
-    let zerocopy = [Technique::SendZerocopy, Technique::UringSendZerocopy];
-    let zerocopy = rivals.iter().find(|rival| zerocopy.contains(rival));
-    let conflict = if let Some(technique) = zerocopy {
-        format!(
-            "--technique {technique}, whose notifications are counted for one writer only: omit one of the two \
-             options"
-        )
+    let conflict = if rivals.contains(&Technique::SendZerocopy) {
+        "--technique send-zerocopy, whose notifications are counted for one writer only: omit one of the two options"
+            .to_owned()
     } else if args.operation == Operation::Read {
         "--operation read, since writers write: omit one of the two options".to_owned()
     } else if args.cache.contains(&Cache::Cold) {

@@ -91,7 +91,7 @@ fn the_table_of_asynchronous_writes_past_the_page_cache() {
     let mut command = bench.synthetic();
     command.args(["--direct", "--target", "file-overwrite", "--segments", "10"]);
     command.args(["--sizes", "100,512,4KiB", "--queue-depth", "1,8,64"]);
-    command.args(["--technique", "io-uring,linux-aio,posix-aio"]);
+    command.args(["--technique", "io-uring,linux-aio"]);
     insta::assert_snapshot!(stdout_of(&mut command));
     let cells = &bench.only_result()["cells"];
     let direct = serde_json::json!({"memory_bytes": 512, "offset_bytes": 512});
@@ -176,7 +176,7 @@ fn the_markdown_of_techniques_that_must_be_named() {
 fn the_table_of_asynchronous_techniques() {
     let bench = Bench::new();
     let mut command = bench.synthetic();
-    command.args(["--technique", "io-uring,linux-aio,posix-aio"]);
+    command.args(["--technique", "io-uring,linux-aio"]);
     command.args(["--target", "file,pipe,null", "--queue-depth", "1,8,64"]);
     command.args(["--segments", "16", "--sizes", "64,16KiB"]);
     insta::assert_snapshot!(stdout_of(&mut command));
@@ -188,7 +188,7 @@ fn the_table_of_asynchronous_techniques() {
     assert_eq!(technique["name"], "writev");
     assert!(technique["latency_p50_ns"].as_f64() <= technique["latency_p999_ns"].as_f64());
     let advice = results["asynchronous"].as_array().unwrap();
-    assert_eq!(advice.len(), 9);
+    assert_eq!(advice.len(), 6);
     assert_eq!(advice[0]["queue_depths"], serde_json::json!([1, 8, 64]));
     let reason = &results["left_out"][0]["reason"];
     assert!(

@@ -4,17 +4,14 @@ use std::process::Command;
 
 use crate::support::{Bench, json, skip};
 
-/// The techniques whose sends lock the pages of their lists.
-const TECHNIQUES: [&str; 2] = ["send-zerocopy", "uring-send-zerocopy"];
-
 /// Measures a list of 64 KiB with at most so much locked memory, without `CAP_IPC_LOCK`: standard output, or the message
 /// of the failure.
-fn measured(technique: &str, limit_kib: u32) -> Result<String, String> {
+fn measured(limit_kib: u32) -> Result<String, String> {
     let bench = Bench::new();
     let vectored = bench.std_vectored();
     let mut command = Command::new("sh");
     let script = format!(
-        "ulimit -l {limit_kib} && exec setpriv --bounding-set=-ipc_lock \"$@\" measure --target tcp --technique writev,{technique} \
+        "ulimit -l {limit_kib} && exec setpriv --bounding-set=-ipc_lock \"$@\" measure --target tcp --technique writev,send-zerocopy \
          --segments 4 --sizes 16KiB --budget 300ms --format json"
     );
     command
@@ -49,24 +46,22 @@ fn sends_without_a_copy_wait_for_locked_memory_and_name_its_limit() {
     if !setpriv.is_ok_and(|status| status.success()) {
         return skip(test, "setpriv cannot drop CAP_IPC_LOCK here");
     }
-    for technique in TECHNIQUES {
-        // The list and its pages' edges do not fit.
-        let message = measured(technique, 64).unwrap_err();
-        if message.contains(&format!("cannot measure {technique}: ")) {
-            skip(test, &format!("{technique} is not available here"));
-            continue;
-        }
-        for words in [technique, "limit on locked memory is 64 KiB", "`ulimit -l`"] {
-            assert!(message.contains(words), "{words}: {message}");
-        }
-        // A few lists fit, so the next ones wait for the notifications of those before.
-        let text = measured(technique, 256).unwrap_or_else(|message| panic!("{message}"));
-        let results = json(&text);
-        let techniques = results["cells"][0]["techniques"].as_array().unwrap();
-        let zerocopy = techniques.iter().find(|one| one["name"] == technique);
-        let counts = &zerocopy.unwrap()["zerocopy"];
-        // Loopback copies all; sends that failed for want of memory are not counted.
-        assert!(counts["sends"].as_u64() > Some(0), "{counts}");
-        assert_eq!(counts["sends"], counts["copied"], "{technique}");
+    // The list and its pages' edges do not fit.
+    let message = measured(64).unwrap_err();
+    for words in [
+        "send-zerocopy",
+        "limit on locked memory is 64 KiB",
+        "`ulimit -l`",
+    ] {
+        assert!(message.contains(words), "{words}: {message}");
     }
+    // A few lists fit, so the next ones wait for the notifications of those before.
+    let text = measured(256).unwrap_or_else(|message| panic!("{message}"));
+    let results = json(&text);
+    let techniques = results["cells"][0]["techniques"].as_array().unwrap();
+    let zerocopy = techniques.iter().find(|one| one["name"] == "send-zerocopy");
+    let counts = &zerocopy.unwrap()["zerocopy"];
+    // Loopback copies all; sends that failed for want of memory are not counted.
+    assert!(counts["sends"].as_u64() > Some(0), "{counts}");
+    assert_eq!(counts["sends"], counts["copied"]);
 }

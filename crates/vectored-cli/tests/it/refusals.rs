@@ -13,7 +13,7 @@ fn queue_depths_that_cannot_be_measured_are_usage_errors() {
     let with_uring = |args: &[&'static str]| [&uring[..], args].concat();
     check(
         &["--queue-depth", "8"],
-        &["--queue-depth above 1", "io-uring, linux-aio, posix-aio"],
+        &["--queue-depth above 1", "io-uring, linux-aio"],
     );
     check(&with_uring(&["0"]), &["'0' is zero"]);
     check(
@@ -51,18 +51,6 @@ fn queue_depths_that_cannot_be_measured_are_usage_errors() {
         "4MiB",
     ];
     check(&with_uring(&long), &["128 MiB in flight", "--queue-depth"]);
-    let many = [
-        "--technique",
-        "posix-aio",
-        "--target",
-        "file",
-        "--mix",
-        "1000x16",
-    ];
-    check(
-        &[&many[..], &["--queue-depth", "11"]].concat(),
-        &["with posix-aio more than 10,000 segments", "--queue-depth"],
-    );
     check(
         &["--join", "2", "--queue-depth", "8"],
         &["--join", "--queue-depth"],
@@ -70,6 +58,10 @@ fn queue_depths_that_cannot_be_measured_are_usage_errors() {
     check(
         &with_uring(&["1", "--target", "file", "--sync", "fsync"]),
         &["--sync fsync", "io-uring", "--sync dsync"],
+    );
+    check(
+        &with_uring(&["1", "--target", "null", "--iovec-setup", "once"]),
+        &["--iovec-setup once", "io-uring", "consumed", "omit one"],
     );
 }
 

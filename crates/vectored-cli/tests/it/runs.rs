@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use vectored_lab::measure::{check_available, check_direct};
-use vectored_lab::model::Technique;
+use vectored_lab::model::{IovecSetup, Technique};
 
 use crate::support::{Bench, entries, skip, stdout_of};
 
@@ -66,6 +66,7 @@ fn a_real_run_reads_from_every_target_and_leaves_no_file() {
 fn a_real_run_measures_a_mix_in_other_states_by_every_technique_of_its_target() {
     let asynchronous: Vec<&str> = Technique::ASYNCHRONOUS
         .into_iter()
+        .filter(|technique| technique.heeds_setup(IovecSetup::Once))
         .filter(|technique| match check_available(*technique, 1) {
             Ok(()) => true,
             Err(unavailable) => {

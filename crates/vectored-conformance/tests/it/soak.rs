@@ -5,7 +5,7 @@ use std::process::Output;
 
 use vectored_conformance::host::program_of_this_system;
 use vectored_conformance::queue::records::{self, Shared};
-use vectored_lab::in_flight::Interface;
+use vectored_lab::model::Technique;
 
 fn soak(words: &[&str]) -> (Output, String) {
     let mut command = program_of_this_system(env!("CARGO_BIN_EXE_soak"));
@@ -26,11 +26,10 @@ fn a_short_soak_loses_nothing() {
 
 #[test]
 fn a_short_soak_of_transfers_in_flight_loses_nothing() {
-    for interface in vectored_conformance::in_flight::interfaces() {
-        let backend = match interface {
-            Interface::IoUring => "io-uring-lab",
-            Interface::LinuxAio => "aio",
-            Interface::PosixAio => "posix-aio",
+    for technique in vectored_conformance::in_flight::techniques() {
+        let backend = match technique {
+            Technique::LinuxAio => "aio",
+            _ => "uring",
         };
         let (output, last) = soak(&["--seconds", "2", "--seed", "3", "--backend", backend]);
         assert!(output.status.success(), "{output:?}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use vectored::iov_max;
-use vectored_conformance::in_flight::{interfaces, readers_by, writers_by};
+use vectored_conformance::in_flight::{readers_by, techniques, writers_by};
 use vectored_conformance::model::{bytes_lost, list, payload};
 use vectored_conformance::readers::{READERS, ReadFn, Reader};
 use vectored_conformance::rings::{ring_readers, ring_writers};
@@ -18,7 +18,7 @@ pub fn build_directory() -> &'static Path {
 
 /// Every writer with a fresh state.
 pub fn writers() -> impl Iterator<Item = (&'static Writer, WriteFn)> {
-    let in_flight = interfaces().flat_map(writers_by);
+    let in_flight = techniques().flat_map(writers_by);
     let all = WRITERS.iter().chain(ring_writers()).chain(in_flight);
     all.map(|writer| (writer, (writer.make)()))
 }
@@ -47,7 +47,7 @@ pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
 
 /// Every reader with a fresh state.
 pub fn readers() -> impl Iterator<Item = (&'static Reader, ReadFn)> {
-    let in_flight = interfaces().flat_map(readers_by);
+    let in_flight = techniques().flat_map(readers_by);
     let all = READERS.iter().chain(ring_readers()).chain(in_flight);
     all.map(|reader| (reader, (reader.make)()))
 }

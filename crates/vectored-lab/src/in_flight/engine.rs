@@ -4,8 +4,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek, tell};
-
 use crate::in_flight::error::ListError;
 use crate::in_flight::list::{ReadList, WriteList};
 use crate::in_flight::place::{Event, Place};
@@ -64,7 +62,7 @@ impl Progress {
     }
 }
 
-/// Moves the lists, see `InFlight::write`.
+/// Moves the lists, see `ListQueue::write`.
 pub(super) fn run<L: List>(
     flights: &mut Flights,
     request: Request<'_>,
@@ -76,16 +74,11 @@ pub(super) fn run<L: List>(
     }
     let depth = flights.depth() as usize;
     let Request { fd, place, count } = request;
-    let is_non_blocking = place == Place::Stream && is_non_blocking(fd);
-    let position = match place {
-        Place::Offset(_) => None,
-        Place::Stream => position(fd, L::OPERATION),
-    };
     let (width, next_offset) = match place {
         Place::Offset(offset) => (depth, Some(offset)),
-        Place::Stream => (1, position),
+        Place::Stream => (1, None),
     };
-    let (moved, result) = flights.scope(fd, is_non_blocking, |scope| {
+    flights.scope(fd, |scope| {
         let mut run = Run {
             scope,
             source,
@@ -95,19 +88,11 @@ pub(super) fn run<L: List>(
             next_offset,
             free: (0..width).rev().collect(),
             progress: vec![Progress::default(); width],
-            moved: 0,
             failed: None,
         };
         run.move_all();
-        (run.moved, run.failed.map_or(Ok(()), Err))
-    });
-    // With one list at a time, these bytes have no gap.
-    if let Some(position) = position
-        && let Err(error) = seek(fd, SeekFrom::Start(position + moved))
-    {
-        return result.and(Err(ListError::new(count, 0, 0, error.into())));
-    }
-    result
+        run.failed.map_or(Ok(()), Err)
+    })
 }
 
 struct Run<'r, 's, L: List, S> {
@@ -122,8 +107,6 @@ struct Run<'r, 's, L: List, S> {
     free: Vec<usize>,
     /// Of the list of each slot.
     progress: Vec<Progress>,
-    /// The bytes of all lists that were moved.
-    moved: u64,
     /// The error of the first list that has one.
     failed: Option<ListError>,
 }
@@ -185,7 +168,6 @@ impl<L: List, S: ListSource<L>> Run<'_, '_, L, S> {
             Ok(moved) => {
                 self.scope.advance(slot, moved);
                 self.progress[slot].moved += moved as u64;
-                self.moved += moved as u64;
                 self.start_or_end(slot);
             }
             // Interrupted before it moved a byte.
@@ -225,28 +207,6 @@ impl<L: List, S: ListSource<L>> Run<'_, '_, L, S> {
         self.source.give_back(list);
         self.free.push(slot);
     }
-}
-
-/// Whether it is a pipe or socket that is open with `O_NONBLOCK`. A call on a descriptor that cannot be asked fails.
-fn is_non_blocking(fd: BorrowedFd<'_>) -> bool {
-    let has_flag = fcntl_getfl(fd).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
-    has_flag
-        && fstat(fd).is_ok_and(|stat| {
-            let kind = FileType::from_raw_mode(stat.st_mode);
-            matches!(kind, FileType::Fifo | FileType::Socket)
-        })
-}
-
-/// The position of a regular file or block device; `None` if writes append, and for other descriptors.
-///
-/// Linux AIO and POSIX AIO have calls at an offset only. io_uring has calls at the position, but gets an offset too, so that
-/// all three do the same.
-fn position(fd: BorrowedFd<'_>, operation: Operation) -> Option<u64> {
-    let kind = FileType::from_raw_mode(fstat(fd).ok()?.st_mode);
-    let can_seek = matches!(kind, FileType::RegularFile | FileType::BlockDevice);
-    let appends = operation == Operation::Write && fcntl_getfl(fd).ok()?.contains(OFlags::APPEND);
-    // A call on a descriptor that cannot be asked fails.
-    (can_seek && !appends).then(|| tell(fd).ok()).flatten()
 }
 
 /// The offset after a list.

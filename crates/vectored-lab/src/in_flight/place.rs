@@ -9,12 +9,8 @@ pub enum Place {
     ///
     /// Not for writes to a file with `O_APPEND`: Linux ignores the offset there, so the lists would be in any order.
     Offset(u64),
-    /// A pipe, a socket, a character device, the end of a file with `O_APPEND` for writes, or the position of a regular
-    /// file or block device. One list at a time is in flight, whatever the depth, since the kernel makes transfers in any
-    /// order.
-    ///
-    /// The position is read when the call begins, and set to the end of the bytes that were moved when it returns. It is
-    /// not set if the call unwinds. After writes to a file with `O_APPEND` it is unspecified.
+    /// A pipe, a socket, a character device, or for writes the end of a file with `O_APPEND`. One list at a time is in
+    /// flight, whatever the depth, since the kernel makes transfers in any order.
     Stream,
 }
 

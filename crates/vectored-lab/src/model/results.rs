@@ -296,8 +296,8 @@ pub struct TechniqueResult {
     /// Minimum over the rounds.
     pub min_ns: f64,
     /// Median CPU time of the calling thread (the mean of several writers), including the untimed call before each sample; with a
-    /// `queue_depth` d above 1 the 2d − 1 untimed calls. Threads that help are left out: those of POSIX AIO,
-    /// and the workers of io_uring in the kernel.
+    /// `queue_depth` d above 1 the 2d − 1 untimed calls. The workers of io_uring in the
+    /// kernel are left out.
     pub cpu_median_ns: f64,
     /// `median_ns ÷ floor_ns − 1`.
     pub gather_tax: f64,

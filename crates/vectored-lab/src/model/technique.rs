@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
-use crate::model::workload::Operation;
+use crate::model::workload::{IovecSetup, Operation};
 
 /// A way to move the bytes of several segments through one descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,8 +34,6 @@ pub enum Technique {
     SendMore,
     /// One `sendmsg` with `MSG_ZEROCOPY`, whose notifications are counted.
     SendZerocopy,
-    /// One `IORING_OP_SENDMSG_ZC` by io_uring, whose notifications are counted.
-    UringSendZerocopy,
     /// One `fwrite` a segment into a stream of the C library, then one
     /// `fflush`.
     Stdio,
@@ -74,14 +72,12 @@ pub enum Technique {
     /// The same with a third calibration.
     #[serde(rename = "adaptive-3")]
     Adaptive3,
-    /// One `IORING_OP_WRITEV` or `READV` a list, by io_uring, with [up to `queue_depth`] in flight.
+    /// One transfer a list by [`vectored::uring::Ring`], of io_uring, with [up to `queue_depth`] in flight.
     ///
     /// [up to `queue_depth`]: crate::model::CellSpec::queue_depth
     IoUring,
     /// One `IOCB_CMD_PWRITEV` or `PREADV` a list, by Linux native AIO (`io_submit`).
     LinuxAio,
-    /// One control block a segment, by POSIX AIO (`lio_listio`), which has no vectors.
-    PosixAio,
     /// One `WriteFileGather` of Windows a list of pages, past the cache, awaited by a completion port, with up to
     /// `queue_depth` in flight.
     WriteFileGather,
@@ -89,14 +85,13 @@ pub enum Technique {
 
 impl Technique {
     /// Every technique that the lab implements, in the order of the tables.
-    pub const ALL: [Technique; 17] = [
+    pub const ALL: [Technique; 15] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
         Technique::Writev,
         Technique::Pwritev2,
         Technique::SendMore,
         Technique::SendZerocopy,
-        Technique::UringSendZerocopy,
         Technique::Stdio,
         Technique::ReadEach,
         Technique::ReadThenSplit,
@@ -104,14 +99,12 @@ impl Technique {
         Technique::Mmap,
         Technique::IoUring,
         Technique::LinuxAio,
-        Technique::PosixAio,
         Technique::WriteFileGather,
         Technique::Adaptive,
     ];
 
     /// Techniques of Unix that can have several transfers in flight.
-    pub const ASYNCHRONOUS: [Technique; 3] =
-        [Technique::IoUring, Technique::LinuxAio, Technique::PosixAio];
+    pub const ASYNCHRONOUS: [Technique; 2] = [Technique::IoUring, Technique::LinuxAio];
 
     /// Techniques that a dependent crate implements: it passes their movers to
     /// [`DescriptorSampler::with_movers`](crate::measure::DescriptorSampler::with_movers). They are
@@ -154,26 +147,25 @@ impl Technique {
 
     /// The techniques of an operation that are measured only on request.
     pub fn opt_in(operation: Operation) -> &'static [Technique] {
-        match operation {
+        let all: &[Technique] = match operation {
             Operation::Write if cfg!(windows) => &[Technique::WriteFileGather],
             Operation::Read if cfg!(windows) => &[],
             Operation::Write => &[
                 Technique::Pwritev2,
                 Technique::SendMore,
                 Technique::SendZerocopy,
-                Technique::UringSendZerocopy,
                 Technique::Stdio,
                 Technique::Mmap,
                 Technique::IoUring,
                 Technique::LinuxAio,
-                Technique::PosixAio,
             ],
-            Operation::Read => &[
-                Technique::Mmap,
-                Technique::IoUring,
-                Technique::LinuxAio,
-                Technique::PosixAio,
-            ],
+            Operation::Read => &[Technique::Mmap, Technique::IoUring, Technique::LinuxAio],
+        };
+        if cfg!(any(windows, target_os = "linux")) {
+            all
+        } else {
+            // Without those of Linux.
+            &all[..all.len() - 2]
         }
     }
 
@@ -188,15 +180,16 @@ impl Technique {
             Technique::WriteFileGather if !cfg!(windows) => {
                 Some("WriteFileGather is a call of Windows")
             }
+            Technique::IoUring if !cfg!(target_os = "linux") => Some("only Linux has io_uring"),
+            Technique::LinuxAio if !cfg!(target_os = "linux") => {
+                Some("only Linux has its native AIO")
+            }
             _ if !cfg!(windows) => None,
             Technique::Pwritev2 => Some("Windows has no pwritev2(2)"),
             Technique::SendMore => Some("Windows has no MSG_MORE of send(2)"),
             Technique::SendZerocopy => Some("Windows has no MSG_ZEROCOPY of sendmsg(2)"),
             Technique::Stdio => Some("the streams of the C library are measured on Unix only"),
             Technique::Mmap => Some("mmap(2) is measured on Unix only"),
-            Technique::IoUring => Some("Windows has no io_uring"),
-            Technique::LinuxAio => Some("Windows has no native AIO of Linux"),
-            Technique::PosixAio => Some("Windows has no POSIX AIO"),
             _ => None,
         }
     }
@@ -217,9 +210,7 @@ impl Technique {
             // WriteFile and ReadFile take one buffer.
             Technique::Writev | Technique::Readv if cfg!(windows) => target.is_socket(),
             Technique::SendMore => target.is_socket(),
-            Technique::SendZerocopy | Technique::UringSendZerocopy => {
-                matches!(target, Target::Tcp | Target::Remote)
-            }
+            Technique::SendZerocopy => matches!(target, Target::Tcp | Target::Remote),
             _ => true,
         }
     }
@@ -234,6 +225,11 @@ impl Technique {
                 !matches!(self, Technique::Mmap | Technique::WriteFileGather)
             }
         }
+    }
+
+    /// Whether it can be given an array of `iovec` that was filled before. A queue of io_uring is consumed by its transfer.
+    pub fn heeds_setup(self, setup: IovecSetup) -> bool {
+        setup == IovecSetup::Timed || self != Technique::IoUring
     }
 
     /// Whether its transfers bypass the page cache if the file has `O_DIRECT`. A mapping consists of pages of the
@@ -251,7 +247,7 @@ impl Technique {
             Technique::Mmap | Technique::WriteFileGather => Some("files"),
             Technique::Writev | Technique::Readv if cfg!(windows) => Some("sockets"),
             Technique::SendMore => Some("sockets"),
-            Technique::SendZerocopy | Technique::UringSendZerocopy => Some("TCP connections"),
+            Technique::SendZerocopy => Some("TCP connections"),
             _ => None,
         }
     }
@@ -269,7 +265,6 @@ impl Technique {
             Technique::Pwritev2 => "pwritev2",
             Technique::SendMore => "send-more",
             Technique::SendZerocopy => "send-zerocopy",
-            Technique::UringSendZerocopy => "uring-send-zerocopy",
             Technique::Stdio => "stdio",
             Technique::Mmap => "mmap",
             Technique::BufWriter => "buf-writer",
@@ -289,7 +284,6 @@ impl Technique {
             Technique::Adaptive3 => "adaptive-3",
             Technique::IoUring => "io-uring",
             Technique::LinuxAio => "linux-aio",
-            Technique::PosixAio => "posix-aio",
             Technique::WriteFileGather => "write-file-gather",
         }
     }

@@ -270,7 +270,6 @@ fn verb(technique: Technique) -> &'static str {
         Technique::Readv => "scatter",
         Technique::IoUring => "use io-uring",
         Technique::LinuxAio => "use linux-aio",
-        Technique::PosixAio => "use posix-aio",
         other => other.name(),
     }
 }

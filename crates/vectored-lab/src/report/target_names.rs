@@ -210,17 +210,15 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         (Target::Tcp, "tcp (the loopback device always copies)"),
         (Target::Remote, "remote"),
     ] {
-        for name in [Technique::SendZerocopy, Technique::UringSendZerocopy] {
-            let cells = results.cells.iter().filter(|cell| cell.target == target);
-            let counts = cells.filter_map(|cell| cell.technique(name)?.zerocopy);
-            let (mut sends, mut copied) = (0, 0);
-            for counts in counts {
-                sends += counts.sends;
-                copied += counts.copied;
-            }
-            if sends > 0 {
-                notes.push(zerocopy_note(name, place, sends, copied));
-            }
+        let cells = results.cells.iter().filter(|cell| cell.target == target);
+        let counts = cells.filter_map(|cell| cell.technique(Technique::SendZerocopy)?.zerocopy);
+        let (mut sends, mut copied) = (0, 0);
+        for counts in counts {
+            sends += counts.sends;
+            copied += counts.copied;
+        }
+        if sends > 0 {
+            notes.push(zerocopy_note(place, sends, copied));
         }
     }
     for (sync, words) in [
@@ -260,7 +258,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
 }
 
 /// Whether a technique that sends without a copy did so.
-fn zerocopy_note(name: Technique, place: &str, sends: u64, copied: u64) -> String {
+fn zerocopy_note(place: &str, sends: u64, copied: u64) -> String {
     let all = grouped(sends);
     let outcome = match copied {
         0 => format!("the kernel copied the bytes of none of {all} sends"),
@@ -274,7 +272,7 @@ fn zerocopy_note(name: Technique, place: &str, sends: u64, copied: u64) -> Strin
         ),
     };
     format!(
-        "{name} on {place}: {outcome}. Notifications are taken in each call; those that are missing after the \
+        "send-zerocopy on {place}: {outcome}. Notifications are taken in each call; those that are missing after the \
          last one are waited for outside of the timed region."
     )
 }

@@ -9,7 +9,7 @@ use vectored::{AlignedBuffer, CostModel, DirectAlignment};
 
 #[cfg(windows)]
 use crate::in_flight::pages::PageQueue;
-use crate::in_flight::{InFlight, Interface, Place, ReadList, WriteList};
+use crate::in_flight::{ListQueue, Place, ReadList, WriteList, queue_of};
 use crate::measure::{
     Clock, Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_room, movers,
     read_movers, unnamed_file,
@@ -54,8 +54,8 @@ pub struct PassPlan {
     pub passes: u32,
     /// Whether the array is filled in every call or before the clock is started.
     pub setups: Vec<IovecSetup>,
-    /// The asynchronous interfaces that are measured beside the plain calls.
-    pub interfaces: Vec<Interface>,
+    /// The asynchronous techniques that are measured beside the plain calls.
+    pub asynchronous: Vec<Technique>,
     /// The alignment of files with `O_DIRECT`, if rows with that flag are measured too.
     pub direct: Option<DirectAlignment>,
     /// What is not measured, and why.
@@ -65,13 +65,13 @@ pub struct PassPlan {
 }
 
 impl PassPlan {
-    /// Both published lists, ten passes, both setups, and the asynchronous interfaces that this machine offers.
+    /// Both published lists, ten passes, both setups, and the asynchronous techniques that this machine offers.
     pub fn published() -> Self {
-        let (mut interfaces, mut missing) = (Vec::new(), Vec::new());
-        for interface in Interface::ALL {
-            match InFlight::new(interface, DEPTH) {
-                Ok(_) => interfaces.push(interface),
-                Err(error) => missing.push(format!("{} ({error})", name_of(interface))),
+        let (mut asynchronous, mut missing) = (Vec::new(), Vec::new());
+        for technique in Technique::ASYNCHRONOUS {
+            match queue_of(technique, DEPTH) {
+                Ok(_) => asynchronous.push(technique),
+                Err(error) => missing.push(format!("{technique} ({error})")),
             }
         }
         if cfg!(windows) {
@@ -84,7 +84,7 @@ impl PassPlan {
                 .to_vec(),
             passes: 10,
             setups: IovecSetup::ALL.to_vec(),
-            interfaces,
+            asynchronous,
             direct: None,
             missing,
             reduced: false,
@@ -143,12 +143,10 @@ impl PassPlan {
             // The device takes so long that the array does not matter.
             let direct = direct.map(|alignment| (self.setups[0], Some(alignment)));
             for (setup, direct) in buffered.chain(direct) {
-                // POSIX AIO has no array that could be filled once.
-                let has_array = |interface: &&Interface| {
-                    setup == IovecSetup::Timed || **interface != Interface::PosixAio
-                };
-                let interfaces = self.interfaces.iter().filter(has_array);
-                let in_flight = interfaces.map(|interface| How::InFlight(*interface));
+                let asynchronous = self.asynchronous.iter();
+                let in_flight = asynchronous
+                    .filter(|technique| technique.heeds_setup(setup))
+                    .map(|technique| How::InFlight(*technique));
                 // A port fills the array in every call.
                 let has_pages = setup == IovecSetup::Timed && is_pages(list.size_bytes);
                 let ways = plain_ways(has_pages);
@@ -224,7 +222,7 @@ enum How {
     #[cfg(unix)]
     Vectored,
     /// As one transfer, which is waited for.
-    InFlight(Interface),
+    InFlight(Technique),
     /// As one transfer of pages past the cache, which is waited for.
     #[cfg(windows)]
     Pages,
@@ -250,7 +248,7 @@ fn plain_ways(has_pages: bool) -> Vec<How> {
     }
 }
 
-/// Of the queue of an asynchronous interface: a pass has one transfer.
+/// Of the queue of an asynchronous technique: a pass has one transfer.
 const DEPTH: u32 = 1;
 
 impl Run {
@@ -262,7 +260,7 @@ impl Run {
             How::Pages => [Technique::WriteFileGather.name(), "read-file-scatter"],
             #[cfg(unix)]
             How::Vectored => [Technique::Writev.name(), Technique::Readv.name()],
-            How::InFlight(interface) => [name_of(interface); 2],
+            How::InFlight(technique) => [technique.name(); 2],
         }
     }
 
@@ -281,17 +279,8 @@ impl Run {
             How::Pages => Way::Pages(PageQueue::new()?),
             #[cfg(unix)]
             How::Vectored => plain(Technique::Writev, Technique::Readv),
-            How::InFlight(interface) => Way::InFlight(InFlight::new(interface, DEPTH)?),
+            How::InFlight(technique) => Way::InFlight(queue_of(technique, DEPTH)?),
         })
-    }
-}
-
-/// The name of an interface in tables and files.
-fn name_of(interface: Interface) -> &'static str {
-    match interface {
-        Interface::IoUring => "io-uring",
-        Interface::LinuxAio => "linux-aio",
-        Interface::PosixAio => "posix-aio",
     }
 }
 
@@ -301,7 +290,7 @@ enum Way {
         writer: Box<dyn Mover>,
         reader: Box<dyn ReadMover>,
     },
-    InFlight(InFlight),
+    InFlight(Box<dyn ListQueue>),
     #[cfg(windows)]
     Pages(PageQueue),
 }

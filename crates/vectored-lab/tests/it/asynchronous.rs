@@ -348,15 +348,24 @@ fn offered(test: &str, synchronous: Technique) -> Vec<Technique> {
     offered
 }
 
+/// Those that take an array that was filled before.
+fn heeding(rivals: &[Technique], setup: IovecSetup) -> Vec<Technique> {
+    let rivals = rivals.iter().copied();
+    rivals.filter(|rival| rival.heeds_setup(setup)).collect()
+}
+
 /// Lists, queue depths, and when the array is filled.
-fn cases() -> [(Workload, u32, IovecSetup); 4] {
+fn cases() -> [(Workload, u32, IovecSetup); 6] {
     let mixed = || Workload::from_sizes(vec![100, 1, 4096, 77]);
+    let large = || Workload::uniform(3, 40_000);
     [
         (mixed(), 1, IovecSetup::Timed),
+        (mixed(), 40, IovecSetup::Timed),
         (mixed(), 40, IovecSetup::Once),
         // More than one call of `IOV_MAX`.
         (Workload::uniform(1100, 9), 2, IovecSetup::Timed),
-        (Workload::uniform(3, 40_000), 3, IovecSetup::Once),
+        (large(), 3, IovecSetup::Timed),
+        (large(), 3, IovecSetup::Once),
     ]
 }
 
@@ -371,6 +380,7 @@ fn asynchronous_writes_are_measured_at_every_depth() {
                 iovec_setup,
                 ..CellSpec::write(target, workload)
             };
+            let rivals = heeding(&rivals, iovec_setup);
             let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
             check(&outcome.cells[0], queue_depth, &rivals);
             assert_eq!(outcome.cells[0].proof_calls > 0, target != Target::Null);
@@ -388,6 +398,7 @@ fn asynchronous_reads_are_measured_at_every_depth() {
             iovec_setup,
             ..CellSpec::read(Target::File, workload, PageCache::Hot)
         };
+        let rivals = heeding(&rivals, iovec_setup);
         let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
         check(&outcome.cells[0], queue_depth, &rivals);
         assert!(outcome.cells[0].proof_calls > 0);
@@ -546,6 +557,22 @@ fn a_wrong_byte_in_any_list_in_flight_is_caught() {
             (contender == uring).then(|| Box::new(OneByteWrong(right())) as Box<dyn ReadMover>)
         },
     ));
+}
+
+#[test]
+fn a_queue_that_is_consumed_is_refused_with_an_array_that_is_filled_once() {
+    for spec in [
+        CellSpec::write(Target::Null, Workload::uniform(2, 8)),
+        CellSpec::read(Target::File, Workload::uniform(2, 8), PageCache::Hot),
+    ] {
+        let spec = CellSpec {
+            iovec_setup: IovecSetup::Once,
+            ..spec
+        };
+        let error = measure(spec, &[Technique::IoUring], |_| None, |_| None).unwrap_err();
+        let words = "io-uring cannot be measured with --iovec-setup once";
+        assert!(error.to_string().contains(words), "{error}");
+    }
 }
 
 #[test]

@@ -11,7 +11,6 @@ use vectored_lab::measure::{
 };
 use vectored_lab::model::{
     Coordination, Experiment, FittedModel, Host, Operation, Rank, Ruler, SyncMode, Target,
-    Technique,
 };
 
 use crate::args::MeasureArgs;
@@ -227,10 +226,7 @@ fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
     let depths = experiment.cells.iter().map(|cell| cell.queue_depth);
     let deepest = depths.max().unwrap_or(1);
     let rivals = experiment.rivals.iter().copied();
-    let needs_ring = |technique: &Technique| {
-        technique.is_asynchronous() || *technique == Technique::UringSendZerocopy
-    };
-    for technique in rivals.filter(needs_ring) {
+    for technique in rivals.filter(|technique| technique.is_asynchronous()) {
         check_available(technique, deepest).map_err(|unavailable| {
             let error = anyhow::anyhow!(
                 "cannot measure {technique}: {unavailable}; or omit {technique} from --technique"

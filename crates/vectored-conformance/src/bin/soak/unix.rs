@@ -1,14 +1,14 @@
 //! Runs the conformance suite at random for a given time: `cargo xtask soak`.
 //!
 //! ```text
-//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring|aio|posix-aio|io-uring-lab]
+//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring|aio]
 //!      [--broken] [--broken-read]
 //! soak --records N
 //! ```
 //!
 //! The forms are `lists`, by every function that takes one, and a `SegmentQueue`: `blocking`, to descriptors, and `tokio`,
-//! by operations that are dropped half-way. The back ends `aio`, `posix-aio` and `io-uring-lab` are the transfers in flight
-//! of the measuring engine. The last line of the output is `transfers T, bytes B, faults injected F, bytes
+//! by operations that are dropped half-way. The back end `aio` has the transfers of
+//! the measuring engine by Linux native AIO, `uring` those of `uring::Ring`, and those of the measuring engine by it. The last line of the output is `transfers T, bytes B, faults injected F, bytes
 //! lost L`. The exit status is 0 if no byte was lost, 1 if one was, and 2 for wrong arguments.
 //!
 //! With `--records`, two processes append that many records to a log through queues, then write as many to a pipe. The
@@ -19,13 +19,13 @@ use std::io::{self, Read};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use vectored_conformance::in_flight::{interfaces, readers_by, writers_by};
+use vectored_conformance::in_flight::{readers_by, techniques, writers_by};
 use vectored_conformance::queue::records::{self, Shared};
 use vectored_conformance::readers::{BROKEN_READER, READERS, Reader};
 use vectored_conformance::rings::{ring_readers, ring_writers};
 use vectored_conformance::soak::{Options, run};
-use vectored_conformance::writers::{BROKEN_WRITER, RANDOM_QUEUE, WRITERS};
-use vectored_lab::in_flight::Interface;
+use vectored_conformance::writers::{BROKEN_WRITER, RANDOM_QUEUE, WRITERS, Writer};
+use vectored_lab::model::Technique;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -138,22 +138,20 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
             "--backend" => match value()?.as_str() {
                 "plain" => {}
                 "uring" => {
+                    let (lists_out, lists_in) = lists_of(Technique::IoUring)?;
                     only(
                         &mut options,
-                        ring_writers().iter().collect(),
-                        ring_readers().iter().collect(),
+                        ring_writers().iter().chain(lists_out).collect(),
+                        ring_readers().iter().chain(lists_in).collect(),
                     );
                     options.rings = true;
-                    if options.writers.is_empty() {
-                        return Err("there is no io_uring here".to_owned());
-                    }
                 }
-                name => {
-                    let interface = interface(name)?;
-                    let writers = writers_by(interface).iter().collect();
-                    let readers = readers_by(interface).iter().collect();
+                "aio" => {
+                    let (writers, readers) = lists_of(Technique::LinuxAio)?;
+                    let (writers, readers) = (writers.iter().collect(), readers.iter().collect());
                     only(&mut options, writers, readers);
                 }
+                other => return Err(format!("--backend is plain, uring or aio, not '{other}'")),
             },
             "--records" => return Ok(Task::Records(number(&word, &value()?)?)),
             "--write-records" => {
@@ -181,20 +179,11 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
     Ok(Task::Soak(options))
 }
 
-/// The interface of a back end of the measuring engine.
-fn interface(name: &str) -> Result<Interface, String> {
-    let interface = match name {
-        "aio" => Interface::LinuxAio,
-        "posix-aio" => Interface::PosixAio,
-        "io-uring-lab" => Interface::IoUring,
-        _ => {
-            let names = "plain, uring, aio, posix-aio or io-uring-lab";
-            return Err(format!("--backend is {names}, not '{name}'"));
-        }
-    };
-    match interfaces().any(|offered| offered == interface) {
-        true => Ok(interface),
-        false => Err(format!("there is no {} here", interface.name())),
+/// The ways to write and to read by a technique of the measuring engine.
+fn lists_of(technique: Technique) -> Result<(&'static [Writer], &'static [Reader]), String> {
+    match techniques().any(|offered| offered == technique) {
+        true => Ok((writers_by(technique), readers_by(technique))),
+        false => Err(format!("there is no {technique} here")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Calls that the kernel makes on borrowed buffers while the program goes on.
+//! Transfers on borrowed buffers that the kernel makes while the program goes on.
 //!
 //! # Safety
 //!
@@ -13,65 +13,78 @@
 //!   the call is in flight.
 //! - If it cannot be learnt whether a call has ended, the process is aborted (`cannot_wait`). A [`Flights`] has a call
 //!   in flight during `scope` alone, so it may be dropped or forgotten.
-//! - A forked child has neither the mappings nor the threads of its parent's queues. `check_process` refuses it, and `drop`
-//!   leaks what the child has of the queue.
+//! - A forked child does not have the mapping of its parent's queue. `check_process` refuses it.
 #![allow(unsafe_code)]
 
 #[cfg(vectored_asan)]
 mod asan;
-mod backend;
+mod context;
 #[cfg(all(
     target_os = "linux",
     target_pointer_width = "64",
     target_endian = "little"
 ))]
-mod io_uring;
-#[cfg(target_os = "linux")]
-mod linux_aio;
-mod posix_aio;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
-mod zerocopy;
+mod lent_ring;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::mem::ManuallyDrop;
 use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::process;
+use std::process::{self, abort};
 use std::slice;
+use std::time::Duration;
 
 use libc::iovec;
 use vectored::iov_max;
 
-use crate::in_flight::interface::Interface;
 use crate::in_flight::list::{ReadList, WriteList};
-use backend::{Backend, Call, Ended, FORKED};
+use context::{Call, Context};
 
-pub(in crate::in_flight) use backend::Operation;
 #[cfg(all(
     target_os = "linux",
     target_pointer_width = "64",
     target_endian = "little"
 ))]
-pub use zerocopy::ZerocopyRing;
+pub(in crate::in_flight) use lent_ring::{Ended, LentRing, Scope as RingScope};
 
-/// The depths that io_uring takes.
+/// The pause before a system call is made again for which the kernel had no memory.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// After so many refusals in a row, a call is not made again.
+const MAX_REFUSALS: u32 = 1000;
+
+/// The error of a call in a forked child.
+const FORKED: &str = "this process is a fork of the one that made the queue, which the child cannot use: make a queue in \
+    the child";
+
+/// The direction of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::in_flight) enum Operation {
+    Write,
+    Read,
+}
+
+/// Aborts the process: the kernel may still use borrowed memory. `call` is the system call that failed.
+fn cannot_wait(call: &str, error: &io::Error) -> ! {
+    eprintln!(
+        "vectored: {call} failed while transfers were in flight: {error}; the process is aborted because the kernel may \
+         still use their buffers"
+    );
+    abort()
+}
+
+/// The depths that a queue takes.
 const DEPTHS: RangeInclusive<u32> = 1..=32_768;
 
-/// A queue of one of the interfaces, and a slot for each list in flight.
+/// A queue of Linux native AIO, and a slot for each list in flight.
 pub(in crate::in_flight) struct Flights {
-    /// Dropped by the process that made it alone.
-    backend: ManuallyDrop<Box<dyn Backend>>,
-    /// The number of that process. A child whose number were the same would have to outlive it.
+    context: Context,
+    /// The number of the process that made it. A child whose number were the same would have to outlive it.
     process: u32,
     slots: Vec<Slot>,
     /// Calls that have ended and were not handled, in the order in which the kernel reported them.
-    ended: VecDeque<Ended>,
+    ended: VecDeque<context::Ended>,
     in_flight: usize,
 }
 
@@ -151,26 +164,10 @@ impl List for &mut ReadList<'_, '_> {
 
 impl Flights {
     /// A queue for up to `depth` calls.
-    pub(in crate::in_flight) fn new(interface: Interface, depth: u32) -> io::Result<Flights> {
+    pub(in crate::in_flight) fn new(depth: u32) -> io::Result<Flights> {
         if !DEPTHS.contains(&depth) {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        let backend: Box<dyn Backend> = match interface {
-            #[cfg(all(
-                target_os = "linux",
-                target_pointer_width = "64",
-                target_endian = "little"
-            ))]
-            Interface::IoUring => Box::new(io_uring::Ring::new(depth)?),
-            #[cfg(target_os = "linux")]
-            Interface::LinuxAio => Box::new(linux_aio::Context::new(depth)?),
-            // As a kernel without them answers.
-            #[allow(unreachable_patterns)]
-            Interface::IoUring | Interface::LinuxAio => {
-                return Err(io::Error::from_raw_os_error(libc::ENOSYS));
-            }
-            Interface::PosixAio => Box::new(posix_aio::Requests::new(depth)?),
-        };
         let slot = |_| Slot {
             own: Vec::new(),
             first: 0,
@@ -180,7 +177,7 @@ impl Flights {
             call_bytes: 0,
         };
         Ok(Flights {
-            backend: ManuallyDrop::new(backend),
+            context: Context::new(depth)?,
             process: process::id(),
             slots: (0..depth).map(slot).collect(),
             ended: VecDeque::new(),
@@ -204,31 +201,19 @@ impl Flights {
         self.slots.len() as u32
     }
 
-    /// Calls `body` with a scope in which lists of `fd` are moved. About `is_non_blocking`, see [`Call`]. Waits for all calls
-    /// before it returns or unwinds.
+    /// Calls `body` with a scope in which lists of `fd` are moved. Waits for all calls before it returns or unwinds.
     pub(in crate::in_flight) fn scope<L: List, R>(
         &mut self,
         fd: BorrowedFd<'_>,
-        is_non_blocking: bool,
         body: impl FnOnce(&mut Scope<'_, L>) -> R,
     ) -> R {
         let held = self.slots.iter().map(|_| None).collect();
         let mut scope = Scope {
             flights: self,
             fd,
-            is_non_blocking,
             held,
         };
         body(&mut scope)
-    }
-}
-
-impl Drop for Flights {
-    fn drop(&mut self) {
-        if process::id() == self.process {
-            // SAFETY: it is not used again.
-            unsafe { ManuallyDrop::drop(&mut self.backend) };
-        }
     }
 }
 
@@ -244,7 +229,6 @@ impl fmt::Debug for Flights {
 pub(in crate::in_flight) struct Scope<'s, L: List> {
     flights: &'s mut Flights,
     fd: BorrowedFd<'s>,
-    is_non_blocking: bool,
     /// The list of each slot. Dropped when no call is in flight.
     held: Vec<Option<L>>,
 }
@@ -324,7 +308,6 @@ impl<L: List> Scope<'_, L> {
             array: entries.as_ptr(),
             count: entries.len(),
             offset,
-            is_non_blocking: self.is_non_blocking,
         };
         slot.call_bytes = if is_whole {
             usize::try_from(slot.left_bytes).unwrap_or(usize::MAX)
@@ -335,7 +318,7 @@ impl<L: List> Scope<'_, L> {
         // SAFETY: the array is that of the slot or of the list that `held` has, and it names memory that this list
         // borrows, mutably for a read. `is_in_flight` is set next, so neither is touched before the call has ended, and
         // `drop` waits for that. If `start` panics, it has not taken the call over.
-        unsafe { self.flights.backend.start(number, call) };
+        unsafe { self.flights.context.start(number, call) };
         self.flights.slots[number].is_in_flight = true;
         self.flights.in_flight += 1;
     }
@@ -347,13 +330,13 @@ impl<L: List> Scope<'_, L> {
 
     /// Waits until a call has ended.
     pub(in crate::in_flight) fn wait(&mut self) {
-        let Flights { backend, ended, .. } = &mut *self.flights;
-        backend.wait(ended);
+        let Flights { context, ended, .. } = &mut *self.flights;
+        context.wait(ended);
     }
 
     /// A slot whose call has ended, with the bytes or the code of the error.
     pub(in crate::in_flight) fn next_ended(&mut self) -> Option<(usize, Result<usize, i32>)> {
-        let Ended { slot, result } = self.flights.ended.pop_front()?;
+        let context::Ended { slot, result } = self.flights.ended.pop_front()?;
         self.flights.in_flight -= 1;
         #[cfg(vectored_asan)]
         self.flights.slots[slot].check();
@@ -447,7 +430,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_another_process_is_refused() {
-        let mut flights = Flights::new(Interface::PosixAio, 1).unwrap();
+        let mut flights = Flights::new(1).unwrap();
         assert!(flights.check_process().is_ok());
         // As in a forked child. The queue is leaked.
         flights.process = 0;

@@ -1,9 +1,9 @@
-//! Lists filled by io_uring, Linux AIO or POSIX AIO, with several of them in flight.
+//! Lists filled by io_uring or Linux AIO, with several of them in flight.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 
-use crate::in_flight::{Event, Interface, ReadList};
+use crate::in_flight::{Event, ReadList};
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::full_queue::{
@@ -11,7 +11,7 @@ use crate::measure::sampling::full_queue::{
 };
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::Timed;
-use crate::model::IovecSetup;
+use crate::model::{IovecSetup, Technique};
 use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
 
@@ -22,9 +22,9 @@ pub struct AsynchronousRead {
 }
 
 impl AsynchronousRead {
-    pub fn new(interface: Interface) -> Self {
+    pub fn new(technique: Technique) -> Self {
         AsynchronousRead {
-            queue: Queue::new(interface),
+            queue: Queue::new(technique),
             call_bytes: 0,
         }
     }
@@ -112,9 +112,8 @@ impl ReadMover for AsynchronousRead {
     }
 }
 
-/// Which list each call fills: the one that has been free for the longest time, as [`InFlight::read`] says.
-///
-/// [`InFlight::read`]: crate::in_flight::InFlight::read
+/// Which list each call fills: the one that has been free for the longest time, as [`ListQueue::read`](crate::in_flight::ListQueue::read)
+/// says.
 struct Holders {
     free: VecDeque<usize>,
     /// The list of each call.

@@ -6,7 +6,6 @@ use crate::measure::read::asynchronous::AsynchronousRead;
 #[cfg(unix)]
 use crate::measure::read::mover::Mmap;
 use crate::measure::read::mover::{Adaptive, ReadEach, ReadMover, ReadThenSplit, Readv, WithArray};
-use crate::measure::sampling::full_queue::interface_of;
 use crate::measure::sampling::sampler::Contender;
 use crate::model::Technique;
 
@@ -18,9 +17,9 @@ use crate::model::Technique;
 /// If the technique does not read.
 pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover> {
     if let Contender::Technique(technique) = contender
-        && let Some(interface) = interface_of(technique)
+        && Technique::ASYNCHRONOUS.contains(&technique)
     {
-        return Box::new(AsynchronousRead::new(interface));
+        return Box::new(AsynchronousRead::new(technique));
     }
     match contender {
         Contender::Floor | Contender::FloorAgain => Box::new(ReadEach),

@@ -203,6 +203,7 @@ impl DescriptorSampler<'_> {
             return Err(MeasureError::io(what)(unsupported));
         }
         check_depth(spec)?;
+        check_setup(spec, techniques)?;
         let call_bytes = spec.workload.total_bytes() as u64;
         let latencies = TechniqueLatencies::of(techniques);
         let OpenTarget {
@@ -360,6 +361,7 @@ impl DescriptorSampler<'_> {
         }
         let call_bytes = spec.workload.total_bytes() as u64;
         check_depth(spec)?;
+        check_setup(spec, techniques)?;
         let (source, mut setup) = self.open_source(spec, drain)?;
         // Transfers in flight cannot share segments.
         let count = match techniques
@@ -663,6 +665,22 @@ fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
     fitting
         .saturating_sub(untimed.into())
         .clamp(1, MAX_CALLS.max(calls_multiple(spec)).into()) as u32
+}
+
+/// Refuses cells in which a technique would fill its array in each call though it was to be filled once.
+fn check_setup(spec: &CellSpec, techniques: &[Technique]) -> Result<(), MeasureError> {
+    let setup = spec.iovec_setup;
+    match techniques.iter().find(|one| !one.heeds_setup(setup)) {
+        None => Ok(()),
+        Some(technique) => {
+            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
+            let what = format!(
+                "{technique} cannot be measured with --iovec-setup {}",
+                setup.name()
+            );
+            Err(MeasureError::io(what)(unsupported))
+        }
+    }
 }
 
 /// Samples of a deep queue have a multiple of twice as many calls as are in flight, so that the time of at least as many as are in

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::in_flight::{Event, InFlight, Interface, ListError, Place, Unavailable};
+use crate::in_flight::{Event, ListError, ListQueue, Place, queue_of};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::Timed;
@@ -15,35 +15,35 @@ use crate::stats::Latencies;
 
 /// The queue of an asynchronous technique, made when its depth is first needed.
 pub(crate) struct Queue {
-    interface: Interface,
-    in_flight: Option<InFlight>,
+    technique: Technique,
+    made: Option<Box<dyn ListQueue>>,
 }
 
 impl Queue {
-    pub fn new(interface: Interface) -> Self {
+    pub fn new(technique: Technique) -> Self {
         Queue {
-            interface,
-            in_flight: None,
+            technique,
+            made: None,
         }
     }
 
     /// A queue of this depth.
-    pub fn of_depth(&mut self, depth: u32) -> io::Result<&mut InFlight> {
+    pub fn of_depth(&mut self, depth: u32) -> io::Result<&mut dyn ListQueue> {
         if self
-            .in_flight
+            .made
             .as_ref()
             .is_none_or(|queue| queue.depth() != depth)
         {
             // Before the new one, since both count against the limits of the system.
-            self.in_flight = None;
-            self.in_flight = Some(InFlight::new(self.interface, depth)?);
+            self.made = None;
+            self.made = Some(queue_of(self.technique, depth)?);
         }
-        Ok(self.in_flight.as_mut().expect("made above"))
+        Ok(&mut **self.made.as_mut().expect("made above"))
     }
 
     /// The queue that is there, for single transfers.
-    pub fn of_any_depth(&mut self) -> io::Result<&mut InFlight> {
-        let depth = self.in_flight.as_ref().map_or(1, InFlight::depth);
+    pub fn of_any_depth(&mut self) -> io::Result<&mut dyn ListQueue> {
+        let depth = self.made.as_ref().map_or(1, |queue| queue.depth());
         self.of_depth(depth)
     }
 }
@@ -56,30 +56,12 @@ pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), Li
 /// # Errors
 ///
 /// The reason why it does not, with the remedy.
-///
-/// # Panics
-///
-/// If the technique is synchronous, and not [`Technique::UringSendZerocopy`].
-pub fn check_available(technique: Technique, depth: u32) -> Result<(), Unavailable> {
+pub fn check_available(technique: Technique, depth: u32) -> io::Result<()> {
     if technique == Technique::WriteFileGather {
         // A completion port has no limit on its transfers.
         return Ok(());
     }
-    let interface = match technique {
-        Technique::UringSendZerocopy => Interface::IoUring,
-        _ => interface_of(technique).expect("an asynchronous technique"),
-    };
-    InFlight::new(interface, depth).map(drop)
-}
-
-/// The interface of an asynchronous technique; `None` if it is synchronous.
-pub(crate) fn interface_of(technique: Technique) -> Option<Interface> {
-    match technique {
-        Technique::IoUring => Some(Interface::IoUring),
-        Technique::LinuxAio => Some(Interface::LinuxAio),
-        Technique::PosixAio => Some(Interface::PosixAio),
-        _ => None,
-    }
+    queue_of(technique, depth).map(drop)
 }
 
 /// Where the next transfer of a descriptor goes: to its position, if it has one.
@@ -102,8 +84,8 @@ pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -
     Ok(())
 }
 
-/// Times a batch while its queue is full: see [`between_refills`]. At depth 1 from the moment when the untimed transfer
-/// before it has ended.
+/// Times a batch while its queue is full: see [`between_refills`]. At depth 1 from the moment when the first timed transfer
+/// begins.
 ///
 /// `transfer` moves [`Timed::all_calls`] lists and passes on the events.
 pub(crate) fn time_full_queue(
@@ -114,20 +96,14 @@ pub(crate) fn time_full_queue(
     if batch.queue_depth > 1 {
         return between_refills(batch, clock, transfer);
     }
-    let (first, last) = (batch.calls_before(), batch.calls_before() + batch.calls);
+    let first = u64::from(batch.calls_before());
+    let last = first + u64::from(batch.calls) - 1;
     let cpu_ns = clock.thread_cpu_ns();
-    let mut ended = 0;
-    let mut began_ns = clock.now_ns();
-    let mut ended_ns = began_ns;
-    transfer(&mut |event| {
-        if let Event::Ended(_) = event {
-            ended += 1;
-            if ended == first {
-                began_ns = clock.now_ns();
-            } else if ended == last {
-                ended_ns = clock.now_ns();
-            }
-        }
+    let (mut began_ns, mut ended_ns) = (0, 0);
+    transfer(&mut |event| match event {
+        Event::Began(number) if number == first => began_ns = clock.now_ns(),
+        Event::Ended(number) if number == last => ended_ns = clock.now_ns(),
+        _ => {}
     })?;
     let cpu_ns = clock.thread_cpu_ns() - cpu_ns;
     Ok(Timing {

@@ -118,9 +118,6 @@ impl SyntheticMachine {
                 Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
                 // A notification for each call.
                 Contender::Technique(Technique::SendZerocopy) => referenced + model.call_ns,
-                Contender::Technique(Technique::UringSendZerocopy) => {
-                    referenced + 1.2 * model.call_ns
-                }
                 // Four more calls: fstat, ftruncate, mmap, munmap.
                 Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
                 // One call submits and reaps as many lists as are in flight.
@@ -129,10 +126,6 @@ impl SyntheticMachine {
                 }
                 Contender::Technique(Technique::LinuxAio) => {
                     referenced + 1.5 * model.call_ns / f64::from(cell.queue_depth)
-                }
-                // A thread makes a call a segment.
-                Contender::Technique(Technique::PosixAio) => {
-                    3.0 * segments as f64 * model.call_ns + bytes as f64 * model.byte_ns
                 }
                 Contender::Technique(Technique::Adaptive) => copied.min(referenced),
                 Contender::Technique(_) => panic!("the cost model has no cost for {contender}"),
@@ -193,7 +186,7 @@ fn direct_ns(cell: &CellSpec, contender: Contender, call_ns: f64) -> f64 {
     let transfer_ns = 100.0 * call_ns;
     let at_once = f64::from(depth_of(contender, cell.queue_depth).clamp(1, 16));
     let transfers = match contender {
-        Contender::Technique(Technique::WriteEach | Technique::ReadEach | Technique::PosixAio) => {
+        Contender::Technique(Technique::WriteEach | Technique::ReadEach) => {
             cell.workload.segment_count() as f64
         }
         _ => 1.0,

@@ -72,12 +72,6 @@ impl WriteCell {
                         }
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    // io_uring writes to a non-blocking descriptor only if its driver can
-                    // write without waiting, which FIFOs cannot (EOPNOTSUPP). Without a
-                    // fitting call, a thread reads, and the descriptor may block.
-                    Err(error) if error.kind() == io::ErrorKind::Unsupported && fitting == 0 => {
-                        break;
-                    }
                     Err(error) => return Err(failed(*contender, &self.name)(error)),
                 }
             }

@@ -415,9 +415,9 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
             let mut rows = experiment.rows.iter();
             if rows.any(|row| !is_one_by_one(row) && !vectored.contains(&row.technique.as_str())) {
                 note(
-                    "io-uring, linux-aio, posix-aio: the whole list is one asynchronous transfer, and \
-                     the program waits for its end. POSIX AIO has no lists, so each buffer is a \
-                     request of its own.",
+                    "io-uring, linux-aio: the whole list is one asynchronous transfer, and the program \
+                     waits for its end. The queue of io-uring is consumed when it is written, so it has no \
+                     rows of an array that is filled once.",
                 );
             }
             if experiment.rows.iter().any(|row| row.direct) {

@@ -36,6 +36,14 @@ fn states(target: Target, workload: &Workload) -> [CellSpec; 4] {
     ]
 }
 
+/// Those of the techniques that can be given an array that was filled before, if that is the state.
+fn heeding(rivals: &[Technique], state: &CellSpec) -> Vec<Technique> {
+    let rivals = rivals.iter().copied();
+    rivals
+        .filter(|rival| rival.heeds_setup(state.iovec_setup))
+        .collect()
+}
+
 /// A pool smaller than the caches: these tests check bytes, not times.
 const SMALL_POOL_BYTES: u64 = 1 << 20;
 
@@ -259,10 +267,12 @@ fn opt_in_techniques_are_measured_on_the_targets_they_work_on() {
             let usual = CellSpec::write(target, workload.clone());
             let [cold, .., all] = states(target, &workload);
             for spec in [usual, cold, all] {
+                let rivals = heeding(&rivals, &spec);
+                let setup = spec.iovec_setup;
                 let outcome = measure_spec(10_000_000, spec, &rivals, movers).unwrap();
                 let cell = &outcome.cells[0];
                 for &technique in opt_in {
-                    let works = technique.works_on(target);
+                    let works = technique.works_on(target) && technique.heeds_setup(setup);
                     let measured = cell.technique(technique).is_some();
                     assert_eq!(measured, works, "{technique} on {target}");
                 }
@@ -287,6 +297,7 @@ fn opt_in_techniques_are_measured_in_every_state_on_a_fifo() {
                 path: Some(fifo.0.clone()),
                 ..state
             };
+            let rivals = heeding(&rivals, &spec);
             let outcome = measure_spec(10_000_000, spec, &rivals, movers).unwrap();
             assert!(outcome.cells[0].proof_calls > 0);
         }
@@ -297,8 +308,8 @@ fn opt_in_techniques_are_measured_in_every_state_on_a_fifo() {
 fn opt_in_techniques_are_measured_with_every_sync_mode() {
     for target in [Target::File, Target::FileOverwrite] {
         for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
-            let [.., state] = states(target, &Workload::uniform(3, 64));
-            let spec = CellSpec { sync, ..state };
+            let [cold, ..] = states(target, &Workload::uniform(3, 64));
+            let spec = CellSpec { sync, ..cold };
             let mut rivals = vec![Technique::Writev, Technique::Pwritev2, Technique::Stdio];
             let measure = |rivals: &[Technique]| {
                 measure_spec(10_000_000, spec.clone(), rivals, movers).map(|outcome| {

@@ -1,8 +1,8 @@
-//! Lists written by io_uring, Linux AIO or POSIX AIO, with several of them in flight.
+//! Lists written by io_uring or Linux AIO, with several of them in flight.
 
 use std::io::{self, IoSlice};
 
-use crate::in_flight::{Interface, WriteList};
+use crate::in_flight::WriteList;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::full_queue::{
     Queue, Transfer, next_place, set_position_after, time_each_transfer, time_full_queue,
@@ -10,7 +10,7 @@ use crate::measure::sampling::full_queue::{
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Mover, Timed};
-use crate::model::IovecSetup;
+use crate::model::{IovecSetup, Technique};
 use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
 
@@ -21,9 +21,9 @@ pub struct AsynchronousWrite {
 }
 
 impl AsynchronousWrite {
-    pub fn new(interface: Interface) -> Self {
+    pub fn new(technique: Technique) -> Self {
         AsynchronousWrite {
-            queue: Queue::new(interface),
+            queue: Queue::new(technique),
             call_bytes: 0,
         }
     }

@@ -12,15 +12,12 @@ pub(crate) mod mmap;
 pub(crate) mod pages;
 #[cfg(unix)]
 pub(crate) mod stdio;
-#[cfg(unix)]
-pub(crate) mod uring_zerocopy;
 pub(crate) mod writev;
 #[cfg(unix)]
 pub(crate) mod zerocopy;
 
 use vectored::CostModel;
 
-use crate::measure::sampling::full_queue::interface_of;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::adaptive::Adaptive;
@@ -36,11 +33,9 @@ pub(crate) use crate::measure::write::movers::each::write_all;
 use crate::measure::write::movers::mmap::Mmap;
 #[cfg(unix)]
 use crate::measure::write::movers::stdio::Stdio;
-#[cfg(unix)]
-use crate::measure::write::movers::uring_zerocopy::UringZerocopy;
 use crate::measure::write::movers::writev::{Pwritev2, Writev};
 #[cfg(unix)]
-use crate::measure::write::movers::zerocopy::{WithNotifications, Zerocopy};
+use crate::measure::write::movers::zerocopy::SendZerocopy;
 use crate::model::Technique;
 
 /// The buffer of [`Technique::StdioLarge`].
@@ -56,9 +51,9 @@ const LARGE_BYTES: usize = 1 << 20;
 /// crate does not implement.
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
     if let Contender::Technique(technique) = contender
-        && let Some(interface) = interface_of(technique)
+        && Technique::ASYNCHRONOUS.contains(&technique)
     {
-        return Box::new(AsynchronousWrite::new(interface));
+        return Box::new(AsynchronousWrite::new(technique));
     }
     match contender {
         Contender::Floor | Contender::FloorAgain => Box::new(WriteEach),
@@ -73,13 +68,7 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         #[cfg(unix)]
         Contender::Technique(Technique::SendMore) => Box::new(SendMore),
         #[cfg(unix)]
-        Contender::Technique(Technique::SendZerocopy) => {
-            Box::new(WithNotifications::new(Zerocopy::default()))
-        }
-        #[cfg(unix)]
-        Contender::Technique(Technique::UringSendZerocopy) => {
-            Box::new(WithNotifications::new(UringZerocopy::default()))
-        }
+        Contender::Technique(Technique::SendZerocopy) => Box::new(SendZerocopy::new()),
         #[cfg(unix)]
         Contender::Technique(Technique::Stdio) => Box::new(Stdio::default()),
         #[cfg(unix)]

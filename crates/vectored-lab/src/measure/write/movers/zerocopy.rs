@@ -1,4 +1,4 @@
-//! `sendmsg` with `MSG_ZEROCOPY`, and what sends without a copy have in common.
+//! `sendmsg` with `MSG_ZEROCOPY`, and its notifications.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -37,41 +37,52 @@ fn patience_of(fd: BorrowedFd<'_>) -> io::Result<Duration> {
 /// Interval at which a wait looks whether it takes too long.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A way to send without a copy, of which the kernel notifies.
-pub trait Notifying {
-    /// Prepares for calls on a socket. Not timed.
-    fn begin(&mut self, fd: BorrowedFd<'_>) -> io::Result<()>;
-
-    /// One send, which may be short. Takes the notifications that are there.
-    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<usize>;
-
-    /// Sends of which the kernel has not notified yet.
-    fn outstanding(&self) -> u64;
-
-    /// Takes the notifications that are there. If there are none, waits for one, for at most that time.
-    fn wait(&mut self, fd: BorrowedFd<'_>, patience: Duration) -> io::Result<()>;
-
-    /// The notifications since the last call.
-    fn take_counts(&mut self) -> ZerocopyCounts;
-}
-
-/// Sends the whole of an array.
-struct WholeSends<N> {
+/// Sends by `sendmsg` with `MSG_ZEROCOPY`. Takes the notifications that are there in each call.
+#[derive(Default)]
+struct ZerocopySends {
     iov_max: usize,
-    sends: N,
+    /// The inode of the socket that is sent to.
+    socket: Option<u64>,
+    /// Sends to it of which the kernel has not notified yet.
+    outstanding: u64,
+    /// The notifications.
+    counts: ZerocopyCounts,
 }
 
-impl<N: Notifying> WholeSends<N> {
-    /// Sends one call's entries, and after a short call the rest.
+impl ZerocopySends {
+    /// Prepares for calls on a socket. One that was prepared before may have notifications left, after a failed call.
+    fn begin(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        let socket = fstat(fd)?.st_ino;
+        if self.socket != Some(socket) {
+            enable(fd)?;
+            (self.socket, self.outstanding) = (Some(socket), 0);
+        }
+        Ok(())
+    }
+
+    /// One send, which may be short.
+    fn send_once(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let sent = send(fd, iovecs)?;
+        self.outstanding += 1;
+        self.reap(fd)?;
+        Ok(sent)
+    }
+
+    /// Makes a send when the kernel has room for it.
     #[inline(never)]
-    fn send_all(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
+    fn send_with_room(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        iovecs: &[IoSlice<'_>],
+        mut send_once: impl FnMut(&mut Self) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         let mut refused_since = None;
-        let sent = loop {
-            match self.sends.send(fd, iovecs) {
-                Ok(sent) => break sent,
+        loop {
+            match send_once(self) {
+                Ok(sent) => return Ok(sent),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Too many pages or notifications are outstanding.
-                Err(error) if is_limit(&error) && self.sends.outstanding() > 0 => self.wait(fd)?,
+                Err(error) if is_limit(&error) && self.outstanding > 0 => self.wait(fd)?,
                 // Those of other processes of this user count, too: they may end theirs.
                 Err(error) if is_limit(&error) => {
                     let since = refused_since.get_or_insert_with(Instant::now);
@@ -82,7 +93,12 @@ impl<N: Notifying> WholeSends<N> {
                 }
                 Err(error) => return Err(error),
             }
-        };
+        }
+    }
+
+    /// Sends one call's entries, and after a short call the rest.
+    fn send_all(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
+        let sent = self.send_with_room(fd, iovecs, |sends| sends.send_once(fd, iovecs))?;
         if sent == bytes_of(iovecs) {
             return Ok(());
         }
@@ -92,21 +108,41 @@ impl<N: Notifying> WholeSends<N> {
         self.send_all(fd, rest)
     }
 
-    /// Waits for a notification.
-    fn wait(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        let patience = patience_of(fd)?;
-        let (before, began) = (self.sends.outstanding(), Instant::now());
-        while self.sends.outstanding() == before {
-            if began.elapsed() > patience {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            self.sends.wait(fd, TICK)?;
+    /// Takes the notifications that are there.
+    fn reap(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        while self.outstanding > 0
+            && let Some(done) = next_done(fd)?
+        {
+            self.outstanding = self.outstanding.saturating_sub(done.sends);
+            self.counts.sends += done.sends;
+            self.counts.copied += if done.copied { done.sends } else { 0 };
         }
         Ok(())
     }
+
+    /// Waits for a notification.
+    fn wait(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        let patience = patience_of(fd)?;
+        let (before, began) = (self.outstanding, Instant::now());
+        loop {
+            self.reap(fd)?;
+            if self.outstanding < before {
+                return Ok(());
+            }
+            if began.elapsed() > patience {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            // The error queue is reported as an error condition, which is always waited for.
+            let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
+            match poll(&mut polled, Some(&TICK.try_into().expect("a short time"))) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
 }
 
-impl<N: Notifying> Gathering for WholeSends<N> {
+impl Gathering for ZerocopySends {
     fn prepare(&mut self, _segments: &[&[u8]]) {
         self.iov_max = vectored::iov_max();
     }
@@ -121,10 +157,9 @@ fn bytes_of(iovecs: &[IoSlice<'_>]) -> usize {
     iovecs.iter().map(|segment| segment.len()).sum()
 }
 
-/// Whether a send had no room for its pages or its notification: `sendmsg` says `ENOBUFS` (`RLIMIT_MEMLOCK`, or
-/// `net.core.optmem_max`), io_uring `ENOMEM` (`RLIMIT_MEMLOCK`).
+/// Whether a send had no room for its pages (`RLIMIT_MEMLOCK`) or its notification (`net.core.optmem_max`).
 fn is_limit(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
+    error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
 /// The error of a send for which there is no room even while no other one of this process is outstanding.
@@ -138,47 +173,42 @@ fn beyond_limit(error: io::Error, iovecs: &[IoSlice<'_>]) -> io::Error {
             bytes_in_words(limit)
         )
     });
-    let has_no_room = error.raw_os_error() == Some(libc::ENOBUFS);
-    let notification = has_no_room.then(|| {
+    let notification =
         "the kernel has no room for the notification of a send without a copy: raise the sysctl net.core.optmem_max"
-            .to_owned()
-    });
-    let causes: Vec<String> = locked.into_iter().chain(notification).collect();
-    match causes.is_empty() {
-        true => error,
-        false => io::Error::new(error.kind(), format!("{error}: {}", causes.join("; or "))),
-    }
+            .to_owned();
+    let causes: Vec<String> = locked.into_iter().chain([notification]).collect();
+    io::Error::new(error.kind(), format!("{error}: {}", causes.join("; or ")))
 }
 
 /// Sends a list without a copy. Notifications that are there are taken in each call, and waited for after the last
 /// one, outside of the timed region: they wait for the acknowledgements of the peer.
-pub struct WithNotifications<N> {
-    array: WithArray<WholeSends<N>>,
+pub struct SendZerocopy {
+    array: WithArray<ZerocopySends>,
 }
 
-impl<N: Notifying> WithNotifications<N> {
-    pub fn new(sends: N) -> Self {
-        WithNotifications {
-            array: WithArray::new(WholeSends { iov_max: 0, sends }),
+impl SendZerocopy {
+    pub fn new() -> Self {
+        SendZerocopy {
+            array: WithArray::new(ZerocopySends::default()),
         }
     }
 
     fn within<T>(
         &mut self,
         fd: BorrowedFd<'_>,
-        send: impl FnOnce(&mut WithArray<WholeSends<N>>) -> io::Result<T>,
+        send: impl FnOnce(&mut WithArray<ZerocopySends>) -> io::Result<T>,
     ) -> io::Result<T> {
-        self.array.gathering.sends.begin(fd)?;
+        self.array.gathering.begin(fd)?;
         let sent = send(&mut self.array)?;
         // The kernel may read the segments until then.
-        while self.array.gathering.sends.outstanding() > 0 {
+        while self.array.gathering.outstanding > 0 {
             self.array.gathering.wait(fd)?;
         }
         Ok(sent)
     }
 }
 
-impl<N: Notifying> Mover for WithNotifications<N> {
+impl Mover for SendZerocopy {
     fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
         self.array.prepare(segments, start_bytes);
     }
@@ -211,75 +241,7 @@ impl<N: Notifying> Mover for WithNotifications<N> {
     }
 
     fn take_zerocopy(&mut self) -> Option<ZerocopyCounts> {
-        Some(self.array.gathering.sends.take_counts())
-    }
-}
-
-/// `sendmsg` with `MSG_ZEROCOPY`.
-#[derive(Default)]
-pub struct Zerocopy {
-    /// The inode of the socket that is sent to.
-    socket: Option<u64>,
-    /// Sends to it without a notification.
-    outstanding: u64,
-    counts: ZerocopyCounts,
-}
-
-impl Zerocopy {
-    /// Takes the notifications that are there.
-    fn reap(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        while self.outstanding > 0
-            && let Some(done) = next_done(fd)?
-        {
-            self.outstanding = self.outstanding.saturating_sub(done.sends);
-            self.counts.sends += done.sends;
-            self.counts.copied += if done.copied { done.sends } else { 0 };
-        }
-        Ok(())
-    }
-}
-
-impl Notifying for Zerocopy {
-    /// One that was prepared before may have notifications left, after a failed call.
-    fn begin(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        let socket = fstat(fd)?.st_ino;
-        if self.socket != Some(socket) {
-            enable(fd)?;
-            (self.socket, self.outstanding) = (Some(socket), 0);
-        }
-        Ok(())
-    }
-
-    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<usize> {
-        let sent = send(fd, iovecs)?;
-        self.outstanding += 1;
-        self.reap(fd)?;
-        Ok(sent)
-    }
-
-    fn outstanding(&self) -> u64 {
-        self.outstanding
-    }
-
-    fn wait(&mut self, fd: BorrowedFd<'_>, patience: Duration) -> io::Result<()> {
-        let before = self.outstanding;
-        self.reap(fd)?;
-        if self.outstanding < before {
-            return Ok(());
-        }
-        // The error queue is reported as an error condition, which is always waited for.
-        let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
-        match poll(
-            &mut polled,
-            Some(&patience.try_into().expect("a short time")),
-        ) {
-            Ok(_) | Err(Errno::INTR) => self.reap(fd),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn take_counts(&mut self) -> ZerocopyCounts {
-        std::mem::take(&mut self.counts)
+        Some(std::mem::take(&mut self.array.gathering.counts))
     }
 }
 
@@ -292,50 +254,28 @@ mod tests {
     use super::*;
     use crate::measure::targets::{tcp_pair, unix_pair};
 
-    /// The number of sends that still fail with `ENOBUFS`, as if other processes had locked the memory.
-    struct Refused(u32);
-
-    impl Notifying for Refused {
-        fn begin(&mut self, _: BorrowedFd<'_>) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn send(&mut self, _: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<usize> {
-            match self.0.checked_sub(1) {
-                None => Ok(bytes_of(iovecs)),
-                Some(left) => {
-                    self.0 = left;
-                    Err(io::Error::from_raw_os_error(libc::ENOBUFS))
-                }
-            }
-        }
-
-        fn outstanding(&self) -> u64 {
-            0
-        }
-
-        fn wait(&mut self, _: BorrowedFd<'_>, _: Duration) -> io::Result<()> {
-            panic!("no notification is outstanding")
-        }
-
-        fn take_counts(&mut self) -> ZerocopyCounts {
-            ZerocopyCounts::default()
-        }
-    }
-
     #[test]
     fn a_send_waits_for_memory_that_other_processes_have_locked() {
         let (writer, _reader) = tcp_pair().unwrap();
-        let mut mover = WithNotifications::new(Refused(3));
-        mover.prepare(&[b"bytes"], 0);
-        mover.call(writer.as_fd(), &[b"bytes"]).unwrap();
-        assert_eq!(mover.array.gathering.sends.0, 0);
+        let mut sends = ZerocopySends::default();
+        let list = [IoSlice::new(b"bytes")];
+        let mut refusals = 3;
+        let mut send = |_: &mut ZerocopySends| match refusals {
+            0 => Ok(5),
+            _ => {
+                refusals -= 1;
+                Err(io::Error::from_raw_os_error(libc::ENOBUFS))
+            }
+        };
+        let sent = sends.send_with_room(writer.as_fd(), &list, &mut send);
+        assert_eq!((sent.unwrap(), refusals), (5, 0));
         // Of a descriptor that does not block, only for a short time.
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
-        mover.array.gathering.sends.0 = u32::MAX;
-        let error = mover.call(writer.as_fd(), &[b"bytes"]).unwrap_err();
+        let sent = sends.send_with_room(writer.as_fd(), &list, |_| {
+            Err(io::Error::from_raw_os_error(libc::ENOBUFS))
+        });
+        let error = sent.unwrap_err();
         assert!(error.to_string().contains("net.core.optmem_max"), "{error}");
-        assert!(mover.array.gathering.sends.0 > 0);
     }
 
     #[test]
@@ -344,7 +284,7 @@ mod tests {
         let mut reader = File::from(reader);
         let segments: Vec<Vec<u8>> = (0..1500_u32).map(|n| n.to_le_bytes().repeat(2)).collect();
         let list: Vec<&[u8]> = segments.iter().map(Vec::as_slice).collect();
-        let mut mover = WithNotifications::new(Zerocopy::default());
+        let mut mover = SendZerocopy::new();
         mover.prepare(&list, 0);
         let mut arrived = vec![0; 12_000];
         for _ in 0..5 {
@@ -364,7 +304,7 @@ mod tests {
         let (writer, _reader) = tcp_pair().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
         let bytes = vec![7; 1 << 20];
-        let mut mover = WithNotifications::new(Zerocopy::default());
+        let mut mover = SendZerocopy::new();
         mover.prepare(&[&bytes], 0);
         let mut calls = std::iter::repeat_with(|| mover.call(writer.as_fd(), &[&bytes]));
         let error = calls.find_map(Result::err).unwrap();
@@ -374,7 +314,7 @@ mod tests {
     #[test]
     fn a_socket_of_another_kind_is_refused() {
         let (writer, _reader) = unix_pair().unwrap();
-        let error = WithNotifications::new(Zerocopy::default())
+        let error = SendZerocopy::new()
             .call(writer.as_fd(), &[b"x"])
             .unwrap_err();
         // ENOTSUPP, which has no name outside of the kernel, or EOPNOTSUPP.

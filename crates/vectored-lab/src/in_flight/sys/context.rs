@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::ffi::{c_int, c_long, c_ulong};
 use std::io;
 use std::mem;
+use std::os::fd::RawFd;
 use std::ptr;
 use std::thread;
 
+use libc::iovec;
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, syscall};
 
-use crate::in_flight::sys::backend::{
-    Backend, Call, Ended, MAX_REFUSALS, Operation, PAUSE, cannot_wait,
-};
+use crate::in_flight::sys::{MAX_REFUSALS, Operation, PAUSE, cannot_wait};
 
 /// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
 const PREADV: u16 = 7;
@@ -46,6 +46,25 @@ struct IoEvent {
     res2: i64,
 }
 
+/// A call: the whole of an array, at an offset or on a stream.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub(super) operation: Operation,
+    pub(super) fd: RawFd,
+    /// At least one entry and at most `IOV_MAX`, none of them empty. Linux cuts a call at 2 GiB by itself, which is a
+    /// short call.
+    pub(super) array: *const iovec,
+    pub(super) count: usize,
+    pub(super) offset: Option<u64>,
+}
+
+/// The slot of a call that has ended; the bytes, or the code of the error.
+pub(super) struct Ended {
+    pub(super) slot: usize,
+    pub(super) result: Result<usize, i32>,
+}
+
+/// A context of io_setup(2).
 pub(super) struct Context {
     id: c_ulong,
     /// The control block of each slot.
@@ -138,10 +157,15 @@ impl Context {
             )
         })
     }
-}
 
-impl Backend for Context {
-    unsafe fn start(&mut self, slot: usize, call: Call) {
+    /// Takes a call over for a slot that has none, or panics without having taken it. It begins at the latest with
+    /// [`wait`](Context::wait).
+    ///
+    /// # Safety
+    ///
+    /// Until `wait` has reported the end of the call, its array and the memory that this names stay as they are and
+    /// valid; for a read, nothing else uses that memory.
+    pub(super) unsafe fn start(&mut self, slot: usize, call: Call) {
         let block = &mut self.blocks[slot];
         block.data = slot as u64;
         block.lio_opcode = match call.operation {
@@ -156,7 +180,8 @@ impl Backend for Context {
         self.started.push(slot);
     }
 
-    fn wait(&mut self, ended: &mut VecDeque<Ended>) {
+    /// Waits until a call has ended, and adds all that have. There is a call in flight.
+    pub(super) fn wait(&mut self, ended: &mut VecDeque<Ended>) {
         self.submit(ended);
         if self.in_kernel == 0 {
             return; // the kernel has refused all

@@ -1,0 +1,278 @@
+//! Transfers of a [`Ring`], which owns its memory, on borrowed memory.
+//!
+//! # Safety
+//!
+//! [`LentRing::scope`] works as [`std::thread::scope`]: it returns, or unwinds, only when the ring is empty. So a transfer may
+//! use whatever is borrowed for `'b`, which is longer than that function runs, since it is a parameter of it. The ring gets
+//! it as `'static`, and nothing else gets it as such: a queue that comes back is emptied, and buffers are given back for
+//! `'b`. A [`Scope`] cannot be forgotten, since `body` has only a reference to it. If it cannot be learnt whether a
+//! transfer has ended, the process is aborted.
+
+use std::io;
+use std::marker::PhantomData;
+use std::mem::transmute;
+use std::os::fd::BorrowedFd;
+use std::process;
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl};
+use vectored::uring::{Completion, Data, Ring, SetupError, SharedDescriptor};
+use vectored::{QueuePolicy, SegmentQueue, TransferError, iov_max};
+
+use crate::in_flight::list::WriteList;
+use crate::in_flight::sys::{FORKED, MAX_REFUSALS, PAUSE, cannot_wait};
+
+/// A ring for borrowed memory. Empty outside of [`scope`](LentRing::scope).
+pub(in crate::in_flight) struct LentRing {
+    ring: Ring<&'static mut [u8]>,
+    /// The number of the process that made it.
+    process: u32,
+    /// Empty queues.
+    #[expect(clippy::vec_box, reason = "a ring takes boxes and gives them back")]
+    spare: Vec<Box<SegmentQueue>>,
+}
+
+impl LentRing {
+    pub(in crate::in_flight) fn new(depth: u32) -> Result<LentRing, SetupError> {
+        Ok(LentRing {
+            ring: Ring::with_buffers(depth)?,
+            process: process::id(),
+            spare: Vec::new(),
+        })
+    }
+
+    pub(in crate::in_flight) fn depth(&self) -> u32 {
+        self.ring.depth()
+    }
+
+    /// Calls `body` with a scope in which lists of `fd` are moved. Waits for all transfers before it returns or unwinds.
+    ///
+    /// # Errors
+    ///
+    /// If this process is a fork of the one that made the ring; those of fcntl(2) and lseek(2).
+    pub(in crate::in_flight) fn scope<'b, R>(
+        &mut self,
+        fd: BorrowedFd<'b>,
+        is_stream: bool,
+        body: impl FnOnce(&mut Scope<'_, 'b>) -> R,
+    ) -> io::Result<R> {
+        if process::id() != self.process {
+            return Err(io::Error::other(FORKED));
+        }
+        let mut scope = Scope {
+            is_non_blocking: is_stream && fcntl_getfl(fd)?.contains(OFlags::NONBLOCK),
+            shared: SharedDescriptor::new(fd.try_clone_to_owned()?)?,
+            fd,
+            lent: self,
+            calls: 0,
+            events: PollFlags::empty(),
+            last: 0,
+            borrowed: PhantomData,
+        };
+        Ok(body(&mut scope))
+    }
+}
+
+/// The lists that are in flight on a descriptor.
+pub(in crate::in_flight) struct Scope<'r, 'b> {
+    lent: &'r mut LentRing,
+    fd: BorrowedFd<'b>,
+    shared: SharedDescriptor,
+    /// A stream whose calls do not wait. One list at a time is in flight on it.
+    is_non_blocking: bool,
+    /// The last list, the calls that it takes at most if the descriptor does not have to be waited for, and what it would be
+    /// waited for.
+    last: u64,
+    calls: usize,
+    events: PollFlags,
+    /// Neither a longer nor a shorter `'b` will do.
+    borrowed: PhantomData<fn(&'b ()) -> &'b ()>,
+}
+
+/// A list that is over.
+pub(in crate::in_flight) struct Ended<'b> {
+    pub(in crate::in_flight) number: u64,
+    pub(in crate::in_flight) result: Result<u64, TransferError>,
+    /// The bytes of a write that are left.
+    pub(in crate::in_flight) left: u64,
+    /// The buffers of a read.
+    pub(in crate::in_flight) buffers: Vec<&'b mut [u8]>,
+}
+
+impl<'b> Scope<'_, 'b> {
+    /// The number of lists that [`wait`](Scope::wait) has not returned.
+    pub(in crate::in_flight) fn in_flight(&self) -> usize {
+        self.lent.ring.len()
+    }
+
+    /// Writes a list at an offset, or at the position of the descriptor. Returns its bytes.
+    pub(in crate::in_flight) fn write(
+        &mut self,
+        number: u64,
+        offset: Option<u64>,
+        list: WriteList<'b>,
+    ) -> u64 {
+        let mut queue = self.lent.spare.pop().unwrap_or_else(empty_queue);
+        let mut push = |segment: &'b [u8]| {
+            // SAFETY: the queue is read by transfers of the ring alone, which end before `scope` returns, and emptied after
+            // that.
+            queue.push(unsafe { transmute::<&'b [u8], &'static [u8]>(segment) });
+        };
+        self.calls = match list {
+            WriteList::Slices(list) => {
+                list.iter().for_each(|segment| push(segment));
+                calls(list.len())
+            }
+            WriteList::Array(list) => {
+                list.iter().for_each(|segment| push(segment));
+                calls(list.len())
+            }
+        };
+        let bytes = queue.remaining() as u64;
+        (self.last, self.events) = (number, PollFlags::OUT);
+        let ring = &mut self.lent.ring;
+        match offset {
+            Some(offset) => ring.submit_write_at(&self.shared, queue, offset, number),
+            None => ring.submit_write(&self.shared, queue, number),
+        }
+        bytes
+    }
+
+    /// Fills a list from an offset on, or from the position of the descriptor.
+    pub(in crate::in_flight) fn read(
+        &mut self,
+        number: u64,
+        offset: Option<u64>,
+        list: Vec<&'b mut [u8]>,
+    ) {
+        (self.last, self.events) = (number, PollFlags::IN);
+        self.calls = calls(list.len());
+        // SAFETY: the buffers are used by transfers of the ring alone, which end before `scope` returns, and given back for
+        // `'b` after that.
+        let list = unsafe { transmute::<Vec<&'b mut [u8]>, Vec<&'static mut [u8]>>(list) };
+        let ring = &mut self.lent.ring;
+        match offset {
+            Some(offset) => ring.submit_read_at(&self.shared, list, offset, number),
+            None => ring.submit_read(&self.shared, list, number),
+        }
+    }
+
+    /// Waits until a list has ended; `None` if none is in flight. If the descriptor does not block and is not ready, the only
+    /// list in flight is cancelled, and ends with `WouldBlock`.
+    pub(in crate::in_flight) fn wait(&mut self) -> Option<Ended<'b>> {
+        let done = if self.is_non_blocking {
+            self.wait_unless_blocked()?
+        } else {
+            persist(|| self.lent.ring.wait())?
+        };
+        Some(self.end(done))
+    }
+
+    /// A list of which the ring knows that it has ended. Makes no system call.
+    pub(in crate::in_flight) fn take_ended(&mut self) -> Option<Ended<'b>> {
+        if self.in_flight() == 0 {
+            return None;
+        }
+        let done = persist(|| self.lent.ring.take_ended())?;
+        Some(self.end(done))
+    }
+
+    fn end(&mut self, done: Completion<&'static mut [u8]>) -> Ended<'b> {
+        let Completion {
+            token,
+            result,
+            data,
+            ..
+        } = done;
+        let (mut left, mut buffers) = (0, Vec::new());
+        match data {
+            Data::Queue(mut queue) => {
+                left = queue.remaining() as u64;
+                queue.clear();
+                self.lent.spare.push(queue);
+            }
+            Data::Buffers(filled) => buffers = filled,
+            other => panic!("neither a queue nor buffers: {other:?}"),
+        }
+        Ended {
+            number: token,
+            result,
+            left,
+            buffers,
+        }
+    }
+
+    fn wait_unless_blocked(&mut self) -> Option<Completion<&'static mut [u8]>> {
+        let ring = &mut self.lent.ring;
+        if ring.is_empty() {
+            return None;
+        }
+        // A ring waits for a descriptor that is not ready. Each try makes one call.
+        for _ in 0..self.calls {
+            if let Some(done) = persist(|| ring.try_wait()) {
+                return Some(done);
+            }
+        }
+        while persist(|| is_ready(self.fd, self.events)) {
+            if let Some(done) = persist(|| ring.try_wait()) {
+                return Some(done);
+            }
+        }
+        persist(|| ring.cancel(self.last));
+        let mut done = persist(|| ring.wait())?;
+        if let Err(error) = &done.result
+            && error.io_error().raw_os_error() == Some(libc::ECANCELED)
+        {
+            let blocked = io::ErrorKind::WouldBlock.into();
+            done.result = Err(TransferError::new(error.transferred(), blocked));
+        }
+        Some(done)
+    }
+}
+
+/// Waits until no list is in flight.
+impl Drop for Scope<'_, '_> {
+    fn drop(&mut self) {
+        while persist(|| self.lent.ring.wait()).is_some() {}
+    }
+}
+
+/// A queue that passes its segments to the kernel as they are.
+fn empty_queue() -> Box<SegmentQueue> {
+    let mut policy = QueuePolicy::default();
+    policy.copy_below_bytes = 0;
+    Box::new(SegmentQueue::with_policy(policy))
+}
+
+/// The calls of a list of so many segments to a stream: one for each `IOV_MAX`, one that is short, one that is refused.
+fn calls(segments: usize) -> usize {
+    segments.div_ceil(iov_max()) + 2
+}
+
+fn is_ready(fd: BorrowedFd<'_>, events: PollFlags) -> io::Result<bool> {
+    let mut polled = [PollFd::from_borrowed_fd(fd, events)];
+    Ok(poll(&mut polled, Some(&Timespec::default()))? > 0)
+}
+
+/// Makes a call again for which the kernel has no memory at the moment.
+///
+/// # Aborts
+///
+/// If it fails otherwise.
+fn persist<T>(mut call: impl FnMut() -> io::Result<T>) -> T {
+    let mut refusals = 0;
+    loop {
+        match call() {
+            Ok(result) => return result,
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) if refusals < MAX_REFUSALS => {
+                    refusals += 1;
+                    thread::sleep(PAUSE);
+                }
+                _ => cannot_wait("io_uring_enter", &error),
+            },
+        }
+    }
+}
