@@ -19,3 +19,14 @@ pub enum ReadList<'l, 'b> {
     /// The array of `iovec`, which the kernel gets as it is, unless it has empty segments.
     Array(&'l mut [IoSliceMut<'b>]),
 }
+
+impl ReadList<'_, '_> {
+    /// The bytes of all segments.
+    #[cfg(target_os = "linux")]
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            ReadList::Slices(list) => list.iter().map(|segment| segment.len() as u64).sum(),
+            ReadList::Array(list) => list.iter().map(|segment| segment.len() as u64).sum(),
+        }
+    }
+}

@@ -37,20 +37,12 @@
 //! ```
 
 #[cfg(target_os = "linux")]
-mod aio;
-#[cfg(target_os = "linux")]
 mod engine;
 mod error;
 mod list;
 #[cfg(windows)]
 pub(crate) mod pages;
 mod place;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
-mod ring;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
@@ -63,17 +55,17 @@ use vectored::BorrowedDescriptor;
 use crate::model::Technique;
 use crate::platform::lacks;
 
-#[cfg(target_os = "linux")]
-pub use aio::AioQueue;
 pub use error::ListError;
 pub use list::{ReadList, WriteList};
 pub use place::{Event, Place};
+#[cfg(target_os = "linux")]
+pub use sys::AioQueue;
 #[cfg(all(
     target_os = "linux",
     target_pointer_width = "64",
     target_endian = "little"
 ))]
-pub use ring::RingQueue;
+pub use sys::RingQueue;
 
 /// A queue of transfers that the kernel makes while the program goes on.
 ///

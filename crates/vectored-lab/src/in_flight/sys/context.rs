@@ -11,7 +11,7 @@ use std::thread;
 use libc::iovec;
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, syscall};
 
-use crate::in_flight::sys::{MAX_REFUSALS, Operation, PAUSE, cannot_wait};
+use crate::in_flight::sys::{MAX_REFUSALS, PAUSE, cannot_wait};
 
 /// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
 const PREADV: u16 = 7;
@@ -49,7 +49,7 @@ struct IoEvent {
 /// A call: the whole of an array, at an offset or on a stream.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
-    pub(super) operation: Operation,
+    pub(super) is_write: bool,
     pub(super) fd: RawFd,
     /// At least one entry and at most `IOV_MAX`, none of them empty. Linux cuts a call at 2 GiB by itself, which is a
     /// short call.
@@ -168,10 +168,7 @@ impl Context {
     pub(super) unsafe fn start(&mut self, slot: usize, call: Call) {
         let block = &mut self.blocks[slot];
         block.data = slot as u64;
-        block.lio_opcode = match call.operation {
-            Operation::Write => PWRITEV,
-            Operation::Read => PREADV,
-        };
+        block.lio_opcode = if call.is_write { PWRITEV } else { PREADV };
         block.fildes = call.fd as u32;
         block.buf = call.array.addr() as u64;
         block.nbytes = call.count as u64;

@@ -1,11 +1,11 @@
-//! Transfers of a [`Ring`], which owns its memory, on borrowed memory.
+//! The queue of io_uring: transfers of a [`Ring`], which owns its memory, on borrowed memory.
 //!
 //! # Safety
 //!
-//! [`LentRing::scope`] works as [`std::thread::scope`]: it returns, or unwinds, only when the ring is empty. So a transfer may
+//! [`RingQueue::scope`] works as [`std::thread::scope`]: it returns, or unwinds, only when the ring is empty. So a transfer may
 //! use whatever is borrowed for `'b`, which is longer than that function runs, since it is a parameter of it. The ring gets
 //! it as `'static`, and nothing else gets it as such: a queue that comes back is emptied, and buffers are given back for
-//! `'b`. A [`Scope`] cannot be forgotten, since `body` has only a reference to it. If it cannot be learnt whether a
+//! `'b`. A [`RingScope`] cannot be forgotten, since `body` has only a reference to it. If it cannot be learnt whether a
 //! transfer has ended, the process is aborted.
 
 use std::io;
@@ -20,11 +20,18 @@ use rustix::fs::{OFlags, fcntl_getfl};
 use vectored::uring::{Completion, Data, Ring, SetupError, SharedDescriptor};
 use vectored::{QueuePolicy, SegmentQueue, TransferError, iov_max};
 
-use crate::in_flight::list::WriteList;
-use crate::in_flight::sys::{FORKED, MAX_REFUSALS, PAUSE, cannot_wait};
+use crate::in_flight::ListQueue;
+use crate::in_flight::engine::{self, Ended, Scope, Source};
+use crate::in_flight::error::ListError;
+use crate::in_flight::list::{ReadList, WriteList};
+use crate::in_flight::place::{Event, Place};
+use crate::in_flight::sys::{MAX_REFUSALS, PAUSE, cannot_wait, check_process};
 
-/// A ring for borrowed memory. Empty outside of [`scope`](LentRing::scope).
-pub(in crate::in_flight) struct LentRing {
+/// Lists moved by [`vectored::uring::Ring`].
+///
+/// A list that is written is put into a [`SegmentQueue`], which the transfer consumes.
+pub struct RingQueue {
+    /// Empty outside of `scope`.
     ring: Ring<&'static mut [u8]>,
     /// The number of the process that made it.
     process: u32,
@@ -33,50 +40,99 @@ pub(in crate::in_flight) struct LentRing {
     spare: Vec<Box<SegmentQueue>>,
 }
 
-impl LentRing {
-    pub(in crate::in_flight) fn new(depth: u32) -> Result<LentRing, SetupError> {
-        Ok(LentRing {
+impl RingQueue {
+    /// A queue that has up to `depth` lists in flight.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ring::new`].
+    pub fn new(depth: u32) -> Result<RingQueue, SetupError> {
+        Ok(RingQueue {
             ring: Ring::with_buffers(depth)?,
             process: process::id(),
             spare: Vec::new(),
         })
     }
 
-    pub(in crate::in_flight) fn depth(&self) -> u32 {
-        self.ring.depth()
-    }
-
     /// Calls `body` with a scope in which lists of `fd` are moved. Waits for all transfers before it returns or unwinds.
-    ///
-    /// # Errors
-    ///
-    /// If this process is a fork of the one that made the ring; those of fcntl(2) and lseek(2).
-    pub(in crate::in_flight) fn scope<'b, R>(
+    fn scope<'b>(
         &mut self,
         fd: BorrowedFd<'b>,
-        is_stream: bool,
-        body: impl FnOnce(&mut Scope<'_, 'b>) -> R,
-    ) -> io::Result<R> {
-        if process::id() != self.process {
-            return Err(io::Error::other(FORKED));
-        }
-        let mut scope = Scope {
-            is_non_blocking: is_stream && fcntl_getfl(fd)?.contains(OFlags::NONBLOCK),
-            shared: SharedDescriptor::new(fd.try_clone_to_owned()?)?,
-            fd,
+        place: Place,
+        body: impl FnOnce(&mut RingScope<'_, 'b>) -> Result<(), ListError>,
+    ) -> Result<(), ListError> {
+        let is_stream = place == Place::Stream;
+        let begin = || -> io::Result<_> {
+            check_process(self.process)?;
+            let shared = SharedDescriptor::new(fd.try_clone_to_owned()?)?;
+            Ok((
+                shared,
+                is_stream && fcntl_getfl(fd)?.contains(OFlags::NONBLOCK),
+            ))
+        };
+        let (shared, is_non_blocking) = begin().map_err(|error| ListError::new(0, 0, 0, error))?;
+        let mut scope = RingScope {
             lent: self,
+            fd,
+            shared,
+            is_non_blocking,
+            last: 0,
             calls: 0,
             events: PollFlags::empty(),
-            last: 0,
             borrowed: PhantomData,
         };
-        Ok(body(&mut scope))
+        body(&mut scope)
     }
 }
 
+impl ListQueue for RingQueue {
+    fn depth(&self) -> u32 {
+        self.ring.depth()
+    }
+
+    fn write<'b>(
+        &mut self,
+        fd: BorrowedFd<'b>,
+        place: Place,
+        count: u64,
+        list: &mut dyn FnMut(u64) -> WriteList<'b>,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<(), ListError> {
+        let moved = (place, count, self.depth());
+        self.scope(fd, place, |scope| {
+            engine::run(scope, moved, Source::Write(list), on_event)
+        })
+    }
+
+    fn read(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        place: Place,
+        count: u64,
+        lists: &mut [ReadList<'_, '_>],
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<(), ListError> {
+        let moved = (place, count, self.depth());
+        let source = Source::Read(lists.iter_mut().map(buffers).collect());
+        self.scope(fd, place, |scope| {
+            engine::run(scope, moved, source, on_event)
+        })
+    }
+}
+
+/// The segments of a list, and their bytes.
+fn buffers<'b>(list: &'b mut ReadList<'_, '_>) -> (Vec<&'b mut [u8]>, u64) {
+    let bytes = list.bytes();
+    let list = match list {
+        ReadList::Slices(list) => list.iter_mut().map(|segment| &mut **segment).collect(),
+        ReadList::Array(list) => list.iter_mut().map(|segment| &mut **segment).collect(),
+    };
+    (list, bytes)
+}
+
 /// The lists that are in flight on a descriptor.
-pub(in crate::in_flight) struct Scope<'r, 'b> {
-    lent: &'r mut LentRing,
+struct RingScope<'r, 'b> {
+    lent: &'r mut RingQueue,
     fd: BorrowedFd<'b>,
     shared: SharedDescriptor,
     /// A stream whose calls do not wait. One list at a time is in flight on it.
@@ -90,29 +146,14 @@ pub(in crate::in_flight) struct Scope<'r, 'b> {
     borrowed: PhantomData<fn(&'b ()) -> &'b ()>,
 }
 
-/// A list that is over.
-pub(in crate::in_flight) struct Ended<'b> {
-    pub(in crate::in_flight) number: u64,
-    pub(in crate::in_flight) result: Result<u64, TransferError>,
-    /// The bytes of a write that are left.
-    pub(in crate::in_flight) left: u64,
-    /// The buffers of a read.
-    pub(in crate::in_flight) buffers: Vec<&'b mut [u8]>,
-}
+impl<'b> Scope<'b> for RingScope<'_, 'b> {
+    type Buffers = Vec<&'b mut [u8]>;
 
-impl<'b> Scope<'_, 'b> {
-    /// The number of lists that [`wait`](Scope::wait) has not returned.
-    pub(in crate::in_flight) fn in_flight(&self) -> usize {
+    fn in_flight(&self) -> usize {
         self.lent.ring.len()
     }
 
-    /// Writes a list at an offset, or at the position of the descriptor. Returns its bytes.
-    pub(in crate::in_flight) fn write(
-        &mut self,
-        number: u64,
-        offset: Option<u64>,
-        list: WriteList<'b>,
-    ) -> u64 {
+    fn write(&mut self, number: u64, offset: Option<u64>, list: WriteList<'b>) -> u64 {
         let mut queue = self.lent.spare.pop().unwrap_or_else(empty_queue);
         let mut push = |segment: &'b [u8]| {
             // SAFETY: the queue is read by transfers of the ring alone, which end before `scope` returns, and emptied after
@@ -139,13 +180,7 @@ impl<'b> Scope<'_, 'b> {
         bytes
     }
 
-    /// Fills a list from an offset on, or from the position of the descriptor.
-    pub(in crate::in_flight) fn read(
-        &mut self,
-        number: u64,
-        offset: Option<u64>,
-        list: Vec<&'b mut [u8]>,
-    ) {
+    fn read(&mut self, number: u64, offset: Option<u64>, list: Vec<&'b mut [u8]>) {
         (self.last, self.events) = (number, PollFlags::IN);
         self.calls = calls(list.len());
         // SAFETY: the buffers are used by transfers of the ring alone, which end before `scope` returns, and given back for
@@ -158,9 +193,7 @@ impl<'b> Scope<'_, 'b> {
         }
     }
 
-    /// Waits until a list has ended; `None` if none is in flight. If the descriptor does not block and is not ready, the only
-    /// list in flight is cancelled, and ends with `WouldBlock`.
-    pub(in crate::in_flight) fn wait(&mut self) -> Option<Ended<'b>> {
+    fn wait(&mut self) -> Option<Ended<Self::Buffers>> {
         let done = if self.is_non_blocking {
             self.wait_unless_blocked()?
         } else {
@@ -169,40 +202,39 @@ impl<'b> Scope<'_, 'b> {
         Some(self.end(done))
     }
 
-    /// A list of which the ring knows that it has ended. Makes no system call.
-    pub(in crate::in_flight) fn take_ended(&mut self) -> Option<Ended<'b>> {
+    fn take_ended(&mut self) -> Option<Ended<Self::Buffers>> {
         if self.in_flight() == 0 {
             return None;
         }
         let done = persist(|| self.lent.ring.take_ended())?;
         Some(self.end(done))
     }
+}
 
-    fn end(&mut self, done: Completion<&'static mut [u8]>) -> Ended<'b> {
-        let Completion {
-            token,
-            result,
-            data,
-            ..
-        } = done;
-        let (mut left, mut buffers) = (0, Vec::new());
-        match data {
+impl<'b> RingScope<'_, 'b> {
+    fn end(&mut self, done: Completion<&'static mut [u8]>) -> Ended<Vec<&'b mut [u8]>> {
+        let buffers = match done.data {
             Data::Queue(mut queue) => {
-                left = queue.remaining() as u64;
                 queue.clear();
                 self.lent.spare.push(queue);
+                None
             }
-            Data::Buffers(filled) => buffers = filled,
+            Data::Buffers(filled) => Some(filled),
             other => panic!("neither a queue nor buffers: {other:?}"),
-        }
+        };
+        let (moved, error) = match done.result {
+            Ok(moved) => (moved, None),
+            Err(error) => (error.transferred(), Some(error.into_io_error())),
+        };
         Ended {
-            number: token,
-            result,
-            left,
+            number: done.token,
+            moved,
+            error,
             buffers,
         }
     }
 
+    /// As `wait`. If the descriptor is not ready, the only list in flight is cancelled, and ends with `WouldBlock`.
     fn wait_unless_blocked(&mut self) -> Option<Completion<&'static mut [u8]>> {
         let ring = &mut self.lent.ring;
         if ring.is_empty() {
@@ -232,7 +264,7 @@ impl<'b> Scope<'_, 'b> {
 }
 
 /// Waits until no list is in flight.
-impl Drop for Scope<'_, '_> {
+impl Drop for RingScope<'_, '_> {
     fn drop(&mut self) {
         while persist(|| self.lent.ring.wait()).is_some() {}
     }
