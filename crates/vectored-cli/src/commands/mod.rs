@@ -10,6 +10,5 @@ pub mod history;
 pub mod host;
 pub mod man;
 pub mod measure;
-#[cfg(unix)]
 pub mod report;
 pub mod reproduce;
