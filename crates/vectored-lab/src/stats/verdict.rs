@@ -290,34 +290,24 @@ mod tests {
             .collect()
     }
 
+    fn rivals<'a>(series_ns: &[&'a [Option<f64>]]) -> Vec<TechniqueSamples<'a>> {
+        let rival = |&samples_ns: &&'a [Option<f64>]| TechniqueSamples {
+            samples_ns,
+            rival: true,
+            contender: true,
+        };
+        series_ns.iter().map(rival).collect()
+    }
+
     fn evidence(series_ns: &[Vec<Option<f64>>]) -> Evidence {
-        let techniques: Vec<TechniqueSamples> = series_ns
-            .iter()
-            .map(|samples_ns| TechniqueSamples {
-                samples_ns,
-                rival: true,
-                contender: true,
-            })
-            .collect();
+        let slices: Vec<&[Option<f64>]> = series_ns.iter().map(|times| &times[..]).collect();
         let floor = vec![100.0; series_ns[0].len()];
-        weigh(&techniques, &floor, &floor).unwrap()
+        weigh(&rivals(&slices), &floor, &floor).unwrap()
     }
 
-    #[test]
-    fn a_clear_leader_is_faster() {
-        let cell = evidence(&[series(150.0, 0.1, 40, 0), series(100.0, 0.1, 40, 1)]);
-        assert_eq!(cell.leader, 1);
-        assert_eq!(decide([&cell]), [Decision::Faster]);
-    }
-
-    #[test]
-    fn the_leader_must_beat_every_rival() {
-        let cell = evidence(&[
-            series(100.0, 0.2, 40, 0),
-            series(101.0, 0.2, 40, 5),
-            series(300.0, 0.2, 40, 9),
-        ]);
-        assert_eq!(decide([&cell]), [Decision::Open]);
+    /// Forty rounds of two rivals where the floor takes 5 % longer the second time.
+    fn loud_evidence(series_ns: [&[Option<f64>]; 2]) -> Evidence {
+        weigh(&rivals(&series_ns), &[100.0; 40], &[105.0; 40]).unwrap()
     }
 
     #[test]
@@ -336,35 +326,14 @@ mod tests {
 
     #[test]
     fn nothing_under_the_noise_floor_is_called() {
-        let a = series(104.0, 0.001, 40, 0);
-        let b = series(100.0, 0.001, 40, 1);
-        let techniques = [&a, &b].map(|samples_ns| TechniqueSamples {
-            samples_ns,
-            rival: true,
-            contender: true,
-        });
-        let floor = vec![100.0; 40];
-        let quiet = weigh(&techniques, &floor, &floor).unwrap();
-        assert_eq!(decide([&quiet]), [Decision::Faster]);
-        let again = vec![105.0; 40];
-        let loud = weigh(&techniques, &floor, &again).unwrap();
+        let (a, b) = (series(104.0, 0.001, 40, 0), series(100.0, 0.001, 40, 1));
+        let loud = loud_evidence([&a, &b]);
         assert!(loud.aa_separated());
         assert!((loud.noise_floor - 0.05).abs() < 1e-9);
         assert_eq!(decide([&loud]), [Decision::Open]);
-    }
-
-    #[test]
-    fn a_cell_that_cannot_tell_floors_apart_calls_no_tie() {
-        let a = series(100.0, 0.001, 40, 0);
-        let techniques = [&a, &a].map(|samples_ns| TechniqueSamples {
-            samples_ns,
-            rival: true,
-            contender: true,
-        });
-        let floor = vec![100.0; 40];
-        let again = vec![105.0; 40];
-        let cell = weigh(&techniques, &floor, &again).unwrap();
-        assert_eq!(decide([&cell]), [Decision::Open]);
+        // Nor is a tie, where floors cannot be told apart.
+        assert_eq!(decide([&loud_evidence([&b, &b])]), [Decision::Open]);
+        assert_eq!(decide([&evidence(&[a, b])]), [Decision::Faster]);
     }
 
     #[test]
@@ -400,12 +369,6 @@ mod tests {
         assert_eq!(cell.leader, 1);
         assert!(cell.against_leader[2].unwrap().ratio < 0.6);
         assert_eq!(decide([&cell]), [Decision::Faster]);
-    }
-
-    #[test]
-    fn a_lone_rival_has_nothing_to_beat_and_stays_open() {
-        let cell = evidence(&[series(100.0, 0.1, 40, 0)]);
-        assert_eq!(decide([&cell]), [Decision::Open]);
     }
 
     /// Times in which the speed of the machine moves from round to round, for all
@@ -544,14 +507,10 @@ mod tests {
         assert!(wide.half_width > WIDTH_TARGET);
         assert_eq!(why(&wide), Some(OpenBecause::Noise));
         let (first, second) = (series(100.0, 0.1, 40, 0), series(103.0, 0.1, 40, 1));
-        let techniques = [&first, &second].map(|samples_ns| TechniqueSamples {
-            samples_ns,
-            rival: true,
-            contender: true,
-        });
-        let (floor, again) = (vec![100.0; 40], vec![105.0; 40]);
-        let loud = weigh(&techniques, &floor, &again).unwrap();
-        assert_eq!(why(&loud), Some(OpenBecause::Noise));
+        assert_eq!(
+            why(&loud_evidence([&first, &second])),
+            Some(OpenBecause::Noise)
+        );
         assert_eq!(why(&evidence(&[a(40)])), None);
     }
 }

@@ -96,22 +96,31 @@ fn finding(key: FindingKey, tally: Tally, saving_s: f64, wall_s: f64) -> Finding
     }
 }
 
+/// The calls on a file, of which some are counted.
+fn used(program: &str, calls: u64, counted: u64) -> DescriptorUse {
+    DescriptorUse {
+        program: program.to_owned(),
+        kind: "file".to_owned(),
+        operation: Operation::Write,
+        path: Some("/etc/passwd".to_owned()),
+        descriptor: 3,
+        openings: 1,
+        calls,
+        bytes: 1000,
+        counted,
+        listed: 0,
+        reason: None,
+        reason_calls: 0,
+    }
+}
+
 /// A store that writes records in pieces, a script that logs lines, a parser that reads a little at
 /// a time.
 pub fn fixed() -> Advisory {
-    let mut records = key(
-        FindingKind::AdjacentWrites,
-        "store",
-        DescriptorKind::File,
-        &["write", "write"],
-    );
+    let writes = FindingKind::AdjacentWrites;
+    let mut records = key(writes, "store", DescriptorKind::File, &["write", "write"]);
     records.site = Some("/usr/bin/store(append+0x1c) [0x40123c]".to_owned());
-    let mut lines = key(
-        FindingKind::AdjacentWrites,
-        "python3.11",
-        DescriptorKind::Pipe,
-        &["write"],
-    );
+    let mut lines = key(writes, "python3.11", DescriptorKind::Pipe, &["write"]);
     lines.grade = Grade::HarmlessBetween;
     let mut many = tally(1_234_567, 900, &[(5, 90)], "pipe:[4711]");
     many.files = ["pipe:[4711]", "pipe:[4712]"]
@@ -133,43 +142,21 @@ pub fn fixed() -> Advisory {
     many.processes = 12;
     many.openings = 340;
     let reads = key(FindingKind::SmallReads, "", DescriptorKind::File, &["read"]);
-    let mut answers = key(
-        FindingKind::AdjacentWrites,
-        "server",
-        DescriptorKind::Tcp,
-        &["send", "send"],
-    );
+    let mut answers = key(writes, "server", DescriptorKind::Tcp, &["send", "send"]);
     answers.grade = Grade::Crossing;
-    let answers_tally = tally(
-        5000,
-        2500,
-        &[(20, 30), (400, 900)],
-        "127.0.0.1:80->127.0.0.1:5",
-    );
+    let peers = "127.0.0.1:80->127.0.0.1:5";
+    let answers_tally = tally(5000, 2500, &[(20, 30), (400, 900)], peers);
+    let log = "/var/lib/store/log";
+    let few = "/home/somebody/with/a/long/path/of/many/folders/to/the/end.csv";
     let findings = vec![
         finding(
             records,
-            tally(
-                20_466,
-                10_233,
-                &[(8, 8), (4096, 4096)],
-                "/var/lib/store/log",
-            ),
+            tally(20_466, 10_233, &[(8, 8), (4096, 4096)], log),
             0.812,
             4.3,
         ),
         finding(lines, many, 0.388, 4.3),
-        finding(
-            reads,
-            tally(
-                300,
-                1,
-                &[(16, 16)],
-                "/home/somebody/with/a/long/path/of/many/folders/to/the/end.csv",
-            ),
-            0.09,
-            4.3,
-        ),
+        finding(reads, tally(300, 1, &[(16, 16)], few), 0.09, 4.3),
     ];
     Advisory {
         schema: ADVISORY_SCHEMA.to_owned(),
@@ -204,46 +191,24 @@ pub fn fixed() -> Advisory {
         findings,
         descriptors: vec![
             DescriptorUse {
-                program: "python3.11".to_owned(),
                 kind: "pipe".to_owned(),
-                operation: Operation::Write,
                 path: None,
                 descriptor: 1,
                 openings: 340,
-                calls: 1_234_600,
                 bytes: 123_456_789,
-                counted: 1_234_567,
                 listed: 30,
                 reason: Some("poll between them".to_owned()),
-                reason_calls: 0,
+                ..used("python3.11", 1_234_600, 1_234_567)
             },
             DescriptorUse {
-                program: "store".to_owned(),
-                kind: "file".to_owned(),
-                operation: Operation::Write,
-                path: Some("/var/lib/store/log".to_owned()),
-                descriptor: 3,
-                openings: 1,
-                calls: 20_466,
                 bytes: 41_998_000,
-                counted: 20_466,
-                listed: 0,
-                reason: None,
-                reason_calls: 0,
+                path: Some(log.to_owned()),
+                ..used("store", 20_466, 20_466)
             },
             DescriptorUse {
-                program: String::new(),
-                kind: "file".to_owned(),
                 operation: Operation::Read,
-                path: Some("/etc/passwd".to_owned()),
-                descriptor: 3,
-                openings: 1,
-                calls: 2,
-                bytes: 1000,
-                counted: 0,
-                listed: 0,
                 reason: Some("no adjacent call to merge with".to_owned()),
-                reason_calls: 0,
+                ..used("", 2, 0)
             },
         ],
         more_descriptors: 4,
@@ -540,44 +505,38 @@ fn an_advisory_comes_back_as_it_was_saved() {
 
 #[test]
 fn an_advisory_that_no_log_can_have_is_refused() {
-    let refused = |change: &dyn Fn(&mut Value), word: &str| {
-        let mut value: Value = serde_json::from_str(&json(&fixed())).unwrap();
-        change(&mut value);
-        let error = parse_saved(&value.to_string()).unwrap_err().to_string();
-        assert!(error.contains(word), "{error}");
-    };
-    refused(
-        &|v| v["findings"][0]["grade"] = literal!("crossing"),
-        "never counted",
-    );
-    refused(
-        &|v| v["findings"][0]["saving_low_s"] = literal!(9.0),
-        "a saving that is not a number",
-    );
-    refused(
-        &|v| v["findings"][0]["step_bytes"] = literal!([[1, 2]]),
-        "has 2 steps",
-    );
-    refused(
-        &|v| v["uncounted"][0]["step_bytes"] = literal!([[3, 2], [1, 1]]),
-        "least bytes",
-    );
-    refused(
-        &|v| v["findings"][0]["sizes"] = literal!([[65, 1, 1]]),
-        "classes of sizes",
-    );
-    refused(
-        &|v| v["findings"][0]["sizes"] = literal!([[5, 1, 1], [4, 1, 1]]),
-        "classes of sizes",
-    );
-    refused(
-        &|v| v["saving_high_s"] = literal!(0.0),
-        "outside its interval",
-    );
-    refused(
-        &|v| v["prices"][0]["call_low_ns"] = literal!(1e9),
-        "a price",
-    );
-    refused(&|v| v["wall_s"] = literal!(-1.0), "wall or CPU time");
-    refused(&|v| v["saving_s"] = Value::Null, "damaged results");
+    let good: Value = serde_json::from_str(&json(&fixed())).unwrap();
+    for (place, value, word) in [
+        ("/findings/0/grade", literal!("crossing"), "never counted"),
+        (
+            "/findings/0/saving_low_s",
+            literal!(9.0),
+            "a saving that is not a number",
+        ),
+        ("/findings/0/step_bytes", literal!([[1, 2]]), "has 2 steps"),
+        (
+            "/uncounted/0/step_bytes",
+            literal!([[3, 2], [1, 1]]),
+            "least bytes",
+        ),
+        (
+            "/findings/0/sizes",
+            literal!([[65, 1, 1]]),
+            "classes of sizes",
+        ),
+        (
+            "/findings/0/sizes",
+            literal!([[5, 1, 1], [4, 1, 1]]),
+            "classes of sizes",
+        ),
+        ("/saving_high_s", literal!(0.0), "outside its interval"),
+        ("/prices/0/call_low_ns", literal!(1e9), "a price"),
+        ("/wall_s", literal!(-1.0), "wall or CPU time"),
+        ("/saving_s", Value::Null, "damaged results"),
+    ] {
+        let mut wrong = good.clone();
+        *wrong.pointer_mut(place).unwrap() = value;
+        let error = parse_saved(&wrong.to_string()).unwrap_err().to_string();
+        assert!(error.contains(word), "{place}: {error}");
+    }
 }

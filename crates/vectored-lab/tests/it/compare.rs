@@ -54,10 +54,7 @@ fn same(_: Target, _: Technique) -> f64 {
 }
 
 fn compared(base: &[Results], new: &[Results]) -> Comparison {
-    let by_reference = |runs: &'_ [Results]| -> Vec<Results> { runs.to_vec() };
-    let (base, new) = (by_reference(base), by_reference(new));
-    let base: Vec<&Results> = base.iter().collect();
-    let new: Vec<&Results> = new.iter().collect();
+    let [base, new] = [base, new].map(|runs| runs.iter().collect::<Vec<_>>());
     compare(&base, &new).unwrap()
 }
 

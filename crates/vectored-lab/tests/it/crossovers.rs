@@ -3,15 +3,14 @@
 //!
 //! `cargo test -p vectored-lab crossovers -- --nocapture` prints the figures.
 
-use std::sync::atomic::AtomicBool;
-
 use fastrand::Rng;
-use vectored::{CopyThresholds, CostModel};
-use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine, Watch, run};
+use vectored::CostModel;
+use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine};
 use vectored_lab::model::{Cell, CellSpec, Experiment, Target, Technique, Workload};
 use vectored_lab::stats::{crossovers, fitted_models};
 
 use crate::simulation::simulations;
+use crate::support::run_quietly;
 
 pub const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
@@ -107,37 +106,20 @@ fn the_constants_of_a_machine_are_found_within_a_tenth() {
         let [found] = &models[..] else {
             panic!("{} models", models.len());
         };
-        let pairs = [
-            ("call_ns", found.model.call_ns, machine.call_ns),
-            (
-                "gather_call_ns",
-                found.model.gather_call_ns,
-                machine.gather_call_ns,
-            ),
-            ("segment_ns", found.model.segment_ns, machine.segment_ns),
-            (
-                "large_segment_ns",
-                found.model.large_segment_ns,
-                machine.large_segment_ns,
-            ),
-            ("byte_ns", found.model.byte_ns, machine.byte_ns),
-            (
-                "copy_segment_ns",
-                found.model.copy_segment_ns,
-                machine.copy_segment_ns,
-            ),
-            (
-                "copy_byte_ns",
-                found.model.copy_byte_ns,
-                machine.copy_byte_ns,
-            ),
-            (
-                "copy_byte_uncached_ns",
-                found.model.copy_byte_uncached_ns,
-                machine.copy_byte_uncached_ns,
-            ),
-        ];
-        for (name, found, true_one) in pairs {
+        let constants = |model: &CostModel| {
+            [
+                ("call_ns", model.call_ns),
+                ("gather_call_ns", model.gather_call_ns),
+                ("segment_ns", model.segment_ns),
+                ("large_segment_ns", model.large_segment_ns),
+                ("byte_ns", model.byte_ns),
+                ("copy_segment_ns", model.copy_segment_ns),
+                ("copy_byte_ns", model.copy_byte_ns),
+                ("copy_byte_uncached_ns", model.copy_byte_uncached_ns),
+            ]
+        };
+        let pairs = std::iter::zip(constants(&found.model), constants(&machine));
+        for ((name, found), (_, true_one)) in pairs {
             let error = (found / true_one - 1.0).abs();
             assert!(
                 error < 0.1,
@@ -188,10 +170,7 @@ pub fn any_machine(rng: &mut Rng) -> CostModel {
         copy_segment_ns: within(1.5, 8.0),
         copy_byte_ns,
         copy_byte_uncached_ns: copy_byte_ns * within(1.5, 3.0),
-        staging_bytes: 256 << 10,
-        copy_thresholds: CopyThresholds::default(),
-        chunk_policy: None,
-        queue_thresholds: vectored::QueueThresholds::default(),
+        ..CostModel::default()
     }
 }
 
@@ -241,11 +220,7 @@ pub fn measure(
         budget_ns: counts.len() as u64 * 1_500_000_000,
         seed,
     };
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    let mut outcome = run(&experiment, &mut sampler, &clock, watch).expect("nothing can fail");
+    let mut outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
     outcome.cells.append(&mut outcome.refined_cells);
     outcome.cells
 }

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use vectored_lab::measure::{
     CellSetup, Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome, Progress,
-    RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds,
+    RunError, Sampler, SyntheticMachine, Timing, Watch, run,
 };
 use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
 use vectored_lab::stats::judge;
+
+use crate::support::{run_quietly, run_rounds_quietly};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -47,23 +49,15 @@ fn exact_machine(clock: &FakeClock) -> SyntheticMachine {
     machine(clock, Noise::None, [1000.0, 1500.0, 1100.0, 1250.0, 1100.0])
 }
 
-fn run_quietly(experiment: &Experiment, sampler: &mut dyn Sampler, clock: &dyn Clock) -> Outcome {
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    run(experiment, sampler, clock, watch).unwrap()
+fn outcome_of(experiment: &Experiment, sampler: &mut dyn Sampler, clock: &dyn Clock) -> Outcome {
+    run_quietly(experiment, sampler, clock).unwrap()
 }
 
 #[test]
 fn exact_timings_give_exact_figures() {
     let clock = FakeClock::default();
-    let mut sampler = machine(
-        &clock,
-        Noise::None,
-        [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
-    );
-    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let mut sampler = exact_machine(&clock);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     assert!(outcome.complete);
     let cell = &outcome.cells[0];
     assert_eq!(cell.verdict, Verdict::Faster);
@@ -87,7 +81,7 @@ fn equal_techniques_are_a_tie_after_the_minimum_of_rounds() {
         Noise::None,
         [1000.0, 1100.0, 1100.0, 1100.0, 1100.0],
     );
-    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let cell = &outcome.cells[0];
     assert_eq!(cell.verdict, Verdict::Tie);
     assert_eq!(cell.winner, None);
@@ -100,7 +94,7 @@ fn samples_last_about_75_us_and_contenders_share_the_calls_per_sample() {
     let clock = FakeClock::default();
     let costs = [500.0, 900.0, 1000.0, 1500.0, 1000.0];
     let mut sampler = machine(&clock, Noise::None, costs);
-    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     for technique in &outcome.cells[0].techniques {
         assert!(technique.contender);
         let sample_ns = 900 * technique.calls_per_sample;
@@ -117,7 +111,7 @@ fn a_technique_far_behind_is_sampled_in_every_tenth_round() {
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.1 };
     let mut sampler = machine(&clock, noise, [800.0, 9000.0, 1000.0, 1010.0, 1000.0]);
-    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let cell = &outcome.cells[0];
     assert!(cell.rounds >= 80, "{}", cell.rounds);
     let far = cell.technique(Technique::WriteEach).unwrap();
@@ -151,7 +145,7 @@ fn a_technique_that_only_seemed_far_behind_is_a_contender_again() {
             }
         },
     );
-    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let cell = &outcome.cells[0];
     assert!(cell.technique(Technique::Writev).unwrap().contender);
     assert_eq!(cell.winner, Some(Technique::Writev), "{:?}", cell.verdict);
@@ -161,7 +155,7 @@ fn a_technique_that_only_seemed_far_behind_is_a_contender_again() {
 fn only_a_rival_can_put_other_rivals_far_behind() {
     let clock = FakeClock::default();
     let mut sampler = machine(&clock, Noise::None, [400.0, 9000.0, 2500.0, 3000.0, 500.0]);
-    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let cell = &outcome.cells[0];
     assert_eq!(cell.winner, Some(Technique::CopyThenWrite));
     assert!(cell.technique(Technique::Writev).unwrap().contender);
@@ -211,7 +205,7 @@ fn open_cells_get_the_remaining_time() {
         }
     });
     let budget_ns = SECOND_NS;
-    let outcome = run_quietly(&experiment(2, budget_ns), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(2, budget_ns), &mut sampler, &clock);
     assert_eq!(outcome.cells[0].verdict, Verdict::Faster);
     assert!(
         outcome.cells[1].rounds > outcome.cells[0].rounds,
@@ -227,7 +221,7 @@ fn rounds_end_only_at_looks() {
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.2 };
     let mut sampler = machine(&clock, noise, [800.0, 1000.0, 1005.0, 1010.0, 1000.0]);
-    let outcome = run_quietly(&experiment(4, SECOND_NS), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(4, SECOND_NS), &mut sampler, &clock);
     for cell in &outcome.cells {
         assert!([20, 40, 80, 160, 320, 640, 1280].contains(&cell.rounds));
     }
@@ -239,24 +233,12 @@ fn the_same_samples_always_give_the_same_verdict() {
     let noise = Noise::LogNormal { sigma: 0.1 };
     let mut sampler = machine(&clock, noise, [800.0, 3000.0, 1000.0, 1030.0, 1000.0]);
     let experiment = experiment(3, SECOND_NS);
-    let outcome = run_quietly(&experiment, &mut sampler, &clock);
+    let outcome = outcome_of(&experiment, &mut sampler, &clock);
     let saved = serde_json::to_string(&outcome.cells).unwrap();
     let mut loaded = serde_json::from_str::<Vec<_>>(&saved).unwrap();
     assert!(outcome.cells == loaded, "differs");
     judge(&mut loaded, &experiment.rivals);
     assert!(outcome.cells == loaded, "differs");
-}
-
-#[test]
-fn the_same_seed_gives_the_same_run() {
-    let saved = || {
-        let clock = FakeClock::default();
-        let noise = Noise::LogNormal { sigma: 0.1 };
-        let mut sampler = machine(&clock, noise, [800.0, 3000.0, 1000.0, 1030.0, 1000.0]);
-        let outcome = run_quietly(&experiment(2, SECOND_NS), &mut sampler, &clock);
-        serde_json::to_string(&outcome.cells).unwrap()
-    };
-    assert_eq!(saved(), saved());
 }
 
 /// The contenders of each round, in the order of their samples.
@@ -275,7 +257,7 @@ fn orders(seed: u64) -> Vec<Vec<Contender>> {
         seed,
         ..experiment(1, SECOND_NS)
     };
-    run_quietly(&experiment, &mut sampler, &clock);
+    outcome_of(&experiment, &mut sampler, &clock);
     // Two samples of each technique choose the calls per sample.
     samples[8..].chunks(6).map(<[_]>::to_vec).collect()
 }
@@ -305,7 +287,7 @@ fn every_cell_is_begun_before_others_get_more_rounds() {
     // Three of the five cells use up the half of the budget for sweeps, but the
     // whole budget suffices for all.
     let mut sampler = machine(&clock, noise, [1e6, 1e6, 1e6, 1e6, 1e6]);
-    let outcome = run_quietly(&experiment(5, 7 * SECOND_NS / 10), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(5, 7 * SECOND_NS / 10), &mut sampler, &clock);
     assert!(outcome.complete, "{} left out", outcome.left_out.len());
     assert_eq!(outcome.cells.len(), 5);
 }
@@ -324,7 +306,7 @@ fn sweeps_stay_within_the_budget() {
             }
         });
         let budget_ns = SECOND_NS;
-        let outcome = run_quietly(&experiment(9, budget_ns), &mut sampler, &clock);
+        let outcome = outcome_of(&experiment(9, budget_ns), &mut sampler, &clock);
         assert!(
             outcome.elapsed_ns < budget_ns * 11 / 10,
             "{}",
@@ -337,7 +319,7 @@ fn sweeps_stay_within_the_budget() {
 fn cells_that_the_budget_leaves_out_are_named() {
     let clock = FakeClock::default();
     let mut sampler = machine(&clock, Noise::None, [1e6, 1e6, 1e6, 1e6, 1e6]);
-    let outcome = run_quietly(&experiment(5, SECOND_NS / 10), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(5, SECOND_NS / 10), &mut sampler, &clock);
     assert!(!outcome.complete, "{} ns", outcome.elapsed_ns);
     assert_eq!(outcome.cells.len() + outcome.left_out.len(), 5);
     assert!(!outcome.cells.is_empty());
@@ -357,11 +339,7 @@ fn cells_that_the_budget_leaves_out_are_named() {
 /// each visit.
 fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
     let clock = FakeClock::default();
-    let mut sampler = machine(
-        &clock,
-        Noise::None,
-        [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
-    );
+    let mut sampler = exact_machine(&clock);
     let stop = AtomicBool::new(false);
     let mut seen: Vec<Progress> = Vec::new();
     let watch = Watch {
@@ -410,7 +388,7 @@ fn the_rounds_of_a_cell_are_spread_over_the_run() {
         },
         before_sample: |_| Ok(()),
     };
-    run_quietly(&experiment(3, SECOND_NS), &mut sampler, &clock);
+    outcome_of(&experiment(3, SECOND_NS), &mut sampler, &clock);
     assert_eq!(visits, [1, 2, 3, 1, 2, 3]);
 }
 
@@ -474,7 +452,7 @@ fn a_cell_that_overflows_starts_over_with_a_reader_thread() {
             Ok(())
         },
     };
-    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let again = DrainChoice::Thread;
     assert_eq!(choices.take(), [DrainChoice::Probe, again, again]);
     let cell = &outcome.cells[0];
@@ -503,11 +481,7 @@ fn failing_in_visit(visit: u32) -> RunError {
         },
         before_sample: |_| Ok(()),
     };
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    run(&experiment(5, SECOND_NS), &mut sampler, &clock, watch).unwrap_err()
+    run_quietly(&experiment(5, SECOND_NS), &mut sampler, &clock).unwrap_err()
 }
 
 #[test]
@@ -535,11 +509,7 @@ fn run_rounds_ignores_verdicts_and_the_budget() {
     let clock = FakeClock::default();
     // Equal techniques without noise are decided at once, and the budget is 0.
     let mut sampler = machine(&clock, Noise::None, [1000.0; 5]);
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    let outcome = run_rounds(&experiment(3, 0), 161, &mut sampler, &clock, watch).unwrap();
+    let outcome = run_rounds_quietly(&experiment(3, 0), 161, &mut sampler, &clock).unwrap();
     let rounds: Vec<u32> = outcome.cells.iter().map(|cell| cell.rounds).collect();
     assert_eq!(rounds, [161; 3]);
     assert!(outcome.complete);
@@ -560,11 +530,7 @@ fn a_guest_far_behind_is_sampled_rarely_but_adaptive_in_every_round() {
         unranked: vec![Technique::Adaptive, Technique::Libuv],
         ..experiment(1, 0)
     };
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    let outcome = run_rounds(&guests, 40, &mut sampler, &clock, watch).unwrap();
+    let outcome = run_rounds_quietly(&guests, 40, &mut sampler, &clock).unwrap();
     let sampled = |technique| {
         let result = outcome.cells[0].technique(technique).unwrap();
         result.samples_ns.iter().flatten().count()

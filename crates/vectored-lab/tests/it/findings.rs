@@ -1,7 +1,7 @@
 //! The advice that follows the figures of a run, from invented machines without
 //! noise, so that every word of it is known.
 
-use vectored::{CopyThresholds, CostModel};
+use vectored::CostModel;
 use vectored_lab::measure::Noise;
 use vectored_lab::model::{Cell, ModelSource, Results, Target, Technique, Verdict};
 
@@ -30,10 +30,7 @@ fn machine() -> CostModel {
         call_ns: 300.0,
         iovec_step_ns: 40.0,
         page_end_ns: 0.0,
-        staging_bytes: 256 << 10,
-        copy_thresholds: CopyThresholds::default(),
-        chunk_policy: None,
-        queue_thresholds: vectored::QueueThresholds::default(),
+        ..CostModel::default()
     }
 }
 

@@ -5,16 +5,17 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use vectored::CostModel;
 use vectored_lab::measure::{
     Contender, DescriptorSampler, MeasureError, MonotonicClock, Outcome, ReadMover, RunError,
-    Watch, check_eviction, read_movers, run,
+    check_eviction, read_movers,
 };
 use vectored_lab::model::{
     Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, PageCache, Target, Technique, Workload,
 };
+
+use crate::support::run_quietly;
 
 /// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,95 +126,84 @@ fn measure(
     let clock = MonotonicClock;
     let mut sampler =
         DescriptorSampler::new(&clock, directory, experiment.seed).with_read_movers(make_mover);
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    run(&experiment, &mut sampler, &clock, watch)
+    run_quietly(&experiment, &mut sampler, &clock)
 }
 
-fn caught(target: Target, segment_bytes: usize, fault: Fault) {
-    let spec = CellSpec::read(target, Workload::uniform(5, segment_bytes), PageCache::Hot);
-    let outcome = measure(spec, &tmp(), move |contender, model| {
-        if contender == Contender::Technique(Technique::Readv) {
-            Box::new(Faulty { fault, calls: 0 })
-        } else {
-            read_movers(contender, model)
-        }
+/// Cells in the usual state, and with adjacent segments and one array.
+fn states(target: Target, workload: Workload) -> [CellSpec; 2] {
+    let usual = CellSpec::read(target, workload, PageCache::Hot);
+    let other = CellSpec {
+        layout: Layout::Adjacent,
+        iovec_setup: IovecSetup::Once,
+        ..usual.clone()
+    };
+    [usual, other]
+}
+
+/// Expects that reads with this fault are caught in place of the technique.
+fn caught(spec: CellSpec, technique: Technique, fault: Fault) {
+    let target = spec.target;
+    let outcome = measure(spec, &tmp(), move |contender, model| match contender {
+        Contender::Technique(name) if name == technique => Box::new(Faulty { fault, calls: 0 }),
+        _ => read_movers(contender, model),
     });
     match outcome {
         Err(RunError {
             error: MeasureError::WrongBytes { contender, .. },
             ..
-        }) => assert_eq!(contender, "readv"),
+        }) => assert_eq!(contender, technique.name()),
         other => panic!("{fault:?} on {target}: {other:?}"),
     }
 }
 
 #[test]
-fn every_wrong_read_is_caught_on_a_file() {
+fn every_wrong_read_is_caught_on_every_target() {
     for fault in FAULTS {
-        caught(Target::File, 100, fault);
-    }
-}
-
-#[test]
-fn every_wrong_read_is_caught_on_a_pipe() {
-    for fault in FAULTS {
-        caught(Target::Pipe, 100, fault);
-    }
-}
-
-#[test]
-fn every_wrong_read_is_caught_on_a_unix_socket() {
-    for fault in FAULTS {
-        caught(Target::Unix, 100, fault);
-    }
-}
-
-#[test]
-fn every_wrong_read_is_caught_on_a_tcp_connection() {
-    for fault in FAULTS {
-        caught(Target::Tcp, 100, fault);
+        for target in Target::READABLE {
+            for spec in states(target, Workload::uniform(5, 100)) {
+                caught(spec, Technique::Readv, fault);
+            }
+        }
+        let [spec, _] = states(Target::File, Workload::uniform(5, 100));
+        caught(spec, Technique::Mmap, fault);
     }
 }
 
 #[test]
 fn wrong_reads_are_caught_if_a_thread_writes() {
+    let large = |target, bytes| states(target, Workload::uniform(5, bytes))[0].clone();
     // Larger than a pipe. Faults that read too much or too little are detected
     // by a timeout, so all run at the same time.
     std::thread::scope(|scope| {
         for fault in FAULTS {
-            scope.spawn(move || caught(Target::Pipe, 40_000, fault));
+            scope.spawn(move || caught(large(Target::Pipe, 40_000), Technique::Readv, fault));
         }
-        scope.spawn(|| caught(Target::Unix, 100_000, Fault::ByteDropped));
+        let dropped = Fault::ByteDropped;
+        scope.spawn(move || caught(large(Target::Unix, 100_000), Technique::Readv, dropped));
     });
 }
 
 #[test]
 fn right_reads_are_measured_on_every_target() {
     for target in Target::READABLE {
-        for sizes in [vec![100, 200], vec![1; 40], vec![3, 5000, 1, 70_000, 9]] {
-            let spec = CellSpec::read(target, Workload::from_sizes(sizes), PageCache::Hot);
-            let outcome = measure(spec, &tmp(), read_movers).unwrap();
-            let cell = &outcome.cells[0];
-            assert!(cell.rounds >= 1);
-            assert!(cell.floor_ns > 0.0);
-            assert!(cell.proof_calls > 0);
-            let is_file = target == Target::File;
-            assert_eq!(cell.span_bytes.is_some(), is_file);
-            assert_eq!(cell.file_system.is_some(), is_file);
-            assert_eq!(cell.page_cache, is_file.then_some(PageCache::Hot));
+        for sizes in [
+            vec![100, 200],
+            vec![1; 40],
+            vec![3, 5000, 1, 70_000, 9],
+            vec![300; 2500],
+        ] {
+            for spec in states(target, Workload::from_sizes(sizes)) {
+                let outcome = measure(spec.clone(), &tmp(), read_movers).unwrap();
+                let cell = &outcome.cells[0];
+                assert!(cell.rounds >= 1 && cell.floor_ns > 0.0 && cell.proof_calls > 0);
+                let is_file = target == Target::File;
+                assert_eq!(cell.span_bytes.is_some(), is_file);
+                assert_eq!(cell.file_system.is_some(), is_file);
+                assert_eq!(cell.page_cache, is_file.then_some(PageCache::Hot));
+                assert_eq!(cell.technique(Technique::Mmap).is_some(), is_file);
+                assert_eq!(cell.iovec_setup, spec.iovec_setup);
+            }
         }
-    }
-}
-
-#[test]
-fn reads_of_more_segments_than_iov_max_are_measured() {
-    for target in Target::READABLE {
-        let spec = CellSpec::read(target, Workload::uniform(2500, 300), PageCache::Hot);
-        let outcome = measure(spec, &tmp(), read_movers).unwrap();
-        assert_eq!(outcome.cells[0].segment_count, 2500);
     }
 }
 
@@ -289,67 +279,6 @@ pub fn skip(test: &str, reason: &str) {
             .open(list)
             .unwrap();
         writeln!(list, "{test}: {reason}").unwrap();
-    }
-}
-
-fn in_other_states(target: Target, workload: &Workload) -> CellSpec {
-    CellSpec {
-        layout: Layout::Adjacent,
-        iovec_setup: IovecSetup::Once,
-        ..CellSpec::read(target, workload.clone(), PageCache::Hot)
-    }
-}
-
-#[test]
-fn wrong_reads_are_caught_into_adjacent_segments() {
-    for target in Target::READABLE {
-        for fault in FAULTS {
-            let spec = in_other_states(target, &Workload::uniform(5, 100));
-            let outcome = measure(spec, &tmp(), move |contender, model| match contender {
-                Contender::Technique(Technique::Readv) => Box::new(Faulty { fault, calls: 0 }),
-                _ => read_movers(contender, model),
-            });
-            match outcome {
-                Err(RunError {
-                    error: MeasureError::WrongBytes { contender, .. },
-                    ..
-                }) => assert_eq!(contender, "readv"),
-                other => panic!("{fault:?} on {target}: {other:?}"),
-            }
-        }
-    }
-}
-
-#[test]
-fn reads_are_measured_with_adjacent_segments_and_one_array() {
-    for target in Target::READABLE {
-        for sizes in [vec![100, 200], vec![3, 5000, 1, 70_000, 9], vec![300; 2500]] {
-            let spec = in_other_states(target, &Workload::from_sizes(sizes));
-            let outcome = measure(spec, &tmp(), read_movers).unwrap();
-            let cell = &outcome.cells[0];
-            assert_eq!(cell.iovec_setup, IovecSetup::Once);
-            let maps = cell.technique(Technique::Mmap).is_some();
-            assert_eq!(maps, target == Target::File);
-        }
-    }
-}
-
-#[test]
-fn wrong_reads_in_place_of_mmap_are_caught() {
-    for fault in FAULTS {
-        let workload = Workload::uniform(5, 100);
-        let spec = CellSpec::read(Target::File, workload, PageCache::Hot);
-        let outcome = measure(spec, &tmp(), move |contender, model| match contender {
-            Contender::Technique(Technique::Mmap) => Box::new(Faulty { fault, calls: 0 }),
-            _ => read_movers(contender, model),
-        });
-        match outcome {
-            Err(RunError {
-                error: MeasureError::WrongBytes { contender, .. },
-                ..
-            }) => assert_eq!(contender, "mmap"),
-            other => panic!("{fault:?}: {other:?}"),
-        }
     }
 }
 

@@ -17,6 +17,7 @@ mod refused_aio;
 mod report;
 mod rows;
 mod simulation;
+mod support;
 mod sweeps;
 mod thread_group;
 mod writers;

@@ -6,12 +6,12 @@
 //! `docs/method.md` with more runs:
 //! `VECTORED_SIMULATIONS=2000 cargo test -p vectored-lab simulation -- --nocapture`.
 
-use std::sync::atomic::AtomicBool;
-
-use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run};
+use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine};
 use vectored_lab::model::{
     Cell, CellSpec, Experiment, Operation, Target, Technique, Verdict, Workload,
 };
+
+use crate::support::run_quietly;
 
 /// Runs of each scenario. A procedure that is wrong in 5 % of its runs exceeds [`MAX_WRONG_FASTER`] in 250 of them with
 /// a probability of 99 % (binomial).
@@ -207,11 +207,7 @@ fn simulate(scenario: &Scenario, noise: Noise, seed: u64) -> Vec<Cell> {
         budget_ns: 400_000_000,
         seed,
     };
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    let outcome = run(&experiment, &mut machine, &clock, watch).expect("nothing can fail");
+    let outcome = run_quietly(&experiment, &mut machine, &clock).unwrap();
     assert!(outcome.complete);
     outcome.cells
 }

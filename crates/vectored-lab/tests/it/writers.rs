@@ -3,13 +3,11 @@
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
 use vectored::CostModel;
 use vectored_lab::measure::{
-    Contender, DescriptorSampler, MeasureError, MonotonicClock, Mover, Outcome, RunError, Watch,
-    WriterMovers, movers, run_rounds,
+    Contender, DescriptorSampler, MonotonicClock, Mover, Outcome, RunError, WriterMovers, movers,
 };
 use vectored_lab::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Saved, Target, Technique,
@@ -19,6 +17,7 @@ use vectored_lab::report::{TableOptions, csv, html, json, markdown, parse, table
 use vectored_lab::stats::WriterSamples;
 
 use crate::report::results;
+use crate::support::run_rounds_quietly;
 
 const TECHNIQUES: [Technique; 4] = [
     Technique::WriteEach,
@@ -43,12 +42,7 @@ fn measure(
     let clock = MonotonicClock;
     let directory = std::env::temp_dir();
     let mut sampler = DescriptorSampler::new(&clock, &directory, 3).with_writer_movers(make_mover);
-    let stop = AtomicBool::new(false);
-    let watch = Watch {
-        progress: &mut |_| {},
-        stop: &stop,
-    };
-    run_rounds(&experiment, 4, &mut sampler, &clock, watch)
+    run_rounds_quietly(&experiment, 4, &mut sampler, &clock)
 }
 
 fn with_writers(target: Target, workload: Workload, count: u32) -> CellSpec {
@@ -124,91 +118,64 @@ fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Ways to write a list wrongly.
+const WRONG: [fn(BorrowedFd<'_>, &[u8]) -> io::Result<()>; 6] = [
+    |fd, bytes| {
+        write(fd, &bytes[20..])?;
+        write(fd, &bytes[..20])
+    },
+    |_, _| Ok(()),
+    |fd, bytes| {
+        write(fd, bytes)?;
+        write(fd, bytes)
+    },
+    |fd, bytes| {
+        let twice = [bytes, bytes].concat();
+        let mut rest = &twice[..];
+        while !rest.is_empty() {
+            rest = &rest[rustix::io::write(fd, rest)?..];
+        }
+        Ok(())
+    },
+    |_, _| Err(io::ErrorKind::StorageFull.into()),
+    |_, _| panic!("a panic on purpose"),
+];
+
+/// The movers of the floor, and techniques that write as `WRONG[WAY]` does.
+fn wrong<const WAY: usize>(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+    match contender {
+        Contender::Technique(_) => Box::new(Wrong(WRONG[WAY])),
+        floor => movers(floor, model),
+    }
+}
+
+/// The message of the error of a cell with these movers.
+fn message_of(cell: CellSpec, make_mover: WriterMovers) -> String {
+    let failed = measure(vec![cell], &[Technique::Writev], make_mover).unwrap_err();
+    failed.error.to_string()
+}
+
 #[test]
-fn records_that_are_torn_lost_or_doubled_against_the_promise_are_an_error() {
-    fn torn(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-        match contender {
-            Contender::Technique(_) => Box::new(Wrong(|fd, bytes| {
-                write(fd, &bytes[20..])?;
-                write(fd, &bytes[..20])
-            })),
-            floor => movers(floor, model),
-        }
-    }
-    fn lost(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-        match contender {
-            Contender::Technique(_) => Box::new(Wrong(|_, _| Ok(()))),
-            floor => movers(floor, model),
-        }
-    }
-    fn doubled(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-        match contender {
-            Contender::Technique(_) => Box::new(Wrong(|fd, bytes| {
-                write(fd, bytes)?;
-                write(fd, bytes)
-            })),
-            floor => movers(floor, model),
-        }
-    }
-    for (make, word) in [
-        (torn as WriterMovers, "torn"),
-        (lost, "lost"),
-        (doubled, "doubled"),
+fn what_writers_do_wrong_is_an_error_that_blocks_nobody() {
+    let (file, pipe) = (Target::File, Target::Pipe);
+    for (make, target, bytes, count, words) in [
+        (wrong::<0> as WriterMovers, file, 100, 2, "torn"),
+        (wrong::<1>, file, 100, 2, "lost"),
+        (wrong::<2>, file, 100, 2, "doubled"),
+        (
+            wrong::<3>,
+            pipe,
+            200_000,
+            2,
+            "1600000 bytes arrived, but 800000 were sent",
+        ),
+        (wrong::<4>, file, 100, 3, "writev failed on"),
+        (wrong::<4>, pipe, 100, 3, "writev failed on"),
+        (wrong::<5>, pipe, 100, 3, "ended unexpectedly"),
     ] {
-        let workload = Workload::uniform(2, 100);
-        let cell = with_writers(Target::File, workload, 2);
-        let error = measure(vec![cell], &[Technique::Writev], make)
-            .unwrap_err()
-            .error;
-        assert!(matches!(error, MeasureError::WrongBytes { .. }), "{error}");
-        assert!(error.to_string().contains(word), "{word}: {error}");
-    }
-}
-
-#[test]
-fn more_bytes_than_a_pipe_holds_are_an_error_and_block_nobody() {
-    fn doubled(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-        match contender {
-            Contender::Technique(_) => Box::new(Wrong(|fd, bytes| {
-                let twice = [bytes, bytes].concat();
-                let mut rest = &twice[..];
-                while !rest.is_empty() {
-                    rest = &rest[rustix::io::write(fd, rest)?..];
-                }
-                Ok(())
-            })),
-            floor => movers(floor, model),
-        }
-    }
-    let workload = Workload::uniform(2, 200_000);
-    let cell = with_writers(Target::Pipe, workload, 2);
-    let error = measure(vec![cell], &[Technique::Writev], doubled)
-        .unwrap_err()
-        .error;
-    assert!(
-        error
-            .to_string()
-            .contains("1600000 bytes arrived, but 800000 were sent"),
-        "{error}"
-    );
-}
-
-#[test]
-fn an_error_of_one_writer_ends_the_sample_of_all() {
-    fn failing(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-        match contender {
-            Contender::Technique(_) => {
-                Box::new(Wrong(|_, _| Err(io::ErrorKind::StorageFull.into())))
-            }
-            floor => movers(floor, model),
-        }
-    }
-    for target in [Target::File, Target::Pipe] {
-        let cell = with_writers(target, Workload::uniform(2, 100), 3);
-        let error = measure(vec![cell], &[Technique::Writev], failing)
-            .unwrap_err()
-            .error;
-        assert!(error.to_string().contains("writev failed on"), "{error}");
+        let cell = with_writers(target, Workload::uniform(2, bytes), count);
+        let message = message_of(cell, make);
+        assert!(message.contains(words), "{words}: {message}");
     }
 }
 
@@ -243,10 +210,8 @@ fn each_writer_has_a_connection_to_another_program_whose_records_are_unknown() {
 fn cells_that_cannot_have_writers_are_refused() {
     let usual = with_writers(Target::File, Workload::uniform(2, 100), 2);
     let check = |cell: CellSpec, words: &str| {
-        let error = measure(vec![cell], &[Technique::Writev], movers)
-            .unwrap_err()
-            .error;
-        assert!(error.to_string().contains(words), "{error}");
+        let message = message_of(cell, movers);
+        assert!(message.contains(words), "{message}");
     };
     let count = |count| CellSpec {
         writers: Some(count),
@@ -263,21 +228,6 @@ fn cells_that_cannot_have_writers_are_refused() {
     check(cold, "memory of its own");
     let null = with_writers(Target::Null, Workload::uniform(2, 100), 2);
     check(null, "has one writer only");
-}
-
-#[test]
-fn a_panic_of_a_writer_is_an_error() {
-    fn panicking(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-        match contender {
-            Contender::Technique(_) => panic!("a panic on purpose"),
-            floor => movers(floor, model),
-        }
-    }
-    let cell = with_writers(Target::Pipe, Workload::uniform(2, 100), 3);
-    let error = measure(vec![cell], &[Technique::Writev], panicking)
-        .unwrap_err()
-        .error;
-    assert!(error.to_string().contains("ended unexpectedly"), "{error}");
 }
 
 #[test]

@@ -244,6 +244,20 @@ mod tests {
         }
     }
 
+    /// Calls of which so many remain, with their classes of sizes, all of which are gathered.
+    fn tally(calls: u64, merged_calls: u64, sizes: &[(u8, u64, u64)]) -> Tally {
+        Tally {
+            runs: merged_calls,
+            calls,
+            merged_calls,
+            gathered_calls: merged_calls,
+            segments: sizes.iter().map(|(_, segments, _)| segments).sum(),
+            bytes: sizes.iter().map(|(.., bytes)| bytes).sum(),
+            sizes: sizes.to_vec(),
+            ..Tally::default()
+        }
+    }
+
     /// In whole ns.
     fn saved(kind: FindingKind, tally: &Tally, price: Price) -> [f64; 3] {
         let saving = super::price(&key(kind), tally, &[price]).unwrap();
@@ -253,16 +267,7 @@ mod tests {
     #[test]
     fn small_segments_are_copied_and_large_ones_referenced() {
         // 8 B and 10,000 B, in one call instead of two, a hundred times.
-        let tally = Tally {
-            runs: 100,
-            calls: 200,
-            merged_calls: 100,
-            gathered_calls: 100,
-            segments: 200,
-            bytes: 100 * 10_008,
-            sizes: vec![(4, 100, 800), (14, 100, 1_000_000)],
-            ..Tally::default()
-        };
+        let tally = tally(200, 100, &[(4, 100, 800), (14, 100, 1_000_000)]);
         // Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is copied is a segment, too, and
         // each call has a list.
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
@@ -285,30 +290,17 @@ mod tests {
 
     #[test]
     fn calls_of_medium_size_have_their_own_price() {
-        let tally = Tally {
-            runs: 10,
-            calls: 80,
-            merged_calls: 10,
-            gathered_calls: 10,
-            segments: 80,
-            bytes: 80 * 512,
-            sizes: vec![(10, 80, 80 * 512)],
-            ..Tally::default()
-        };
+        let calls = tally(80, 10, &[(10, 80, 80 * 512)]);
         let medium = Price {
             medium_call_ns: 600.0,
             ..PRICE
         };
-        let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &tally, price));
+        let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &calls, price));
         assert_eq!(both[1][0] - both[0][0], 70.0 * 200.0);
         // In the same proportion at both ends.
         assert_eq!(both[1][1] - both[0][1], 70.0 * 150.0);
         // Of a header and a payload the call of the header is saved.
-        let header = Tally {
-            calls: 20,
-            sizes: vec![(4, 10, 80), (14, 10, 100_000)],
-            ..tally
-        };
+        let header = tally(20, 10, &[(4, 10, 80), (14, 10, 100_000)]);
         let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &header, price));
         assert_eq!(both[1], both[0]);
     }
@@ -317,16 +309,11 @@ mod tests {
     fn lists_that_exist_are_paid_for() {
         // Ten segments of 7 B in a list, a hundred times.
         let tally = Tally {
-            runs: 100,
-            calls: 100,
-            merged_calls: 100,
-            segments: 1000,
-            bytes: 7000,
-            sizes: vec![(3, 1000, 7000)],
+            gathered_calls: 0,
             list_calls: 100,
             long_list_calls: 100,
             list_sizes: vec![(3, 1000, 7000)],
-            ..Tally::default()
+            ..tally(100, 100, &[(3, 1000, 7000)])
         };
         let lists = 100.0 * 60.0 + 100.0 * 100.0 + 1000.0 * 20.0;
         let copying = 1000.0 * 4.0 + 7000.0 * 0.05;
@@ -337,29 +324,13 @@ mod tests {
 
     #[test]
     fn a_seek_saves_what_a_seek_costs() {
-        let tally = Tally {
-            calls: 199,
-            merged_calls: 100,
-            ..Tally::default()
-        };
-        let expected = [9900.0, 7425.0, 12_375.0];
-        assert_eq!(
-            saved(FindingKind::SeekThenTransfer, &tally, PRICE),
-            expected
-        );
+        let saved = saved(FindingKind::SeekThenTransfer, &tally(199, 100, &[]), PRICE);
+        assert_eq!(saved, [9900.0, 7425.0, 12_375.0]);
     }
 
     #[test]
     fn larger_calls_save_as_far_as_they_grow() {
-        let tally = Tally {
-            calls: 32,
-            merged_calls: 2,
-            gathered_calls: 2,
-            segments: 32,
-            bytes: 131_072,
-            sizes: vec![(13, 32, 131_072)],
-            ..Tally::default()
-        };
+        let tally = tally(32, 2, &[(13, 32, 131_072)]);
         let batched = Price {
             batch_byte_ns: 0.1,
             ..PRICE
@@ -377,32 +348,19 @@ mod tests {
             call_high_ns: 4000.0,
             ..PRICE
         };
-        let tally = Tally {
-            runs: 1,
-            calls: 100,
-            merged_calls: 1,
-            gathered_calls: 1,
-            segments: 100,
-            bytes: 800,
-            sizes: vec![(4, 100, 800)],
-            ..Tally::default()
-        };
+        let calls = tally(100, 1, &[(4, 100, 800)]);
         let copying = 100.0 * 4.0 + 800.0 * 0.05;
-        let unknown = saved(FindingKind::AdjacentWrites, &tally, wide);
+        let unknown = saved(FindingKind::AdjacentWrites, &calls, wide);
         assert!(unknown[1] < 0.0, "{unknown:?}");
         let known = Price {
             entry_ns: 150.0,
             ..wide
         };
-        let least = saved(FindingKind::AdjacentWrites, &tally, known);
+        let least = saved(FindingKind::AdjacentWrites, &calls, known);
         assert_eq!(least[1], 99.0 * 150.0 - copying);
         assert_eq!([least[0], least[2]], [unknown[0], unknown[2]]);
         // Copying 10,000 bytes takes longer than an entry: that may be lost.
-        let large = Tally {
-            bytes: 1_000_000,
-            sizes: vec![(14, 100, 1_000_000)],
-            ..tally
-        };
+        let large = tally(100, 1, &[(14, 100, 1_000_000)]);
         assert!(saved(FindingKind::SmallReads, &large, reads(known))[1] < 0.0);
     }
 
@@ -428,10 +386,7 @@ mod tests {
             let merged_calls = merged.min(calls);
             let class = (64 - bytes.leading_zeros()) as u8;
             let is_read = matches!(kind, FindingKind::SmallReads | FindingKind::PositionalReads);
-            let tally = Tally {
-                runs: 1, calls, merged_calls, gathered_calls: merged_calls, segments: calls,
-                bytes: calls * bytes, sizes: vec![(class, calls, calls * bytes)], ..Tally::default()
-            };
+            let tally = Tally { runs: 1, ..tally(calls, merged_calls, &[(class, calls, calls * bytes)]) };
             let price = Price {
                 operation: if is_read { Operation::Read } else { Operation::Write },
                 call_ns, call_low_ns: call_ns * low, call_high_ns: call_ns * high, medium_call_ns: call_ns,
@@ -466,11 +421,7 @@ mod tests {
             answer_call_ns: 400.0,
             ..PRICE
         };
-        let tally = |runs| Tally {
-            runs,
-            calls: 100,
-            ..Tally::default()
-        };
+        let tally = |runs| tally(100, runs, &[]);
         assert_eq!(answer_share(DescriptorKind::Unix, &tally(25), &price), 0.4);
         assert_eq!(answer_share(DescriptorKind::Unix, &tally(2), &price), 1.0);
         assert_eq!(answer_share(DescriptorKind::File, &tally(25), &price), 1.0);

@@ -184,26 +184,21 @@ pub(super) fn dup(from: i32, to: i32) -> Line {
     )
 }
 
+fn child_of(name: &'static str, child: u32, is_thread: bool) -> Line {
+    let action = Action::Fork {
+        child,
+        same_process: is_thread,
+        shares_descriptors: is_thread,
+    };
+    line(name, action)
+}
+
 pub(super) fn fork(child: u32) -> Line {
-    line(
-        "clone",
-        Action::Fork {
-            child,
-            same_process: false,
-            shares_descriptors: false,
-        },
-    )
+    child_of("clone", child, false)
 }
 
 pub(super) fn thread(child: u32) -> Line {
-    line(
-        "clone3",
-        Action::Fork {
-            child,
-            same_process: true,
-            shares_descriptors: true,
-        },
-    )
+    child_of("clone3", child, true)
 }
 
 pub(super) fn execve(program: &'static str) -> Line {
@@ -216,42 +211,28 @@ pub(super) fn exit() -> Line {
     line("exit_group", Action::Exit { process_ended })
 }
 
+fn lseek(number: i32, position: u64, only_asked: bool, asks_size: bool) -> Line {
+    let action = Action::Seek {
+        descriptor: fd(number),
+        position,
+        only_asked,
+        asks_size,
+    };
+    line("lseek", action)
+}
+
 pub(super) fn seek(number: i32, position: u64) -> Line {
-    line(
-        "lseek",
-        Action::Seek {
-            descriptor: fd(number),
-            position,
-            only_asked: false,
-            asks_size: false,
-        },
-    )
+    lseek(number, position, false, false)
 }
 
 /// `lseek(fd, 0, SEEK_END)`.
 pub(super) fn seek_end(number: i32, position: u64) -> Line {
-    line(
-        "lseek",
-        Action::Seek {
-            descriptor: fd(number),
-            position,
-            only_asked: false,
-            asks_size: true,
-        },
-    )
+    lseek(number, position, false, true)
 }
 
 /// `lseek(fd, 0, SEEK_CUR)`.
 pub(super) fn tell(number: i32, position: u64) -> Line {
-    line(
-        "lseek",
-        Action::Seek {
-            descriptor: fd(number),
-            position,
-            only_asked: true,
-            asks_size: false,
-        },
-    )
+    lseek(number, position, true, false)
 }
 
 pub(super) fn map(number: i32) -> Line {
@@ -309,9 +290,14 @@ pub(super) fn analysed(lines: &[Line]) -> Tallies {
     analysis.finish()
 }
 
+/// A name as JSON has it.
+fn word(value: &impl serde::Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap();
+    json.trim_matches('"').to_owned()
+}
+
 /// The findings, one a line: `adjacent-writes adjacent 5→1: write 4`.
 pub(super) fn summary(tallies: &Tallies) -> Vec<String> {
-    let word = |value: &dyn erased::Json| value.json().trim_matches('"').to_owned();
     let finding = |key: &crate::model::FindingKey, tally: &crate::model::Tally| {
         let steps: Vec<String> = key
             .steps
@@ -339,18 +325,4 @@ pub(super) fn summary(tallies: &Tallies) -> Vec<String> {
         .iter()
         .map(|((key, reason), tally)| format!("{} ({reason})", finding(key, tally)));
     found.chain(uncounted).collect()
-}
-
-mod erased {
-    //! Names as JSON has them.
-
-    pub(super) trait Json {
-        fn json(&self) -> String;
-    }
-
-    impl<T: serde::Serialize> Json for T {
-        fn json(&self) -> String {
-            serde_json::to_string(self).unwrap()
-        }
-    }
 }

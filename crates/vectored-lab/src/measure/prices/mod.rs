@@ -234,6 +234,17 @@ mod tests {
         price(target, operation, &model, 0.0, &rounds)
     }
 
+    fn price_of_writes(entry_ns: f64, rounds: Rounds) -> Price {
+        let (target, operation) = (DescriptorKind::File, Operation::Write);
+        price(
+            target,
+            operation,
+            &CostModel::default(),
+            entry_ns,
+            &[rounds],
+        )
+    }
+
     fn within(got: f64, expected: f64, share: f64) {
         assert!(
             (got / expected - 1.0).abs() < share,
@@ -258,38 +269,16 @@ mod tests {
     }
 
     #[test]
-    fn large_calls_to_a_file_have_a_price_per_byte_too() {
+    fn files_have_prices_of_large_calls_and_of_seeking() {
         let price = measured(DescriptorKind::File, Operation::Write, Noise::None);
         within(price.batch_byte_ns, 0.1, 0.01);
-        assert_eq!(
-            measured(DescriptorKind::Pipe, Operation::Write, Noise::None).batch_byte_ns,
-            0.0
-        );
-    }
-
-    #[test]
-    fn a_medium_call_costs_at_least_as_much_as_a_small_one() {
-        let price = measured(DescriptorKind::File, Operation::Write, Noise::None);
-        assert!(price.medium_call_ns >= price.call_ns, "{price:?}");
         within(price.medium_call_ns, 340.0, 0.001);
-    }
-
-    #[test]
-    fn only_files_have_a_price_of_seeking() {
-        within(
-            measured(DescriptorKind::File, Operation::Write, Noise::None).seek_ns,
-            90.0,
-            0.001,
-        );
-        within(
-            measured(DescriptorKind::File, Operation::Read, Noise::None).seek_ns,
-            90.0,
-            0.001,
-        );
-        assert_eq!(
-            measured(DescriptorKind::Unix, Operation::Write, Noise::None).seek_ns,
-            0.0
-        );
+        assert!(price.medium_call_ns >= price.call_ns, "{price:?}");
+        within(price.seek_ns, 90.0, 0.001);
+        let reads = measured(DescriptorKind::File, Operation::Read, Noise::None);
+        within(reads.seek_ns, 90.0, 0.001);
+        let pipe = measured(DescriptorKind::Pipe, Operation::Write, Noise::None);
+        assert_eq!((pipe.batch_byte_ns, pipe.seek_ns), (0.0, 0.0));
     }
 
     #[test]
@@ -311,14 +300,7 @@ mod tests {
             bytes_a_call: 64.0,
             extra_ns: [[400.0; 7].as_slice(), &[1e6]].concat(),
         };
-        let model = CostModel::default();
-        let price = price(
-            DescriptorKind::File,
-            Operation::Write,
-            &model,
-            0.0,
-            &[rounds],
-        );
+        let price = price_of_writes(0.0, rounds);
         assert_eq!((price.call_ns, price.call_high_ns), (400.0, 1600.0));
     }
 
@@ -329,17 +311,7 @@ mod tests {
             bytes_a_call: 64.0,
             extra_ns: vec![extra_ns; 8],
         };
-        let model = CostModel::default();
-        let price = |extra_ns| {
-            let rounds = [rounds(extra_ns)];
-            price(
-                DescriptorKind::Pipe,
-                Operation::Write,
-                &model,
-                200.0,
-                &rounds,
-            )
-        };
+        let price = |extra_ns| price_of_writes(200.0, rounds(extra_ns));
         let negative = price(-50.0);
         assert_eq!((negative.call_low_ns, negative.call_ns), (200.0, 200.0));
         let usual = price(210.0);
@@ -364,14 +336,7 @@ mod tests {
         };
         let mut machine = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
         let rounds = sample(&mut machine, probe, &clock, 1_000_000).unwrap();
-        let model = CostModel::default();
-        let price = price(
-            DescriptorKind::File,
-            Operation::Write,
-            &model,
-            0.0,
-            &[rounds],
-        );
+        let price = price_of_writes(0.0, rounds);
         assert!(price.call_low_ns > 0.0 && price.call_low_ns <= price.call_ns);
         assert!(price.call_ns <= price.call_high_ns);
     }

@@ -275,17 +275,6 @@ mod tests {
             prop_assert_eq!((counts.doubled, counts.out_of_order), (0, 0));
         }
 
-        /// As writers do that have each a position of their own in one file.
-        #[test]
-        fn an_overwritten_record_is_lost(sent in sent(), at: prop::sample::Index) {
-            prop_assume!(sent.order.len() >= 2);
-            let at = at.index(sent.order.len() - 1);
-            let mut order = sent.order.clone();
-            order.remove(at);
-            let counts = sent.check(&sent.bytes(&order));
-            prop_assert_eq!((counts.lost, counts.torn), (1, 0));
-        }
-
         #[test]
         fn two_exchanged_records_of_a_writer_are_out_of_order(sent in sent(), at: prop::sample::Index) {
             let (place, number) = sent.order[at.index(sent.order.len())];

@@ -10,18 +10,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
 use vectored::CostModel;
 use vectored_lab::measure::{
     Clock, Contender, DescriptorSampler, FILE_SPAN_BYTES, Lists, MeasureError, MonotonicClock,
-    Mover, Outcome, RunError, Timed, Timing, Watch, check_fifo, movers, run,
+    Mover, Outcome, RunError, Timed, Timing, check_fifo, movers,
 };
 use vectored_lab::model::{
     Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, Operation, SyncMode, Target, Technique,
-    Verdict, Workload,
+    Workload,
 };
+
+use crate::support::run_quietly;
 
 /// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug)]
@@ -182,11 +183,7 @@ fn measure_for(
     let clock = MonotonicClock;
     let mut sampler =
         DescriptorSampler::new(&clock, &directory, experiment.seed).with_movers(make_mover);
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    run(&experiment, &mut sampler, &clock, watch)
+    run_quietly(&experiment, &mut sampler, &clock)
 }
 
 fn caught(target: impl Place, workload: &Workload, fault: Fault) {
@@ -215,41 +212,6 @@ fn caught(target: impl Place, workload: &Workload, fault: Fault) {
 }
 
 #[test]
-fn every_fault_is_caught_on_a_file() {
-    for fault in FAULTS {
-        caught(Target::File, &Workload::uniform(5, 100), fault);
-    }
-}
-
-#[test]
-fn every_fault_is_caught_on_a_pipe() {
-    for fault in FAULTS {
-        caught(Target::Pipe, &Workload::uniform(5, 100), fault);
-    }
-}
-
-#[test]
-fn every_fault_is_caught_on_a_unix_socket() {
-    for fault in FAULTS {
-        caught(Target::Unix, &Workload::uniform(5, 100), fault);
-    }
-}
-
-#[test]
-fn every_fault_is_caught_on_a_file_that_is_rewritten() {
-    for fault in FAULTS {
-        caught(Target::FileOverwrite, &Workload::uniform(5, 100), fault);
-    }
-}
-
-#[test]
-fn every_fault_is_caught_on_a_tcp_connection() {
-    for fault in FAULTS {
-        caught(Target::Tcp, &Workload::uniform(5, 100), fault);
-    }
-}
-
-#[test]
 fn every_fault_is_caught_on_a_fifo() {
     let fifo = Fifo::make("faults");
     for fault in FAULTS {
@@ -258,45 +220,29 @@ fn every_fault_is_caught_on_a_fifo() {
 }
 
 #[test]
-fn every_fault_is_caught_if_each_call_is_synced() {
-    for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
-        for target in [Target::File, Target::FileOverwrite] {
-            for fault in FAULTS {
-                // More than 100 synced calls would take seconds.
-                if !matches!(fault, Fault::OnlyMuchLater) {
-                    let spec = |workload| CellSpec {
-                        sync,
-                        ..CellSpec::write(target, workload)
-                    };
-                    caught(spec, &Workload::uniform(5, 100), fault);
-                }
+fn every_fault_is_caught_if_each_call_is_synced_or_a_thread_reads() {
+    // More than 100 synced calls would take seconds.
+    let soon = FAULTS
+        .into_iter()
+        .filter(|fault| !matches!(fault, Fault::OnlyMuchLater));
+    for fault in soon {
+        for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
+            for target in [Target::File, Target::FileOverwrite] {
+                let spec = |workload| CellSpec {
+                    sync,
+                    ..CellSpec::write(target, workload)
+                };
+                caught(spec, &Workload::uniform(5, 100), fault);
             }
         }
-    }
-}
-
-#[test]
-fn faults_are_caught_by_the_reader_thread_of_a_tcp_connection_too() {
-    let workload = Workload::uniform(5, 400_000);
-    for fault in FAULTS {
-        let takes_long = matches!(fault, Fault::OnlyMuchLater);
-        if !takes_long {
-            caught(Target::Tcp, &workload, fault);
-        }
-    }
-}
-
-#[test]
-fn faults_are_caught_by_the_reader_thread_too() {
-    // Larger than a pipe, so a thread reads. A surplus segment of the smaller
-    // size fits into the pipe; only the thread can remove one of the larger size.
-    for bytes in [40_000, 100_000] {
-        let workload = Workload::uniform(5, bytes);
-        for fault in FAULTS {
-            let takes_long = matches!(fault, Fault::OnlyMuchLater);
-            if !takes_long {
-                caught(Target::Pipe, &workload, fault);
-            }
+        // Larger than the target, so a thread reads. A surplus segment of the smaller size fits into the pipe; only the
+        // thread can remove one of the larger size.
+        for (target, bytes) in [
+            (Target::Pipe, 40_000),
+            (Target::Pipe, 100_000),
+            (Target::Tcp, 400_000),
+        ] {
+            caught(target, &Workload::uniform(5, bytes), fault);
         }
     }
 }
@@ -405,37 +351,6 @@ fn a_file_never_grows_past_its_span() {
 }
 
 #[test]
-fn a_file_that_is_rewritten_never_grows() {
-    // The proofs of the six contenders alone are longer than the span.
-    let (outcome, seen) = watch(Target::FileOverwrite, Workload::uniform(64, 1 << 18));
-    let span_bytes = outcome.cells[0].span_bytes;
-    assert_eq!(span_bytes, Some(64 << 20));
-    assert_eq!(Some(seen.borrow().longest_file), span_bytes);
-}
-
-#[test]
-fn right_techniques_are_measured_on_every_target() {
-    for target in Target::NAMED {
-        for sizes in [vec![100, 200], vec![1; 40], vec![3, 5000, 1, 70_000, 9]] {
-            let outcome = measure(target, Workload::from_sizes(sizes), movers).unwrap();
-            let cell = &outcome.cells[0];
-            assert!(cell.rounds >= 1);
-            assert!(cell.floor_ns > 0.0);
-            let provable = target != Target::Null;
-            assert_eq!(cell.proof_calls > 0, provable, "{target}");
-            assert_eq!(cell.span_bytes.is_some(), target.is_file());
-            assert_eq!(cell.file_system.is_some(), target.is_file());
-        }
-    }
-}
-
-#[test]
-fn more_segments_than_iov_max_are_measured() {
-    let outcome = measure(Target::File, Workload::uniform(2500, 8), movers).unwrap();
-    assert_eq!(outcome.cells[0].segment_count, 2500);
-}
-
-#[test]
 fn small_samples_are_drained_between_samples_and_large_ones_by_a_thread() {
     let drain = |target, count, bytes| {
         let outcome = measure(target, Workload::uniform(count, bytes), movers).unwrap();
@@ -515,11 +430,7 @@ fn a_socket_that_another_program_reads_is_measured_over_one_connection() {
     experiment.budget_ns = 100_000_000;
     let clock = MonotonicClock;
     let mut sampler = DescriptorSampler::new(&clock, ".".as_ref(), 1);
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    let outcome = run(&experiment, &mut sampler, &clock, watch).unwrap();
+    let outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
     drop(sampler);
     std::fs::remove_file(&path).unwrap();
     assert!(peer.join().unwrap() > 0);
@@ -543,22 +454,6 @@ fn a_peer_that_goes_away_ends_the_run() {
     assert!(error.to_string().contains("socket"), "{error}");
     peer.join().unwrap();
     std::fs::remove_file(&path).unwrap();
-}
-
-#[test]
-fn every_call_of_a_synced_cell_is_a_sample() {
-    for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
-        for target in [Target::File, Target::FileOverwrite] {
-            let spec = |workload| CellSpec {
-                sync,
-                ..CellSpec::write(target, workload)
-            };
-            let outcome = measure(spec, Workload::uniform(4, 64), movers).unwrap();
-            let cell = &outcome.cells[0];
-            assert_eq!(cell.sync, sync);
-            assert!(cell.proof_calls > 0);
-        }
-    }
 }
 
 #[test]
@@ -600,28 +495,6 @@ fn a_directory_that_does_not_exist_is_refused() {
     let clock = MonotonicClock;
     let missing = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("is-not-there");
     let mut sampler = DescriptorSampler::new(&clock, &missing, 1);
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    let error = run(&experiment, &mut sampler, &clock, watch).unwrap_err();
+    let error = run_quietly(&experiment, &mut sampler, &clock).unwrap_err();
     assert!(error.to_string().contains("--dir"), "{error}");
-}
-
-#[test]
-fn a_single_technique_has_no_verdict() {
-    let experiment = Experiment {
-        rivals: vec![Technique::Writev],
-        unranked: vec![],
-        ..experiment(Target::Null, Workload::uniform(4, 8))
-    };
-    let clock = MonotonicClock;
-    let mut sampler = DescriptorSampler::new(&clock, ".".as_ref(), 1);
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    let outcome = run(&experiment, &mut sampler, &clock, watch).unwrap();
-    assert_eq!(outcome.cells[0].verdict, Verdict::Open);
-    assert_eq!(outcome.cells[0].leader, Some(Technique::Writev));
 }

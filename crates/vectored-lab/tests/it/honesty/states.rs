@@ -11,6 +11,12 @@ const PROVED: [Target; 5] = [
     Target::Tcp,
 ];
 
+/// A cell in the default state, and in every other one.
+fn all_states(target: Target, workload: &Workload) -> impl Iterator<Item = CellSpec> {
+    let usual = CellSpec::write(target, workload.clone());
+    std::iter::once(usual).chain(states(target, workload))
+}
+
 /// Cells in every state but the default one.
 fn states(target: Target, workload: &Workload) -> [CellSpec; 4] {
     let usual = || CellSpec::write(target, workload.clone());
@@ -66,11 +72,7 @@ fn measure_spec(
     let mut sampler = DescriptorSampler::new(&clock, &directory, experiment.seed)
         .cold_pool_bytes(SMALL_POOL_BYTES)
         .with_movers(make_mover);
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    run(&experiment, &mut sampler, &clock, watch)
+    run_quietly(&experiment, &mut sampler, &clock)
 }
 
 /// A run in which `wrong` replaces `technique`.
@@ -109,7 +111,7 @@ fn assert_caught(outcome: Result<Outcome, RunError>, technique: Technique, case:
 #[test]
 fn every_fault_is_caught_in_every_state() {
     for target in PROVED {
-        for spec in states(target, &Workload::from_sizes(vec![100, 300, 100, 40, 7])) {
+        for spec in all_states(target, &Workload::from_sizes(vec![100, 300, 100, 40, 7])) {
             for fault in FAULTS {
                 let outcome =
                     replaced(&spec, Technique::Writev, move || Faulty { fault, calls: 0 });
@@ -238,14 +240,22 @@ fn right_techniques_are_measured_in_every_state() {
         Technique::Writev,
     ];
     for target in Target::NAMED {
-        for sizes in [vec![16; 9], vec![3, 5000, 1, 70_000, 9], vec![8; 2500]] {
-            for spec in states(target, &Workload::from_sizes(sizes)) {
+        for sizes in [
+            vec![100, 200],
+            vec![16; 9],
+            vec![3, 5000, 1, 70_000, 9],
+            vec![8; 2500],
+        ] {
+            for spec in all_states(target, &Workload::from_sizes(sizes)) {
                 let outcome = measure_spec(10_000_000, spec.clone(), &pure, movers).unwrap();
                 let cell = &outcome.cells[0];
                 assert_eq!(cell.cache, spec.cache);
                 assert_eq!(cell.layout, spec.layout);
                 assert_eq!(cell.iovec_setup, spec.iovec_setup);
-                assert!(cell.floor_ns > 0.0);
+                assert!(cell.floor_ns > 0.0 && cell.rounds >= 1);
+                assert_eq!(cell.proof_calls > 0, target != Target::Null, "{target}");
+                assert_eq!(cell.span_bytes.is_some(), target.is_file());
+                assert_eq!(cell.file_system.is_some(), target.is_file());
             }
         }
     }
@@ -313,6 +323,7 @@ fn opt_in_techniques_are_measured_with_every_sync_mode() {
             let mut rivals = vec![Technique::Writev, Technique::Pwritev2, Technique::Stdio];
             let measure = |rivals: &[Technique]| {
                 measure_spec(10_000_000, spec.clone(), rivals, movers).map(|outcome| {
+                    assert_eq!(outcome.cells[0].sync, sync);
                     assert!(outcome.cells[0].proof_calls > 0);
                 })
             };

@@ -8,12 +8,10 @@ use vectored_strace::event::OpenFlags;
 fn writes_with_o_sync_are_not_counted() {
     let mut flags = OpenFlags::default();
     flags.sync = true;
-    check(
-        &[open_with(3, "a", flags), write(3, 8), write(3, 8)],
-        &[
-            "adjacent-writes file 2→1: write 4 (O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk)",
-        ],
-    );
+    check! {
+        open_with(3, "a", flags), write(3, 8), write(3, 8)
+        => "adjacent-writes file 2→1: write 4 (O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk)"
+    }
 }
 
 #[test]
@@ -126,10 +124,7 @@ fn kinds_that_are_never_counted_are_never_listed() {
 fn calls_on_descriptors_of_unknown_kind_are_listed() {
     let expected = "adjacent-writes unknown 2→1: write 4 (the log does not say what the descriptor leads to: trace again with -yy)";
     check(&[write(1, 8), write(1, 8)], &[expected]);
-    check(
-        &[write(1, 8).to("socket:[5]"), write(1, 8).to("socket:[5]")],
-        &[expected],
-    );
+    check! { write(1, 8).to("socket:[5]"), write(1, 8).to("socket:[5]") => expected }
 }
 
 #[test]
@@ -137,58 +132,34 @@ fn a_call_whose_result_depends_on_the_size_is_a_barrier_to_writes() {
     let size =
         "(lseek(SEEK_END), statfs or the like between them, which shows how much was written)";
     let expected = format!("adjacent-writes file 2→1: write 4 {size}");
-    check(
-        &[open(3), write(3, 8), seek_end(3, 8), write(3, 8)],
-        &[&expected],
-    );
-    check(
-        &[open(3), write(3, 8), call("statfs"), write(3, 8)],
-        &[&expected],
-    );
+    check! { open(3), write(3, 8), seek_end(3, 8), write(3, 8) => &expected }
+    check! { open(3), write(3, 8), call("statfs"), write(3, 8) => &expected }
     let expected = format!("positional-writes file 2→1: pwrite64 4 {size}");
-    check(
-        &[open(3), pwrite(3, 8, 0), seek_end(3, 8), pwrite(3, 8, 8)],
-        &[&expected],
-    );
+    check! { open(3), pwrite(3, 8, 0), seek_end(3, 8), pwrite(3, 8, 8) => &expected }
     let same = "(a use of the same file through another descriptor between them)";
     let expected = format!("adjacent-writes file 2→1: write 4 {same}");
-    check(
-        &[
-            open_at(3, "a"),
-            open_at(4, "a"),
-            write(3, 8),
-            seek_end(4, 8),
-            write(3, 8),
-        ],
-        &[&expected],
-    );
+    check! { open_at(3, "a"), open_at(4, "a"), write(3, 8), seek_end(4, 8), write(3, 8) => &expected }
     // The size of another file depends on nothing here.
-    check(
-        &[open(3), open(4), write(3, 8), seek_end(4, 8), write(3, 8)],
-        &["adjacent-writes file 2→1: write 4 [harmless-between]"],
-    );
+    check! {
+        open(3), open(4), write(3, 8), seek_end(4, 8), write(3, 8)
+        => "adjacent-writes file 2→1: write 4 [harmless-between]"
+    }
     // An offset that depends on the size cannot be given to the call.
     let expected = format!("adjacent-writes file 2→1: write 4 {size}");
-    check(
-        &[open(3), write(3, 8), seek_end(3, 80), write(3, 8)],
-        &[&expected],
-    );
+    check! { open(3), write(3, 8), seek_end(3, 80), write(3, 8) => &expected }
 }
 
 #[test]
 fn a_call_that_returns_the_offset_is_a_barrier_to_calls_that_move_it() {
     let found = "(lseek(SEEK_CUR) between them, which shows the offset that the calls moved)";
     let expected = format!("adjacent-writes file 2→1: write 4 {found}");
-    check(
-        &[open(3), write(3, 8), tell(3, 8), write(3, 8)],
-        &[&expected],
-    );
+    check! { open(3), write(3, 8), tell(3, 8), write(3, 8) => &expected }
     let expected = format!("small-reads file 2→1: read 4 {found}");
     check(&[open(3), read(3, 8), tell(3, 8), read(3, 8)], &[&expected]);
-    check(
-        &[open(3), pwrite(3, 8, 0), tell(3, 0), pwrite(3, 8, 8)],
-        &["positional-writes file 2→1: pwrite64 4 [harmless-between]"],
-    );
+    check! {
+        open(3), pwrite(3, 8, 0), tell(3, 0), pwrite(3, 8, 8)
+        => "positional-writes file 2→1: pwrite64 4 [harmless-between]"
+    }
 }
 
 #[test]
@@ -202,44 +173,25 @@ fn another_thread_that_asks_for_a_file_by_its_path_sees_its_size() {
         .by(2)
     };
     for changes in [false, true] {
-        check(
-            &[
-                open_at(3, "/tmp/a"),
-                thread(2),
-                write(3, 8),
-                path("../tmp/a", changes),
-                write(3, 8),
-            ],
-            &[
-                "adjacent-writes file 2→1: write 4 (a use of the same file through another descriptor between them)",
-            ],
-        );
+        check! {
+            open_at(3, "/tmp/a"), thread(2), write(3, 8), path("../tmp/a", changes), write(3, 8)
+            => "adjacent-writes file 2→1: write 4 (a use of the same file through another descriptor between them)"
+        }
     }
-    check(
-        &[
-            open_at(3, "/tmp/a"),
-            thread(2),
-            write(3, 8),
-            path("/tmp/b", false),
-            write(3, 8),
-        ],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"],
-    );
+    check! {
+        open_at(3, "/tmp/a"), thread(2), write(3, 8), path("/tmp/b", false), write(3, 8)
+        => "adjacent-writes file 2→1: write 4 [adjacent]"
+    }
 }
 
 #[test]
 fn a_file_that_is_made_may_be_waited_for() {
     let mut flags = OpenFlags::default();
     flags.creates = true;
-    check(
-        &[
-            open(3),
-            write(3, 8),
-            open_with(4, "done", flags),
-            write(3, 8),
-        ],
-        &["adjacent-writes file 2→1: write 4 (rename, unlink or the like between them)"],
-    );
+    check! {
+        open(3), write(3, 8), open_with(4, "done", flags), write(3, 8)
+        => "adjacent-writes file 2→1: write 4 (rename, unlink or the like between them)"
+    }
 }
 
 #[test]
@@ -252,31 +204,13 @@ fn transfers_that_do_not_show_may_use_any_descriptor_of_the_process() {
     };
     let expected = "adjacent-writes file 2→1: write 4 (io_uring or AIO in the same process, whose transfers the log does not show)";
     for by in [1, 2] {
-        check(
-            &[
-                open(3),
-                thread(2),
-                write(3, 8),
-                submit(false).by(by),
-                write(3, 8),
-            ],
-            &[expected],
-        );
-        check(
-            &[
-                open(3),
-                thread(2),
-                submit(true).by(by),
-                write(3, 8),
-                write(3, 8),
-            ],
-            &[expected],
-        );
+        check! { open(3), thread(2), write(3, 8), submit(false).by(by), write(3, 8) => expected }
+        check! { open(3), thread(2), submit(true).by(by), write(3, 8), write(3, 8) => expected }
     }
-    check(
-        &[open(3), thread(2), submit(false), write(3, 8), write(3, 8)],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"],
-    );
+    check! {
+        open(3), thread(2), submit(false), write(3, 8), write(3, 8)
+        => "adjacent-writes file 2→1: write 4 [adjacent]"
+    }
 }
 
 #[test]
@@ -346,18 +280,10 @@ fn a_file_that_is_opened_for_each_record_is_listed() {
 
 #[test]
 fn closing_any_descriptor_of_a_file_gives_up_its_locks() {
-    check(
-        &[
-            open_at(3, "a"),
-            open_at(4, "a"),
-            open(5),
-            call_on("fcntl", 3),
-            write(5, 8),
-            close(4),
-            write(5, 8),
-        ],
-        &["adjacent-writes file 2→1: write 4 (fcntl or a lock between them)"],
-    );
+    check! {
+        open_at(3, "a"), open_at(4, "a"), open(5), call_on("fcntl", 3), write(5, 8), close(4), write(5, 8)
+        => "adjacent-writes file 2→1: write 4 (fcntl or a lock between them)"
+    }
 }
 
 #[test]

@@ -1,5 +1,11 @@
 //! A rule a test.
 
+/// `check! { lines => findings }`.
+macro_rules! check {
+    { $($line:expr),* => $($finding:expr),* } => { $crate::advisor::tests::rules::check(&[$($line),*], &[$($finding),*]) };
+}
+
+// Below the macro, which they use.
 mod barriers;
 mod processes;
 mod rows;

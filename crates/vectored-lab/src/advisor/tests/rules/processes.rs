@@ -22,60 +22,33 @@ fn the_text_in_the_log_resolves_descriptors_that_were_open_before() {
 
 #[test]
 fn the_text_in_the_log_wins_over_the_tables() {
-    check(
-        &[
-            open(3),
-            write(3, 8),
-            write(3, 8).to("pipe:[1]"),
-            write(3, 8).to("pipe:[1]"),
-        ],
-        &["adjacent-writes pipe 2→1: write 4 [adjacent]"],
-    );
-    check(
-        &[
-            open_at(3, "link"),
-            write(3, 8).to("/dev/tty<char 5:0>"),
-            write(3, 8),
-        ],
-        &[],
-    );
+    check! {
+        open(3), write(3, 8), write(3, 8).to("pipe:[1]"), write(3, 8).to("pipe:[1]")
+        => "adjacent-writes pipe 2→1: write 4 [adjacent]"
+    }
+    check! { open_at(3, "link"), write(3, 8).to("/dev/tty<char 5:0>"), write(3, 8) => }
 }
 
 #[test]
 fn a_duplicate_leads_to_the_same_open_file_and_a_closed_descriptor_to_none() {
-    check(
-        &[open(3), dup(3, 8), write(3, 8), write(8, 8)],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"],
-    );
+    check! { open(3), dup(3, 8), write(3, 8), write(8, 8) => "adjacent-writes file 2→1: write 4 [adjacent]" }
     check(&[open(3), write(3, 8), close(3), open(3), write(3, 8)], &[]);
-    check(
-        &[pipe(7, 5), open(3), dup(3, 5), write(3, 8), write(5, 8)],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"],
-    );
+    check! {
+        pipe(7, 5), open(3), dup(3, 5), write(3, 8), write(5, 8)
+        => "adjacent-writes file 2→1: write 4 [adjacent]"
+    }
 }
 
 #[test]
 fn a_child_whose_call_comes_before_its_fork_has_its_parents_descriptors() {
-    check(
-        &[
-            open(3),
-            brk().by(2),
-            fork(2),
-            write(3, 8).by(2),
-            write(3, 8).by(2),
-        ],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"],
-    );
-    check(
-        &[
-            open(3),
-            brk().by(2),
-            thread(2),
-            write(3, 8).by(2),
-            write(3, 8).by(2),
-        ],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"],
-    );
+    check! {
+        open(3), brk().by(2), fork(2), write(3, 8).by(2), write(3, 8).by(2)
+        => "adjacent-writes file 2→1: write 4 [adjacent]"
+    }
+    check! {
+        open(3), brk().by(2), thread(2), write(3, 8).by(2), write(3, 8).by(2)
+        => "adjacent-writes file 2→1: write 4 [adjacent]"
+    }
 }
 
 #[test]
@@ -113,19 +86,8 @@ fn exec_closes_what_is_to_be_closed() {
     let mut flags = OpenFlags::default();
     flags.close_on_exec = true;
     let unknown = "adjacent-writes unknown 2→1: write 4 (the log does not say what the descriptor leads to: trace again with -yy)";
-    check(
-        &[
-            open_with(3, "a", flags),
-            execve("/bin/x"),
-            write(3, 8),
-            write(3, 8),
-        ],
-        &[unknown],
-    );
-    check(
-        &[open(3), execve("/bin/x"), write(3, 8), write(3, 8)],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"],
-    );
+    check! { open_with(3, "a", flags), execve("/bin/x"), write(3, 8), write(3, 8) => unknown }
+    check! { open(3), execve("/bin/x"), write(3, 8), write(3, 8) => "adjacent-writes file 2→1: write 4 [adjacent]" }
 }
 
 #[test]
@@ -150,12 +112,10 @@ fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
     if let vectored_strace::event::Action::Seek { descriptor, .. } = &mut moves.action {
         descriptor.leads_to = Some(text.as_bytes());
     }
-    check(
-        &[write(6, 8).to(text), moves, write(6, 8).to(text)],
-        &[
-            "adjacent-writes file 2→1: write 4 (another thread or process uses the same offset, and would continue at a different offset)",
-        ],
-    );
+    check! {
+        write(6, 8).to(text), moves, write(6, 8).to(text)
+        => "adjacent-writes file 2→1: write 4 (another thread or process uses the same offset, and would continue at a different offset)"
+    }
 }
 
 #[test]

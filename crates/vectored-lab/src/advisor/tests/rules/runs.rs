@@ -6,24 +6,15 @@ use vectored_strace::event::SocketKind;
 
 #[test]
 fn writes_with_nothing_between_are_one_call() {
-    check(
-        &[open(3), write(3, 8), write(3, 9), write(3, 10)],
-        &["adjacent-writes file 3→1: write 4 [adjacent]"],
-    );
+    check! { open(3), write(3, 8), write(3, 9), write(3, 10) => "adjacent-writes file 3→1: write 4 [adjacent]" }
 }
 
 #[test]
 fn a_header_and_a_payload_are_one_call() {
-    check(
-        &[
-            open(3),
-            write(3, 8),
-            write(3, 100_000),
-            write(3, 8),
-            write(3, 100_000),
-        ],
-        &["adjacent-writes file 4→2: write 4, write 17 [adjacent]"],
-    );
+    check! {
+        open(3), write(3, 8), write(3, 100_000), write(3, 8), write(3, 100_000)
+        => "adjacent-writes file 4→2: write 4, write 17 [adjacent]"
+    }
 }
 
 #[test]
@@ -55,48 +46,24 @@ fn calls_that_cannot_observe_lie_between_harmlessly() {
 
 #[test]
 fn a_wait_ends_a_run() {
-    check(
-        &[
-            open(3),
-            write(3, 8),
-            write(3, 8),
-            call("poll"),
-            write(3, 8),
-            write(3, 8),
-        ],
-        &["adjacent-writes file 4→2: write 4 [adjacent]"],
-    );
+    check! {
+        open(3), write(3, 8), write(3, 8), call("poll"), write(3, 8), write(3, 8)
+        => "adjacent-writes file 4→2: write 4 [adjacent]"
+    }
 }
 
 #[test]
 fn calls_with_a_wait_between_each_are_listed() {
     let expected = format!("adjacent-writes file 3→1: write 4 {POLL}");
-    check(
-        &[
-            open(3),
-            write(3, 8),
-            call("poll"),
-            write(3, 8),
-            call("poll"),
-            write(3, 8),
-        ],
-        &[&expected],
-    );
+    check! { open(3), write(3, 8), call("poll"), write(3, 8), call("poll"), write(3, 8) => &expected }
 }
 
 #[test]
 fn a_sync_after_each_record_is_a_finding_of_its_own_that_is_not_counted() {
-    check(
-        &[
-            open(3),
-            write(3, 8),
-            fsync(3),
-            write(3, 8),
-            fsync(3),
-            write(3, 8),
-        ],
-        &["sync-each file 3→1: write 4, fsync 0 (fsync between them)"],
-    );
+    check! {
+        open(3), write(3, 8), fsync(3), write(3, 8), fsync(3), write(3, 8)
+        => "sync-each file 3→1: write 4, fsync 0 (fsync between them)"
+    }
 }
 
 #[test]
@@ -120,22 +87,16 @@ fn sockets_and_pipes_are_counted_and_datagrams_are_listed() {
     ] {
         check(&[socket(3, kind), write(3, 8), write(3, 8)], &expected);
     }
-    check(
-        &[pipe(3, 4), write(4, 8), write(4, 8)],
-        &["adjacent-writes pipe 2→1: write 4 [adjacent]"],
-    );
+    check! { pipe(3, 4), write(4, 8), write(4, 8) => "adjacent-writes pipe 2→1: write 4 [adjacent]" }
 }
 
 #[test]
 fn a_gap_is_a_barrier_with_its_limit_in_the_reason() {
-    check(
-        &[open(3), write(3, 8), write(3, 8).after(10_000_001)],
-        &["adjacent-writes file 2→1: write 4 (a gap of more than 10 ms)"],
-    );
-    check(
-        &[open(3), write(3, 8), write(3, 8).after(10_000_000)],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"],
-    );
+    check! {
+        open(3), write(3, 8), write(3, 8).after(10_000_001)
+        => "adjacent-writes file 2→1: write 4 (a gap of more than 10 ms)"
+    }
+    check! { open(3), write(3, 8), write(3, 8).after(10_000_000) => "adjacent-writes file 2→1: write 4 [adjacent]" }
 }
 
 #[test]
@@ -148,16 +109,10 @@ fn no_byte_waits_longer_than_the_gap_may_be() {
 
 #[test]
 fn small_reads_are_counted_and_large_ones_are_not() {
-    check(
-        &[
-            open(3),
-            read(3, 4096),
-            read(3, 4096),
-            read_part(3, 4096, 100),
-            read_part(3, 4096, 0),
-        ],
-        &["small-reads file 3→1: read 13 [adjacent]"],
-    );
+    check! {
+        open(3), read(3, 4096), read(3, 4096), read_part(3, 4096, 100), read_part(3, 4096, 0)
+        => "small-reads file 3→1: read 13 [adjacent]"
+    }
     check(&[open(3), read(3, 65536), read(3, 65536), read(3, 8)], &[]);
 }
 
@@ -170,59 +125,36 @@ fn seeks_before_transfers_could_be_left_out() {
         &["seek-then-transfer file 5→3: lseek 0, write 4 [adjacent]"],
     );
     // A seek to the current offset is no barrier.
-    check(
-        &[open(3), write(3, 8), seek(3, 8), write(3, 8)],
-        &["adjacent-writes file 2→1: write 4 [harmless-between]"],
-    );
+    check! { open(3), write(3, 8), seek(3, 8), write(3, 8) => "adjacent-writes file 2→1: write 4 [harmless-between]" }
 }
 
 #[test]
 fn positional_calls_that_touch_are_one() {
-    check(
-        &[
-            open(3),
-            pwrite(3, 8, 100),
-            pwrite(3, 8, 108),
-            pwrite(3, 8, 300),
-        ],
-        &["positional-writes file 2→1: pwrite64 4 [adjacent]"],
-    );
-    check(
-        &[
-            open(3),
-            pread(3, 8, 100),
-            pread(3, 8, 108),
-            pread(3, 8, 116),
-        ],
-        &["positional-reads file 3→1: pread64 4 [adjacent]"],
-    );
+    check! {
+        open(3), pwrite(3, 8, 100), pwrite(3, 8, 108), pwrite(3, 8, 300)
+        => "positional-writes file 2→1: pwrite64 4 [adjacent]"
+    }
+    check! {
+        open(3), pread(3, 8, 100), pread(3, 8, 108), pread(3, 8, 116)
+        => "positional-reads file 3→1: pread64 4 [adjacent]"
+    }
 }
 
 #[test]
 fn lists_of_tiny_segments_are_a_finding_whatever_lies_around_them() {
-    check(
-        &[
-            open(3),
-            writev(3, &[7; 100]),
-            call("poll"),
-            writev(3, &[7; 100]),
-        ],
-        &["tiny-segments file 2→2: writev 10 [adjacent]"],
-    );
+    check! {
+        open(3), writev(3, &[7; 100]), call("poll"), writev(3, &[7; 100])
+        => "tiny-segments file 2→2: writev 10 [adjacent]"
+    }
     check(&[open(3), writev(3, &[1000; 100])], &[]);
 }
 
 #[test]
 fn a_list_split_over_several_calls_is_a_finding() {
-    check(
-        &[
-            open(3),
-            writev(3, &[900; 1024]),
-            writev(3, &[900; 1024]),
-            writev(3, &[900; 10]),
-        ],
-        &["many-segments file 3→3: writev 20 [adjacent]"],
-    );
+    check! {
+        open(3), writev(3, &[900; 1024]), writev(3, &[900; 1024]), writev(3, &[900; 10])
+        => "many-segments file 3→3: writev 20 [adjacent]"
+    }
 }
 
 #[test]
@@ -235,10 +167,7 @@ fn what_is_copied_has_no_largest_list() {
 fn short_and_failed_calls_end_a_run() {
     let short = write(3, 8).but(|of| of.result = Ok(4));
     let failed = write(3, 8).but(|of| of.result = Err(b"ENOSPC"));
-    check(
-        &[open(3), write(3, 8), short, write(3, 8)],
-        &["adjacent-writes file 2→1: write 3, write 4 [adjacent]"],
-    );
+    check! { open(3), write(3, 8), short, write(3, 8) => "adjacent-writes file 2→1: write 3, write 4 [adjacent]" }
     check(&[open(3), write(3, 8), failed, write(3, 8)], &[]);
 }
 
@@ -253,10 +182,10 @@ fn calls_with_flags_or_an_address_are_in_no_run() {
         check(&[open(3), write(3, 8), odd, write(3, 8)], &[]);
     }
     let more = write(3, 8).but(|of| of.more = true);
-    check(
-        &[socket(3, SocketKind::Tcp), more, write(3, 8)],
-        &["adjacent-writes tcp 2→1: write 4 (MSG_MORE, which gathers in the kernel already)"],
-    );
+    check! {
+        socket(3, SocketKind::Tcp), more, write(3, 8)
+        => "adjacent-writes tcp 2→1: write 4 (MSG_MORE, which gathers in the kernel already)"
+    }
 }
 
 #[test]

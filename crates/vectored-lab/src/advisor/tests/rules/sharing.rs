@@ -28,18 +28,10 @@ fn writes_by_several_threads_or_processes_are_listed() {
     ];
     check(&lines.concat(), &[&in_a_row]);
     // Of different files they do not disturb each other.
-    check(
-        &[
-            open(3),
-            open(4),
-            thread(2),
-            write(3, 8),
-            write(4, 8).by(2),
-            write(3, 8),
-            write(4, 8).by(2),
-        ],
-        &["adjacent-writes file 2→1: write 4 [adjacent]"; 2],
-    );
+    check! {
+        open(3), open(4), thread(2), write(3, 8), write(4, 8).by(2), write(3, 8), write(4, 8).by(2)
+        => "adjacent-writes file 2→1: write 4 [adjacent]", "adjacent-writes file 2→1: write 4 [adjacent]"
+    }
 }
 
 #[test]
@@ -101,20 +93,12 @@ fn a_shared_offset_is_not_read_ahead() {
     let shared = "small-reads file 2→1: read 4 (another thread or process uses the same offset, and would continue at a different offset)";
     check(&[open(3), fork(2), read(3, 8), read(3, 8)], &[shared]);
     // Once the child has closed it, nobody shares it.
-    check(
-        &[open(3), fork(2), close(3).by(2), read(3, 8), read(3, 8)],
-        &["small-reads file 2→1: read 4 [adjacent]"],
-    );
-    check(
-        &[open(3), fork(2), exit().by(2), read(3, 8), read(3, 8)],
-        &["small-reads file 2→1: read 4 [adjacent]"],
-    );
-    check(
-        &[read(0, 8).to("/tmp/x"), read(0, 8).to("/tmp/x")],
-        &[
-            "small-reads file 2→1: read 4 (open before the log began: another process may share the offset, and read on from it)",
-        ],
-    );
+    check! { open(3), fork(2), close(3).by(2), read(3, 8), read(3, 8) => "small-reads file 2→1: read 4 [adjacent]" }
+    check! { open(3), fork(2), exit().by(2), read(3, 8), read(3, 8) => "small-reads file 2→1: read 4 [adjacent]" }
+    check! {
+        read(0, 8).to("/tmp/x"), read(0, 8).to("/tmp/x")
+        => "small-reads file 2→1: read 4 (open before the log began: another process may share the offset, and read on from it)"
+    }
 }
 
 #[test]
