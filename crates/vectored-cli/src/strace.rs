@@ -385,20 +385,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_found_as_a_shell_finds_it() {
-        assert!(find("sh".as_ref()).unwrap().ends_with("sh"));
-        assert!(find("/bin/sh".as_ref()).is_ok());
-        let code = |name: &str| find(name.as_ref()).unwrap_err().code;
-        assert_eq!(code("no-such-program-anywhere"), 127);
-        assert_eq!(code("/no/such/program"), 127);
-        assert_eq!(code("/"), 126);
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let path = file.path().as_os_str();
-        assert_eq!(find(path).unwrap_err().code, 126);
-        assert_eq!(code(""), 127);
-    }
-
-    #[test]
     fn death_by_a_signal_has_the_code_that_shells_give_it() {
         assert_eq!(exit_code(ExitStatus::from_raw(7 << 8)), 7);
         assert_eq!(exit_code(ExitStatus::from_raw(15)), 143);

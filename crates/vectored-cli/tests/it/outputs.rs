@@ -3,35 +3,27 @@
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use crate::support::{Bench, entries, json, skip, stdout_of};
+use crate::support::{Bench, entries, json, skip, stderr_of, stdout_of};
 
 #[test]
 fn the_path_of_the_result_is_the_last_line_on_standard_error() {
     let bench = Bench::new();
-    let output = bench.synthetic().assert().success().get_output().clone();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    let saved = bench.saved();
-    assert_eq!(saved.len(), 1);
-    assert_eq!(stderr.lines().last().unwrap(), saved[0].to_str().unwrap());
-    let name = saved[0].file_name().unwrap().to_str().unwrap();
+    let stderr = stderr_of(&mut bench.synthetic(), 0);
+    let path = bench.saved().remove(0);
+    let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("measure-20000101T000000Z-"), "{name}");
     assert!(name.ends_with(".json"), "{name}");
-    let notes =
+    let note =
         "note: not measured (more than 4 MiB in one call): 1000 × 16 KiB on file, pipe, unix";
-    assert!(stderr.starts_with(notes), "{stderr}");
-}
-
-#[test]
-fn results_of_the_same_second_do_not_replace_each_other() {
-    let bench = Bench::new();
-    for count in 1..=5 {
-        bench
-            .synthetic()
-            .args(["--target", "pipe"])
-            .assert()
-            .success();
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert!(lines[0].starts_with(note), "{stderr}");
+    // No forecast where a round fits the budget.
+    let how = "note: to measure such lists, up to 64 MiB, give both --segments and --sizes";
+    assert_eq!(lines[1..], [how, path.to_str().unwrap()]);
+    // Results of the same second do not replace each other.
+    for count in 2..=4 {
+        stdout_of(&mut bench.synthetic_with("--target pipe"));
         assert_eq!(bench.saved().len(), count);
     }
 }
@@ -40,48 +32,25 @@ fn results_of_the_same_second_do_not_replace_each_other() {
 fn quiet_leaves_standard_error_to_errors() {
     let bench = Bench::new();
     let output = bench
-        .synthetic()
-        .arg("--quiet")
+        .synthetic_with("--quiet")
         .assert()
         .success()
         .get_output()
         .clone();
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-    assert!(!output.stdout.is_empty());
+    assert!(output.stderr.is_empty() && !output.stdout.is_empty());
     assert_eq!(bench.saved().len(), 1);
-    let mut command = bench.vectored();
-    let output = command.args(["measure", "--quiet", "--dir", "nowhere"]);
-    let output = output.assert().code(2).get_output().clone();
-    assert!(output.stderr.starts_with(b"error: "));
-}
-
-#[test]
-fn a_relative_state_home_is_ignored() {
-    let bench = Bench::new();
-    let home = bench.work().join("home");
-    for state_home in ["relative/state", ""] {
-        let mut command = bench.synthetic();
-        command.env("XDG_STATE_HOME", state_home).env("HOME", &home);
-        command.assert().success();
-    }
-    assert_eq!(entries(&home.join(".local/state/vectored")).len(), 2);
-    assert_eq!(entries(&bench.work()), [home]);
+    let refused = stderr_of(&mut bench.command("measure --quiet --dir nowhere"), 2);
+    assert!(refused.starts_with("error: "));
 }
 
 #[test]
 fn output_goes_to_the_file_and_nowhere_else() {
     let bench = Bench::new();
-    let expected = stdout_of(bench.synthetic().args(["--format", "csv"]));
-    let out = stdout_of(
-        bench
-            .synthetic()
-            .args(["--format", "csv", "--output", "new.csv"]),
-    );
-    assert_eq!(out, "");
-    assert_eq!(
-        fs::read_to_string(bench.work().join("new.csv")).unwrap(),
-        expected
-    );
+    let expected = stdout_of(&mut bench.synthetic_with("--format csv"));
+    let words = "--format csv --output new.csv";
+    assert_eq!(stdout_of(&mut bench.synthetic_with(words)), "");
+    let written = fs::read_to_string(bench.work().join("new.csv")).unwrap();
+    assert_eq!(written, expected);
     assert_eq!(entries(&bench.work()).len(), 1);
 }
 
@@ -93,56 +62,13 @@ fn output_replaces_a_file_as_a_whole() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     symlink("old.json", &link).unwrap();
     let old = fs::File::open(&file).unwrap();
-    bench
-        .synthetic()
-        .args(["--format", "json", "--output", "link"])
-        .assert()
-        .success();
+    stdout_of(&mut bench.synthetic_with("--format json --output link"));
     // A process that has the old file open can still read all of it.
     assert_eq!(old.metadata().unwrap().len(), 1 << 22);
     json(&fs::read_to_string(&file).unwrap());
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
     assert!(link.symlink_metadata().unwrap().is_symlink());
     assert_eq!(entries(&bench.work()).len(), 2);
-}
-
-#[test]
-fn a_refusal_leaves_the_output_file_untouched() {
-    let bench = Bench::new();
-    let file = bench.work().join("old.csv");
-    fs::write(&file, "precious").unwrap();
-    for args in [
-        &["--dir", "nowhere"][..],
-        &["--sizes", "0"],
-        &["--pin", "100000"],
-        &["--sizes", "100MiB"],
-    ] {
-        let mut command = bench.vectored();
-        command.args(["measure", "--output", "old.csv"]).args(args);
-        command.assert().code(2);
-        assert_eq!(fs::read_to_string(&file).unwrap(), "precious", "{args:?}");
-    }
-    assert_eq!(entries(&bench.work()), [file]);
-}
-
-#[test]
-fn an_output_that_cannot_be_written_is_reported_before_measuring() {
-    let bench = Bench::new();
-    fs::create_dir(bench.work().join("folder")).unwrap();
-    for (name, word) in [
-        ("folder", "is a directory"),
-        ("new/", "not a file name"),
-        ("nowhere/out", "no file can be created in its directory"),
-    ] {
-        let mut command = bench.vectored();
-        command.args(["measure", "--budget", "1h", "--output", name]);
-        command.timeout(Duration::from_secs(60));
-        let output = command.assert().code(2).get_output().clone();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        for word in [name, word, "--output"] {
-            assert!(stderr.contains(word), "{word}: {stderr}");
-        }
-    }
 }
 
 #[test]
@@ -160,11 +86,7 @@ fn output_to_a_fifo_is_written_not_replaced() {
         let fifo = fifo.clone();
         move || fs::read_to_string(fifo).unwrap()
     });
-    bench
-        .synthetic()
-        .args(["--output", "fifo"])
-        .assert()
-        .success();
+    stdout_of(&mut bench.synthetic_with("--output fifo"));
     // First of all: a reader of a FIFO that was replaced would wait for ever.
     assert!(fifo.metadata().unwrap().file_type().is_fifo());
     assert!(reader.join().unwrap().contains("Seed 7."));
@@ -213,108 +135,42 @@ fn a_full_disk_behind_standard_output_is_a_failure() {
 }
 
 #[test]
-fn there_is_no_colour_without_a_terminal() {
-    let bench = Bench::new();
-    assert!(!stdout_of(&mut bench.synthetic()).contains('\x1b'));
-    let mut command = bench.synthetic();
-    command.args(["--output", "table"]).assert().success();
-    let table = fs::read_to_string(bench.work().join("table")).unwrap();
-    assert!(!table.contains('\x1b'));
-}
-
-#[test]
-fn colour_on_a_terminal_yields_to_no_color() {
-    // script(1) runs a command on a terminal of its own.
-    let on_a_terminal = |no_color: Option<&str>| -> Result<String, String> {
-        let bench = Bench::new();
-        let program = env!("CARGO_BIN_EXE_vectored");
-        let mut command = Command::new("script");
-        command
-            .args([
-                "-qec",
-                &format!("{program} measure --synthetic sigma=0.02 -q"),
-                "/dev/null",
-            ])
-            .current_dir(bench.work())
-            .env("XDG_STATE_HOME", bench.state_home())
-            .env_remove("NO_COLOR")
-            .stdin(Stdio::null());
-        command.envs(no_color.map(|value| ("NO_COLOR", value)));
-        let output = command
-            .output()
-            .map_err(|error| format!("script: {error}"))?;
-        assert!(output.status.success(), "{output:?}");
-        Ok(String::from_utf8(output.stdout).unwrap())
-    };
-    match on_a_terminal(None) {
-        Ok(coloured) => assert!(coloured.contains("\x1b[32m"), "{coloured}"),
-        Err(reason) => return skip("colour_on_a_terminal_yields_to_no_color", &reason),
-    }
-    assert!(!on_a_terminal(Some("1")).unwrap().contains("\x1b[32m"));
-    // https://no-color.org: only a value that is not empty counts.
-    assert!(on_a_terminal(Some("")).unwrap().contains("\x1b[32m"));
-}
-
-#[test]
 fn an_output_that_is_read_only_is_refused_with_chmod_as_the_remedy() {
-    use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new();
     bench.synthetic().assert().success();
-    for (name, shown) in [("kept.txt", "kept.txt"), ("it's kept", "'it'\\''s kept'")] {
-        let path = bench.work().join(name);
-        fs::write(&path, "to stay").unwrap();
-        let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let saved = bench.saved().remove(0);
-        let saved = saved.to_str().unwrap();
-        for mode in [0o444, 0o400, 0o555, 0] {
-            set(mode);
-            for (option, args) in [
-                ("--output", &["host", "--output"][..]),
-                (
-                    "--output",
-                    &["measure", "--target", "pipe", "--budget", "1h", "--output"],
-                ),
-                ("--output", &["reproduce", "all", "--output"]),
-                (
-                    "--output",
-                    &["compare", saved, "--against", saved, "--output"],
-                ),
-                ("--html", &["compare", saved, "--machines", "--html"]),
-                ("--html", &["report", saved, "--html"]),
-                ("--markdown", &["report", saved, "--markdown"]),
-                ("--csv", &["report", saved, "--csv"]),
-                ("--output", &["advise", "trace", "--output"]),
-                ("--html", &["advise", "trace", "--html"]),
-            ] {
-                let mut command = bench.vectored();
-                let output = command
-                    .args(args)
-                    .arg(name)
-                    .assert()
-                    .code(2)
-                    .get_output()
-                    .clone();
-                let message = String::from_utf8(output.stderr).unwrap();
-                let words = format!(
-                    "cannot write to '{name}': it is read-only; make it writable with \
-                     chmod u+w {shown}, or choose another file with {option}"
-                );
-                assert!(message.contains(&words), "{args:?}: {message}");
-            }
-            assert_eq!(
-                fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-                mode
+    let name = "it's kept";
+    let chmod = r"chmod u+w 'it'\''s kept'";
+    let path = bench.work().join(name);
+    fs::write(&path, "to stay").unwrap();
+    let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    for mode in [0o444, 0] {
+        set(mode);
+        for words in [
+            "host --output",
+            "measure --target pipe --budget 1h --output",
+            "reproduce all --output",
+            "compare latest --against latest --output",
+            "compare latest --machines --html",
+            "report --html",
+            "report --markdown",
+            "report --csv",
+            "advise trace --output",
+            "advise trace --html",
+        ] {
+            let option = words.rsplit(' ').next().unwrap();
+            let message = stderr_of(bench.command(words).arg(name), 2);
+            let told = format!(
+                "cannot write to '{name}': it is read-only; make it writable with {chmod}, or choose another file with {option}"
             );
+            assert!(message.contains(&told), "{words}: {message}");
         }
-        set(0o644);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "to stay");
-        // The proposed command helps.
-        set(0o444);
-        let chmod = format!("chmod u+w {shown}");
-        let mut shell = std::process::Command::new("sh");
-        let shell = shell.args(["-c", &chmod]).current_dir(bench.work());
-        assert!(shell.status().unwrap().success());
-        stdout_of(bench.vectored().args(["host", "--output", name]));
-        assert_ne!(fs::read_to_string(&path).unwrap(), "to stay");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, mode);
     }
+    // The proposed command helps.
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", chmod]).current_dir(bench.work());
+    assert!(shell.status().unwrap().success());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "to stay");
+    stdout_of(bench.command("host --output").arg(name));
+    assert_ne!(fs::read_to_string(&path).unwrap(), "to stay");
 }

@@ -9,159 +9,153 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Bench, Tmpfs, entries, json, skip, stdout_of};
+use crate::support::{Bench, Tmpfs, entries, json, skip, stderr_of, stdout_of};
 
-/// Runs with these arguments, at the reduced sizes; returns what was printed and
+/// Runs with these words, at the reduced sizes; returns what was printed and
 /// what was saved.
-fn run(bench: &Bench, args: &[&str]) -> (String, Value) {
-    let mut command = bench.vectored();
-    let stdout = stdout_of(command.args(["reproduce", "--quick"]).args(args));
-    assert!(entries(&bench.work()).is_empty(), "{args:?}");
+fn run(bench: &Bench, words: &str) -> (String, Value) {
+    let stdout = stdout_of(&mut bench.command(&format!("reproduce --quick {words}")));
+    assert!(entries(&bench.work()).is_empty(), "{words}");
     let results = bench.only_result();
     assert_eq!(results["schema"], "vectored-experiments/1");
-    assert_eq!(results["complete"], true, "{args:?}");
-    for experiment in results["experiments"].as_array().unwrap() {
-        check_experiment(experiment);
+    assert_eq!(results["complete"], true, "{words}");
+    for experiment in list(&results["experiments"]) {
+        assert_eq!(experiment["reduced"], true);
+        assert_eq!(experiment["complete"], true);
+        let finding = experiment["finding"].as_str().unwrap();
+        assert!(
+            finding.is_empty() || finding.starts_with("At a reduced size, "),
+            "{finding}"
+        );
+        assert!(!list(&experiment["published"]).is_empty());
+        for row in list(&experiment["rows"]) {
+            let sampled = list(&row["clock_s_samples"])
+                .iter()
+                .filter_map(Value::as_f64);
+            let sampled: Vec<f64> = sampled.collect();
+            assert_eq!(row["repeats"], sampled.len());
+            assert!(sampled.iter().all(|&s| s > 0.0), "{row}");
+        }
     }
     (stdout, results)
 }
 
-/// Checks the facts that hold for every experiment.
-fn check_experiment(experiment: &Value) {
-    assert_eq!(experiment["reduced"], true);
-    assert_eq!(experiment["complete"], true);
-    let finding = experiment["finding"].as_str().unwrap();
-    assert!(
-        finding.is_empty() || finding.starts_with("At a reduced size, "),
-        "{finding}"
-    );
-    assert!(!experiment["published"].as_array().unwrap().is_empty());
-    let rows = experiment["rows"].as_array().unwrap();
-    for row in rows {
-        let samples = row["clock_s_samples"].as_array().unwrap();
-        assert_eq!(samples.len(), 7);
-        let mut sampled: Vec<f64> = samples.iter().filter_map(Value::as_f64).collect();
-        assert_eq!(row["repeats"], sampled.len());
-        assert!(sampled.iter().all(|&s| s > 0.0), "{row}");
-        sampled.sort_by(f64::total_cmp);
-        // An odd number of repeats: the median is one of them.
-        assert_eq!(row["clock_s"].as_f64(), Some(sampled[sampled.len() / 2]));
-    }
-    for ratio in experiment["ratios"].as_array().unwrap() {
-        let (of, over) = (&rows[index(&ratio["of"])], &rows[index(&ratio["over"])]);
-        let name = match ratio["measure"].as_str().unwrap() {
-            "cpu" => "cpu_s_samples",
-            _ => "clock_s_samples",
-        };
-        let samples = |row: &Value| row[name].as_array().unwrap().clone();
-        let mut ratios: Vec<f64> = std::iter::zip(samples(of), samples(over))
-            .filter_map(|(of, over)| Some(of.as_f64()? / over.as_f64()?))
-            .collect();
-        ratios.sort_by(f64::total_cmp);
-        let near = |value: &Value, expected: f64| {
-            let value = value.as_f64().unwrap();
-            assert!((value / expected - 1.0).abs() < 1e-9, "{value} {expected}");
-        };
-        if ratios.len() == 7 {
-            near(&ratio["ratio"], ratios[3]);
-            near(&ratio["ratio_low"], ratios[0]);
-            near(&ratio["ratio_high"], ratios[6]);
-        } else {
-            assert!(ratio["ratio_low"].is_null());
-        }
-    }
-}
-
-fn index(value: &Value) -> usize {
-    value.as_u64().unwrap() as usize
+fn list(value: &Value) -> &Vec<Value> {
+    value.as_array().unwrap()
 }
 
 fn only(results: &Value) -> &Value {
-    let experiments = results["experiments"].as_array().unwrap();
-    assert_eq!(experiments.len(), 1);
-    &experiments[0]
+    assert_eq!(list(&results["experiments"]).len(), 1);
+    &results["experiments"][0]
+}
+
+fn techniques(experiment: &Value) -> Vec<&str> {
+    let rows = list(&experiment["rows"]).iter();
+    rows.map(|row| row["technique"].as_str().unwrap()).collect()
 }
 
 #[test]
-fn copies_are_measured_with_all_their_bytes_and_loops() {
+fn all_experiments_make_one_result() {
     let bench = Bench::new();
-    let (table, results) = run(&bench, &["apue-3.5", "--min", "32", "--max", "1MiB"]);
-    assert!(table.contains("REDUCED"), "{table}");
-    let experiment = only(&results);
-    assert_eq!(experiment["cache"], "hot");
-    let file_bytes = experiment["setting"]["file_bytes"].as_u64().unwrap();
-    let rows = experiment["rows"].as_array().unwrap();
-    // 32 B to 1 MiB, past the book, and stdio.
-    assert_eq!(rows.len(), 17);
-    for row in rows {
-        let Some(buffer) = row["buffer_bytes"].as_u64() else {
-            assert_eq!(row["technique"], "stdio");
-            assert!(row["loops"].is_null());
-            continue;
-        };
+    let (printed, results) = run(&bench, "all --min 64KiB --seed 7 --format json");
+    assert_eq!(json(&printed), results);
+    let [copies, records, elements, passes] = &list(&results["experiments"])[..] else {
+        panic!("{results}");
+    };
+    let name = bench.saved().remove(0);
+    assert!(
+        name.file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .starts_with("reproduce-")
+    );
+
+    assert_eq!(
+        (&copies["name"], &copies["cache"]),
+        (&"apue-3.5".into(), &"hot".into())
+    );
+    let file_bytes = copies["setting"]["file_bytes"].as_u64().unwrap();
+    assert!(copies["setting"]["start_s"].as_f64() > Some(0.0));
+    let (stdio, buffers) = list(&copies["rows"]).split_last().unwrap();
+    assert_eq!(
+        (&stdio["technique"], &stdio["loops"]),
+        (&"stdio".into(), &Value::Null)
+    );
+    for row in buffers {
+        let buffer = row["buffer_bytes"].as_u64().unwrap();
         assert_eq!(row["loops"], file_bytes.div_ceil(buffer));
-        assert_eq!(row["repeats"], if buffer < 64 { 3 } else { 7 });
         // The kernel may reclaim pages of the file at any time, so no sample must have all of them.
-        for resident in row["resident_bytes_samples"].as_array().unwrap() {
-            assert!(
-                resident.is_null() || resident.as_u64() <= Some(file_bytes),
-                "{row}"
-            );
-        }
+        let resident = list(&row["resident_bytes_samples"]).iter();
+        assert!(
+            resident
+                .clone()
+                .all(|one| one.is_null() || one.as_u64() <= Some(file_bytes))
+        );
     }
-    let start_s = experiment["setting"]["start_s"].as_f64().unwrap();
-    assert!(start_s > 0.0);
+
+    assert_eq!(records["name"], "apue-14.28");
+    assert_eq!(
+        techniques(records),
+        ["write-each", "copy-then-write", "writev", "adaptive"]
+    );
+    for row in list(&records["rows"]) {
+        assert!(row["user_s"].as_f64().unwrap() + row["system_s"].as_f64().unwrap() > 0.0);
+    }
+    // Three over copying, by CPU and by wall time.
+    assert_eq!(list(&records["ratios"]).len(), 6);
+    assert_eq!(
+        (&elements["name"], list(&elements["rows"]).len()),
+        (&"kalinin".into(), 20)
+    );
+    assert_eq!(list(&elements["ratios"]).len(), 20);
+    assert_eq!(passes["name"], "mincer");
 }
 
 #[test]
 fn copies_to_files_and_pipes_and_the_device_are_measured() {
-    for args in [
-        &["--to", "pipe"][..],
-        &["--to", "file"],
-        &["--to", "file", "--sync", "fsync"],
-        &[
-            "--to", ".", "--sync", "dsync", "--min", "1MiB", "--max", "1MiB",
-        ],
+    for (words, to, rows) in [
+        // 32 B and 64 B, fewer of the smaller ones, and stdio.
+        ("--to pipe --min 32 --max 64", "pipe", 3),
+        ("--to file --min 128KiB --sync fsync", "file", 0),
+        ("--to . --sync dsync --min 1MiB --max 1MiB", "file", 0),
     ] {
-        let bench = Bench::new();
-        let range = ["apue-3.5", "--min", "128KiB"];
-        let range = if args.contains(&"--min") {
-            &range[..1]
-        } else {
-            &range
-        };
-        let (_, results) = run(&bench, &[range, args].concat());
-        let setting = &only(&results)["setting"];
-        let to = if args[1] == "pipe" { "pipe" } else { "file" };
-        assert_eq!(setting["to"], to);
+        let (table, results) = run(&Bench::new(), &format!("apue-3.5 {words}"));
+        assert!(table.contains("REDUCED"), "{table}");
+        let experiment = only(&results);
+        assert_eq!(experiment["setting"]["to"], to);
+        if rows > 0 {
+            let repeats: Vec<_> = list(&experiment["rows"])
+                .iter()
+                .map(|row| &row["repeats"])
+                .collect();
+            assert_eq!(repeats, [3, 7, 7]);
+        }
     }
 }
 
 #[test]
 fn cold_copies_fetch_their_bytes_from_the_device() {
     let bench = Bench::new();
-    let mut command = bench.vectored();
-    let args = ["--page-cache", "cold", "--min", "128KiB", "--quick"];
-    let output = command.args(["reproduce", "apue-3.5"]).args(args).output();
-    let output = output.unwrap();
+    let words = "reproduce apue-3.5 --page-cache cold --min 128KiB --quick";
+    let output = bench.command(words).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     if output.status.code() == Some(2) && stderr.contains("cold page cache") {
-        skip(
+        return skip(
             "cold_copies_fetch_their_bytes_from_the_device",
             stderr.trim(),
         );
-        return;
     }
     assert!(output.status.success(), "{stderr}");
     let results = bench.only_result();
     let experiment = only(&results);
     assert_eq!(experiment["cache"], "cold");
     let file_bytes = experiment["setting"]["file_bytes"].as_u64().unwrap();
-    for row in experiment["rows"].as_array().unwrap() {
-        for resident in row["resident_bytes_samples"].as_array().unwrap() {
+    for row in list(&experiment["rows"]) {
+        for resident in list(&row["resident_bytes_samples"]) {
             assert!(resident.as_u64().unwrap() * 100 <= file_bytes, "{row}");
         }
-        for fetched in row["fetched_bytes_samples"].as_array().unwrap() {
+        for fetched in list(&row["fetched_bytes_samples"]) {
             assert!(fetched.as_u64().unwrap() * 100 >= file_bytes * 99, "{row}");
         }
     }
@@ -170,53 +164,11 @@ fn cold_copies_fetch_their_bytes_from_the_device() {
 }
 
 #[test]
-fn records_are_written_by_every_technique() {
-    let bench = Bench::new();
-    let (table, results) = run(&bench, &["apue-14.28"]);
-    assert!(table.contains("REDUCED"), "{table}");
-    let experiment = only(&results);
-    let rows = experiment["rows"].as_array().unwrap();
-    let names: Vec<_> = rows
-        .iter()
-        .map(|row| row["technique"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        names,
-        ["write-each", "copy-then-write", "writev", "adaptive"]
-    );
-    for row in rows {
-        let sum = row["user_s"].as_f64().unwrap() + row["system_s"].as_f64().unwrap();
-        assert!(sum > 0.0);
-    }
-    // Three over copying, by CPU and by wall time.
-    assert_eq!(experiment["ratios"].as_array().unwrap().len(), 6);
-}
-
-#[test]
-fn elements_are_written_in_turn() {
-    let bench = Bench::new();
-    let (table, results) = run(&bench, &["kalinin"]);
-    assert!(table.contains("REDUCED"), "{table}");
-    let experiment = only(&results);
-    assert_eq!(experiment["rows"].as_array().unwrap().len(), 20);
-    assert_eq!(experiment["ratios"].as_array().unwrap().len(), 20);
-}
-
-#[test]
 fn buffers_are_written_and_read_back() {
-    let bench = Bench::new();
-    let args = ["--size", "100", "--count", "2000", "--repeats", "3"];
-    let (table, results) = run(
-        &bench,
-        &[&["mincer", "--iovec-setup", "once"], &args[..]].concat(),
-    );
-    assert!(table.contains("REDUCED"), "{table}");
+    let words = "mincer --iovec-setup once --size 100 --count 2000 --repeats 3";
+    let (table, results) = run(&Bench::new(), words);
     let experiment = only(&results);
-    let rows = experiment["rows"].as_array().unwrap();
-    let names: Vec<_> = rows
-        .iter()
-        .map(|row| row["technique"].as_str().unwrap())
-        .collect();
+    let names = techniques(experiment);
     assert_eq!(names[..4], ["write-each", "read-each", "writev", "readv"]);
     // It is written and read, or the table says why it is not.
     let count = names.iter().filter(|name| **name == "linux-aio").count();
@@ -224,111 +176,12 @@ fn buffers_are_written_and_read_back() {
     assert_eq!(count, if says_why { 0 } else { 2 }, "{table}");
     // It has no array that could be filled once.
     assert!(!names.contains(&"io-uring"), "{names:?}");
-    for row in rows {
+    for row in list(&experiment["rows"]) {
         assert_eq!(row["iovec_setup"], "once");
-        for passes in row["pass_s_samples"].as_array().unwrap() {
-            assert_eq!(passes.as_array().unwrap().len(), 3);
+        for passes in list(&row["pass_s_samples"]) {
+            assert_eq!(list(passes).len(), 3);
         }
     }
-}
-
-#[test]
-fn all_experiments_make_one_result_in_every_format() {
-    let bench = Bench::new();
-    let args = ["all", "--min", "64KiB", "--seed", "7", "--format", "json"];
-    let (printed, results) = run(&bench, &args);
-    assert_eq!(json(&printed), results);
-    let names: Vec<_> = results["experiments"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|experiment| experiment["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["apue-3.5", "apue-14.28", "kalinin", "mincer"]);
-    let saved = bench.saved();
-    let name = saved[0].file_name().unwrap().to_str().unwrap();
-    assert!(name.starts_with("reproduce-"), "{name}");
-}
-
-#[test]
-fn wrong_usage_of_reproduce_is_refused_before_the_work_starts() {
-    let bench = Bench::new();
-    let check = |args: &[&str], words: &[&str]| {
-        let mut command = bench.vectored();
-        let output = command.arg("reproduce").args(args).assert().code(2);
-        let output = output.get_output().clone();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
-        for word in words {
-            assert!(stderr.contains(word), "{args:?} lacks {word:?}: {stderr}");
-        }
-        assert!(output.stdout.is_empty(), "{args:?}");
-        assert!(bench.saved().is_empty(), "{args:?}");
-    };
-    check(
-        &["apue-9.9"],
-        &["'apue-9.9'", "apue-3.5, apue-14.28, kalinin, mincer, all"],
-    );
-    check(&[], &["EXPERIMENT"]);
-    check(&["apue-3.5", "--min", "0"], &["--min", "'0' is zero"]);
-    check(&["apue-3.5", "--max", "16EiB"], &["--max", "KiB"]);
-    check(
-        &["apue-3.5", "--max", "2GiB"],
-        &["too large", "at most 1GiB"],
-    );
-    check(
-        &["apue-3.5", "--min", "70", "--max", "100"],
-        &["no buffer", "--min 70", "--max 100", "powers of two"],
-    );
-    check(&["apue-3.5", "--sync", "dsync"], &["--sync", "--to file"]);
-    check(
-        &["apue-3.5", "--to", "nowhere/x"],
-        &["--to", "null, file or pipe"],
-    );
-    // The remedy names the option that gave the directory.
-    check(
-        &["apue-3.5", "--to", "/proc"],
-        &["'/proc'", "; name another directory with --to\n"],
-    );
-    let precious = bench.work().join("precious");
-    fs::write(&precious, "precious").unwrap();
-    check(
-        &["apue-3.5", "--to", "precious"],
-        &["overwrites no file", "its directory"],
-    );
-    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
-    check(
-        &["apue-3.5", "--dir", "precious"],
-        &["not a directory", "--dir"],
-    );
-    check(
-        &["kalinin", "--dir", "nowhere"],
-        &["'nowhere'", "does not exist", "--dir"],
-    );
-    check(&["kalinin", "--min", "64"], &["--min", "apue-3.5"]);
-    check(&["apue-3.5", "--size", "64"], &["--size", "mincer"]);
-    check(
-        &["mincer", "--size", "64"],
-        &["--size and --count must be given together"],
-    );
-    check(
-        &["mincer", "--size", "1MiB", "--count", "2000"],
-        &["1 GiB", "--size"],
-    );
-    // Little in them, but very many.
-    check(
-        &["mincer", "--size", "1", "--count", "99999999"],
-        &["1 GiB", "64 bytes of bookkeeping each", "--count"],
-    );
-    check(&["mincer", "--repeats", "0"], &["--repeats", "'0' is zero"]);
-    check(
-        &["mincer", "--iovec-setup", "never"],
-        &["'never'", "timed, once"],
-    );
-    check(
-        &["all", "--output", "nowhere/x"],
-        &["'nowhere/x'", "--output"],
-    );
 }
 
 #[test]
@@ -339,41 +192,28 @@ fn a_file_system_without_room_or_without_a_device_is_refused() {
         Err(reason) => return skip(name, &reason),
     };
     let bench = Bench::new();
-    let check = |experiment: &[&str], code: i32, word: &str| {
-        let mut command = bench.vectored();
-        command
-            .arg("reproduce")
-            .args(experiment)
-            .arg("--dir")
-            .arg(small.path());
-        let output = command.assert().code(code).get_output().clone();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            stderr.contains(word),
-            "{experiment:?} lacks {word:?}: {stderr}"
+    let place = small.path().to_str().unwrap();
+    for (words, code, told) in [
+        ("apue-3.5 --dir", 1, "not enough free space"),
+        ("apue-14.28 --dir", 1, "not enough free space"),
+        ("kalinin --dir", 1, "not enough free space"),
+        ("all --dir", 1, "not enough free space"),
+        // The folder of --to is named as such.
+        ("apue-3.5 --min 64KiB --to", 1, "with --to"),
+        (
+            "apue-3.5 --quick --min 256KiB --page-cache cold --dir",
+            2,
+            "cannot read from a cold page cache",
+        ),
+    ] {
+        let stderr = stderr_of(
+            &mut bench.command(&format!("reproduce {words} {place}")),
+            code,
         );
+        assert!(stderr.contains(told), "{words} lacks {told:?}: {stderr}");
         assert!(bench.saved().is_empty());
         assert!(entries(small.path()).is_empty());
-    };
-    for experiment in ["apue-3.5", "apue-14.28", "kalinin", "all"] {
-        check(&[experiment], 1, "not enough free space");
     }
-    // The folder of --to is named as such.
-    let mut command = bench.vectored();
-    let args = ["reproduce", "apue-3.5", "--min", "64KiB", "--to"];
-    let output = command.args(args).arg(small.path()).assert().code(1);
-    let stderr = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-    assert!(stderr.contains("not enough free space"), "{stderr}");
-    assert!(stderr.contains("with --to"), "{stderr}");
-    let cold = [
-        "apue-3.5",
-        "--quick",
-        "--min",
-        "256KiB",
-        "--page-cache",
-        "cold",
-    ];
-    check(&cold, 2, "cannot read from a cold page cache");
 }
 
 /// A run of many minutes, stopped while its first rows are measured.
@@ -382,11 +222,8 @@ fn stopped_by(signal: Signal, code: i32) {
     let mut command = bench.std_vectored();
     // Of 32 B upwards, so that some rows are done soon and others take long.
     command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let child = child.unwrap();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
     // Until the copies are under way, which are children of it.
     let began = Instant::now();
     let children = format!("/proc/{0}/task/{0}/children", child.id());
@@ -422,11 +259,8 @@ fn a_copy_that_is_ended_alone_fails_the_run() {
     let bench = Bench::new();
     let mut command = bench.std_vectored();
     command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = child.unwrap();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     while child.try_wait().unwrap().is_none() {
         let list = fs::read_to_string(&children).unwrap_or_default();
@@ -448,15 +282,6 @@ fn a_copy_that_is_ended_alone_fails_the_run() {
 fn sigint_and_sigterm_end_the_run_and_keep_what_was_measured() {
     stopped_by(Signal::INT, 130);
     stopped_by(Signal::TERM, 143);
-}
-
-#[test]
-fn the_help_of_reproduce() {
-    let bench = Bench::new();
-    let help = stdout_of(bench.vectored().args(["reproduce", "--help"]));
-    // Trailing blanks are clap's.
-    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-    insta::assert_snapshot!(lines.join("\n"));
 }
 
 #[test]

@@ -54,6 +54,20 @@ impl Bench {
         command
     }
 
+    /// `vectored` with these words, which have no blanks in them.
+    pub fn command(&self, words: &str) -> assert_cmd::Command {
+        let mut command = self.vectored();
+        command.args(words.split(' '));
+        command
+    }
+
+    /// `vectored measure` on the invented machine, with these words.
+    pub fn synthetic_with(&self, words: &str) -> assert_cmd::Command {
+        let mut command = self.synthetic();
+        command.args(words.split(' '));
+        command
+    }
+
     /// `vectored measure` on the invented machine.
     pub fn synthetic(&self) -> assert_cmd::Command {
         let mut command = self.vectored();
@@ -91,6 +105,14 @@ pub fn json(text: &str) -> Value {
 pub fn stdout_of(command: &mut assert_cmd::Command) -> String {
     let output = command.assert().success().get_output().clone();
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Standard error of a command that ends with this code.
+pub fn stderr_of(command: &mut assert_cmd::Command, code: i32) -> String {
+    let output = command.assert().code(code).get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    stderr
 }
 
 /// Runs `measure` with these arguments; it must fail before measuring, save

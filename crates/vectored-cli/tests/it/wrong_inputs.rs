@@ -1,233 +1,319 @@
-//! Wrong inputs of every command. Each message says what was wrong, on what, and names a remedy.
+//! Wrong command lines. Each message says what was wrong, on what, and names a remedy.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
 
-use crate::support::Bench;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-/// Arguments, the exit code, and words of the message.
-type Wrong<'a> = (&'a [&'a str], i32, &'a [&'a str]);
+use crate::advise::costs;
+use crate::support::{Bench, entries};
 
-const INPUTS: &[Wrong<'_>] = &[
-    (
-        &["measure", "--sizes", "4.5k"],
-        2,
-        &["'4.5k'", "whole number", "512KiB"],
-    ),
-    (
-        &["measure", "--sizes", "4X"],
-        2,
-        &["unit 'X'", "use B, KiB"],
-    ),
-    (
-        &["measure", "--segments", "0"],
-        2,
-        &["--segments", "'0' is zero"],
-    ),
-    (
-        &["measure", "--segments", ""],
-        2,
-        &["''", "the list is empty", "for example 2,16 or 16..1024"],
-    ),
-    (
-        &["measure", "--segments", "-3"],
-        2,
-        &["'-3'", "greater than zero"],
-    ),
-    (
-        &["measure", "--segments", "1000000000000"],
-        2,
-        &["1,000,000,000,000 segments", "1,048,576", "--segments"],
-    ),
-    (
-        &["measure", "--budget", "0"],
-        2,
-        &["greater than zero, for example 18s"],
-    ),
-    (
-        &["measure", "--budget", "-5s"],
-        2,
-        &["cannot be negative", "18s"],
-    ),
-    (
-        &["measure", "--budget", ""],
-        2,
-        &["a number with its unit", "18s"],
-    ),
-    (&["measure", "--budget", "1000000h"], 2, &["at most 24h"]),
-    (
-        &["measure", "--target", ""],
-        2,
-        &["expected file", "the path of a directory"],
-    ),
-    (
-        &["measure", "--target", "binary"],
-        2,
-        &["'binary'", "an existing file", "its directory"],
-    ),
-    (
-        &["measure", "--seed", "1.5"],
-        2,
-        &["whole number, 0 or more"],
-    ),
-    (
-        &["measure", "--color", "maybe"],
-        2,
-        &["'maybe'", "auto, always, never"],
-    ),
-    (
-        &["measure", "--output", "socket"],
-        2,
-        &["'socket'", "it is a socket", "--output"],
-    ),
-    (
-        &["measure", "--output", "loop"],
-        2,
-        &["'loop'", "symbolic links", "--output"],
-    ),
-    (
-        &["measure", "--output", "binary/x"],
-        2,
-        &["'binary/x'", "Not a directory", "--output"],
-    ),
-    (
-        &["measure", "--no-save", "--no-save"],
-        2,
-        &["--no-save", "multiple times"],
-    ),
-    (
-        &["report", "folder"],
-        2,
-        &["'folder'", "directory", "latest"],
-    ),
-    (
-        &["report", "binary"],
-        1,
-        &[
-            "'binary'",
-            "it is not a text file",
-            "a result that vectored saved",
-        ],
-    ),
-    (
-        &["report", "broken"],
-        1,
-        &["'broken'", "not JSON", "name a saved result"],
-    ),
-    (
-        &["report", "empty"],
-        1,
-        &["'empty'", "it is empty", "a result that vectored saved"],
-    ),
-    (&["report", "/dev/null"], 1, &["'/dev/null'", "it is empty"]),
-    (&["report", ""], 2, &["the name is empty", "latest"]),
-    (
-        &["report", "latest~3"],
-        2,
-        &[
-            "no saved result 'latest~3'",
-            "0 results",
-            "run `vectored measure` first",
-        ],
-    ),
-    (
-        &["report", "--markdown", "folder"],
-        2,
-        &["'folder'", "it is a directory", "--markdown"],
-    ),
-    (
-        &["compare", "broken", "--against", "broken"],
-        1,
-        &["'broken'", "not JSON", "latest"],
-    ),
-    (
-        &["compare", "a", "--against", "b", "--fail-if-slower", ""],
-        2,
-        &["expected a share", "5% or 0.05"],
-    ),
-    (&["history", "--prune", "0"], 2, &["--prune", "30d or 12h"]),
-    (&["history", "--dry-run"], 2, &["--prune"]),
-    (
-        &["history", "--prune", "1d", "--keep", "-1"],
-        2,
-        &["--keep", "whole number, 0 or more"],
-    ),
-    (
-        &["host", "--dir", "nowhere"],
-        2,
-        &["'nowhere'", "does not exist", "--dir"],
-    ),
-    (
-        &["host", "--output", "/dev/full"],
-        1,
-        &["'/dev/full'", "No space left"],
-    ),
-    (
-        &["copy", "--buffer-size", "2G"],
-        2,
-        &["2048 MiB", "at most 1 GiB"],
-    ),
-    (
-        &["copy", "--buffer-size", "4k,8k"],
-        2,
-        &["'4k,8k' is a list", "4096"],
-    ),
-    (
-        &["reproduce", "apue-3.5", "--min", "8k", "--max", "4k"],
-        2,
-        &["--min 8 KiB and --max 4 KiB", "smaller --min"],
-    ),
-    (
-        &["reproduce", "mincer", "--repeats", "99999999999"],
-        2,
-        &["4,294,967,295"],
-    ),
+/// Files of the directory in which the commands run.
+const FILES: [(&str, &[u8]); 9] = [
+    ("binary", &[0xff, 0xfe, 0, 1, 0x80]),
+    ("broken", b"{\"schema\":"),
+    ("damaged", b"{\"schema\": \"vectored-results/1\"}"),
+    ("empty", b"\n"),
+    ("later", b"{\"schema\": \"vectored-results/99\"}"),
+    ("nameless", b"{}"),
+    ("precious", b"precious"),
+    ("x.sh", b"echo hi\n"),
+    ("t.log", b"1 write(1, \"x\", 1) = 1\n"),
 ];
 
+/// Command lines, each with its exit code and parts of its message. `''` is an empty word, `·` a blank in a word.
+const REFUSED: &str = "\
+measure --nonsense => 2: --nonsense
+measure --sizes 4.5k => 2: '4.5k' | whole number | 512KiB
+measure --sizes 4TB => 2: --sizes | unknown unit 'TB' | use B, KiB
+measure --sizes 0 => 2: --sizes | '0' is zero
+measure --sizes -5 => 2: --sizes | whole number
+measure --sizes 16.. => 2: '16..' | two ends
+measure --sizes 64..16 => 2: '64..16' | is decreasing
+measure --sizes 1,,2 => 2: a number is missing
+measure --sizes 99999999999999999999 => 2: too large
+measure --sizes 18446744073709551615 => 2: 64 MiB | --sizes
+measure --sizes 32MiB --cache cold => 2: --cache cold is 16 MiB | --sizes
+measure --sizes 3MiB => 2: nothing to measure | --segments | --sizes
+measure --segments 0 => 2: --segments | '0' is zero
+measure --segments '' => 2: '' | the list is empty | for example 2,16 or 16..1024
+measure --segments -3 => 2: '-3' | greater than zero
+measure --segments 4KiB => 2: whole number
+measure --segments 1000000000000 => 2: 1,000,000,000,000 segments | 1,048,576 | --segments
+measure --segments 1000000 => 2: nothing to measure | --segments | --sizes
+measure --target pipe --segments 64 --sizes 2MiB => 2: 64 × 2 MiB on pipe | 128 MiB | 64 MiB | --sizes
+measure --target pipe --segments 300000..300000 --sizes 512 => 2: the maximum is 64 MiB
+measure --mix 9x16, => 2: --mix | a number is missing
+measure --mix 9x16 --segments 2 => 2: --mix | --segments | Usage: vectored measure [OPTIONS]
+measure --mix 9x16 --sizes 2 => 2: --mix | --sizes | Usage: vectored measure [OPTIONS]
+measure --mix 2000000x1 => 2: 2,000,000 segments | --mix
+measure --mix 18446744073709551615x18446744073709551615 => 2: --mix
+measure --target pipe --mix 64x2MiB,1x4 => 2: 64 × 2 MiB + 1 × 4 B on pipe | 64 MiB | --mix
+measure --target pipe --mix 3x8MiB --cache hot,cold => 2: 24 MiB | with --cache cold is 16 MiB | --mix
+measure --target pipe --mix 2x16..64MiB,1x8 => 2: 2 × 64 MiB + 1 × 8 B on pipe | 64 MiB | --mix
+measure --mix 1x16..64,1x16..64 => 2: '1x16..64' is a second range | 1x150,1x16..64KiB
+measure --mix 2..4x16 => 2: '2..4x16' has a range of counts
+measure --join 2..8 --segments 2 => 2: --join | --segments | to --join alone
+measure --join 2..8 --mix 2x16 => 2: --join | --mix | use --sizes
+measure --join 2..8 --technique writev => 2: --join | --technique | omit
+measure --join 2..8 --iovec-setup once => 2: --join | --iovec-setup | omit
+measure --join 2..8 --operation read => 2: --join | --operation read | omit
+measure --join 2 --queue-depth 8 => 2: --join | --queue-depth
+measure --join 1,2 => 2: --join 1 | for example 2..64
+measure --join 0 => 2: --join | '0' is zero
+measure --join 2000000 => 2: 2,000,000 segments | --join
+measure --join 1000000 => 2: nothing to measure | both --join and --sizes
+measure --target pipe --join 64 --sizes 2MiB => 2: 64 × 2 MiB on pipe | --join or --sizes
+measure --budget soon => 2: 18s
+measure --budget 0 => 2: must be greater than zero, for example 18s
+measure --budget -5s => 2: --budget | cannot be negative | 18s
+measure --budget '' => 2: a number with its unit | 18s
+measure --budget 1000000h => 2: at most 24h
+measure --seed abc => 2: --seed | whole number
+measure --seed 1.5 => 2: whole number, 0 or more
+measure --seed=-1 => 2: --seed | whole number
+measure --pin first => 2: 'none'
+measure --pin 100000 => 2: CPU 100000 | --pin
+measure --color maybe => 2: 'maybe' | auto, always, never
+measure --format xml => 2: 'xml' | markdown
+measure --no-save --no-save => 2: --no-save | multiple times
+measure --operation copy => 2: 'copy' | write, read
+measure --cache warm => 2: 'warm' | hot, cold
+measure --layout tidy => 2: 'tidy' | scattered, adjacent
+measure --iovec-setup never => 2: 'never' | timed, once
+measure --operation read --cache hot,cold => 2: --cache cold | --operation write | --page-cache cold
+measure --page-cache warm => 2: 'warm' | hot, cold
+measure --page-cache cold => 2: --page-cache | --operation read
+measure --operation read --target pipe --page-cache hot => 2: --page-cache | --target file
+measure --technique magic => 2: 'magic' | copy-then-write
+measure --technique readv => 2: 'readv' | --operation write | copy-then-write
+measure --operation read --technique writev => 2: 'writev' | --operation read | to be one of read-each, read-then-split, readv, adaptive
+measure --operation read --technique magic => 2: unknown technique 'magic' | to be one of read-each, read-then-split, readv, adaptive
+measure --operation read --technique stdio => 2: 'stdio' | --operation read | readv
+measure --technique write-file-gather => 2: write-file-gather | a call of Windows
+measure --technique mmap --target pipe,unix => 2: mmap is for files only | --target file or file-overwrite | --technique
+measure --technique send-more --target file,pipe => 2: send-more is for sockets only | --target unix or tcp
+measure --technique send-more,mmap --target pipe => 2: sockets only | files only | --target file or file-overwrite or unix or tcp
+measure --queue-depth 8 => 2: --queue-depth above 1 | io-uring, linux-aio
+measure --technique io-uring --queue-depth 0 => 2: '0' is zero
+measure --technique io-uring --queue-depth 8,4097 => 2: 4097 transfers | at most 4096
+measure --technique io-uring --queue-depth 8 --target pipe,unix => 2: does not keep their order | --target file, null or a directory
+measure --technique io-uring --queue-depth 8 --cache hot,cold => 2: --cache cold | omit one
+measure --technique io-uring --queue-depth 8 --operation read --target file --page-cache cold => 2: --page-cache cold | omit one
+measure --technique io-uring --queue-depth 64 --target file --segments 1 --sizes 4MiB => 2: 128 MiB in flight | --queue-depth
+measure --technique io-uring --queue-depth 1 --target null --iovec-setup once => 2: --iovec-setup once | io-uring | consumed | omit one
+measure --technique io-uring --queue-depth 1 --target file --sync fsync => 2: --sync fsync | io-uring | --sync dsync
+measure --direct => 2: only to files | --target file
+measure --direct --target pipe => 2: only to files | omit --direct
+measure --direct --target file --operation read --page-cache hot => 2: --page-cache | omit one
+measure --direct --target file --cache cold => 2: --cache cold | omit one
+measure --direct --target file --writers 2 => 2: --writers | not aligned
+measure --direct --target file --technique mmap,writev => 2: mmap | omit mmap
+measure --direct --target file --technique stdio => 2: stdio | not aligned
+measure --direct --target file --sync fsync --technique io-uring => 2: --sync fsync | io-uring
+measure --direct --target file --mix 2x512,1x700 --synthetic call=200 => 2: nothing to measure | a multiple of 512 bytes | omit --direct
+measure --writers 0 => 2: '0' is zero
+measure --writers 2,257 => 2: 257 writers | at most 256
+measure --writers 2 --operation read => 2: --operation read
+measure --writers 2 --cache cold => 2: --cache cold
+measure --writers 2 --technique io-uring => 2: --technique io-uring
+measure --writers 2 --technique mmap => 2: --technique mmap
+measure --writers 2 --target null => 2: --target file, pipe, unix, tcp
+measure --writers 2 --segments 2 --sizes 7 => 2: at least 16 bytes | longer lists
+measure --sync always => 2: 'always' | none, dsync, sync, fsync
+measure --sync fsync => 2: --sync fsync | --target file or file-overwrite
+measure --sync fsync --target file,tcp => 2: --sync fsync | --target file or file-overwrite
+measure --sync dsync --target file --operation read => 2: --sync dsync | --operation write
+measure --sync dsync --target file --technique mmap => 2: --sync dsync | mmap | --sync fsync | --technique
+measure --target tape => 2: 'tape' | file, file-overwrite, pipe, unix, tcp, null | the path of a directory
+measure --target '' => 2: expected file | the path of a directory
+measure --target binary => 2: 'binary' | an existing file | its directory
+measure --target ./nowhere => 2: './nowhere' | No such file | the path of a directory
+measure --target ./precious => 2: ./precious | an existing file | overwrites no file | name its directory
+measure --target ./link --force => 2: ./link | an existing file | overwrites no file
+measure --target /dev/zero => 2: '/dev/zero' | character device | --force
+measure --target /proc => 2: directory with --target
+measure --target file --dir /proc => 2: directory with --dir
+measure --target /dev/urandom --operation read => 2: cannot read from device: reads are measured from files and streams
+measure --target tcp://127.0.0.1:1 --operation read => 2: cannot read from remote | that vectored fills itself
+measure --target tcp://127.0.0.1 => 2: expected tcp://HOST:PORT
+measure --target udp://127.0.0.1:1 => 2: expected tcp://HOST:PORT
+measure --target tcp://::1:7 => 2: expected tcp://HOST:PORT
+measure --target tcp://127.0.0.1:1 => 1: no program listens there | `socat -b 1048576 -u TCP-LISTEN:1,fork OPEN:/dev/null`
+measure --target tcp://a..b:1 => 1: check the name of the host
+measure --target file-overwrite --operation read => 2: cannot read from | file, pipe, unix, tcp
+measure --target /dev/null --operation read => 2: cannot read from | file, pipe, unix, tcp
+measure --target ./fifo --operation read => 2: cannot read from | file, pipe, unix, tcp
+measure --dir nowhere => 2: cannot use the directory 'nowhere': it does not exist (No such file or directory (os error 2)); name an existing directory with --dir
+measure --dir precious => 2: 'precious' | not a directory | --dir
+measure --dir evil\x1b[2J => 2: evil\\u{1b}[2J
+measure --budget 1h --output folder => 2: 'folder': it is a directory | --output
+measure --budget 1h --output new/ => 2: new/ | it is not a file name | --output
+measure --budget 1h --output nowhere/out => 2: nowhere/out | no file can be created in its directory | --output
+measure --output socket => 2: 'socket' | it is a socket | --output
+measure --output loop => 2: 'loop' | symbolic links | --output
+measure --output binary/x => 2: 'binary/x' | Not a directory | --output
+measure --sizes 100MiB --output precious => 2: 100 MiB
+report => 2: no saved result 'latest' | run `vectored measure` first
+report '' => 2: the name is empty | latest
+report latest~x => 2: latest~1
+report latest~3 => 2: no saved result 'latest~3' | 0 results | run `vectored measure` first
+report nowhere.json => 2: cannot read 'nowhere.json'
+report old-? b.json => 2: no file matches
+report folder => 2: 'folder' | directory | latest
+report binary => 1: 'binary' | it is not a text file | a result that vectored saved
+report broken => 1: cannot use 'broken' | not JSON | name a saved result
+report empty => 1: 'empty' | it is empty | a result that vectored saved
+report /dev/null => 1: '/dev/null' | it is empty
+report later => 1: cannot use 'later' | unknown schema \"vectored-results/99\"
+report damaged => 1: damaged results
+report nameless => 1: no field \"schema\"
+report --markdown folder => 2: 'folder' | it is a directory | --markdown
+report --html nowhere/x => 2: nowhere/x | with --html
+report --csv nowhere/x => 2: nowhere/x | with --csv
+compare latest => 2: --against | --machines
+compare broken --against broken => 1: 'broken' | not JSON | latest
+compare old-*.json --against=b => 2: no file matches
+compare a --against b --fail-if-slower '' => 2: expected a share | 5% or 0.05
+compare a --against b --fail-if-slower -1% => 2: '-1%' | 5% or 0.05
+compare a --against b --html x.html => 2: requires --machines
+compare --machines a --html - => 2: cannot be standard output
+history --prune -1d => 2: 30d or 12h
+history --prune 0 => 2: --prune | 30d or 12h
+history --dry-run => 2: --prune
+history --keep 3 => 2: --prune
+history --prune 1d --keep -1 => 2: --keep | whole number, 0 or more
+host --dir nowhere => 2: 'nowhere' | does not exist | --dir
+host --dir precious => 2: 'precious' | not a directory | --dir
+host --output nowhere/x => 2: 'nowhere/x' | --output
+host --output /dev/full => 1: '/dev/full' | No space left
+host --format csv => 2: 'csv' | table, json, markdown
+copy --buffer-size 0 => 2: --buffer-size | '0' is zero
+copy --buffer-size 2G => 2: 2048 MiB | at most 1 GiB
+copy --buffer-size 4k,8k => 2: '4k,8k' is a list | 4096
+copy --technique magic => 2: 'magic' | read-write
+reproduce => 2: EXPERIMENT
+reproduce apue-9.9 => 2: 'apue-9.9' | apue-3.5, apue-14.28, kalinin, mincer, all
+reproduce apue-3.5 --min 0 => 2: --min | '0' is zero
+reproduce apue-3.5 --max 16EiB => 2: --max | KiB
+reproduce apue-3.5 --max 2GiB => 2: too large | at most 1GiB
+reproduce apue-3.5 --min 70 --max 100 => 2: no buffer | --min 70 | --max 100 | powers of two
+reproduce apue-3.5 --min 8k --max 4k => 2: --min 8 KiB and --max 4 KiB | smaller --min
+reproduce apue-3.5 --sync dsync => 2: --sync | --to file
+reproduce apue-3.5 --to nowhere/x => 2: --to | null, file or pipe
+reproduce apue-3.5 --to /proc => 2: '/proc' | ; name another directory with --to
+reproduce apue-3.5 --to precious => 2: overwrites no file | its directory
+reproduce apue-3.5 --dir precious => 2: not a directory | --dir
+reproduce apue-3.5 --size 64 => 2: --size | mincer
+reproduce kalinin --dir nowhere => 2: 'nowhere' | does not exist | --dir
+reproduce kalinin --min 64 => 2: --min | apue-3.5
+reproduce mincer --size 64 => 2: --size and --count must be given together
+reproduce mincer --size 1MiB --count 2000 => 2: 1 GiB | --size
+reproduce mincer --size 1 --count 99999999 => 2: 1 GiB | 64 bytes of bookkeeping each | --count
+reproduce mincer --repeats 0 => 2: --repeats | '0' is zero
+reproduce mincer --repeats 99999999999 => 2: 4,294,967,295
+reproduce mincer --iovec-setup never => 2: 'never' | timed, once
+reproduce all --output nowhere/x => 2: 'nowhere/x' | --output
+man mesure => 2: 'mesure' | measure,
+man --dir precious => 1: cannot make the directory
+advise => 2: trace.log | -- COMMAND
+advise -- => 2: trace.log | -- COMMAND
+advise -1 => 2: '-1' | -- COMMAND
+advise --max-delay -1 x => 2: '-1' | 10ms
+advise --max-delay -1ms x => 2: '-1ms' | 10ms
+advise --top -1 x => 2: --top | 0 or more
+advise sh -c echo·hi => 2: '-c' | vectored advise -- sh -c 'echo hi'
+advise trace.* => 2: no file matches
+advise --dir gone -- touch ran => 2: 'gone': it does not exist
+advise --dir precious -- touch ran => 2: 'precious': it is not a directory
+advise --dir /proc -- touch ran => 2: '/proc'
+advise --costs costs.json nowhere => 2: cannot read 'nowhere'
+advise --costs costs.json binary => 2: no system calls in 'binary'
+advise --costs costs.json empty => 2: no system calls in 'empty'
+advise --costs costs.json sh => 2: cannot read 'sh' | to run it as a command, put -- before it: vectored advise -- sh
+advise --costs costs.json sh x.sh => 2: vectored advise -- sh x.sh
+advise --costs costs.json /bin/sh => 2: vectored advise -- /bin/sh
+advise --costs costs.json gone.log => 2: expected a log that strace -o wrote
+advise --costs costs.json x.sh => 2: expected a log that `strace -f
+advise --costs costs.json -- no-such-program => 127: in PATH: check its name, or give its path (./no-such-program)
+advise --costs costs.json -- ./gone => 127: './gone' not found: check its path
+advise --costs costs.json -- / => 126: it is a directory
+advise --costs costs.json -- ./precious => 126: it is not executable
+advise --costs costs.json --html t.log - => 2: 't.log' is also an input, and would be overwritten: choose another file for the output
+";
+
 #[test]
-fn wrong_input_is_reported_with_a_remedy() {
+fn wrong_input_is_reported_with_a_remedy_and_changes_nothing() {
     let bench = Bench::new();
     let work = bench.work();
+    for (name, content) in FILES {
+        fs::write(work.join(name), content).unwrap();
+    }
+    fs::write(work.join("costs.json"), costs()).unwrap();
     fs::create_dir(work.join("folder")).unwrap();
-    fs::write(work.join("binary"), [0xff, 0xfe, 0, 1, 0x80]).unwrap();
-    fs::write(work.join("broken"), "{\"schema\":").unwrap();
-    fs::write(work.join("empty"), "\n").unwrap();
     std::os::unix::fs::symlink("loop", work.join("loop")).unwrap();
+    std::os::unix::fs::symlink("precious", work.join("link")).unwrap();
+    let mode = Mode::RUSR | Mode::WUSR;
+    mknodat(CWD, work.join("fifo"), FileType::Fifo, mode, 0).unwrap();
     let _socket = UnixListener::bind(work.join("socket")).unwrap();
+    let count = entries(&work).len();
     let mut wrong = Vec::new();
-    for (args, code, words) in INPUTS {
-        let mut command = bench.vectored();
-        let output = command.args(*args).output().unwrap();
+    for case in REFUSED.lines() {
+        let (line, rest) = case.split_once(" => ").unwrap();
+        let (code, words) = rest.split_once(": ").unwrap();
+        let args = line
+            .split(' ')
+            .map(|word| word.replace("''", "").replace('·', " "));
+        let mut command = bench.std_vectored();
+        command
+            .args(args)
+            .stdin(fs::File::open(work.join("t.log")).unwrap());
+        let output = command.output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
-        let is_told = words.iter().all(|word| message.contains(word));
+        let is_told = words.split(" | ").all(|word| message.contains(word));
         let is_first = message.starts_with("error: ") && output.stdout.is_empty();
-        if output.status.code() != Some(*code) || !is_told || !is_first {
-            wrong.push(format!("{args:?}: {:?} {message}", output.status.code()));
+        let ended = output.status.code();
+        if ended != code.parse().ok() || !is_told || !is_first || message.contains("panicked") {
+            wrong.push(format!("{case}\n{ended:?} {message}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(bench.saved().is_empty());
+    assert_eq!(entries(&work).len(), count, "{:?}", entries(&work));
+    for (name, content) in FILES {
+        assert_eq!(fs::read(work.join(name)).unwrap(), content, "{name}");
+    }
 }
 
 #[test]
-fn a_block_device_is_refused_as_an_output() {
+fn a_block_device_is_refused_as_an_output_and_as_a_target() {
     // Whichever there is, it must not be opened for writing.
     let devices = fs::read_dir("/sys/class/block").into_iter().flatten();
     let mut devices =
         devices.map(|entry| std::path::Path::new("/dev").join(entry.unwrap().file_name()));
     let Some(device) = devices.find(|path| path.exists()) else {
-        return crate::support::skip(
-            "a_block_device_is_refused_as_an_output",
-            "there is no block device",
-        );
+        let test = "a_block_device_is_refused_as_an_output_and_as_a_target";
+        return crate::support::skip(test, "there is no block device");
     };
+    let device = device.to_str().unwrap();
     let bench = Bench::new();
-    let mut command = bench.vectored();
-    // Nothing is to be written if it is not refused, either.
-    command
-        .args(["report", "nowhere.json", "--csv"])
-        .arg(&device);
-    let output = command.assert().code(2).get_output().clone();
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains("it is a block device"), "{message}");
+    for (args, words) in [
+        // Nothing is to be written if it is not refused, either.
+        (
+            &["report", "nowhere.json", "--csv", device][..],
+            "it is a block device",
+        ),
+        (&["measure", "--target", device], "block device"),
+        (&["measure", "--force", "--target", device], "would destroy"),
+    ] {
+        let output = bench
+            .vectored()
+            .args(args)
+            .assert()
+            .code(2)
+            .get_output()
+            .clone();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(words), "{message}");
+    }
 }

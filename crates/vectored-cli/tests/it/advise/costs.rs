@@ -54,22 +54,6 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
 }
 
 #[test]
-fn an_unusable_directory_for_costs_is_reported_before_the_command_runs() {
-    let bench = bench();
-    let refused = |directory: &str, word: &str| {
-        let mut command = bench.vectored();
-        command.args(["advise", "--dir", directory, "--", "touch", "ran"]);
-        let output = command.assert().code(2).get_output().clone();
-        let stderr = text(&output.stderr);
-        assert!(stderr.contains(word), "{stderr}");
-        assert!(!bench.work().join("ran").exists());
-    };
-    refused("gone", "'gone': it does not exist");
-    refused("costs.json", "'costs.json': it is not a directory");
-    refused("/proc", "'/proc'");
-}
-
-#[test]
 fn costs_are_measured_in_tmp_if_the_working_directory_is_unusable() {
     needs_strace!("costs_are_measured_in_tmp_if_the_working_directory_is_unusable");
     let bench = bench();

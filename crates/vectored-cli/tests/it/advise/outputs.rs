@@ -3,22 +3,14 @@
 use std::fs;
 
 use super::{advise, bench, costs, records, text};
-use crate::support::{entries, stdout_of};
+use crate::support::{entries, stderr_of, stdout_of};
 
 #[test]
 fn every_format_goes_to_the_named_file() {
     let bench = bench();
     fs::write(bench.work().join("log"), records()).unwrap();
     let mut command = advise(&bench);
-    command.args([
-        "log",
-        "--html",
-        "page.html",
-        "--output",
-        "a.csv",
-        "--format",
-        "csv",
-    ]);
+    command.args("log --html page.html --output a.csv --format csv".split(' '));
     assert_eq!(stdout_of(&mut command), "");
     let read = |name: &str| fs::read_to_string(bench.work().join(name)).unwrap();
     assert!(read("page.html").starts_with("<!doctype html>"));
@@ -37,27 +29,21 @@ fn report_compare_and_history_handle_advice() {
     let output = command.arg("log").assert().success().get_output().clone();
     let path = text(&output.stderr).lines().last().unwrap().to_owned();
     assert_eq!(bench.saved(), [std::path::PathBuf::from(&path)]);
-    let report = stdout_of(bench.vectored().args(["report", "advice"]));
+    let report = stdout_of(&mut bench.command("report advice"));
     assert_eq!(report, text(&output.stdout));
-    let page = stdout_of(bench.vectored().args(["report", "advice", "--html", "-"]));
+    let page = stdout_of(&mut bench.command("report advice --html -"));
     assert!(page.contains("Where would gathering help?"));
-    let lines = stdout_of(
-        bench
-            .vectored()
-            .args(["report", "advice", &path, "--csv", "-"]),
-    );
+    let lines = stdout_of(&mut bench.command(&format!("report advice {path} --csv -")));
     assert!(
         lines.starts_with("host,started_at,sources,counted,"),
         "{lines}"
     );
-    let history = stdout_of(bench.vectored().arg("history"));
+    let history = stdout_of(&mut bench.command("history"));
     assert!(
         history.contains("advice") && history.contains("'log' would save"),
         "{history}"
     );
-    let mut compare = bench.vectored();
-    compare.args(["compare", "advice", "--against", "advice"]);
-    let refused = text(&compare.assert().code(2).get_output().stderr.clone());
+    let refused = stderr_of(&mut bench.command("compare advice --against advice"), 2);
     let words =
         "'advice' is a result of `vectored advise`: expected a result of `vectored measure`";
     assert!(refused.contains(words), "{refused}");
@@ -73,49 +59,30 @@ fn no_output_replaces_an_input_or_another_output() {
     std::os::unix::fs::symlink("t.log", work.join("symbolic")).unwrap();
     std::os::unix::fs::symlink(".", work.join("here")).unwrap();
     fs::hard_link(work.join("t.log"), work.join("hard")).unwrap();
-    let refused = |words: &[&str], expected: &str| {
-        let mut command = bench.std_vectored();
-        command.arg("advise").args(words);
-        if words.contains(&"-") {
-            command.stdin(fs::File::open(work.join("t.log")).unwrap());
-        }
-        let output = command.output().unwrap();
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {stderr}");
-        assert!(stderr.contains(expected), "{words:?}: {stderr}");
-        let names: Vec<_> = entries(&work);
-        assert_eq!(names.len(), 7, "{words:?}: {names:?}");
+    let read = "is also an input, and would be overwritten: choose another file for the output";
+    let twice = "is given for two outputs: choose another file for one of them";
+    for (words, told) in [
+        ("--html t.log t.log", read),
+        ("--html ./t.log t.log", read),
+        ("--output here/t.log t.log", read),
+        ("--output folder/../t.log t.log", read),
+        ("--output symbolic t.log", read),
+        ("--output t.log symbolic", read),
+        ("--output hard t.log", read),
+        ("--output t.log hard", read),
+        ("--merge a.json --output a.json", read),
+        ("--merge a.json --html ./a.json", read),
+        ("--costs a.json --output a.json t.log", read),
+        ("--html x --output ./x t.log", twice),
+        // Before a command runs.
+        ("--html x --output here/x -- touch ran", twice),
+        ("--costs a.json --output a.json -- touch ran", read),
+    ] {
+        let stderr = stderr_of(&mut bench.command(&format!("advise {words}")), 2);
+        assert!(stderr.contains(told), "{words}: {stderr}");
+        assert_eq!(entries(&work).len(), 7, "{words}");
         assert_eq!(fs::read_to_string(work.join("t.log")).unwrap(), records());
         assert_eq!(fs::read_to_string(work.join("a.json")).unwrap(), costs());
         assert!(bench.saved().is_empty());
-    };
-    let read = "is also an input, and would be overwritten: choose another file for the output";
-    for name in [
-        "t.log",
-        "./t.log",
-        "here/t.log",
-        "folder/../t.log",
-        "symbolic",
-        "hard",
-    ] {
-        refused(&["--html", name, "t.log"], read);
-        refused(&["--output", name, "t.log"], read);
-        refused(&["--output", "t.log", name], read);
     }
-    refused(&["--html", "t.log", "-"], read);
-    refused(&["--merge", "a.json", "--output", "a.json"], read);
-    refused(&["--merge", "a.json", "--html", "./a.json"], read);
-    refused(&["--costs", "a.json", "--output", "a.json", "t.log"], read);
-    let twice = "is given for two outputs: choose another file for one of them";
-    refused(&["--html", "x", "--output", "./x", "t.log"], twice);
-    // Before a command runs.
-    let run = ["--", "touch", "ran"];
-    refused(
-        &[&["--html", "x", "--output", "here/x"], &run[..]].concat(),
-        twice,
-    );
-    refused(
-        &[&["--costs", "a.json", "--output", "a.json"], &run[..]].concat(),
-        read,
-    );
 }

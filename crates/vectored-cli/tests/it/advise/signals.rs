@@ -7,22 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::{advise, bench, lines_of, std_advise, strace_is_missing, text, until};
+use super::{bench, lines_of, std_advise, strace_is_missing, text, until};
 use crate::support::{Bench, skip};
-
-#[test]
-fn death_by_a_signal_has_the_exit_code_of_a_shell() {
-    needs_strace!("death_by_a_signal_has_the_exit_code_of_a_shell");
-    let bench = bench();
-    for (signal, code) in [("TERM", 143), ("SEGV", 139), ("KILL", 137)] {
-        let script = format!("kill -{signal} $$");
-        let mut command = advise(&bench);
-        command
-            .args(["--", "sh", "-c", &script])
-            .assert()
-            .code(code);
-    }
-}
 
 /// The same command with default handling of the signals that the tests send. A shell starts background jobs
 /// with SIGINT and SIGQUIT ignored, and the tests would pass that on to the command.
