@@ -86,8 +86,10 @@ pub fn cell(
 
 /// A run in which everything occurs that the renderings tell apart.
 pub fn results() -> Results {
-    /// The techniques of a cell, each with its tax, its ratio to the leader and the interval of that.
-    fn four(figures: [(f64, f64, Option<(f64, f64)>); 4]) -> Vec<TechniqueResult> {
+    /// A tax, a ratio to the leader and the interval of that.
+    type Figures = (f64, f64, Option<(f64, f64)>);
+    /// The techniques of a cell.
+    fn four(figures: [Figures; 4]) -> Vec<TechniqueResult> {
         let names = [WriteEach, CopyThenWrite, Writev, Adaptive];
         let all = std::iter::zip(names, figures);
         all.map(|(name, (tax, ratio, interval))| technique(name, tax, ratio, interval))

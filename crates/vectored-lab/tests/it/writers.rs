@@ -102,8 +102,10 @@ fn every_record_of_several_threads_is_found() {
     }
 }
 
+type WriteList = fn(BorrowedFd<'_>, &[u8]) -> io::Result<()>;
+
 /// Writes each list as the function says.
-struct Wrong(fn(BorrowedFd<'_>, &[u8]) -> io::Result<()>);
+struct Wrong(WriteList);
 
 impl Mover for Wrong {
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
@@ -119,7 +121,7 @@ fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Ways to write a list wrongly.
-const WRONG: [fn(BorrowedFd<'_>, &[u8]) -> io::Result<()>; 6] = [
+const WRONG: [WriteList; 6] = [
     |fd, bytes| {
         write(fd, &bytes[20..])?;
         write(fd, &bytes[..20])
