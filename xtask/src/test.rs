@@ -162,10 +162,10 @@ pub fn tests_build() -> String {
     format!("test --workspace {FEATURES} --locked --no-run")
 }
 
-/// Those with which it builds all benches, with the profile of the tests, with all checks of the compiler: optimised they
-/// would need all dependencies a second time.
+/// The words with which cargo builds all benches, with the profile of the tests: optimised, all dependencies would be
+/// built a second time.
 ///
-/// They are named: with `--all-targets` cargo builds each example as a test program, whose `main` never runs.
+/// Each bench is named: with `--all-targets` cargo builds each example as a test program, whose `main` never runs.
 fn benches_build(packages: &[Package]) -> String {
     let benches = of_kind(packages, "bench").map(|(_, bench)| format!(" --bench {}", bench.name));
     tests_build() + &benches.collect::<String>()

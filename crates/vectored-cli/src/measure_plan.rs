@@ -405,7 +405,7 @@ fn queue_depths(
             .map(|technique| technique.name())
             .collect();
         let remedy = match &names[..] {
-            [] => "this system has no other one: omit --queue-depth".to_owned(),
+            [] => "this system has no asynchronous technique: omit --queue-depth".to_owned(),
             names => format!(
                 "name one of {} with --technique, or omit --queue-depth",
                 names.join(", ")
@@ -720,7 +720,7 @@ fn setups(args: &MeasureArgs, rivals: &[Technique]) -> (Vec<IovecSetup>, Vec<Str
         match rivals.iter().find(|rival| !rival.heeds_setup(setup)) {
             None => measured.push(setup),
             Some(rival) => reasons.push(format!(
-                "--iovec-setup {} with {rival}, whose queue is consumed when it is written: omit one of the two",
+                "--iovec-setup {} with {rival}, whose transfers fill their array themselves: omit one of the two",
                 setup.name()
             )),
         }

@@ -4,7 +4,7 @@ use crate::model::{Cell, FittedModel, Results, Target};
 use crate::report::{advice, asynchronous_advice, rank_advice, writer_advice};
 use crate::stats::{crossovers, fitted_models, judge_model, judge_ranks};
 
-/// Whether a cost model is of such cells: with `O_DIRECT` the wait for the device hides all other costs, and the threads of
+/// Whether a cost model is fitted to a cell: with `O_DIRECT` the wait for the device hides all other costs, and the threads of
 /// MPI make each call of a rank dearer.
 fn is_modelled(cell: &&Cell) -> bool {
     cell.queue_depth == 1 && cell.writers.is_none() && cell.ranks.is_none() && cell.direct.is_none()

@@ -134,7 +134,7 @@ mod tests {
                     "segment_bytes": 16 << index, "segment_sizes": null,
                     "layout": "scattered", "cache": "hot", "page_cache": null,
                     "iovec_setup": "timed", "sync": "none", "file_system": null,
-                    "span_bytes": null, "queue_depth": null, "drain": null, "rounds": 20,
+                    "span_bytes": null, "queue_depth": 1, "drain": null, "rounds": 20,
                     "floor_ns": 1.0, "floor_samples_ns": [], "aa_samples_ns": [],
                     "verdict": verdict, "winner": winner, "leader": winner,
                     "noise_floor": null, "aa_separated": false, "proof_calls": 1,
@@ -147,7 +147,8 @@ mod tests {
             "started_at": "", "elapsed_s": 1.0, "budget_s": 1.0, "seed": 1, "rivals": [],
             "host": vectored_lab::model::Host::default(),
             "ruler": vectored_lab::model::Ruler::default(),
-            "cells": cells, "refined_cells": [], "left_out": [],
+            "cells": cells, "refined_cells": [], "crossovers": [], "cost_models": [], "advice": [],
+            "asynchronous": [], "writer_advice": [], "ranks": [], "rank_advice": [], "left_out": [],
         }))
         .unwrap()
     }

@@ -292,7 +292,7 @@ fn mincer(tool: &Tool) -> Result<()> {
         ensure!(row["clock_s"].as_f64() > Some(0.0), "no time: {row}");
     }
     let missing = result["experiments"][0]["missing"].to_string();
-    for what in ["writev", "io_uring"] {
+    for what in ["writev", "io-uring"] {
         ensure!(missing.contains(what), "{what} is not missed: {missing}");
     }
     Ok(())

@@ -23,11 +23,10 @@ pub fn spread(
         )));
     }
     let conflict = if args.writers.is_some() {
-        Some("--writers: each rank is one writer; omit --writers".to_owned())
+        Some("--writers: each rank is one writer; omit --writers")
     } else {
-        let mut targets = cells.iter().map(|cell| cell.target);
-        let single = targets.find(|target| *target == Target::Fifo);
-        single.map(|target| format!("--target {target}, which has one writer: name another target"))
+        let has_fifo = cells.iter().any(|cell| cell.target == Target::Fifo);
+        has_fifo.then_some("a FIFO, which has one writer: name another target")
     };
     if let Some(conflict) = conflict {
         return Err(Failure::usage(format!(

@@ -25,8 +25,11 @@ const TARGETS: &[Target] = if cfg!(windows) {
 };
 
 /// The remedy for other targets.
-const USE_TARGET: &str =
-    "use --target file, pipe, unix, tcp, a directory or a socket of another program";
+const USE_TARGET: &str = if cfg!(windows) {
+    "use --target pipe or tcp"
+} else {
+    "use --target file, pipe, unix, tcp, a directory or a socket of another program"
+};
 
 /// Refuses options that `--writers` does not go with.
 pub fn check(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Result<(), Failure> {

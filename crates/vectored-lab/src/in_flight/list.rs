@@ -7,7 +7,7 @@ use std::io::{IoSlice, IoSliceMut};
 pub enum WriteList<'b> {
     /// The array of `iovec` is filled when the transfer begins.
     Slices(&'b [&'b [u8]]),
-    /// The array of `iovec`, which the kernel gets as it is, unless it has empty segments.
+    /// An array of `iovec`, which Linux AIO passes to the kernel as it is, unless it has empty segments.
     Array(&'b [IoSlice<'b>]),
 }
 
@@ -16,7 +16,7 @@ pub enum WriteList<'b> {
 pub enum ReadList<'l, 'b> {
     /// The array of `iovec` is filled when the transfer begins.
     Slices(&'l mut [&'b mut [u8]]),
-    /// The array of `iovec`, which the kernel gets as it is, unless it has empty segments.
+    /// An array of `iovec`, which Linux AIO passes to the kernel as it is, unless it has empty segments.
     Array(&'l mut [IoSliceMut<'b>]),
 }
 

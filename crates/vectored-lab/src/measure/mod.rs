@@ -52,10 +52,10 @@ pub use crate::measure::sampling::sampler::{
 pub use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
 #[cfg(unix)]
 pub(crate) use crate::measure::targets::sync_flags;
+pub(crate) use crate::measure::targets::{Batch, ByteComparison, Mismatch, unnamed_file};
 pub use crate::measure::targets::{
-    Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_direct, check_directory, check_fifo, check_room,
+    FILE_SPAN_BYTES, check_direct, check_directory, check_fifo, check_room,
 };
-pub(crate) use crate::measure::targets::{ByteComparison, unnamed_file};
 pub use crate::measure::write::mover::{Mover, Timed, time_calls};
 pub use crate::measure::write::movers::movers;
 #[cfg(unix)]

@@ -103,7 +103,7 @@ impl Technique {
         Technique::Adaptive,
     ];
 
-    /// Techniques of Unix that can have several transfers in flight.
+    /// Techniques of Linux that can have several transfers in flight.
     pub const ASYNCHRONOUS: [Technique; 2] = [Technique::IoUring, Technique::LinuxAio];
 
     /// Techniques that a dependent crate implements: it passes their movers to
@@ -227,7 +227,7 @@ impl Technique {
         }
     }
 
-    /// Whether it can be given an array of `iovec` that was filled before. A queue of io_uring is consumed by its transfer.
+    /// Whether it can be given an array of `iovec` that was filled before. A transfer of `uring::Ring` fills its own.
     pub fn heeds_setup(self, setup: IovecSetup) -> bool {
         setup == IovecSetup::Timed || self != Technique::IoUring
     }

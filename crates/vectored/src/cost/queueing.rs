@@ -170,7 +170,7 @@ mod tests {
 
     #[cfg(feature = "serde")]
     #[test]
-    fn measured_thresholds_of_a_queue_are_saved_and_others_are_not() {
+    fn measured_thresholds_of_a_queue_are_saved() {
         let queue_thresholds = Thresholds {
             copy_below_bytes: Some(5000),
             join_below_bytes: None,
@@ -181,12 +181,19 @@ mod tests {
         };
         let text = serde_json::to_string(&model).unwrap();
         assert!(
-            text.contains(r#""queue":{"copy_below_bytes":5000,"join_below_bytes":null}"#),
+            text.contains(
+                r#""queue_thresholds":{"copy_below_bytes":5000,"join_below_bytes":null}"#
+            ),
             "{text}"
         );
         assert_eq!(serde_json::from_str::<CostModel>(&text).unwrap(), model);
         let text = serde_json::to_string(&CostModel::default()).unwrap();
-        assert!(!text.contains("queue"), "{text}");
+        assert!(
+            text.contains(
+                r#""queue_thresholds":{"copy_below_bytes":null,"join_below_bytes":null}"#
+            ),
+            "{text}"
+        );
         assert_eq!(
             serde_json::from_str::<CostModel>(&text).unwrap(),
             CostModel::default()

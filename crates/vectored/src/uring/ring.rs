@@ -15,8 +15,8 @@ use crate::uring::transfer::Transfer;
 /// Transfers that the kernel makes while the program goes on, by io_uring.
 ///
 /// A transfer gets a descriptor and a [`SegmentQueue`] to be written, or a list of buffers to be filled. It owns them
-/// until [`wait`](Ring::wait) returns its [`Completion`]. The buffers of all reads are of one type, `B`: see [`Buffer`]. Up to `depth` calls are in the kernel at a time; further
-/// transfers wait in the ring, in order, without a limit.
+/// until [`wait`](Ring::wait) returns its [`Completion`]. The buffers of all reads are of one type, `B`: see [`Buffer`].
+/// Up to `depth` calls are in the kernel at a time; further transfers wait in the ring, in order, without a limit.
 ///
 /// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each of them
 /// passes all new transfers to the kernel in one system call, the last two only if no completion is there already. Call
@@ -104,7 +104,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// As `new`.
+    /// See [`new`](Ring::new).
     pub fn with_buffers(depth: u32) -> Result<Ring<B>, SetupError> {
         let calls = Calls::new(depth).map_err(|error| SetupError::new(depth, error))?;
         Ok(Ring {
@@ -166,8 +166,8 @@ impl<B: Buffer> Ring<B> {
 
     /// Reads until all buffers are full up to their lengths, or the file or stream ends.
     ///
-    /// The length of a buffer counts, and not the capacity of a `Vec`: `vec![0; 4096]` is a buffer of 4096 bytes. Buffers without
-    /// bytes are allowed. About `fd` and `token`, see [`submit_write`](Ring::submit_write).
+    /// The length of a buffer counts, and not the capacity of a `Vec`: `vec![0; 4096]` is a buffer of 4096 bytes. Buffers
+    /// without bytes are allowed. About `fd` and `token`, see [`submit_write`](Ring::submit_write).
     ///
     /// # Errors
     ///
@@ -247,7 +247,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// As `wait`.
+    /// See [`wait`](Ring::wait).
     pub fn try_wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         let mut next = self.next_ended();
@@ -278,7 +278,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// As `wait`. Some of the transfers may be cancelled then.
+    /// See [`wait`](Ring::wait). Some of the transfers may be cancelled then.
     pub fn cancel(&mut self, token: u64) -> io::Result<usize> {
         self.calls.check_process()?;
         let mut count = 0;

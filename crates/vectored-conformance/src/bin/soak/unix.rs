@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The forms are `lists`, by every function that takes one, and a `SegmentQueue`: `blocking`, to descriptors, and `tokio`,
-//! by operations that are dropped half-way. The back end `aio` has the transfers of
-//! the measuring engine by Linux native AIO, `uring` those of `uring::Ring`, and those of the measuring engine by it. The last line of the output is `transfers T, bytes B, faults injected F, bytes
-//! lost L`. The exit status is 0 if no byte was lost, 1 if one was, and 2 for wrong arguments.
+//! by operations that are dropped half-way. The back end `uring` has the transfers of `uring::Ring` and of the measuring
+//! engine on such a ring; `aio` has those of the measuring engine by Linux native AIO. The last line of the output is
+//! `transfers T, bytes B, faults injected F, bytes lost L`. The exit status is 0 if no byte was lost, 1 if one was, and 2 for wrong arguments.
 //!
 //! With `--records`, two processes append that many records to a log through queues, then write as many to a pipe. The
 //! exit status is 0 if every record is whole.

@@ -153,7 +153,7 @@ impl AioQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`queue_of`](crate::in_flight::queue_of).
+    /// See [`queue_of`](crate::in_flight::queue_of).
     pub fn new(depth: u32) -> io::Result<AioQueue> {
         let context = match DEPTHS.contains(&depth) {
             true => Context::new(depth),

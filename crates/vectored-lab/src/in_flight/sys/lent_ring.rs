@@ -45,7 +45,7 @@ impl RingQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`Ring::new`].
+    /// See [`Ring::new`].
     pub fn new(depth: u32) -> Result<RingQueue, SetupError> {
         Ok(RingQueue {
             ring: Ring::with_buffers(depth)?,
@@ -234,7 +234,7 @@ impl<'b> RingScope<'_, 'b> {
         }
     }
 
-    /// As `wait`. If the descriptor is not ready, the only list in flight is cancelled, and ends with `WouldBlock`.
+    /// Waits for a list to end. If the descriptor is not ready, the only list in flight is cancelled, and ends with `WouldBlock`.
     fn wait_unless_blocked(&mut self) -> Option<Completion<&'static mut [u8]>> {
         let ring = &mut self.lent.ring;
         if ring.is_empty() {

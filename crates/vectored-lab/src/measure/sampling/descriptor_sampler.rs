@@ -22,7 +22,7 @@ use crate::measure::sampling::sampler::{
 };
 use crate::measure::sampling::technique_latencies::TechniqueLatencies;
 use crate::measure::targets::{
-    DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, Sink, StreamKind, TargetOpener,
+    DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, StreamKind, TargetOpener,
     check_directory,
 };
 use crate::measure::write::cell::{Participant, WriteCell};
@@ -42,7 +42,6 @@ const THREAD_BYTES: u64 = 8 << 20;
 
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
 type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
-type OpenSink = Box<dyn FnMut(&CellSpec) -> io::Result<Box<dyn Sink>>>;
 
 /// Times techniques on descriptors that it opens itself.
 pub struct DescriptorSampler<'a> {
@@ -60,7 +59,6 @@ pub struct DescriptorSampler<'a> {
     models: Vec<FittedModel>,
     make_mover: MakeMover,
     make_read_mover: MakeReadMover,
-    open_sink: Option<OpenSink>,
     cold_pool_bytes: u64,
     /// Memory of the cold pools; empty before the first cold cell and while one
     /// is open.
@@ -97,7 +95,6 @@ impl<'a> DescriptorSampler<'a> {
             models: Vec::new(),
             make_mover: Box::new(movers),
             make_read_mover: Box::new(read_movers),
-            open_sink: None,
             cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
             pool_memory: PoolMemory::default(),
             opener: TargetOpener::default(),
@@ -165,28 +162,10 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// Writes to a sink of the caller, instead of the cell's target.
-    pub fn with_sink(
-        mut self,
-        open_sink: impl FnMut(&CellSpec) -> io::Result<Box<dyn Sink>> + 'static,
-    ) -> Self {
-        self.open_sink = Some(Box::new(open_sink));
-        self
-    }
-
     /// Opens the target and chooses how it is emptied.
     fn open(&mut self, spec: &CellSpec, choice: OpenChoice) -> Result<OpenTarget, MeasureError> {
-        match &mut self.open_sink {
-            Some(open_sink) => {
-                let what = format!("cannot open {}", spec.place());
-                let sink = open_sink(spec).map_err(MeasureError::io(what))?;
-                Ok(OpenTarget::new(sink, DrainMode::NotNeeded))
-            }
-            None => {
-                let cpu = self.reader_cpu;
-                self.opener.open(spec, &self.directory, cpu, choice)
-            }
-        }
+        let cpu = self.reader_cpu;
+        self.opener.open(spec, &self.directory, cpu, choice)
     }
 }
 

@@ -84,8 +84,8 @@ pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -
     Ok(())
 }
 
-/// Times a batch while its queue is full: see [`between_refills`]. At depth 1 from the moment when the first timed transfer
-/// begins.
+/// Times a batch while its queue is full: see [`between_refills`]. At depth 1 the time starts when the first timed
+/// transfer begins.
 ///
 /// `transfer` moves [`Timed::all_calls`] lists and passes on the events.
 pub(crate) fn time_full_queue(

@@ -56,8 +56,7 @@ impl ForeignSocketSink {
         loop {
             match recv(&*self.socket, &mut answer, RecvFlags::DONTWAIT) {
                 Ok((_, 0)) => return Err(gone()),
-                Ok(_) => continue,
-                Err(Errno::AGAIN | Errno::INTR) => {}
+                Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(explained(error.into())),
             }
             match unsent_bytes(&*self.socket)? {

@@ -75,7 +75,7 @@ impl Crew {
         for _ in 0..self.threads.len() {
             match self.report()? {
                 (writer, Ok(span)) => spans[writer] = Some(span),
-                // Those that were waiting for a failed writer report that they were interrupted.
+                // Writers that waited for the failed one report an interruption.
                 (_, Err(error))
                     if error.kind() == io::ErrorKind::Interrupted && failure.is_some() => {}
                 (_, Err(error)) => failure = Some(error),

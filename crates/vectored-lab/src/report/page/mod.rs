@@ -121,7 +121,7 @@ fn title(heading: &str, saved: &[&Saved]) -> String {
 
 /// The chart of crossovers by machine; empty if there are none.
 fn crossover_chart(runs: &[&crate::model::Results]) -> String {
-    svg::crossovers(&machines::groups(runs)).map_or(String::new(), |chart| {
+    svg::crossover_chart::table(&machines::groups(runs)).map_or(String::new(), |chart| {
         format!(
             "<figure><figcaption>Copy below the mark, gather above; segment size, with its 95 % interval</figcaption>\
              {chart}</figure>\n"

@@ -19,11 +19,6 @@ pub(crate) fn experiment(experiment: &Reproduction) -> Option<String> {
     chart::figure(&experiment_chart(experiment)?)
 }
 
-/// The crossovers by machine.
-pub(crate) fn crossovers(groups: &[Group]) -> Option<String> {
-    crossover_chart::table(groups)
-}
-
 /// Time ÷ floor, or time, by size.
 pub(crate) fn curves(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<String> {
     let up = |value: f64| match panel.has_tax {
