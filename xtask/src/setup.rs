@@ -10,10 +10,10 @@ use crate::commands::{cargo, is_on_path, run as run_command, works};
 /// A program, and the Debian packages that bring it.
 type Program = (&'static str, &'static [&'static str]);
 
-/// What nothing is tested without.
+/// Programs that every test run needs.
 const REQUIRED: [Program; 1] = [("cc", &["gcc", "libc6-dev"])];
 
-/// What single tests alone make use of: without it they are skipped, and say so.
+/// Programs that some tests need. Without one, those tests are skipped, and say so.
 const OPTIONAL: [Program; 24] = [
     ("mkfs.ext4", &["e2fsprogs"]),
     ("mkfs.xfs", &["xfsprogs"]),

@@ -64,7 +64,7 @@ fn history_lists_saved_results_with_their_names() {
     let state = bench.state_home().join("vectored");
     let of = |day: &str| state.join(format!("measure-{day}T000000Z-0000.json"));
     fs::write(of("29990101"), newer).unwrap();
-    // What is no file is no result: a FIFO must not be waited for.
+    // Only a regular file is a result. Opening a FIFO would wait for its writer.
     fs::create_dir(of("29990102")).unwrap();
     let made = std::process::Command::new("mkfifo")
         .arg(of("29990103"))

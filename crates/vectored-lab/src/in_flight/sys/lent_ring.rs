@@ -277,7 +277,7 @@ fn empty_queue() -> Box<SegmentQueue> {
     Box::new(SegmentQueue::with_policy(policy))
 }
 
-/// The calls of a list of so many segments to a stream: one for each `IOV_MAX`, one that is short, one that is refused.
+/// The most calls that move `segments` segments to a stream: one for each `IOV_MAX`, one that is short, one that is refused.
 fn calls(segments: usize) -> usize {
     segments.div_ceil(iov_max()) + 2
 }
