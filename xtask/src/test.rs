@@ -1,9 +1,9 @@
 //! `cargo xtask test`: all that the continuous integration runs.
 //!
 //! The steps run in two lanes, for machines with two processors. Each lane is a list, which runs in its order. The first
-//! builds in `target/debug` and `fuzz/target`, the second everywhere else, so that neither waits for a folder that the other
-//! has locked. All tests, examples and benches come from one build with all features, since cargo builds a package again for
-//! each set of features and each profile.
+//! builds in `target/debug`, `fuzz/target` and `benchmarks/target`, the second everywhere else, so that neither waits for
+//! a folder that the other has locked. All tests, examples and benches come from one build with all features, since cargo
+//! builds a package again for each set of features and each profile.
 
 use std::process::Command;
 
@@ -117,6 +117,7 @@ fn lanes(packages: &[Package]) -> [Vec<Step<'_>>; 2] {
             "check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --locked",
         ),
     ]);
+    debug.extend(benchmarks());
     let mut others = vec![
         checked("deb", || {
             deb::run(&deb::Options {
@@ -136,7 +137,6 @@ fn lanes(packages: &[Package]) -> [Vec<Step<'_>>; 2] {
     others.extend(
         tested.map(|system| Step::new(system.name, || systems::build(system, Scope::Minutes))),
     );
-    others.extend(benchmarks());
     others.push(Step::new("msrv", msrv::run));
     [debug, others]
 }
