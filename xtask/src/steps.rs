@@ -1,10 +1,11 @@
-//! Runs steps one after the other, or in lanes, each step in a process of its own.
+//! Runs steps one after the other, or lists of steps two at a time, each step in a process of its own.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,10 @@ use anyhow::{Context, Result, bail};
 use crate::processes::{descendants, kill_with_descendants};
 use crate::root;
 
-/// The longest that a step of a lane may take: some minutes are usual. One that hangs would otherwise use up the time of
+/// The lists that run at the same time. Each machine that runs all steps has two processors.
+const LANES: usize = 2;
+
+/// The longest that a step of a list may take: some minutes are usual. One that hangs would otherwise use up the time of
 /// the whole run, and nobody would learn which it was.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
@@ -24,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub struct Step<'a> {
     /// Its name, as `--only` takes it.
     pub name: String,
-    /// The step before it in its lane that must have succeeded.
+    /// The step before it in its list that must have succeeded.
     needs: Option<&'static str>,
     /// What it does.
     pub work: Box<dyn Fn() -> Result<()> + Send + Sync + 'a>,
@@ -82,10 +86,10 @@ impl Report {
         self.is_well()
     }
 
-    /// Runs lanes of steps at the same time, each step by `command` with its name. Its output is kept, and shown as a
-    /// whole when the step ends.
-    pub fn run_lanes(&mut self, lanes: &[Vec<Step<'_>>], command: impl Fn(&str) -> Command + Sync) {
-        let run_lane = |steps: &Vec<Step<'_>>| {
+    /// Runs lists of steps in two lanes, each step by `command` with its name. A lane that has ended a list takes the next
+    /// one. The output of a step is kept, and shown as a whole when the step ends.
+    pub fn run_lists(&mut self, lists: &[Vec<Step<'_>>], command: impl Fn(&str) -> Command + Sync) {
+        let run_list = |steps: &Vec<Step<'_>>| {
             let mut over: Vec<Done> = Vec::new();
             for step in steps {
                 let name = &step.name;
@@ -107,11 +111,16 @@ impl Report {
             }
             over
         };
+        let left = Mutex::new(lists.iter());
+        let run_lane = || {
+            let next = || left.lock().expect("no lane panics").next();
+            let lists = std::iter::from_fn(next);
+            lists.flat_map(run_list).collect::<Vec<Done>>()
+        };
         thread::scope(|scope| {
-            let lanes = lanes.iter().map(|lane| scope.spawn(|| run_lane(lane)));
-            for lane in lanes.collect::<Vec<_>>() {
-                self.done
-                    .extend(lane.join().expect("a lane does not panic"));
+            let lanes = [(); LANES].map(|()| scope.spawn(run_lane));
+            for lane in lanes {
+                self.done.extend(lane.join().expect("no lane panics"));
             }
         });
     }
@@ -247,12 +256,13 @@ mod tests {
     #[test]
     fn every_failed_step_is_reported_and_stops_only_those_that_need_it() {
         let step = |name| Step::new(name, || Ok(()));
-        let lanes = [
+        let lists = [
             vec![step("good"), step("bad"), step("after bad").needs("bad")],
-            vec![step("after good").needs("good"), step("last")],
+            vec![step("after good").needs("good")],
+            vec![step("last")],
         ];
         let mut report = Report::start("cargo xtask test");
-        report.run_lanes(&lanes, |name| match name {
+        report.run_lists(&lists, |name| match name {
             "bad" => shell("echo out; echo this is wrong >&2; exit 1"),
             _ => shell("true"),
         });
@@ -272,21 +282,23 @@ mod tests {
     }
 
     #[test]
-    fn lanes_run_at_the_same_time() {
+    fn two_lists_run_at_the_same_time_and_the_third_after_one_of_them() {
         let folder = std::env::temp_dir().join(format!("vectored-lanes-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();
-        // Each ends when the other has begun.
-        let lanes = ["a", "b"].map(|name| vec![Step::new(name, || Ok(()))]);
+        let lists = ["a", "b", "c"].map(|name| vec![Step::new(name, || Ok(()))]);
         let mut report = Report::start("");
-        report.run_lanes(&lanes, |name| {
-            let other = if name == "a" { "b" } else { "a" };
-            let mut meet = shell(&format!(
-                "touch {name}; until test -e {other}; do sleep 0.01; done"
-            ));
-            meet.current_dir(&folder);
-            meet
+        report.run_lists(&lists, |name| {
+            let mut step = shell(match name {
+                // Ends when the others have begun.
+                "a" => "touch a; until test -e b && test -e c; do sleep 0.01; done",
+                "b" => "touch b; until test -e a; do sleep 0.01; done; sleep 0.2; test ! -e c",
+                _ => "touch c",
+            });
+            step.current_dir(&folder);
+            step
         });
-        assert!(report.is_well());
+        assert!(report.is_well(), "{}", report.summary());
+        assert!(folder.join("c").exists());
         fs::remove_dir_all(&folder).unwrap();
     }
 

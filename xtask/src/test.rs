@@ -1,9 +1,9 @@
 //! `cargo xtask test`: all that the continuous integration runs.
 //!
-//! The steps run in two lanes, for machines with two processors. Each lane is a list, which runs in its order. The first
-//! builds in `target/debug`, `fuzz/target` and `benchmarks/target`, the second everywhere else, so that neither waits for
-//! a folder that the other has locked. All tests, examples and benches come from one build with all features, since cargo
-//! builds a package again for each set of features and each profile.
+//! The steps are in lists, each of which runs in its order, in two lanes, for machines with two processors. Lists that run
+//! at the same time build in different folders, so that neither waits for a folder that the other has locked. All tests,
+//! examples and benches come from one build with all features, since cargo builds a package again for each set of features
+//! and each profile.
 
 use std::process::Command;
 
@@ -33,22 +33,22 @@ const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for i
 /// Runs every step, or one of them; false when one failed.
 pub fn run(only: Option<&str>) -> Result<bool> {
     let packages = packages(&metadata()?);
-    let lanes = lanes(&packages);
+    let lists = lists(&packages);
     let skips = Skips::begin()?;
     let mut report = Report::start("cargo xtask test");
     match only {
         None => {
             // Alone: the others need what it installs.
             report.run("setup", set_up);
-            report.run_lanes(&lanes, |name| in_own_process(name, &skips));
+            report.run_lists(&lists, |name| in_own_process(name, &skips));
         }
         Some("setup") => {
             report.run("setup", set_up);
         }
         Some(only) => {
-            let mut names = lanes.iter().flatten().map(|step| &*step.name);
+            let mut names = lists.iter().flatten().map(|step| &*step.name);
             if !names.any(|name| name == only) {
-                let names: Vec<&str> = lanes.iter().flatten().map(|step| &*step.name).collect();
+                let names: Vec<&str> = lists.iter().flatten().map(|step| &*step.name).collect();
                 let names = names.join("\n  ");
                 bail!("there is no step '{only}'; the steps are:\n  setup\n  {names}");
             }
@@ -59,11 +59,11 @@ pub fn run(only: Option<&str>) -> Result<bool> {
     Ok(report.is_well())
 }
 
-/// Runs a step of a lane in this process.
+/// Runs a step of a list in this process.
 pub fn run_step(name: &str) -> Result<()> {
     let packages = packages(&metadata()?);
-    let lanes = lanes(&packages);
-    let Some(step) = lanes.iter().flatten().find(|step| step.name == name) else {
+    let lists = lists(&packages);
+    let Some(step) = lists.iter().flatten().find(|step| step.name == name) else {
         bail!("there is no step '{name}'");
     };
     (step.work)()
@@ -86,16 +86,49 @@ fn set_up() -> Result<()> {
     Ok(())
 }
 
-/// All steps but `setup`. The last steps of each lane are builds, which use all processors if the other lane has ended.
-fn lanes(packages: &[Package]) -> [Vec<Step<'_>>; 2] {
-    let mut debug = checks();
-    debug.push(Step::new("workflow", workflow::check));
-    debug.push(Step::new(BUILD_TESTS, || {
+/// All steps but `setup`, in lists. The longest come first; the last ones build in folders of lists that have ended.
+fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
+    let tested = systems::SYSTEMS.iter().filter(|system| system.is_tested);
+    let mut others: Vec<Step<'_>> = tested
+        .map(|system| Step::new(system.name, || systems::build(system, Scope::Minutes)))
+        .collect();
+    others.push(Step::new("msrv", msrv::run));
+    let packaged = vec![
+        checked("deb", || {
+            deb::run(&deb::Options {
+                output: "target/debian".into(),
+                try_out: true,
+            })
+        }),
+        checked("cluster", || cluster::run(&cluster::Options::default())),
+    ];
+    let optimised = vec![
+        Step::new("c-library", c_library::test),
+        Step::new("python", || python::run(Vec::new())),
+        // It counts optimised code, and needs the C library as well.
+        checked("instructions", instructions::run),
+        checked("publish", || publish::run(false)),
+        checked("deny", deny::run),
+    ];
+    [
+        others,
+        in_debug(packages),
+        packaged,
+        optimised,
+        benchmarks(),
+    ]
+}
+
+/// The checks and tests of this workspace, which build in `target/debug`.
+fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
+    let mut steps = checks();
+    steps.push(Step::new("workflow", workflow::check));
+    steps.push(Step::new(BUILD_TESTS, || {
         Programs::build(&tests_build())?;
         Programs::build(&benches_build(packages)).map(drop)
     }));
-    debug.extend(test_programs(packages));
-    debug.extend([
+    steps.extend(test_programs(packages));
+    steps.extend([
         clippy(),
         // The library as its users build it by default, and xtask as `cargo xtask` builds it.
         cargo_step(
@@ -111,34 +144,8 @@ fn lanes(packages: &[Package]) -> [Vec<Step<'_>>; 2] {
             "doctests",
             format!("test --workspace {FEATURES} --locked --doc"),
         ),
-        // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
-        cargo_step(
-            "fuzz-targets",
-            "check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --locked",
-        ),
     ]);
-    debug.extend(benchmarks());
-    let mut others = vec![
-        checked("deb", || {
-            deb::run(&deb::Options {
-                output: "target/debian".into(),
-                try_out: true,
-            })
-        }),
-        checked("cluster", || cluster::run(&cluster::Options::default())),
-        Step::new("c-library", c_library::test),
-        Step::new("python", || python::run(Vec::new())),
-        // It counts optimised code, and needs the C library as well.
-        checked("instructions", instructions::run),
-        checked("publish", || publish::run(false)),
-        checked("deny", deny::run),
-    ];
-    let tested = systems::SYSTEMS.iter().filter(|system| system.is_tested);
-    others.extend(
-        tested.map(|system| Step::new(system.name, || systems::build(system, Scope::Minutes))),
-    );
-    others.push(Step::new("msrv", msrv::run));
-    [debug, others]
+    steps
 }
 
 /// Format and the rules of this repository: seconds.
@@ -199,13 +206,20 @@ fn test_programs(packages: &[Package]) -> Vec<Step<'_>> {
     all.map(|step| step.needs(BUILD_TESTS)).collect()
 }
 
-/// The lints, tests and doc tests of `benchmarks/`, and each of its benches once.
-fn benchmarks<'a>() -> [Step<'a>; 5] {
-    let test = |words| format!("test --workspace {MANIFEST} --locked {words}");
+/// The lints, tests and doc tests of `benchmarks/`, each of its benches once, and the targets of the fuzzer. They build in the
+/// folder of the main workspace, which has built most of their dependencies.
+fn benchmarks<'a>() -> Vec<Step<'a>> {
+    let folder = "--target-dir target";
+    let test = |words| format!("test --workspace {MANIFEST} {folder} --locked {words}");
     let benches = test("--benches -- --test");
-    let example = format!("run {MANIFEST} --locked --example hyper_server");
-    let clippy = format!("clippy --workspace --all-targets {MANIFEST} --locked -- -D warnings");
-    [
+    let example = format!("run {MANIFEST} {folder} --locked --example hyper_server");
+    let clippy =
+        format!("clippy --workspace --all-targets {MANIFEST} {folder} --locked -- -D warnings");
+    // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
+    let fuzz = format!(
+        "check --quiet --manifest-path fuzz/Cargo.toml {folder} --no-default-features --locked"
+    );
+    vec![
         cargo_step("benchmarks-tests", test("--lib --bins --tests")),
         Step::new("benchmarks", move || {
             println!("{BENCH_HEADING}");
@@ -214,6 +228,7 @@ fn benchmarks<'a>() -> [Step<'a>; 5] {
         cargo_step("benchmarks-example", example),
         cargo_step("benchmarks-doctests", test("--doc")),
         cargo_step("benchmarks-clippy", clippy),
+        cargo_step("fuzz-targets", fuzz),
     ]
 }
 
@@ -282,8 +297,8 @@ mod tests {
     #[test]
     fn every_tested_target_example_bench_and_system_has_a_step_of_its_own() {
         let packages = packages(&metadata().unwrap());
-        let lanes = lanes(&packages);
-        let mut names: Vec<&str> = lanes.iter().flatten().map(|step| &*step.name).collect();
+        let lists = lists(&packages);
+        let mut names: Vec<&str> = lists.iter().flatten().map(|step| &*step.name).collect();
         for expected in [
             "tests:vectored/lib",
             "tests:vectored/it",
