@@ -38,6 +38,7 @@ pub use crate::measure::read::movers::read_movers;
 #[cfg(unix)]
 pub(crate) use crate::measure::read::read_source::PatternFile;
 pub use crate::measure::read::read_source::check_eviction;
+pub use crate::measure::sampling::cell_extras::CellExtras;
 pub use crate::measure::sampling::clock::{Clock, FakeClock, MonotonicClock};
 pub use crate::measure::sampling::cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
 pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vectored_lab::measure::{
-    CellSetup, Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome, Progress,
-    RunError, Sampler, SyntheticMachine, Timing, Watch, run,
+    CellExtras, CellSetup, Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome,
+    Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run,
 };
 use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
 use vectored_lab::stats::judge;
@@ -424,7 +424,7 @@ where
         self.inner.sample(contender, calls)
     }
 
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         self.inner.end_cell()
     }
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, mpsc};
 
 use vectored::CostModel;
 use vectored_lab::measure::{
-    CellSetup, Contender, DescriptorSampler, DrainChoice, FakeClock, Group, MeasureError,
-    MonotonicClock, Noise, Outcome, RankedSampler, RunError, Sampler, SyntheticMachine, Timing,
-    Watch, agree, follow, run_rounds, run_saving,
+    CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, FakeClock, Group,
+    MeasureError, MonotonicClock, Noise, Outcome, RankedSampler, RunError, Sampler,
+    SyntheticMachine, Timing, Watch, agree, follow, run_rounds, run_saving,
 };
 use vectored_lab::model::{
     Cell, CellSpec, Experiment, Rank, Results, Saved, Target, Technique, Workload,
@@ -376,7 +376,7 @@ impl Sampler for Failing {
         }
     }
 
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         self.inner.end_cell()
     }
 }
@@ -505,7 +505,7 @@ impl Sampler for Counting {
         self.inner.sample(contender, calls)
     }
 
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         self.open.fetch_sub(1, Ordering::Relaxed);
         self.inner.end_cell()
     }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::measure::engine::balanced_order::BalancedOrder;
+use crate::measure::sampling::cell_extras::{CellExtras, find};
 use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
 use crate::model::{
     Cell, CellSpec, Drain, Experiment, Latency, Technique, TechniqueResult, Verdict, Workload,
-    ZerocopyCounts,
 };
-use crate::stats::{Evidence, LOOKS, Latencies, RankSamples, WriterSamples, median, rank_figures};
+use crate::stats::{Evidence, LOOKS, Latencies, median, rank_figures};
 
 /// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.
@@ -30,12 +30,8 @@ pub(super) struct CellRun<'a> {
     pub cell: Cell,
     /// CPU time per call of each sample, by technique.
     cpu_ns: Vec<Vec<f64>>,
-    /// Times of single transfers, by technique.
-    latencies: Vec<Latencies>,
-    /// The figures of several writers, by technique.
-    writers: Vec<WriterSamples>,
-    /// The samples of each rank, by technique.
-    ranks: Vec<Vec<RankSamples>>,
+    /// What is known beside the samples.
+    pub extras: CellExtras,
     pub order: BalancedOrder,
     pub drain: DrainChoice,
     /// Calls per sample of the floor and of each contender.
@@ -107,9 +103,7 @@ impl<'a> CellRun<'a> {
                 techniques: techniques.iter().map(technique).collect(),
             },
             cpu_ns: vec![Vec::new(); techniques.len()],
-            latencies: vec![Latencies::default(); techniques.len()],
-            writers: vec![WriterSamples::default(); techniques.len()],
-            ranks: vec![Vec::new(); techniques.len()],
+            extras: CellExtras::default(),
             order: BalancedOrder::new(2 + techniques.len()),
             techniques,
             drain,
@@ -197,38 +191,6 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Adds the times of single transfers of a technique.
-    pub fn record_latencies(&mut self, of: Technique, more: &Latencies) {
-        let names = std::iter::zip(&self.techniques, &mut self.latencies);
-        for (_, latencies) in names.filter(|(name, _)| **name == of) {
-            latencies.merge(more);
-        }
-    }
-
-    /// Adds sends without a copy of a technique.
-    pub fn record_zerocopy(&mut self, of: Technique, more: ZerocopyCounts) {
-        let mut techniques = self.cell.techniques.iter_mut();
-        if let Some(technique) = techniques.find(|technique| technique.name == of) {
-            let counts = technique.zerocopy.get_or_insert_default();
-            counts.sends += more.sends;
-            counts.copied += more.copied;
-        }
-    }
-
-    /// Adds what several writers did with a technique.
-    pub fn record_writers(&mut self, of: Technique, more: WriterSamples) {
-        if let Some(index) = self.techniques.iter().position(|name| *name == of) {
-            self.writers[index].merge(more);
-        }
-    }
-
-    /// Replaces what each rank did with a technique.
-    pub fn record_ranks(&mut self, of: Technique, all: Vec<RankSamples>) {
-        if let Some(index) = self.techniques.iter().position(|name| *name == of) {
-            self.ranks[index] = all;
-        }
-    }
-
     /// Decides which techniques are contenders.
     fn screen(&mut self) {
         let nearby = self.nearby();
@@ -309,17 +271,20 @@ impl<'a> CellRun<'a> {
         for (technique, cpu_ns) in std::iter::zip(&mut self.cell.techniques, &self.cpu_ns) {
             technique.cpu_median_ns = median(cpu_ns).unwrap_or(0.0);
         }
-        for (technique, latencies) in std::iter::zip(&mut self.cell.techniques, &self.latencies) {
-            technique.latency = latencies.summary();
-        }
+        let extras = &self.extras;
         let record_bytes = self.spec.workload.total_bytes() as u64;
-        for (technique, writers) in std::iter::zip(&mut self.cell.techniques, &self.writers) {
-            technique.writers = writers.figures(record_bytes);
-        }
-        for (technique, ranks) in std::iter::zip(&mut self.cell.techniques, &self.ranks) {
+        self.cell.proof_calls = extras.proof_calls;
+        for technique in &mut self.cell.techniques {
+            let name = technique.name;
+            let latencies = find(&extras.latencies, name);
+            technique.latency = latencies.map(Latencies::summary).unwrap_or_default();
+            let writers = find(&extras.writers, name);
+            technique.writers = writers.and_then(|samples| samples.figures(record_bytes));
+            technique.zerocopy = find(&extras.zerocopy, name).copied();
             let samples_ns: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
-            let slowest_ns = median(&samples_ns);
-            technique.ranks = slowest_ns.and_then(|ns| rank_figures(ranks, ns, record_bytes));
+            technique.ranks = find(&extras.ranks, name)
+                .zip(median(&samples_ns))
+                .and_then(|(ranks, slowest_ns)| rank_figures(ranks, slowest_ns, record_bytes));
         }
         self.cell
     }

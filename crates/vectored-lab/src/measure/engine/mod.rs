@@ -540,27 +540,14 @@ impl<'a> Engine<'a> {
                 cell.spent_ns += self.clock.now_ns() - began_ns;
                 self.sample_until(cell, rounds)
             });
-            for (technique, latencies) in self.sampler.take_latencies() {
-                cell.record_latencies(technique, &latencies);
-            }
-            for (technique, counts) in self.sampler.take_zerocopy() {
-                cell.record_zerocopy(technique, counts);
-            }
-            for (technique, samples) in self.sampler.take_writers() {
-                cell.record_writers(technique, samples);
-            }
-            let proof_calls = self.sampler.end_cell();
-            for (technique, samples) in self.sampler.take_ranks() {
-                cell.record_ranks(technique, samples);
-            }
+            let extras = self.sampler.end_cell();
             match outcome {
                 Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
                     cell.restart(DrainChoice::Thread);
                 }
-                Err(error) => return Err(error),
-                Ok(()) => {
-                    cell.cell.proof_calls += proof_calls?;
-                    return Ok(());
+                outcome => {
+                    let merged = extras.map(|extras| cell.extras.merge(extras));
+                    return outcome.and(merged);
                 }
             }
         }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::measure::prices::movers::work;
 use crate::measure::prices::probes::Manner;
+use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
@@ -100,14 +101,12 @@ impl Sampler for PeerSampler<'_> {
         Ok(Timing { elapsed_ns, cpu_ns })
     }
 
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
-        match self.cell.take() {
-            Some(mut cell) => cell
-                .close()
-                .map_err(MeasureError::io("cannot read in the reader thread")),
-            None => Ok(()),
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
+        if let Some(mut cell) = self.cell.take() {
+            cell.close()
+                .map_err(MeasureError::io("cannot read in the reader thread"))?;
         }
-        .map(|()| 0)
+        Ok(CellExtras::default())
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::measure::ranks::agreement::{DID_NOT_FIT, DONE, FAILED, failures, status};
 use crate::measure::ranks::group::{Group, gathered, receive};
 use crate::measure::ranks::order::Order;
+use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
@@ -55,12 +56,6 @@ pub(crate) struct Sampled {
     pub slowest: Timing,
     /// The largest number of a signal that asks a rank to end the run; 0 without one.
     pub signal: u64,
-}
-
-/// What rank 0 knows of a closed cell.
-pub(crate) struct Closed {
-    pub proof_calls: u64,
-    pub ranks: Vec<(Technique, Vec<RankSamples>)>,
 }
 
 impl<'a> Member<'a> {
@@ -184,14 +179,15 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Closes the cell, and hands the summaries of its samples over to rank 0.
-    pub fn close(&mut self, open: OpenCell) -> Result<Closed, MeasureError> {
+    /// Closes the cell, and hands the summaries of its samples over to rank 0. There the proofs are those of all ranks.
+    pub fn close(&mut self, open: OpenCell) -> Result<CellExtras, MeasureError> {
         let own = self.own.end_cell();
         let mut words = [status(&own)];
         open.part.largest(&mut words);
-        if words[0] != DONE {
-            return Err(failures(&*open.part, self.host, &own));
-        }
+        let own = match own {
+            Ok(own) if words[0] == DONE => own,
+            own => return Err(failures(&*open.part, self.host, &own)),
+        };
         let tally = &self.tallies[open.tally].1;
         let samples = std::iter::zip(&tally.samples_ns, &tally.last);
         let samples = samples.map(|(samples_ns, last)| RankSamples {
@@ -200,15 +196,16 @@ impl<'a> Member<'a> {
             median_ns: median(samples_ns).unwrap_or(0.0),
             min_ns: samples_ns.iter().copied().reduce(f64::min).unwrap_or(0.0),
         });
-        let summary = (own.unwrap_or(0), samples.collect::<Vec<_>>());
+        let summary = (own.proof_calls, samples.collect::<Vec<_>>());
         let all = gathered(&*open.part, &summary);
         let of = |place: usize| all.iter().filter_map(move |(_, ranks)| ranks.get(place));
         let techniques = open.techniques.into_iter().enumerate();
-        Ok(Closed {
+        Ok(CellExtras {
             proof_calls: all.iter().map(|(proof_calls, _)| proof_calls).sum(),
             ranks: techniques
                 .map(|(place, technique)| (technique, of(place).copied().collect()))
                 .collect(),
+            ..own
         })
     }
 }

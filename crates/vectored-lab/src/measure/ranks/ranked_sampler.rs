@@ -3,12 +3,13 @@
 use crate::measure::ranks::group::{Group, give};
 use crate::measure::ranks::member::{Member, OpenCell};
 use crate::measure::ranks::order::Order;
+use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::model::{CellSpec, Coordination, Technique, ZerocopyCounts};
-use crate::stats::{Latencies, RankSamples, WriterSamples};
+use crate::model::{CellSpec, Coordination, Technique};
+use crate::stats::Latencies;
 
 /// Takes each sample on the first [`CellSpec::ranks`] ranks at the same time; its time is that of the slowest rank.
 ///
@@ -21,7 +22,6 @@ pub struct RankedSampler<'a> {
     clock: &'a dyn Clock,
     hear: &'a dyn Fn(u64),
     cell: Option<OpenCell>,
-    ranks: Vec<(Technique, Vec<RankSamples>)>,
     coordination: Latencies,
 }
 
@@ -47,7 +47,6 @@ impl<'a> RankedSampler<'a> {
             clock,
             hear,
             cell: None,
-            ranks: Vec::new(),
             coordination: Latencies::default(),
         }
     }
@@ -119,32 +118,14 @@ impl Sampler for RankedSampler<'_> {
         Ok(sampled.slowest)
     }
 
-    fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
-        self.member.own.take_latencies()
-    }
-
-    fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
-        self.member.own.take_writers()
-    }
-
-    fn take_zerocopy(&mut self) -> Vec<(Technique, ZerocopyCounts)> {
-        self.member.own.take_zerocopy()
-    }
-
-    fn take_ranks(&mut self) -> Vec<(Technique, Vec<RankSamples>)> {
-        std::mem::take(&mut self.ranks)
-    }
-
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         let Some(open) = self.cell.take() else {
-            return Ok(0);
+            return Ok(CellExtras::default());
         };
         order(&open, &Order::Close);
         let closed = self.member.close(open);
         self.member.group.rest();
-        let closed = closed?;
-        self.ranks = closed.ranks;
-        Ok(closed.proof_calls)
+        closed
     }
 }
 

@@ -12,6 +12,7 @@ use crate::measure::read::feed_thread::FeedThreadSource;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::read::movers::read_movers;
 use crate::measure::read::read_source::{FileSource, PatternFile, Source, StreamSource};
+use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::cold_pool::{ColdPool, PoolMemory, PoolPayload};
 use crate::measure::sampling::pattern::Pattern;
@@ -32,10 +33,9 @@ use crate::measure::writers::cell::{WritersCell, WritersOpening};
 use crate::measure::writers::writer::WriterMovers;
 use crate::model::{
     Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
-    ZerocopyCounts,
 };
 use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
-use crate::stats::{Latencies, WriterSamples, target_kind};
+use crate::stats::target_kind;
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
 const THREAD_BYTES: u64 = 8 << 20;
@@ -538,38 +538,33 @@ impl Sampler for DescriptorSampler<'_> {
         }
     }
 
-    fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
-        let latencies = match &mut self.cell {
-            Some(OpenCell::Write(cell)) => cell.latencies.as_mut(),
-            Some(OpenCell::Read(cell)) => cell.latencies.as_mut(),
-            Some(OpenCell::Writers(_)) | None => None,
-        };
-        latencies.map_or_else(Vec::new, TechniqueLatencies::take)
-    }
-
-    fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
-        match &mut self.cell {
-            Some(OpenCell::Writers(cell)) => cell.take_samples(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn take_zerocopy(&mut self) -> Vec<(Technique, ZerocopyCounts)> {
-        match &mut self.cell {
-            Some(OpenCell::Write(cell)) => cell.take_zerocopy(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         Ok(match self.cell.take() {
-            Some(OpenCell::Write(cell)) => {
+            Some(OpenCell::Write(mut cell)) => {
+                let extras = CellExtras {
+                    zerocopy: cell.take_zerocopy(),
+                    proof_calls: cell.proof_calls,
+                    latencies: cell
+                        .latencies
+                        .map_or_else(Vec::new, TechniqueLatencies::into_inner),
+                    ..CellExtras::default()
+                };
                 self.keep_memory(cell.supply);
-                cell.proof_calls
+                extras
             }
-            Some(OpenCell::Read(cell)) => cell.proof_calls,
-            Some(OpenCell::Writers(cell)) => cell.proof_calls,
-            None => 0,
+            Some(OpenCell::Read(cell)) => CellExtras {
+                proof_calls: cell.proof_calls,
+                latencies: cell
+                    .latencies
+                    .map_or_else(Vec::new, TechniqueLatencies::into_inner),
+                ..CellExtras::default()
+            },
+            Some(OpenCell::Writers(cell)) => CellExtras {
+                proof_calls: cell.proof_calls,
+                writers: cell.samples,
+                ..CellExtras::default()
+            },
+            None => CellExtras::default(),
         })
     }
 }

@@ -7,8 +7,8 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::ranks::failure::RankFailure;
-use crate::model::{CellSpec, Drain, Technique, ZerocopyCounts};
-use crate::stats::{Latencies, RankSamples, WriterSamples};
+use crate::measure::sampling::cell_extras::CellExtras;
+use crate::model::{CellSpec, Drain, Technique};
 
 /// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;
@@ -97,30 +97,8 @@ pub trait Sampler {
     /// Times `calls` calls, usually after one untimed call.
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError>;
 
-    /// Hands over the times of single transfers since the cell was opened. None by default.
-    fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
-        Vec::new()
-    }
-
-    /// Hands over what several writers did since the cell was opened. Nothing by default.
-    fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
-        Vec::new()
-    }
-
-    /// Hands over the numbers of sends without a copy since the cell was opened. Nothing by default.
-    fn take_zerocopy(&mut self) -> Vec<(Technique, ZerocopyCounts)> {
-        Vec::new()
-    }
-
-    /// Hands over what each rank of a cluster did in the cell that was closed last, since the first round of its first
-    /// visit. Nothing by default.
-    fn take_ranks(&mut self) -> Vec<(Technique, Vec<RankSamples>)> {
-        Vec::new()
-    }
-
-    /// Closes the cell; returns the number of its calls whose every byte was
-    /// compared as a proof.
-    fn end_cell(&mut self) -> Result<u64, MeasureError>;
+    /// Closes the cell; returns what is known of it beside the samples.
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError>;
 }
 
 /// The reason why a measurement failed.

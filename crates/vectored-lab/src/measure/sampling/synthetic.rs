@@ -3,13 +3,14 @@
 
 use fastrand::Rng;
 
+use crate::measure::sampling::cell_extras::{CellExtras, entry};
 use crate::measure::sampling::clock::FakeClock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::model::{CellSpec, RecordCounts, Technique};
-use crate::stats::{Latencies, WriterSamples};
+use crate::stats::WriterSamples;
 
 /// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -253,10 +254,7 @@ impl Sampler for SyntheticMachine {
             && self.round > 0
         {
             let samples = writer_samples(writers, calls, elapsed_ns);
-            match self.writers.iter_mut().find(|(name, _)| *name == technique) {
-                Some((_, sofar)) => sofar.merge(samples),
-                None => self.writers.push((technique, samples)),
-            }
+            entry(&mut self.writers, technique).merge(samples);
         }
         Ok(Timing {
             elapsed_ns,
@@ -264,18 +262,13 @@ impl Sampler for SyntheticMachine {
         })
     }
 
-    fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
-        std::mem::take(&mut self.writers)
-    }
-
-    fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
-        self.latencies
-            .as_mut()
-            .map_or_else(Vec::new, TechniqueLatencies::take)
-    }
-
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         self.cell = None;
-        Ok(0)
+        let latencies = self.latencies.take();
+        Ok(CellExtras {
+            latencies: latencies.map_or_else(Vec::new, TechniqueLatencies::into_inner),
+            writers: std::mem::take(&mut self.writers),
+            ..CellExtras::default()
+        })
     }
 }

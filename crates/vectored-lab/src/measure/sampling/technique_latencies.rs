@@ -1,5 +1,6 @@
 //! The times of single transfers in the open cell.
 
+use crate::measure::sampling::cell_extras::entry;
 use crate::measure::sampling::sampler::Contender;
 use crate::model::Technique;
 use crate::stats::Latencies;
@@ -32,19 +33,12 @@ impl TechniqueLatencies {
         if round % EVERY != 1 % EVERY {
             return None;
         }
-        let index = match self.all.iter().position(|(name, _)| *name == technique) {
-            Some(index) => index,
-            None => {
-                self.all.push((technique, Latencies::default()));
-                self.all.len() - 1
-            }
-        };
-        Some(&mut self.all[index].1)
+        Some(entry(&mut self.all, technique))
     }
 
-    /// Returns them and clears the list.
-    pub fn take(&mut self) -> Vec<(Technique, Latencies)> {
-        std::mem::take(&mut self.all)
+    /// Their list.
+    pub fn into_inner(self) -> Vec<(Technique, Latencies)> {
+        self.all
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use vectored::CostModel;
 
+use crate::measure::sampling::cell_extras::entry;
 use crate::measure::sampling::sampler::{CellSetup, Contender, MAX_CALLS, MeasureError, Timing};
 use crate::measure::targets::{FILE_SPAN_BYTES, check_directory};
 use crate::measure::writers::crew::Crew;
@@ -52,7 +53,7 @@ pub(crate) struct WritersCell {
     batches: u32,
     pub round: u32,
     pub proof_calls: u64,
-    samples: Vec<(Technique, WriterSamples)>,
+    pub samples: Vec<(Technique, WriterSamples)>,
 }
 
 impl WritersCell {
@@ -207,25 +208,13 @@ impl WritersCell {
         promised: bool,
         record_ns: Vec<f64>,
     ) {
-        let index = match self.samples.iter().position(|(name, _)| *name == technique) {
-            Some(index) => index,
-            None => {
-                self.samples.push((technique, WriterSamples::default()));
-                self.samples.len() - 1
-            }
-        };
-        let samples = &mut self.samples[index].1;
+        let samples = entry(&mut self.samples, technique);
         samples.records.add(counts);
         samples.whole_records_promised = promised;
         // Round 0 is for trials.
         if self.round > 0 {
             samples.record_ns.push(record_ns);
         }
-    }
-
-    /// Hands over the samples since the last call.
-    pub fn take_samples(&mut self) -> Vec<(Technique, WriterSamples)> {
-        std::mem::take(&mut self.samples)
     }
 }
 

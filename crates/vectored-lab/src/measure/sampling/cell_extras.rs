@@ -1,0 +1,57 @@
+//! What a sampler knows of a cell beside the times of its samples.
+
+use crate::model::{Technique, ZerocopyCounts};
+use crate::stats::{Latencies, RankSamples, WriterSamples};
+
+/// What happened in a cell since it was opened, beside the times of its samples. A technique that is not in a list has
+/// nothing of the kind.
+#[derive(Clone, Debug, Default)]
+pub struct CellExtras {
+    /// The calls whose every byte was compared as a proof.
+    pub proof_calls: u64,
+    /// The times of single transfers.
+    pub latencies: Vec<(Technique, Latencies)>,
+    /// What several writers did.
+    pub writers: Vec<(Technique, WriterSamples)>,
+    /// The numbers of sends without a copy.
+    pub zerocopy: Vec<(Technique, ZerocopyCounts)>,
+    /// What each rank of a cluster did since the first round of the first visit.
+    pub ranks: Vec<(Technique, Vec<RankSamples>)>,
+}
+
+impl CellExtras {
+    /// Adds those of a later visit.
+    pub(crate) fn merge(&mut self, later: CellExtras) {
+        self.proof_calls += later.proof_calls;
+        for (technique, latencies) in later.latencies {
+            entry(&mut self.latencies, technique).merge(&latencies);
+        }
+        for (technique, samples) in later.writers {
+            entry(&mut self.writers, technique).merge(samples);
+        }
+        for (technique, counts) in later.zerocopy {
+            let sum = entry(&mut self.zerocopy, technique);
+            sum.sends += counts.sends;
+            sum.copied += counts.copied;
+        }
+        if !later.ranks.is_empty() {
+            self.ranks = later.ranks;
+        }
+    }
+}
+
+/// The entry of a technique, which is added if it is missing.
+pub(crate) fn entry<T: Default>(list: &mut Vec<(Technique, T)>, technique: Technique) -> &mut T {
+    let known = list.iter().position(|(name, _)| *name == technique);
+    let index = known.unwrap_or_else(|| {
+        list.push((technique, T::default()));
+        list.len() - 1
+    });
+    &mut list[index].1
+}
+
+/// The entry of a technique, if there is one.
+pub(crate) fn find<T>(list: &[(Technique, T)], technique: Technique) -> Option<&T> {
+    let mut entries = list.iter();
+    entries.find_map(|(name, value)| (*name == technique).then_some(value))
+}
