@@ -1,0 +1,156 @@
+//! Any JSON as lines of values for a spreadsheet.
+
+use csv::WriterBuilder;
+use serde_json::{Map, Value};
+
+use crate::text::visible;
+
+/// The rows that the innermost of the named arrays holds: with `["cells", "techniques"]` one for each element of
+/// `techniques` of each element of `cells`. An object without its inner array has no row.
+///
+/// The columns are the fields of the elements, the outer ones first, each in its order; the fields of `value` itself are
+/// left out. The fields of an object within have its name in front: `writers_fairness`. So has a field whose name an
+/// outer one has: `techniques_name`. Arrays that hold objects, and those that are named for their samples, are left
+/// out; other arrays stay as JSON. A text that starts like a formula gets an apostrophe in front, so that no program
+/// evaluates it.
+pub fn csv(value: &Value, rows: &[&str]) -> String {
+    let mut sheet = Sheet {
+        columns: vec![Vec::new(); rows.len()],
+        rows: Vec::new(),
+    };
+    sheet.collect(value, rows, &mut Vec::new());
+    sheet.written(rows)
+}
+
+/// A row: for each level the names of its fields, and their words.
+type Fields = Vec<(String, String)>;
+
+struct Sheet {
+    /// The columns of each level, in the order in which they were first seen.
+    columns: Vec<Vec<String>>,
+    rows: Vec<Vec<Fields>>,
+}
+
+impl Sheet {
+    fn collect(&mut self, value: &Value, names: &[&str], outer: &mut Vec<Fields>) {
+        let Some((first, inner)) = names.split_first() else {
+            self.rows.push(outer.clone());
+            return;
+        };
+        for element in value[*first].as_array().into_iter().flatten() {
+            let mut fields = Vec::new();
+            if let Value::Object(object) = element {
+                flatten(object, "", inner.first().copied(), &mut fields);
+            }
+            let known = &mut self.columns[outer.len()];
+            let mut place = 0;
+            for (name, _) in &fields {
+                match known.iter().position(|other| other == name) {
+                    Some(index) => place = index + 1,
+                    // A field that the elements before did not have stands where this one has it.
+                    None => {
+                        known.insert(place, name.clone());
+                        place += 1;
+                    }
+                }
+            }
+            outer.push(fields);
+            self.collect(element, inner, outer);
+            outer.pop();
+        }
+    }
+
+    fn written(&self, arrays: &[&str]) -> String {
+        // Writing to memory, with equally many fields in each line, cannot fail.
+        const SOUND: &str = "a line as long as the head, into memory";
+        let mut heads: Vec<String> = Vec::new();
+        for (array, columns) in std::iter::zip(arrays, &self.columns) {
+            for column in columns {
+                heads.push(match heads.contains(column) {
+                    true => word(&format!("{array}_{column}")),
+                    false => word(column),
+                });
+            }
+        }
+        let mut writer = WriterBuilder::new().from_writer(Vec::new());
+        if !heads.is_empty() {
+            writer.write_record(&heads).expect(SOUND);
+        }
+        for row in &self.rows {
+            let levels = std::iter::zip(&self.columns, row);
+            let words = levels.flat_map(|(columns, fields)| {
+                columns.iter().map(|column| {
+                    let found = fields.iter().find(|(name, _)| name == column);
+                    found.map_or("", |(_, word)| word.as_str())
+                })
+            });
+            if !heads.is_empty() {
+                writer.write_record(words).expect(SOUND);
+            }
+        }
+        let bytes = writer.into_inner().expect(SOUND);
+        String::from_utf8(bytes).expect("text in, text out")
+    }
+}
+
+/// The scalar fields of an object; `inner` is the array whose elements are rows of their own.
+fn flatten(object: &Map<String, Value>, prefix: &str, inner: Option<&str>, fields: &mut Fields) {
+    for (name, value) in object {
+        let path = format!("{prefix}{name}");
+        match value {
+            _ if prefix.is_empty() && Some(&**name) == inner => {}
+            Value::Object(within) => flatten(within, &format!("{path}_"), None, fields),
+            Value::Array(_) if name.contains("samples") || holds_objects(value) => {}
+            Value::Null => fields.push((path, String::new())),
+            Value::String(text) => fields.push((path, word(text))),
+            other => fields.push((path, word(&other.to_string()))),
+        }
+    }
+}
+
+fn holds_objects(value: &Value) -> bool {
+    match value {
+        Value::Object(_) => true,
+        Value::Array(elements) => elements.iter().any(holds_objects),
+        _ => false,
+    }
+}
+
+fn word(text: &str) -> String {
+    let safe = visible(text);
+    let is_number = safe.parse::<f64>().is_ok();
+    if safe.starts_with(['=', '+', '-', '@']) && !is_number {
+        format!("'{safe}")
+    } else {
+        safe
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rows_are_the_innermost_elements() {
+        let value = json!({
+            "schema": "left out",
+            "cells": [
+                {"target": "a,b", "name": "cell", "samples_ns": [1, 2], "techniques": [
+                    {"name": "=1+1", "median_ns": 1.5, "ranks": {"calls_per_s": 2}},
+                    {"name": "-x\n", "median_ns": -3, "note": null, "winners": [[1, 2]]},
+                ]},
+                {"target": "c", "file_system": "ext4", "name": "other", "techniques": [{"name": "t"}]},
+                {"target": "without"},
+            ],
+        });
+        assert_eq!(
+            csv(&value, &["cells", "techniques"]),
+            "target,file_system,name,techniques_name,median_ns,note,winners,ranks_calls_per_s\n\
+             \"a,b\",,cell,'=1+1,1.5,,,2\n\
+             \"a,b\",,cell,'-x\\n,-3,,\"[[1,2]]\",\n\
+             c,ext4,other,t,,,,\n"
+        );
+    }
+}

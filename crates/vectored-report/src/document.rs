@@ -1,0 +1,316 @@
+//! What a result means, for any format.
+
+use crate::chart::{Bars, Chart, Series};
+use crate::text::Text;
+
+/// A result, as its reader should see it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// What it is about.
+    pub title: Text,
+    /// What this kind of result shows, in a sentence or two. Only the page has it.
+    pub lead: Text,
+    /// The answer: all that a terminal shows unless the details are asked for.
+    pub answer: Vec<Block>,
+    /// The figures behind it.
+    pub sections: Vec<Section>,
+}
+
+/// A part of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Section {
+    /// The heading.
+    pub title: Text,
+    /// The content.
+    pub blocks: Vec<Block>,
+}
+
+/// A piece of content.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// A sentence or two.
+    Sentence(Sentence),
+    /// One of several findings, which are numbered.
+    Item(Item),
+    /// Figures in rows.
+    Table(Table),
+    /// Who wins where.
+    Map(Map),
+    /// Curves. Only the page draws them; their figures stand in a table, too.
+    Chart(Chart),
+    /// Bars. Only the page draws them; their figures stand in a table, too.
+    Bars(Bars),
+    /// What few readers need: folded on the page, and left out of the answer on a terminal.
+    Details(Details),
+    /// Lines of a program.
+    Code(Code),
+    /// How to read the figures.
+    Note(Text),
+}
+
+/// What a sentence is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// It informs.
+    #[default]
+    Plain,
+    /// It is the answer.
+    Strong,
+    /// It warns.
+    Warning,
+    /// It gives the circumstances.
+    Quiet,
+}
+
+/// A sentence or two.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sentence {
+    /// What it is about, set apart before a colon; may be empty.
+    pub subject: Text,
+    /// What is said.
+    pub text: Text,
+    /// What it is for.
+    pub tone: Tone,
+}
+
+impl Sentence {
+    /// A plain sentence about a subject.
+    pub fn of(subject: impl Into<Text>, text: impl Into<Text>) -> Self {
+        Sentence {
+            subject: subject.into(),
+            text: text.into(),
+            tone: Tone::Plain,
+        }
+    }
+
+    /// A sentence without a subject.
+    pub fn toned(tone: Tone, text: impl Into<Text>) -> Self {
+        Sentence {
+            subject: Text::default(),
+            text: text.into(),
+            tone,
+        }
+    }
+}
+
+/// One of several findings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Item {
+    /// What was found.
+    pub title: Text,
+    /// What it is worth.
+    pub headline: Text,
+    /// Its part of all that was found, from 0 to 1, drawn as a bar.
+    pub part: Option<f64>,
+    /// What else is known.
+    pub lines: Vec<Text>,
+    /// What to write instead.
+    pub code: Option<Code>,
+}
+
+/// Lines of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Code {
+    /// The language; may be empty.
+    pub language: Text,
+    /// The lines.
+    pub lines: Vec<Text>,
+}
+
+impl Code {
+    /// The lines of `text`.
+    pub fn new(language: &str, text: &str) -> Self {
+        Code {
+            language: language.into(),
+            lines: text.lines().map(Text::from).collect(),
+        }
+    }
+}
+
+/// Content that is folded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// What is in it.
+    pub summary: Text,
+    /// The content.
+    pub blocks: Vec<Block>,
+}
+
+/// Figures in rows. The first columns, as long as they are aligned left, name the row; there is at least one such
+/// column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The title; may be empty.
+    pub title: Text,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The rows, with a cell for each column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// How many columns on the left name the row.
+    pub(crate) fn names(&self) -> usize {
+        let is_name = |column: &&Column| column.align == Align::Left;
+        self.columns.iter().take_while(is_name).count().max(1)
+    }
+}
+
+/// How cells stand below each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Align {
+    /// Words, which may be broken between any two.
+    Left,
+    /// Figures, which stay with their units.
+    #[default]
+    Right,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// The head.
+    pub head: Text,
+    /// What the head is one of, as "here, seconds:" over several neighbouring columns; may be empty.
+    pub group: Text,
+    /// How its cells stand.
+    pub align: Align,
+    /// Where a table is too wide for a terminal, columns with 1 are left out first, then those with 2, and so on. Those
+    /// with 0 stay.
+    pub drop_order: u8,
+    /// What the column means, in a sentence.
+    pub tooltip: Text,
+}
+
+impl Column {
+    /// A column of words.
+    pub fn words(head: impl Into<Text>) -> Self {
+        Column {
+            head: head.into(),
+            align: Align::Left,
+            ..Column::default()
+        }
+    }
+
+    /// A column of figures.
+    pub fn figures(head: impl Into<Text>) -> Self {
+        Column {
+            head: head.into(),
+            ..Column::default()
+        }
+    }
+
+    /// The head after its group: `here, seconds: user`.
+    pub(crate) fn full_head(&self) -> String {
+        format!("{} {}", self.group, self.head).trim().to_owned()
+    }
+}
+
+/// What a figure is among its like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// A figure.
+    #[default]
+    Plain,
+    /// The best, or what got better.
+    Winner,
+    /// As good as the best.
+    Tie,
+    /// Not decided.
+    Open,
+    /// What got worse.
+    Loser,
+}
+
+impl Role {
+    /// What stands behind a figure, so that its role can be read without colours.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Role::Winner => "*",
+            Role::Tie => "=",
+            Role::Plain | Role::Open | Role::Loser => "",
+        }
+    }
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// The text.
+    pub text: Text,
+    /// A shorter text for narrow terminals.
+    pub short: Option<Text>,
+    /// The role of its figure.
+    pub role: Role,
+}
+
+impl Cell {
+    /// A cell with a role.
+    pub fn with_role(text: impl Into<Text>, role: Role) -> Self {
+        Cell {
+            text: text.into(),
+            short: None,
+            role,
+        }
+    }
+}
+
+impl<T: Into<Text>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Cell::with_role(text, Role::Plain)
+    }
+}
+
+/// Who wins where: squares in rows and columns. Neighbouring maps with the same legend share it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    /// What the map is of.
+    pub title: Text,
+    /// What its rows are.
+    pub row_head: Text,
+    /// The head of each column.
+    pub heads: Vec<Text>,
+    /// The rows.
+    pub rows: Vec<MapRow>,
+    /// The letters that are used.
+    pub keys: Vec<Key>,
+    /// How to read the squares.
+    pub legend: Text,
+}
+
+/// A row of a map.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MapRow {
+    /// The head.
+    pub head: Text,
+    /// A square for each column; `None` where nothing was measured.
+    pub squares: Vec<Option<Square>>,
+}
+
+/// A letter of a map.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Key {
+    /// The letter.
+    pub letter: Text,
+    /// What it stands for.
+    pub name: Text,
+    /// Its colour.
+    pub series: Series,
+}
+
+/// A square of a map.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Square {
+    /// Who wins: one letter.
+    pub letter: Text,
+    /// By how much: a few letters.
+    pub figure: Text,
+    /// All that is known of it. The page shows it at a pointer.
+    pub words: Text,
+    /// Whether it is decided.
+    pub role: Role,
+    /// How strong the colour is, from 0 to 1.
+    pub strength: f64,
+    /// The colour.
+    pub series: Series,
+}

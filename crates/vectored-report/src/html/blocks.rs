@@ -1,0 +1,257 @@
+//! The content of a page.
+
+use maud::{Markup, html};
+
+use crate::chart::Series;
+use crate::document::{
+    Align, Block, Cell, Code, Column, Item, Map, Role, Sentence, Square, Table, Tone,
+};
+use crate::html::{bars, curves};
+
+/// Tables with more columns become lists on a narrow screen.
+const FEW_COLUMNS: usize = 3;
+
+/// Names of at most this many letters are not broken.
+const SHORT_NAME: usize = 24;
+
+/// Blocks below each other; neighbours of one kind that belong together are in one list.
+pub(super) fn blocks(blocks: &[Block]) -> Markup {
+    html! {
+        @for group in blocks.chunk_by(|one, other| is_list(one) && kind(one) == kind(other)) {
+            @match &group[0] {
+                Block::Sentence(_) => ul.answer {
+                    @for block in group {
+                        @if let Block::Sentence(of) = block { (sentence(of)) }
+                    }
+                },
+                Block::Note(_) => ul.notes {
+                    @for block in group {
+                        @if let Block::Note(note) = block { li { (note) } }
+                    }
+                },
+                Block::Item(_) => ol.findings {
+                    @for block in group {
+                        @if let Block::Item(of) = block { (item(of)) }
+                    }
+                },
+                Block::Map(_) => (maps(group)),
+                Block::Table(of) => (table(of)),
+                Block::Chart(of) => (curves::figure(of)),
+                Block::Bars(of) => (bars::figure(of)),
+                Block::Details(details) => details {
+                    summary { (details.summary) }
+                    (self::blocks(&details.blocks))
+                },
+                Block::Code(of) => (code(of)),
+            }
+        }
+    }
+}
+
+fn is_list(block: &Block) -> bool {
+    matches!(
+        block,
+        Block::Sentence(_) | Block::Note(_) | Block::Item(_) | Block::Map(_)
+    )
+}
+
+fn kind(block: &Block) -> std::mem::Discriminant<Block> {
+    std::mem::discriminant(block)
+}
+
+fn sentence(sentence: &Sentence) -> Markup {
+    let class = match sentence.tone {
+        Tone::Plain => "plain",
+        Tone::Strong => "strong",
+        Tone::Warning => "warning",
+        Tone::Quiet => "quiet",
+    };
+    html! {
+        li class=(class) {
+            @if !sentence.subject.is_empty() {
+                b { (sentence.subject) } ": "
+            }
+            (sentence.text)
+        }
+    }
+}
+
+fn item(item: &Item) -> Markup {
+    html! {
+        li {
+            h3 { (item.title) }
+            @if !item.headline.is_empty() {
+                p.headline {
+                    @if let Some(part) = item.part.filter(|part| part.is_finite()) {
+                        span.part aria-hidden="true" {
+                            span style={ "width:" (format!("{:.1}", part.clamp(0.0, 1.0) * 100.0)) "%" } {}
+                        }
+                    }
+                    (item.headline)
+                }
+            }
+            @for line in &item.lines {
+                p { (line) }
+            }
+            @if let Some(of) = &item.code {
+                (code(of))
+            }
+        }
+    }
+}
+
+fn code(code: &Code) -> Markup {
+    html! {
+        @if !code.language.is_empty() {
+            p.language { (code.language) }
+        }
+        pre tabindex="0" {
+            code {
+                @for line in &code.lines { (line) "\n" }
+            }
+        }
+    }
+}
+
+fn table(table: &Table) -> Markup {
+    let is_wide = table.columns.len() > FEW_COLUMNS;
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(table.title) {
+            table.figures.listed[is_wide] {
+                @if !table.title.is_empty() {
+                    caption { span { (table.title) } }
+                }
+                thead {
+                    tr {
+                        @for column in &table.columns {
+                            th scope="col" class=[class(column)] title=[some(&column.tooltip)] {
+                                @if !column.group.is_empty() { (column.group) br; }
+                                (column.head)
+                            }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr {
+                            @for (index, (column, cell)) in std::iter::zip(&table.columns, row).enumerate() {
+                                (table_cell(index, column, cell))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn table_cell(index: usize, column: &Column, cell: &Cell) -> Markup {
+    let role = match cell.role {
+        Role::Plain => "",
+        Role::Winner => " winner",
+        Role::Tie => " tie",
+        Role::Open => " open",
+        Role::Loser => " loser",
+    };
+    // Only a long name, such as a path, is broken.
+    let is_short = cell.text.chars().count() <= SHORT_NAME;
+    let short = if is_short { " short" } else { "" };
+    let name = class(column).unwrap_or("");
+    let class = format!("{name}{role}{short}");
+    let mark = if column.align == Align::Right {
+        cell.role.mark()
+    } else {
+        ""
+    };
+    let head = column.full_head();
+    html! {
+        @if index == 0 {
+            th scope="row" class=(class.trim()) data-head=(head) { (cell.text) (mark) }
+        } @else {
+            td class=(class.trim()) data-head=(head) { (cell.text) (mark) }
+        }
+    }
+}
+
+fn class(column: &Column) -> Option<&'static str> {
+    (column.align == Align::Left).then_some("name")
+}
+
+fn some(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Neighbouring maps. Those with the same legend share it.
+fn maps(group: &[Block]) -> Markup {
+    let maps: Vec<&Map> = group
+        .iter()
+        .filter_map(|block| match block {
+            Block::Map(map) => Some(map),
+            _ => None,
+        })
+        .collect();
+    html! {
+        @for alike in maps.chunk_by(|one, other| one.legend == other.legend && one.keys == other.keys) {
+            @for of in alike { (map(of)) }
+            p.legend {
+                @for key in &alike[0].keys {
+                    span.key { b class=(series(key.series)) { (key.letter) } " " (key.name) } " "
+                }
+                span { (alike[0].legend) }
+            }
+        }
+    }
+}
+
+fn map(map: &Map) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(map.title) {
+            table.map {
+                caption { span { (map.title) } }
+                thead {
+                    tr {
+                        th scope="col" { (map.row_head) }
+                        @for head in &map.heads { th scope="col" { (head) } }
+                    }
+                }
+                tbody {
+                    @for row in &map.rows {
+                        tr {
+                            th scope="row" { (row.head) }
+                            @for of in &row.squares {
+                                @match of {
+                                    Some(of) => (square(of)),
+                                    None => td.none { span.aside { "not measured" } },
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn square(square: &Square) -> Markup {
+    let role = match square.role {
+        Role::Winner => "winner",
+        Role::Tie => "tie",
+        _ => "open",
+    };
+    let strength = format!("--strength:{:.2}", square.strength.clamp(0.0, 1.0));
+    html! {
+        td class={ (role) " " (series(square.series)) } style=(strength) {
+            div.square title=[some(&square.words)] {
+                b { (square.letter) }
+                " "
+                span { (square.figure) }
+            }
+        }
+    }
+}
+
+/// The class of a series, which has its colour and dashes.
+pub(super) fn series(series: Series) -> String {
+    let other = if series.is_other { " other" } else { "" };
+    format!("s{}{other}", series.hue.min(5))
+}

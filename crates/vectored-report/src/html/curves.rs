@@ -1,0 +1,201 @@
+//! Curves on logarithmic axes.
+//!
+//! A curve far above all others would press them together. So the axis ends a little above the middle one if the
+//! highest is more than twice as high: arrows stand where a curve is beyond it, and a line below says how far it goes.
+
+use maud::{Markup, html};
+
+use crate::chart::{Chart, Curve, Point};
+use crate::html::blocks::series;
+use crate::html::drawing::{Anchor, Drawing};
+use crate::html::scale::Scale;
+use crate::words;
+
+const TOP: f64 = 18.0;
+const BOTTOM: f64 = 260.0;
+/// Below the axis are the labels of positions.
+const HEIGHT: f64 = BOTTOM + 22.0;
+/// The width of a letter, as a share of the narrowest chart, 290 pixels.
+const LETTER: f64 = 6.4 / 290.0;
+/// How far the axis goes beyond the middle curve.
+const BEYOND_MIDDLE: f64 = 1.5;
+
+/// The chart with its title and its legend; empty if there is nothing to draw.
+pub(super) fn figure(chart: &Chart) -> Markup {
+    let Some(plot) = Plot::of(chart) else {
+        return html! {};
+    };
+    let beyond = plot.beyond();
+    html! {
+        figure.drawn {
+            figcaption { (chart.title) }
+            (plot.drawing().svg(&chart.title))
+            p.legend {
+                @for curve in &chart.curves {
+                    span.key {
+                        svg.line-key { path class={ "line " (series(curve.series)) } d="M0 6H26" {} }
+                        (curve.name)
+                    }
+                    " "
+                }
+                @if !beyond.is_empty() {
+                    span { "▲ beyond the axis: " (beyond) }
+                }
+            }
+        }
+    }
+}
+
+fn is_sound(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+fn sound_points(curve: &Curve) -> impl Iterator<Item = &Point> + Clone {
+    let points = curve.points.iter();
+    points.filter(|point| is_sound(point.at) && is_sound(point.value))
+}
+
+struct Plot<'a> {
+    chart: &'a Chart,
+    across: Scale,
+    up: Scale,
+}
+
+impl<'a> Plot<'a> {
+    fn of(chart: &'a Chart) -> Option<Self> {
+        let points = || chart.curves.iter().flat_map(sound_points);
+        let across = Scale::logarithmic(points().map(|point| point.at), (0.0, 1.0), 1.15)?;
+        let most = Plot::most(chart);
+        let values = points().map(|point| point.value).chain(chart.base);
+        let values = values.filter(|&value| value <= most);
+        let up = Scale::logarithmic(values, (BOTTOM, TOP), 1.08)?;
+        Some(Plot { chart, across, up })
+    }
+
+    /// The highest value that the axis shows.
+    fn most(chart: &Chart) -> f64 {
+        let highest = |curve: &Curve| {
+            sound_points(curve)
+                .map(|point| point.value)
+                .reduce(f64::max)
+        };
+        let mut tops: Vec<f64> = chart.curves.iter().filter_map(highest).collect();
+        tops.sort_by(f64::total_cmp);
+        match tops[..] {
+            [.., last] if tops.len() > 2 => {
+                let limit = tops[tops.len() / 2] * BEYOND_MIDDLE;
+                if last > 2.0 * limit { limit } else { last }
+            }
+            _ => f64::INFINITY,
+        }
+    }
+
+    fn is_beyond(&self, point: &Point) -> bool {
+        point.value > self.up.high
+    }
+
+    /// `write-each up to 70.2×`.
+    fn beyond(&self) -> String {
+        let curves = self.chart.curves.iter();
+        let beyond = curves.filter_map(|curve| {
+            let far = sound_points(curve).filter(|point| self.is_beyond(point));
+            let most = far.map(|point| point.value).reduce(f64::max)?;
+            Some(format!(
+                "{} up to {}",
+                curve.name,
+                self.chart.up.words(most)
+            ))
+        });
+        words::enumerated(&beyond.collect::<Vec<_>>())
+    }
+
+    fn drawing(&self) -> Drawing {
+        let mut drawing = Drawing::new(HEIGHT, (TOP, BOTTOM));
+        for value in self.up.ticks() {
+            let y = self.up.place(value);
+            drawing.line(&[(0.0, y), (1.0, y)], "grid");
+            drawing.text((0.0, y + 4.0), Anchor::Left, &self.chart.up.words(value));
+        }
+        if let Some(base) = self.chart.base {
+            let y = self.up.place(base);
+            drawing.line(&[(0.0, y), (1.0, y)], "base");
+        }
+        self.labels(&mut drawing);
+        self.marks(&mut drawing);
+        for curve in &self.chart.curves {
+            self.interval(curve, &mut drawing);
+        }
+        for curve in &self.chart.curves {
+            self.curve(curve, &mut drawing);
+        }
+        drawing
+    }
+
+    /// Labels of positions, as many as have room.
+    fn labels(&self, drawing: &mut Drawing) {
+        let points = self.chart.curves.iter().flat_map(sound_points);
+        let mut positions: Vec<f64> = points.map(|point| point.at).collect();
+        positions.sort_by(f64::total_cmp);
+        positions.dedup();
+        let labelled = &self.chart.labelled;
+        let mut taken = f64::NEG_INFINITY;
+        for position in positions {
+            let x = self.across.place(position);
+            drawing.tick(x, (BOTTOM, BOTTOM + 4.0));
+            let words = self.chart.along.words(position);
+            let half = LETTER / 2.0 * words.chars().count() as f64;
+            let is_labelled = labelled.is_empty() || labelled.contains(&position);
+            if is_labelled && x - half > taken {
+                drawing.text((x, BOTTOM + 18.0), Anchor::Centred, &words);
+                taken = x + half + LETTER;
+            }
+        }
+    }
+
+    fn marks(&self, drawing: &mut Drawing) {
+        for mark in self.chart.marks.iter().filter(|mark| is_sound(mark.at)) {
+            let ends = [mark.low, mark.high].map(|end| if is_sound(end) { end } else { mark.at });
+            let [low, high] = ends.map(|end| self.across.place(end).clamp(0.0, 1.0));
+            let at = self.across.place(mark.at).clamp(0.0, 1.0);
+            let corners = [(low, TOP), (high, TOP), (high, BOTTOM), (low, BOTTOM)];
+            drawing.area(&corners, "shade");
+            drawing.line(&[(at, TOP), (at, BOTTOM)], "mark");
+            let half = LETTER / 2.0 * mark.label.chars().count() as f64;
+            let middle = at.clamp(half.min(0.5), 1.0 - half.min(0.5));
+            drawing.text((middle, TOP - 6.0), Anchor::Centred, &mark.label);
+        }
+    }
+
+    fn interval(&self, curve: &Curve, drawing: &mut Drawing) {
+        let ends = sound_points(curve).filter_map(|point| {
+            let (low, high) = point.interval?;
+            (is_sound(low) && is_sound(high)).then(|| (self.across.place(point.at), low, high))
+        });
+        let ends: Vec<_> = ends.collect();
+        let above = ends.iter().map(|&(x, _, high)| (x, self.up.place(high)));
+        let below = ends
+            .iter()
+            .rev()
+            .map(|&(x, low, _)| (x, self.up.place(low)));
+        drawing.area(
+            &above.chain(below).collect::<Vec<_>>(),
+            &series(curve.series),
+        );
+    }
+
+    fn curve(&self, curve: &Curve, drawing: &mut Drawing) {
+        let class = series(curve.series);
+        let place = |point: &Point| (self.across.place(point.at), self.up.place(point.value));
+        let places: Vec<(f64, f64)> = sound_points(curve).map(place).collect();
+        if places.len() > 1 {
+            drawing.line(&places, &class);
+        }
+        for (point, (x, y)) in std::iter::zip(sound_points(curve), places) {
+            if self.is_beyond(point) {
+                drawing.arrow(x, &class, &point.words);
+            } else {
+                drawing.point((x, y), &class, &point.words);
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Documents of sentences, tables, maps and charts, and their renderings.
+//!
+//! A [`Document`] says what a result means, in blocks and roles. It knows no width, no colour and no format.
+//! [`terminal()`], [`markdown()`] and [`html()`] render it; [`csv()`] makes a table of any JSON. All are pure: the same
+//! document always gives the same text.
+//!
+//! Texts may come from anywhere: [`Text`] makes control characters visible, and each renderer escapes what means
+//! something in its format.
+//!
+//! ```
+//! use vectored_report::{Block, Document, Sentence, TerminalOptions, html, markdown, terminal};
+//!
+//! let document = Document {
+//!     title: "Copy or gather?".into(),
+//!     answer: vec![Block::Sentence(Sentence::of("pipe", "copy below 1 KiB, gather above."))],
+//!     ..Document::default()
+//! };
+//! assert_eq!(
+//!     terminal(&document, &TerminalOptions::default()),
+//!     "pipe: copy below 1 KiB, gather above.\n"
+//! );
+//! assert!(markdown(&document).contains("**pipe**: copy below 1 KiB, gather above."));
+//! assert!(html(&[document]).starts_with("<!DOCTYPE html>"));
+//! ```
+
+mod chart;
+mod csv;
+mod document;
+mod html;
+mod markdown;
+mod terminal;
+mod text;
+pub mod words;
+
+pub use crate::chart::{Bar, Bars, Chart, Curve, Mark, Point, Series, Unit};
+pub use crate::csv::csv;
+pub use crate::document::{
+    Align, Block, Cell, Code, Column, Details, Document, Item, Key, Map, MapRow, Role, Section,
+    Sentence, Square, Table, Tone,
+};
+pub use crate::html::html;
+pub use crate::markdown::markdown;
+pub use crate::terminal::{TerminalOptions, terminal};
+pub use crate::text::{Text, visible};

@@ -1,0 +1,159 @@
+//! Maps on a terminal: coloured squares, with letters that say the same.
+
+use crate::chart::Series;
+use crate::document::{Map, Role, Square};
+use crate::terminal::lines::{BOLD, Screen, left, right, width};
+
+/// A longer title stands on a line of its own.
+const LONGEST_TITLE: usize = 24;
+
+/// Prints maps that have their columns and their legend in common, below one line of heads. If that is too wide, squares
+/// have only their letters; if it still is, the columns are split.
+pub(super) fn maps(maps: &[&Map], screen: &mut Screen) {
+    let is_short = |map: &&&Map| width(&map.title) <= LONGEST_TITLE;
+    let titles = maps
+        .iter()
+        .filter(is_short)
+        .map(|map| width(&map.title))
+        .max();
+    let heads = maps
+        .iter()
+        .flat_map(|map| map.rows.iter().map(|row| &row.head));
+    let heads = heads.chain(maps.iter().map(|map| &map.row_head));
+    let names = Names {
+        title: titles.map_or(0, |title| title + 2),
+        head: heads.map(|head| width(head)).max().unwrap_or(0),
+    };
+    let room = screen
+        .options
+        .width
+        .saturating_sub(names.title + names.head);
+    let columns = maps[0].heads.len();
+    let whole = Shape::of(maps, true);
+    let shape = if whole.width(columns) <= room {
+        whole
+    } else {
+        Shape::of(maps, false)
+    };
+    let at_once = (room / shape.width(1)).max(1);
+    for first in (0..columns.max(1)).step_by(at_once) {
+        let shown = first..columns.min(first + at_once);
+        let heads = shown
+            .clone()
+            .map(|column| right(&maps[0].heads[column], shape.width(1)));
+        let line = names.set("", &maps[0].row_head) + &heads.collect::<String>();
+        screen.painted_line(BOLD, &line);
+        for map in maps {
+            let mut title = &*map.title;
+            if width(title) > LONGEST_TITLE {
+                screen.paragraph(BOLD, "", 2, title);
+                title = "";
+            }
+            for row in &map.rows {
+                let mut line =
+                    screen.painted(BOLD, &left(title, names.title)) + &right(&row.head, names.head);
+                title = "";
+                for column in shown.clone() {
+                    let square = row.squares.get(column).and_then(Option::as_ref);
+                    line += &" ".repeat(GAP + shape.head - shape.square());
+                    line += &screen.painted(&style(square), &shape.set(square));
+                }
+                screen.line(&line);
+            }
+        }
+    }
+    let keys = maps[0].keys.iter();
+    let keys: Vec<String> = keys
+        .map(|key| format!("{} {}", key.letter, key.name))
+        .collect();
+    let legend = format!("{}. {}", keys.join(", "), maps[0].legend);
+    screen.paragraph("", "", 2, &legend);
+}
+
+/// The columns of titles and of the heads of rows.
+struct Names {
+    title: usize,
+    head: usize,
+}
+
+impl Names {
+    fn set(&self, title: &str, head: &str) -> String {
+        left(title, self.title) + &right(head, self.head)
+    }
+}
+
+/// Blanks before a square.
+const GAP: usize = 1;
+
+/// The columns of a square.
+struct Shape {
+    letter: usize,
+    /// 0 if figures are left out.
+    figure: usize,
+    head: usize,
+}
+
+impl Shape {
+    fn of(maps: &[&Map], has_figures: bool) -> Self {
+        let rows = || maps.iter().flat_map(|map| &map.rows);
+        let squares = || rows().flat_map(|row| row.squares.iter().flatten());
+        let widest = |of: fn(&Square) -> usize| squares().map(of).max().unwrap_or(0);
+        let letter = widest(|square| width(&square.letter)).max(1);
+        let figure = if has_figures {
+            widest(|square| width(&square.figure))
+        } else {
+            0
+        };
+        let mut shape = Shape {
+            letter,
+            figure,
+            head: 0,
+        };
+        let heads = maps[0].heads.iter().map(|head| width(head));
+        shape.head = heads.chain([shape.square()]).max().unwrap_or(0);
+        shape
+    }
+
+    /// Letter, blank and figure, with a blank at each end.
+    fn square(&self) -> usize {
+        self.letter + self.figure + if self.figure == 0 { 2 } else { 3 }
+    }
+
+    fn width(&self, squares: usize) -> usize {
+        (GAP + self.head) * squares
+    }
+
+    fn set(&self, square: Option<&Square>) -> String {
+        let Some(square) = square else {
+            return right("- ", self.square());
+        };
+        let letter = left(&square.letter, self.letter);
+        match self.figure {
+            0 => format!(" {letter} "),
+            columns => format!(" {letter} {} ", right(&square.figure, columns)),
+        }
+    }
+}
+
+/// Three strengths of each series: colours of the usual 256, with letters that can be read on them.
+const PALETTE: [[&str; 3]; 6] = [
+    ["30;48;5;182", "30;48;5;139", "97;48;5;96"],
+    ["30;48;5;223", "30;48;5;209", "97;48;5;166"],
+    ["30;48;5;153", "30;48;5;75", "97;48;5;25"],
+    ["30;48;5;229", "30;48;5;221", "30;48;5;178"],
+    ["30;48;5;151", "30;48;5;79", "97;48;5;29"],
+    ["30;48;5;254", "30;48;5;249", "97;48;5;242"],
+];
+
+fn style(square: Option<&Square>) -> String {
+    match square {
+        Some(square) if square.role == Role::Winner => {
+            let Series { hue, .. } = square.series;
+            let hues = PALETTE.get(usize::from(hue)).unwrap_or(&PALETTE[0]);
+            // NaN counts as weak.
+            hues[(square.strength * 3.0).clamp(0.0, 2.0) as usize].to_owned()
+        }
+        Some(square) if square.role == Role::Tie => "30;48;5;252".to_owned(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,172 @@
+//! A document on a terminal.
+
+mod lines;
+mod map;
+mod table;
+
+use crate::document::Role;
+use crate::document::{Block, Code, Document, Item, Map, Sentence, Tone};
+use crate::terminal::lines::{BOLD, Screen, YELLOW, style_of, width};
+
+/// What a terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TerminalOptions {
+    /// Its columns.
+    pub width: usize,
+    /// Whether it has colours.
+    pub color: bool,
+    /// Whether sections and folded content are shown, too.
+    pub details: bool,
+}
+
+impl Default for TerminalOptions {
+    fn default() -> Self {
+        TerminalOptions {
+            width: 100,
+            color: false,
+            details: false,
+        }
+    }
+}
+
+/// A document for a terminal. The answer stands at the end, where it is in sight: before it, with
+/// [`details`](TerminalOptions::details), title and sections.
+///
+/// Without colours nothing is lost: roles have marks, and maps have letters.
+pub fn terminal(document: &Document, options: &TerminalOptions) -> String {
+    let mut screen = Screen {
+        text: String::new(),
+        options: *options,
+    };
+    if options.details {
+        screen.paragraph(BOLD, "", 2, &document.title);
+        for section in &document.sections {
+            screen.gap();
+            screen.paragraph(BOLD, "", 2, &section.title);
+            screen.blocks(&section.blocks);
+        }
+        screen.gap();
+    }
+    screen.blocks(&document.answer);
+    screen.text
+}
+
+/// What stands below each other without an empty line.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Sentences,
+    Maps,
+    Other,
+}
+
+impl Screen {
+    fn blocks(&mut self, blocks: &[Block]) {
+        let has_details = self.options.details;
+        let shown = |block: &&Block| match block {
+            Block::Chart(_) | Block::Bars(_) => false,
+            Block::Details(_) => has_details,
+            _ => true,
+        };
+        let shown: Vec<&Block> = blocks.iter().filter(shown).collect();
+        let mut before = None;
+        let mut number = 0;
+        for group in shown.chunk_by(|one, other| are_one_map(one, other)) {
+            let kind = match group[0] {
+                Block::Sentence(_) | Block::Note(_) => Kind::Sentences,
+                Block::Map(_) => Kind::Maps,
+                _ => Kind::Other,
+            };
+            if before.is_some_and(|before| before != kind || kind == Kind::Other) {
+                self.gap();
+            }
+            before = Some(kind);
+            match group[0] {
+                Block::Sentence(sentence) => self.sentence(sentence),
+                Block::Note(text) => self.paragraph("", "", 2, text),
+                Block::Item(item) => {
+                    number += 1;
+                    self.item(number, item);
+                }
+                Block::Table(of) => table::table(of, self),
+                Block::Map(_) => map::maps(&maps_of(group), self),
+                Block::Details(details) => {
+                    self.paragraph(BOLD, "", 2, &details.summary);
+                    self.blocks(&details.blocks);
+                }
+                Block::Code(code) => self.code(code, 2),
+                Block::Chart(_) | Block::Bars(_) => {}
+            }
+        }
+    }
+
+    fn sentence(&mut self, sentence: &Sentence) {
+        let style = match sentence.tone {
+            Tone::Strong => BOLD,
+            Tone::Warning => YELLOW,
+            Tone::Plain | Tone::Quiet => "",
+        };
+        if sentence.subject.is_empty() {
+            return self.paragraph(style, "", 2, &sentence.text);
+        }
+        let subject = format!("{}:", sentence.subject);
+        let begin = self.text.len();
+        self.paragraph(style, "", 2, &format!("{subject} {}", sentence.text));
+        // A long subject may be broken.
+        if style.is_empty() && self.text[begin..].starts_with(&subject) {
+            let painted = self.painted(BOLD, &subject);
+            self.text
+                .replace_range(begin..begin + subject.len(), &painted);
+        }
+    }
+
+    fn item(&mut self, number: usize, item: &Item) {
+        let first = format!("{number}. ");
+        let indent = width(&first);
+        let begin = " ".repeat(indent);
+        self.paragraph(BOLD, &first, indent, &item.title);
+        if !item.headline.is_empty() {
+            self.paragraph(style_of(Role::Winner), &begin, indent, &item.headline);
+        }
+        for line in &item.lines {
+            self.paragraph("", &begin, indent, line);
+        }
+        if let Some(code) = &item.code {
+            self.code(code, indent);
+        }
+    }
+
+    /// Lines of code are never broken; one alone follows the name of its language.
+    fn code(&mut self, code: &Code, indent: usize) {
+        let begin = " ".repeat(indent);
+        let mut lines = code.lines.iter();
+        match (&*code.language, &code.lines[..]) {
+            ("", _) => {}
+            (language, [only]) => {
+                lines.next();
+                self.line(&format!("{begin}{language}: {only}"));
+            }
+            (language, _) => self.line(&format!("{begin}{language}:")),
+        }
+        for line in lines {
+            self.line(&format!("{begin}{line}"));
+        }
+    }
+}
+
+/// Whether two blocks are maps with the same columns and the same legend.
+fn are_one_map(one: &Block, other: &Block) -> bool {
+    match (one, other) {
+        (Block::Map(one), Block::Map(other)) => {
+            one.heads == other.heads && one.keys == other.keys && one.legend == other.legend
+        }
+        _ => false,
+    }
+}
+
+fn maps_of<'a>(blocks: &[&'a Block]) -> Vec<&'a Map> {
+    let maps = blocks.iter().filter_map(|block| match block {
+        Block::Map(map) => Some(map),
+        _ => None,
+    });
+    maps.collect()
+}

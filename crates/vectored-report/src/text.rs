@@ -1,0 +1,74 @@
+//! Text from anywhere, made safe to show.
+
+use std::fmt;
+use std::ops::Deref;
+
+/// A text in which nothing steers a terminal, hides or reorders: see [`visible`]. Everything else is as it was; what
+/// has a meaning in a format is escaped by its renderer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text(String);
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Text(visible(text))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Text(visible(&text))
+    }
+}
+
+impl From<&String> for Text {
+    fn from(text: &String) -> Self {
+        Text(visible(text))
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Escapes control characters, and characters that reorder or hide others, in external text such as a host name or a
+/// path.
+pub fn visible(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        let hides = matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
+        // U+FFFE and U+FFFF are not allowed in XML, and so not in SVG.
+        let hides = hides || matches!(c, '\u{fffe}' | '\u{ffff}');
+        if c.is_control() {
+            safe.extend(c.escape_default());
+        } else if hides {
+            safe.extend(c.escape_unicode());
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_steer_a_terminal() {
+        assert_eq!(visible("a\x1b[2Jb\nc"), "a\\u{1b}[2Jb\\nc");
+        assert_eq!(visible("x\u{202e}y\u{9b}"), "x\\u{202e}y\\u{9b}");
+        assert_eq!(visible("Prüfstand ×"), "Prüfstand ×");
+    }
+}
