@@ -124,7 +124,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn plain(&self, cell: &CellSpec, seed: u64) -> Result<Medians> {
         self.plain.measure(&plain::Request {
-            target: cell.target,
+            target: cell.conditions.target,
             workload: &cell.workload,
             milliseconds: PLAIN_MS,
             cpu: self.cpu,

@@ -1,7 +1,6 @@
 //! The targets that cells write to.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 
 use vectored_lab::model::{Cell, Target};
 
@@ -52,16 +51,15 @@ impl BenchTarget {
     }
 
     /// The folder of the file; `None` for the working directory and for what is not a file.
-    pub fn path(self) -> Option<PathBuf> {
-        (self == BenchTarget::Tmpfs).then(|| Path::new(SHARED_MEMORY).to_owned())
+    pub fn path(self) -> Option<&'static str> {
+        (self == BenchTarget::Tmpfs).then_some(SHARED_MEMORY)
     }
 
     /// The target of a cell; `None` if this crate does not measure it.
     pub fn of(cell: &Cell) -> Option<BenchTarget> {
         let is_here = |target: &BenchTarget| {
-            let path = target.path();
-            cell.target == target.lab_target()
-                && cell.path.as_deref().map(Path::new) == path.as_deref()
+            cell.conditions.target == target.lab_target()
+                && cell.conditions.path.as_deref() == target.path()
         };
         BenchTarget::ALL.into_iter().find(is_here)
     }

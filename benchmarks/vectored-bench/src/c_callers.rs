@@ -25,7 +25,7 @@ pub fn comparison(cells: &[Cell]) -> Option<String> {
     if cells.iter().any(has_peer) {
         return None;
     }
-    let hot = cells.iter().filter(|cell| cell.cache == Cache::Hot);
+    let hot = cells.iter().filter(|cell| cell.conditions.cache == Cache::Hot);
     let rows: String = hot.filter_map(row).collect();
     let headings = COLUMNS.map(|(heading, _)| heading).join(" | ");
     (!rows.is_empty()).then(|| {

@@ -145,12 +145,7 @@ fn part(wanted: &Wanted, target: BenchTarget, cache: Cache) -> Part {
         left_out: Vec::new(),
     };
     for list in lists(wanted, cache) {
-        let spec = CellSpec {
-            path: target.path(),
-            cache,
-            iovec_setup: wanted.iovec_setup.unwrap_or(IovecSetup::Once),
-            ..CellSpec::write(target.lab_target(), list.workload())
-        };
+        let spec = CellSpec::write(target.lab_target(), list.workload()).with(|asked| { asked.path = target.path().map(str::to_owned); asked.cache = cache; asked.iovec_setup = wanted.iovec_setup.unwrap_or(IovecSetup::Once); });
         let name = name(target, list, cache);
         let filters = &wanted.filters;
         if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
@@ -158,9 +153,8 @@ fn part(wanted: &Wanted, target: BenchTarget, cache: Cache) -> Part {
         }
         if spec.workload.total_bytes() > MAX_CALL_BYTES {
             part.left_out.push(LeftOut {
-                target: spec.target,
-                path: target.path().map(|path| path.display().to_string()),
                 segment_sizes: spec.workload.runs(),
+                conditions: spec.conditions,
                 reason: format!("a call has more than {} MiB", MAX_CALL_BYTES >> 20),
             });
         } else if list.is_plain() && cache == Cache::Hot {
@@ -215,8 +209,8 @@ pub fn name(target: BenchTarget, list: List, cache: Cache) -> String {
 /// The name of a measured cell.
 pub fn name_of(cell: &Cell) -> String {
     match (BenchTarget::of(cell), List::of(cell)) {
-        (Some(target), Some(list)) => name(target, list, cell.cache),
-        _ => format!("{} of {} segments", cell.target, cell.segment_count),
+        (Some(target), Some(list)) => name(target, list, cell.conditions.cache),
+        _ => format!("{} of {} segments", cell.conditions.target, cell.segment_count),
     }
 }
 

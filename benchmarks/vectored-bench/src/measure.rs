@@ -153,13 +153,13 @@ impl Run<'_> {
 
     /// As many fresh calibrations as are asked for.
     fn calibrate(&mut self, target: BenchTarget, fitted: &mut Vec<FittedModel>) -> Vec<CostModel> {
-        let directory = target.path().unwrap_or_else(|| ".".into());
+        let directory = Path::new(target.path().unwrap_or("."));
         let default = CostModel::default_for(target_kind(target.lab_target()));
         let mut models = Vec::new();
         for _ in 0..self.options.calibrations {
-            models.push(match calibrate(target.lab_target(), None, &directory) {
+            models.push(match calibrate(target.lab_target(), None, directory) {
                 Ok(Some(mut model)) => {
-                    model.conditions.path = target.path().map(|path| path.display().to_string());
+                    model.conditions.path = target.path().map(str::to_owned);
                     fitted.push(model.clone());
                     model.model
                 }
@@ -239,13 +239,12 @@ fn usable(target: BenchTarget) -> Result<(), String> {
     let Some(path) = target.path() else {
         return Ok(());
     };
-    let described = check_directory(&path, target.lab_target(), 0);
+    let described = check_directory(Path::new(path), target.lab_target(), 0);
     let described = described.map_err(|error| format!("{target}: {error}"))?;
     match described.file_system.as_str() {
         "tmpfs" => Ok(()),
         other => Err(format!(
-            "{target}: '{}' is on {other}; mount a tmpfs there",
-            path.display()
+            "{target}: '{path}' is on {other}; mount a tmpfs there"
         )),
     }
 }
@@ -253,8 +252,7 @@ fn usable(target: BenchTarget) -> Result<(), String> {
 fn all_left_out<'p>(part: &'p Part, reason: &'p str) -> impl Iterator<Item = LeftOut> + 'p {
     let cells = part.with_peers.iter().chain(&part.without_peers);
     cells.map(|spec| LeftOut {
-        target: spec.target,
-        path: spec.path.as_ref().map(|path| path.display().to_string()),
+        conditions: spec.conditions.clone(),
         segment_sizes: spec.workload.runs(),
         reason: reason.to_owned(),
     })

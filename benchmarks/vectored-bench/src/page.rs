@@ -27,7 +27,7 @@ pub fn page(results: &Results) -> String {
     text += "Measured by `cargo xtask bench-peers --output FILE`, printed by \
         `cargo xtask bench-peers --page FILE`. All techniques took turns in random order within \
         one run. Each peer is used as its documentation says.\n\n";
-    let is_once = |cell: &Cell| cell.iovec_setup == IovecSetup::Once;
+    let is_once = |cell: &Cell| cell.conditions.iovec_setup == IovecSetup::Once;
     if of_c_callers.is_none() && results.cells.iter().all(is_once) {
         text += "Each technique is handed its list ready made, as slices or as an array of `iovec`. The \
             standard library's loop, tokio-util and Go change the array, and libuv's has another form: these \
@@ -83,7 +83,7 @@ fn peer_bars(cells: &[Cell]) -> String {
     for target in BenchTarget::ALL {
         let here: Vec<&Cell> = cells
             .iter()
-            .filter(|cell| BenchTarget::of(cell) == Some(target) && cell.cache == Cache::Hot)
+            .filter(|cell| BenchTarget::of(cell) == Some(target) && cell.conditions.cache == Cache::Hot)
             .filter(|cell| List::of(cell).is_some_and(List::is_plain))
             .collect();
         if here.is_empty() {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use vectored_lab::measure::MAX_COLD_CALL_BYTES;
 use vectored_lab::model::{
-    Cache, CellSpec, Experiment, IovecSetup, LeftOut, MAX_QUEUE_DEPTH, Operation, PageCache,
-    SweptMix, SyncMode, Target, Technique, Workload,
+    Cache, CellSpec, Conditions, Experiment, IovecSetup, LeftOut, MAX_QUEUE_DEPTH, Operation,
+    PageCache, SweptMix, SyncMode, Target, Technique, Workload,
 };
 use vectored_lab::report::{bytes_in_words, grouped, list_in_words};
 
@@ -75,16 +75,20 @@ impl MeasurePlan {
         let usual_limit = has_long_lists.then(|| counts_option(args));
         let (cells, unsuited): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| {
             let mut rivals = rivals.iter();
-            rivals.any(|technique| technique.works_on(cell.target))
+            rivals.any(|technique| technique.works_on(cell.conditions.target))
         });
         left_out.extend(unsuited.into_iter().map(|cell| LeftOut {
-            target: cell.target,
-            path: path_in_results(cell.path.as_deref()),
             segment_sizes: cell.workload.runs(),
+            conditions: cell.conditions,
             reason: no_technique_for(&rivals),
         }));
         // A list is reported once, not once for each state.
-        left_out.dedup();
+        left_out.dedup_by(|one, other| {
+            let (here, there) = (&one.conditions, &other.conditions);
+            (here.target, &here.path) == (there.target, &there.path)
+                && one.segment_sizes == other.segment_sizes
+                && one.reason == other.reason
+        });
         let beside: &[Technique] = match args.join {
             Some(_) => &[Technique::Writev, Technique::Adaptive],
             None => &[Technique::Adaptive],
@@ -121,27 +125,27 @@ impl MeasurePlan {
     /// Whether any cell is measured with cold CPU caches.
     pub fn has_cold_cells(&self) -> bool {
         let mut cells = self.experiment.cells.iter();
-        cells.any(|cell| cell.cache == Cache::Cold)
+        cells.any(|cell| cell.conditions.cache == Cache::Cold)
     }
 
     /// The files to create, by directory and kind.
     pub fn files(&self, dir: &Path) -> Vec<FilePlan> {
         let mut files: Vec<FilePlan> = Vec::new();
         let cells = self.experiment.cells.iter();
-        for cell in cells.filter(|cell| cell.target.is_file()) {
-            let directory = cell.path.as_deref().unwrap_or(dir);
+        for cell in cells.filter(|cell| cell.conditions.target.is_file()) {
+            let asked = &cell.conditions;
+            let directory = asked.directory_or(dir);
             let call_bytes = cell.half_batch_bytes();
-            let is_cold = cell.page_cache == Some(PageCache::Cold);
             let same =
-                |file: &&mut FilePlan| (file.directory == directory) && file.target == cell.target;
+                |file: &&mut FilePlan| file.directory == directory && file.target == asked.target;
             match files.iter_mut().find(same) {
                 Some(file) => file.call_bytes = file.call_bytes.max(call_bytes),
                 None => files.push(FilePlan {
                     directory: directory.to_owned(),
-                    target: cell.target,
+                    target: asked.target,
                     call_bytes,
-                    is_cold,
-                    is_target: cell.path.is_some(),
+                    is_cold: asked.page_cache == Some(PageCache::Cold),
+                    is_target: asked.path.is_some(),
                 }),
             }
         }
@@ -152,8 +156,8 @@ impl MeasurePlan {
     pub fn fifos(&self) -> Vec<&Path> {
         let cells = self.experiment.cells.iter();
         let mut fifos: Vec<&Path> = cells
-            .filter(|cell| cell.target == Target::Fifo)
-            .filter_map(|cell| cell.path.as_deref())
+            .filter(|cell| cell.conditions.target == Target::Fifo)
+            .filter_map(|cell| cell.conditions.path.as_deref().map(Path::new))
             .collect();
         fifos.dedup();
         fifos
@@ -602,7 +606,19 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     let mut has_long_lists = false;
     for one in &resolved {
         let target = one.target;
-        let direct = direct::alignment(args, one)?;
+        let alignment = direct::alignment(args, one)?;
+        let usual = match args.operation {
+            Operation::Write => Conditions::write(target),
+            Operation::Read => Conditions::read(target, args.page_cache.unwrap_or_default()),
+        };
+        let asked = Conditions {
+            path: one.path.clone(),
+            sync: args.sync,
+            direct: args.direct,
+            // A cache that is bypassed has no state.
+            page_cache: usual.page_cache.filter(|_| !args.direct),
+            ..usual
+        };
         for list in &lists {
             if list.call_bytes() > limit && asked_in_full {
                 return Err(Failure::usage(format!(
@@ -617,18 +633,16 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
             if list.call_bytes() > limit {
                 has_long_lists = true;
                 left_out.push(LeftOut {
-                    target,
-                    path: path_in_results(one.path.as_deref()),
+                    conditions: asked.clone(),
                     segment_sizes: list.runs.clone(),
                     reason: format!("more than {} in one call", bytes_in_words(limit as u64)),
                 });
                 continue;
             }
-            let misfit = direct::misfit(direct, &list.runs);
+            let misfit = direct::misfit(alignment, &list.runs);
             if let Some(reason) = misfit.or_else(|| not_pages(target, list, rivals)) {
                 left_out.push(LeftOut {
-                    target,
-                    path: path_in_results(one.path.as_deref()),
+                    conditions: asked.clone(),
                     segment_sizes: list.runs.clone(),
                     reason,
                 });
@@ -647,8 +661,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
             let (setups, without_array) = setups(args, rivals);
             too_deep_here.extend(without_array);
             left_out.extend(too_deep_here.into_iter().map(|reason| LeftOut {
-                target,
-                path: path_in_results(one.path.as_deref()),
+                conditions: asked.clone(),
                 segment_sizes: list.runs.clone(),
                 reason,
             }));
@@ -658,23 +671,17 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
                         .iter()
                         .flat_map(|setup| shallow.iter().map(move |depth| (*setup, *depth)));
                     for (iovec_setup, queue_depth) in states {
-                        let page_cache = args.page_cache.unwrap_or_default();
-                        let usual = match args.operation {
-                            Operation::Write => CellSpec::write(target, workload.clone()),
-                            Operation::Read => CellSpec::read(target, workload.clone(), page_cache),
-                        };
                         cells.extend(crews.iter().map(|&writers| CellSpec {
-                            path: one.path.clone(),
-                            sync: args.sync,
-                            direct,
-                            // A cache that is bypassed has no state.
-                            page_cache: usual.page_cache.filter(|_| direct.is_none()),
-                            cache,
-                            layout,
-                            iovec_setup,
-                            queue_depth,
-                            writers,
-                            ..usual.clone()
+                            conditions: Conditions {
+                                cache,
+                                layout,
+                                iovec_setup,
+                                queue_depth,
+                                writers,
+                                ..asked.clone()
+                            },
+                            workload: workload.clone(),
+                            alignment,
                         }));
                     }
                 }
@@ -734,11 +741,6 @@ fn counts_option(args: &MeasureArgs) -> &'static str {
         Some(_) => "--join",
         None => "--segments",
     }
-}
-
-/// A path in the form used in results.
-fn path_in_results(path: Option<&Path>) -> Option<String> {
-    path.map(|path| path.to_string_lossy().into_owned())
 }
 
 fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {

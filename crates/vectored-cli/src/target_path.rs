@@ -62,8 +62,8 @@ impl FromStr for TargetName {
 pub struct ResolvedTarget {
     /// The kind of target.
     pub target: Target,
-    /// As in `CellSpec::path`.
-    pub path: Option<PathBuf>,
+    /// As in `Conditions::path`.
+    pub path: Option<String>,
 }
 
 impl From<Target> for ResolvedTarget {
@@ -95,7 +95,7 @@ impl ResolvedTarget {
             TargetName::Remote(address) => {
                 return Ok(ResolvedTarget {
                     target: Target::Remote,
-                    path: Some(address.into()),
+                    path: Some(address.clone()),
                 });
             }
             TargetName::Path(path) => path,
@@ -179,22 +179,26 @@ fn is_host_and_port(text: &str) -> bool {
     is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-/// The absolute path without links, which is also meaningful in a saved result.
+/// The absolute path without links, which is also meaningful in a saved result; as it was typed if that is no text.
 #[cfg(windows)]
-fn absolute(path: &Path) -> PathBuf {
+fn absolute(path: &Path) -> String {
     // `canonicalize` would put `\\?\` before the drive.
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    let absolute = std::path::absolute(path).ok();
+    let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
+    absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
-/// The absolute path without links, which is also meaningful in a saved result.
+/// The absolute path without links, which is also meaningful in a saved result; as it was typed if that is no text,
+/// or too long for the address of a socket.
 #[cfg(unix)]
-fn absolute(path: &Path) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    match path.canonicalize() {
-        Ok(absolute) if absolute.as_os_str().as_bytes().len() <= MAX_SOCKET_PATH_BYTES => absolute,
-        Ok(absolute) if !path.metadata().is_ok_and(|m| m.file_type().is_socket()) => absolute,
-        _ => path.to_owned(),
-    }
+fn absolute(path: &Path) -> String {
+    let is_socket = || path.metadata().is_ok_and(|m| m.file_type().is_socket());
+    let absolute = path.canonicalize().ok();
+    let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
+    absolute
+        .filter(|absolute| absolute.len() <= MAX_SOCKET_PATH_BYTES || !is_socket())
+        // It was typed as text.
+        .unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 /// Whether a character device is `/dev/null`, under any name: `null(4)`. Its number differs between systems.

@@ -7,7 +7,10 @@ use crate::stats::{crossovers, fitted_models, judge_model, judge_ranks};
 /// Whether a cost model is fitted to a cell: with `O_DIRECT` the wait for the device hides all other costs, and the threads of
 /// MPI make each call of a rank dearer.
 fn is_modelled(cell: &&Cell) -> bool {
-    cell.queue_depth == 1 && cell.writers.is_none() && cell.ranks.is_none() && cell.direct.is_none()
+    cell.conditions.queue_depth == 1
+        && cell.conditions.writers.is_none()
+        && cell.conditions.ranks.is_none()
+        && !cell.conditions.direct
 }
 
 impl Results {
@@ -33,7 +36,7 @@ impl Results {
                 .chain(&self.refined_cells)
                 .collect::<Vec<_>>(),
         );
-        let moves_bytes = |cell: &&Cell| cell.target != Target::Null;
+        let moves_bytes = |cell: &&Cell| cell.conditions.target != Target::Null;
         let cells = self.cells.iter().chain(&self.refined_cells);
         let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();
         let crossovers = crossovers(&cells);

@@ -76,7 +76,7 @@ pub fn agreement(runs: &[Results]) -> Agreement {
                 continue;
             };
             let conditions = &model.conditions;
-            let name = format!("{} {}", conditions.target, drain(conditions.drain));
+            let name = format!("{} {}", conditions.target, drain(model.drain));
             let source = model.source;
             let all = &mut agreement.models;
             match all
@@ -99,12 +99,8 @@ pub fn agreement(runs: &[Results]) -> Agreement {
 fn name_of(crossover: &Crossover) -> String {
     let conditions = &crossover.conditions;
     format!(
-        "{} {} × {} {} → {}",
-        conditions.target,
-        crossover.segment_count,
-        drain(conditions.drain),
-        crossover.below,
-        crossover.above
+        "{} {} × {} → {}",
+        conditions.target, crossover.segment_count, crossover.below, crossover.above
     )
 }
 

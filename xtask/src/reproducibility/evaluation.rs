@@ -88,7 +88,7 @@ fn name_of(cell: &Cell) -> String {
         (Some(bytes), _) => format!("{} × {bytes} B", cell.segment_count),
         (None, sizes) => format!("{:?}", sizes.as_deref().unwrap_or_default()),
     };
-    format!("{} {sizes}", cell.target)
+    format!("{} {sizes}", cell.conditions.target)
 }
 
 impl fmt::Display for Evaluation {
@@ -133,7 +133,7 @@ mod tests {
                     "target": "pipe", "operation": "write", "segment_count": 2,
                     "segment_bytes": 16 << index, "segment_sizes": null,
                     "layout": "scattered", "cache": "hot", "page_cache": null,
-                    "iovec_setup": "timed", "sync": "none", "file_system": null,
+                    "iovec_setup": "timed", "sync": "none", "direct": false, "file_system": null,
                     "span_bytes": null, "queue_depth": 1, "drain": null, "rounds": 20,
                     "floor_ns": 1.0, "floor_samples_ns": [], "aa_samples_ns": [],
                     "verdict": verdict, "winner": winner, "leader": winner,

@@ -30,7 +30,7 @@ impl<'a> KnownCell<'a> {
     }
 
     pub fn is_hot(&self) -> bool {
-        self.cell.cache == Cache::Hot
+        self.cell.conditions.cache == Cache::Hot
     }
 
     pub fn has_reader(&self) -> bool {

@@ -46,17 +46,14 @@ fn every_byte_of_every_peer_arrives() {
     ];
     let clock = MonotonicClock;
     for target in BenchTarget::ALL {
-        if target.path().is_some_and(|path| !path.exists()) {
+        if target.path().is_some_and(|path| !Path::new(path).exists()) {
             report_skip(
                 "peers::every_byte_of_every_peer_arrives",
                 &format!("{target} is missing"),
             );
             continue;
         }
-        let cells = lists.iter().map(|list| CellSpec {
-            path: target.path(),
-            ..CellSpec::write(target.lab_target(), list.clone())
-        });
+        let cells = lists.iter().map(|list| CellSpec::write(target.lab_target(), list.clone()).with(|asked| asked.path = target.path().map(str::to_owned)));
         let experiment = Experiment {
             cells: cells.collect(),
             rivals: vec![Technique::Writev],

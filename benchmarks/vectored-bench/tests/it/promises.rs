@@ -25,7 +25,7 @@ fn cost_ns(spec: &CellSpec, contender: Contender) -> f64 {
     let writev = floor + 40.0 + 20.0 * count;
     let best = copy.min(writev);
     let list = (
-        spec.target,
+        spec.conditions.target,
         spec.workload.segment_count(),
         spec.workload.uniform_bytes(),
     );
@@ -73,7 +73,7 @@ fn samples() -> Results {
         // A list that does not fit a pipe of 64 KiB needs a reader thread.
         let bytes = cell.segment_count * cell.segment_bytes.unwrap_or(0);
         let is_large = bytes > 65_536 || cell.segment_count == 13;
-        cell.drain = (cell.target == Target::Pipe && is_large).then_some(Drain::ReaderThread);
+        cell.drain = (cell.conditions.target == Target::Pipe && is_large).then_some(Drain::ReaderThread);
     }
     Results {
         schema: SCHEMA.to_owned(),
@@ -131,7 +131,7 @@ fn a_table_has_a_line_for_each_cell() {
     let mut results = samples();
     results
         .cells
-        .retain(|cell| cell.target == Target::Unix && cell.cache == Cache::Hot);
+        .retain(|cell| cell.conditions.target == Target::Unix && cell.conditions.cache == Cache::Hot);
     insta::assert_snapshot!("table", table(&results));
 }
 
@@ -154,7 +154,7 @@ fn a_page_of_programs_in_c_has_a_line_for_each_list_and_no_promises() {
     };
     let parts = parts(&wanted).into_iter();
     let mut specs: Vec<CellSpec> = parts.flat_map(|part| part.with_peers).collect();
-    specs.retain(|spec| matches!(spec.target, Target::Unix | Target::Null));
+    specs.retain(|spec| matches!(spec.conditions.target, Target::Unix | Target::Null));
     let of_c = [Technique::CGather, Technique::CWritev, Technique::CFwrite];
     let mut results = samples();
     results.cells = measured(&specs, &of_c);

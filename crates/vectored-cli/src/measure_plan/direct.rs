@@ -63,7 +63,7 @@ pub fn alignment(args: &MeasureArgs, one: &ResolvedTarget) -> Result<Option<Dire
     if args.synthetic.is_some() {
         return Ok(Some(SYNTHETIC));
     }
-    let directory: &Path = one.path.as_deref().unwrap_or(&args.dir);
+    let directory = one.path.as_ref().map_or(&*args.dir, Path::new);
     let checked = check_direct(directory).map_err(|error| {
         Failure::of_directory(error).for_directory_of_target(one.path.is_some())
     })?;

@@ -25,7 +25,9 @@ pub fn spread(
     let conflict = if args.writers.is_some() {
         Some("--writers: each rank is one writer; omit --writers")
     } else {
-        let has_fifo = cells.iter().any(|cell| cell.target == Target::Fifo);
+        let has_fifo = cells
+            .iter()
+            .any(|cell| cell.conditions.target == Target::Fifo);
         has_fifo.then_some("a FIFO, which has one writer: name another target")
     };
     if let Some(conflict) = conflict {
@@ -33,9 +35,9 @@ pub fn spread(
             "several ranks cannot be used with {conflict}"
         )));
     }
-    let on = |cell: &CellSpec, count: usize| CellSpec {
-        ranks: Some(count as u32),
-        ..cell.clone()
+    let on = |cell: &CellSpec, count: usize| {
+        let cell = cell.clone();
+        cell.with(|asked| asked.ranks = Some(count as u32))
     };
     Ok(cells
         .iter()

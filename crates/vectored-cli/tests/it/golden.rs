@@ -39,9 +39,12 @@ fn the_table_of_asynchronous_writes_past_the_page_cache() {
     command.args(["--technique", "io-uring,linux-aio"]);
     insta::assert_snapshot!(stdout_of(&mut command));
     let cells = &bench.only_result()["cells"];
-    let direct = json!({"memory_bytes": 512, "offset_bytes": 512});
+    let alignment = json!({"memory_bytes": 512, "offset_bytes": 512});
     for cell in cells.as_array().unwrap() {
-        assert_eq!(cell["direct"], direct);
+        assert_eq!(
+            (&cell["direct"], &cell["alignment"]),
+            (&json!(true), &alignment)
+        );
     }
 }
 

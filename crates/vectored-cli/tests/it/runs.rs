@@ -49,7 +49,7 @@ fn a_real_run_moves_bytes_past_the_page_cache_and_leaves_no_file() {
         assert!(entries(&bench.work()).is_empty());
         let results = bench.only_result();
         let cell = &results["cells"][0];
-        assert!(cell["direct"]["offset_bytes"].as_u64() > Some(0));
+        assert!(cell["alignment"]["offset_bytes"].as_u64() > Some(0));
         assert!(cell["proof_calls"].as_u64() > Some(0));
         assert_eq!(cell["techniques"].as_array().unwrap().len(), 4);
         // Calibration measures the page cache, and models would be of the device.

@@ -55,7 +55,7 @@ pub struct EnvironmentDifference {
 /// One technique in one cell, or in all cells of a target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// Where and how the bytes went. `drain` is null for all cells together.
+    /// Where and how the bytes went.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// The list, as runs of `[count, bytes]`; null for all cells together.

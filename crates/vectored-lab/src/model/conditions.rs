@@ -1,41 +1,91 @@
-//! The conditions that comparable cells share.
+//! The conditions that a user asks for.
+
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::drain::Drain;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
 
-/// All properties of a cell except its list of segments. Cells are comparable only if these are equal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What is asked of a cell beside its list of segments. Cells are comparable only if it is equal. What is found out later,
+/// such as the alignment for `O_DIRECT`, stands beside it.
+///
+/// The order is that of the sections of a report.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Where the bytes went, or came from.
+    /// Where the bytes go, or come from.
     pub target: Target,
-    /// The path, if the target was named by one.
+    /// The path, if a user named the target by one: the directory of a file, a FIFO, a socket or a device; of a
+    /// [`Target::Remote`], its address.
     pub path: Option<String>,
-    /// Whether the bytes were written or read.
+    /// Whether the bytes are written or read.
     pub operation: Operation,
-    /// How the segments lay in memory.
-    pub layout: Layout,
-    /// State of the CPU's caches.
-    pub cache: Cache,
-    /// State of the page cache of a file that was read.
+    /// The state of the page cache, for a file that is read through it.
     pub page_cache: Option<PageCache>,
-    /// When the iovec array was filled.
-    pub iovec_setup: IovecSetup,
-    /// How durable each call was before the next one.
+    /// How durable each write to a file must be before the next call.
     pub sync: SyncMode,
-    /// Whether a file was written or read with `O_DIRECT`.
+    /// Whether a file is written or read past the page cache, with `O_DIRECT`.
     pub direct: bool,
-    /// How the target was emptied or filled. With a thread at the other end, times depend on two threads.
-    pub drain: Option<Drain>,
-    /// Transfers that asynchronous techniques kept in flight.
+    /// The state of the CPU's caches.
+    pub cache: Cache,
+    /// How the segments lie in memory.
+    pub layout: Layout,
+    /// When the iovec array is filled.
+    pub iovec_setup: IovecSetup,
+    /// Transfers that asynchronous techniques keep in flight: 1 to [`MAX_QUEUE_DEPTH`](crate::model::MAX_QUEUE_DEPTH).
+    /// Synchronous ones have one at a time.
     pub queue_depth: u32,
-    /// Writers that started each sample together. `None` if the measuring thread wrote.
+    /// Writers that start each sample together. Each list of segments is a record then, and times are those in which
+    /// each of the writers writes one record. `None`: the measuring thread writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writers: Option<u32>,
-    /// Ranks of a cluster that started each sample together. `None` if one process measured.
+    /// Ranks of a cluster that start each sample together, each on a target of its own. Times are those of the slowest
+    /// rank, from its own start to its own end. `None`: this process alone, or with a
+    /// [`RankedSampler`](crate::measure::RankedSampler) all ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
+}
+
+impl Conditions {
+    /// Writes with every other property at its default.
+    pub fn write(target: Target) -> Self {
+        Conditions {
+            target,
+            path: None,
+            operation: Operation::Write,
+            page_cache: None,
+            sync: SyncMode::None,
+            direct: false,
+            cache: Cache::default(),
+            layout: Layout::default(),
+            iovec_setup: IovecSetup::default(),
+            queue_depth: 1,
+            writers: None,
+            ranks: None,
+        }
+    }
+
+    /// Reads with every other property at its default. `page_cache` matters for files only.
+    pub fn read(target: Target, page_cache: PageCache) -> Self {
+        Conditions {
+            operation: Operation::Read,
+            page_cache: (target == Target::File).then_some(page_cache),
+            ..Conditions::write(target)
+        }
+    }
+
+    /// The directory of the files: `usual`, unless the target was named by another one.
+    pub fn directory_or<'a>(&'a self, usual: &'a Path) -> &'a Path {
+        self.path.as_ref().map_or(usual, Path::new)
+    }
+
+    /// The target in words, with its path if it has one.
+    pub fn place(&self) -> String {
+        match &self.path {
+            None => self.target.to_string(),
+            Some(path) if self.target.is_file() => format!("{} in '{path}'", self.target),
+            Some(path) => format!("{} '{path}'", self.target),
+        }
+    }
 }

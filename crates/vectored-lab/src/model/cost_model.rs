@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use vectored::{CostModel, QueuePolicy};
 
 use crate::model::conditions::Conditions;
+use crate::model::drain::Drain;
 
 /// A cost model for one set of conditions, with its regret.
 ///
@@ -13,6 +14,8 @@ pub struct FittedModel {
     /// The conditions that it holds for.
     #[serde(flatten)]
     pub conditions: Conditions,
+    /// How the target was emptied or filled. With a thread at the other end, times depend on two threads.
+    pub drain: Option<Drain>,
     /// The source of the numbers.
     pub source: ModelSource,
     /// The numbers. The chunk policy is neither fitted nor measured.
@@ -47,7 +50,12 @@ pub enum ModelSource {
 
 impl FittedModel {
     /// `model` under these conditions, without a regret yet.
-    pub fn new(conditions: Conditions, source: ModelSource, model: &CostModel) -> Self {
+    pub fn new(
+        conditions: Conditions,
+        drain: Option<Drain>,
+        source: ModelSource,
+        model: &CostModel,
+    ) -> Self {
         const COUNTS: [usize; 6] = [2, 4, 8, 16, 64, 1000];
         let thousandths = |ns: f64| (ns * 1000.0).round() / 1000.0;
         // Bytes cost fractions of a nanosecond.
@@ -55,6 +63,7 @@ impl FittedModel {
         let queue = QueuePolicy::from_model(model);
         FittedModel {
             conditions,
+            drain,
             source,
             model: CostModel {
                 call_ns: thousandths(model.call_ns),
@@ -87,27 +96,7 @@ mod tests {
     use vectored::{CopyThresholds, QueueThresholds};
 
     use super::*;
-    use crate::model::drain::Drain;
     use crate::model::target::Target;
-    use crate::model::workload::Operation;
-
-    fn conditions() -> Conditions {
-        Conditions {
-            target: Target::Pipe,
-            path: None,
-            operation: Operation::Write,
-            layout: Default::default(),
-            cache: Default::default(),
-            page_cache: None,
-            iovec_setup: Default::default(),
-            sync: crate::model::sync::SyncMode::None,
-            direct: false,
-            drain: Some(Drain::BetweenSamples),
-            queue_depth: 1,
-            writers: None,
-            ranks: None,
-        }
-    }
 
     fn calibrated() -> CostModel {
         let mut thresholds = CopyThresholds::default();
@@ -126,7 +115,12 @@ mod tests {
     #[test]
     fn the_thresholds_of_a_calibration_come_back_from_its_results() {
         let model = calibrated();
-        let fitted = FittedModel::new(conditions(), ModelSource::Calibration, &model);
+        let fitted = FittedModel::new(
+            Conditions::write(Target::Pipe),
+            Some(Drain::BetweenSamples),
+            ModelSource::Calibration,
+            &model,
+        );
         let text = serde_json::to_string(&fitted).unwrap();
         assert!(
             text.contains(r#""copy_thresholds":[[2,1234],[64,0]]"#),

@@ -13,10 +13,7 @@ use crate::model::direct_io::DirectIo;
 use crate::model::drain::Drain;
 use crate::model::ranks::{Coordination, Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
-use crate::model::sync::SyncMode;
-use crate::model::target::Target;
 use crate::model::technique::Technique;
-use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
 use crate::model::writers::WriterFigures;
 
 /// The value of [`Results::schema`].
@@ -207,13 +204,9 @@ impl OpenBecause {
 /// One target × one workload × one operation, measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Where the bytes went, or came from.
-    pub target: Target,
-    /// The path, if the target was named by one: the directory of the file, the FIFO, the socket or the
-    /// device.
-    pub path: Option<String>,
-    /// Whether the bytes were written or read.
-    pub operation: Operation,
+    /// What was asked.
+    #[serde(flatten)]
+    pub conditions: Conditions,
     /// Segments in the list.
     pub segment_count: usize,
     /// Size of each segment, if all are equal.
@@ -222,35 +215,14 @@ pub struct Cell {
     pub segment_sizes: Option<Vec<(usize, usize)>>,
     /// The mix with its variable size, if this list is one of a sweep over that size.
     pub swept_mix: Option<SweptMix>,
-    /// How the segments lay in memory.
-    pub layout: Layout,
-    /// State of the CPU's caches.
-    pub cache: Cache,
-    /// State of the page cache of a file that was read.
-    pub page_cache: Option<PageCache>,
-    /// When the iovec array was filled.
-    pub iovec_setup: IovecSetup,
-    /// How durable each call was before the next one.
-    pub sync: SyncMode,
-    /// The alignment of a file that was written or read with `O_DIRECT`. `None` for transfers through the page
-    /// cache.
+    /// The alignment of a file that was written or read with `O_DIRECT`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub direct: Option<DirectIo>,
+    pub alignment: Option<DirectIo>,
     /// File system of the target, if it is a file.
     pub file_system: Option<String>,
     /// The range of the file that was written before it was truncated or written again from its start, or
     /// the length of the file that was read.
     pub span_bytes: Option<u64>,
-    /// Transfers that asynchronous techniques kept in flight; synchronous ones have one at a time.
-    pub queue_depth: u32,
-    /// Writers that started each sample together. Each list of segments is a record then, and times are those in
-    /// which each of the writers writes one record. `None` if the measuring thread wrote.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub writers: Option<u32>,
-    /// Ranks that started each sample together, each on a target of its own. Times are those of the slowest rank, from
-    /// its own start to its own end. `None` if one process measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks: Option<u32>,
     /// How the target was emptied, or filled.
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
@@ -362,10 +334,9 @@ pub struct Latency {
 /// A requested cell that was not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Its target.
-    pub target: Target,
-    /// The path, as in [`Cell::path`].
-    pub path: Option<String>,
+    /// What was asked.
+    #[serde(flatten)]
+    pub conditions: Conditions,
     /// Its list of segments as runs of `[count, bytes]`.
     pub segment_sizes: Vec<(usize, usize)>,
     /// The reason.
@@ -373,25 +344,6 @@ pub struct LeftOut {
 }
 
 impl Cell {
-    /// The conditions that it shares with comparable cells.
-    pub fn conditions(&self) -> Conditions {
-        Conditions {
-            target: self.target,
-            path: self.path.clone(),
-            operation: self.operation,
-            layout: self.layout,
-            cache: self.cache,
-            page_cache: self.page_cache,
-            iovec_setup: self.iovec_setup,
-            sync: self.sync,
-            direct: self.direct.is_some(),
-            drain: self.drain,
-            queue_depth: self.queue_depth,
-            writers: self.writers,
-            ranks: self.ranks,
-        }
-    }
-
     /// The result of one technique, if it was measured.
     pub fn technique(&self, name: Technique) -> Option<&TechniqueResult> {
         self.techniques.iter().find(|t| t.name == name)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const REMOTE_SCHEME: &str = "tcp://";
 
 /// Where bytes go, or come from. A target that a user names by path is one of these too; its path is in
-/// [`CellSpec::path`](crate::model::experiment::CellSpec::path).
+/// [`Conditions::path`](crate::model::Conditions::path).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {

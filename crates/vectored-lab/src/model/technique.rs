@@ -74,7 +74,7 @@ pub enum Technique {
     Adaptive3,
     /// One transfer a list by [`vectored::uring::Ring`], of io_uring, with [up to `queue_depth`] in flight.
     ///
-    /// [up to `queue_depth`]: crate::model::CellSpec::queue_depth
+    /// [up to `queue_depth`]: crate::model::Conditions::queue_depth
     IoUring,
     /// One `IOCB_CMD_PWRITEV` or `PREADV` a list, by Linux native AIO (`io_submit`).
     LinuxAio,

@@ -1,6 +1,6 @@
 //! Advice in words, from cells and crossovers; none where these do not support it.
 
-use crate::model::{Advice, Cell, Conditions, Crossover, Drain, Technique};
+use crate::model::{Advice, Cell, Crossover, Drain, Technique};
 use crate::report::advice_figures::{
     OneWinner, capital, dearest, longer, one_winner, place, ratios, size, span,
 };
@@ -22,7 +22,7 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
             let here: Vec<&Crossover> = crossovers
                 .iter()
                 .filter(|crossover| {
-                    crossover.shape() == series.shape && crossover.conditions == series.conditions
+                    crossover.shape() == series.shape && crossover.conditions == *series.conditions
                 })
                 .collect();
             let mut text = text(&series, &here, rivals)?;
@@ -30,7 +30,7 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
                 text += &sizes_apart(&series, cells);
             }
             Some(Advice {
-                conditions: series.conditions,
+                conditions: series.conditions.clone(),
                 segment_count: series.shape.segment_count,
                 swept_mix: series.shape.swept_mix.cloned(),
                 text,
@@ -43,13 +43,9 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
 /// such sizes.
 fn sizes_apart(series: &SizeSeries<'_>, cells: &[&Cell]) -> String {
     let is_apart = |cell: &&&Cell| {
-        let as_here = Conditions {
-            drain: series.conditions.drain,
-            ..cell.conditions()
-        };
         cell.shape() == series.shape
             && matches!(cell.drain, Some(Drain::ReaderThread | Drain::WriterThread))
-            && as_here == series.conditions
+            && cell.conditions == *series.conditions
     };
     let mut apart: Vec<&Cell> = cells.iter().filter(is_apart).copied().collect();
     apart.sort_by_key(|cell| cell.swept_bytes());

@@ -4,7 +4,7 @@ use crate::model::{AsynchronousAdvice, Cell, Conditions, ListShape, Operation, R
 use crate::report::compare::conditions_in_words;
 use crate::report::grid::Grid;
 use crate::report::shape_text::{SIZE, list_of_shape};
-use crate::report::target_names::{SectionKey, Titles};
+use crate::report::target_names::{Titles, sections};
 use crate::stats::{
     AsynchronousOutcome, AsynchronousPair, MIN_ROUNDS, TIE_ZONE, asynchronous_pairs,
     cells_with_helper, cells_with_too_few_rounds,
@@ -18,13 +18,12 @@ use crate::text::format::{bytes_in_words, list_in_words, three_digits};
 pub fn asynchronous_advice(cells: &[&Cell]) -> Vec<AsynchronousAdvice> {
     let mut groups: Vec<(Conditions, Vec<AsynchronousPair<'_>>)> = Vec::new();
     for pair in asynchronous_pairs(cells) {
-        let conditions = pair.cell.conditions();
+        let conditions = Conditions {
+            queue_depth: 1,
+            ..pair.cell.conditions.clone()
+        };
         let is_here = |(other, pairs): &&mut (Conditions, Vec<AsynchronousPair<'_>>)| {
-            let as_here = Conditions {
-                queue_depth: other.queue_depth,
-                ..conditions.clone()
-            };
-            *other == as_here && pairs[0].technique == pair.technique
+            *other == conditions && pairs[0].technique == pair.technique
         };
         match groups.iter_mut().find(is_here) {
             Some((_, pairs)) => pairs.push(pair),
@@ -34,7 +33,10 @@ pub fn asynchronous_advice(cells: &[&Cell]) -> Vec<AsynchronousAdvice> {
     groups
         .into_iter()
         .map(|(conditions, pairs)| {
-            let mut depths: Vec<u32> = pairs.iter().map(|pair| pair.cell.queue_depth).collect();
+            let mut depths: Vec<u32> = pairs
+                .iter()
+                .map(|pair| pair.cell.conditions.queue_depth)
+                .collect();
             depths.sort_unstable();
             depths.dedup();
             AsynchronousAdvice {
@@ -61,7 +63,8 @@ fn text(pairs: &[AsynchronousPair<'_>]) -> String {
         }
     }
     for list in &mut lists {
-        list.pairs.sort_by_key(|pair| pair.cell.queue_depth);
+        list.pairs
+            .sort_by_key(|pair| pair.cell.conditions.queue_depth);
     }
     lists.sort_by_key(|list| (list.cell().shape(), list.cell().swept_bytes()));
     let groups = lists.chunk_by(ListPairs::is_alike);
@@ -88,7 +91,7 @@ impl<'a> ListPairs<'_, 'a> {
     fn outcomes(&self) -> Vec<(u32, AsynchronousOutcome)> {
         let pairs = self.pairs.iter();
         pairs
-            .map(|pair| (pair.cell.queue_depth, pair.outcome))
+            .map(|pair| (pair.cell.conditions.queue_depth, pair.outcome))
             .collect()
     }
 
@@ -252,7 +255,7 @@ pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
                 queue_depth: 1,
                 ..advice.conditions.clone()
             });
-            let is_here = |cell: &&Cell| cell.conditions() == advice.conditions;
+            let is_here = |cell: &&Cell| cell.conditions == advice.conditions;
             let cell = results.cells.iter().find(is_here);
             let file_system = cell.and_then(|cell| cell.file_system.as_deref());
             let file_system = file_system
@@ -274,18 +277,10 @@ pub(crate) fn latencies(results: &Results) -> Vec<Grid> {
         let mut techniques = cell.techniques.iter();
         techniques.any(|technique| technique.latency.latency_transfers.is_some())
     };
-    let mut kinds: Vec<SectionKey<'_>> = results
-        .cells
-        .iter()
-        .filter(has_latency)
-        .map(SectionKey::of)
-        .collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+    sections(results.cells.iter().filter(has_latency))
         .into_iter()
         .map(|kind| {
-            let is_here = |cell: &&Cell| SectionKey::of(cell) == kind && has_latency(cell);
+            let is_here = |cell: &&Cell| cell.conditions == *kind && has_latency(cell);
             Grid {
                 title: format!("Latency of a transfer: {}", titles.of(kind)),
                 heads: LATENCY_HEADS.map(str::to_owned).to_vec(),
@@ -334,12 +329,17 @@ fn list_of(cell: &Cell) -> String {
 /// What the queue depth and the latencies are.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
-    let deep = results.cells.iter().any(|cell| cell.queue_depth > 1);
+    let deep = results
+        .cells
+        .iter()
+        .any(|cell| cell.conditions.queue_depth > 1);
     if deep {
         let mut note = "queue depth: the transfers that asynchronous techniques keep in flight. The floor and \
                         the synchronous techniques have one at a time."
             .to_owned();
-        let is_deep_read = |cell: &Cell| cell.queue_depth > 1 && cell.operation == Operation::Read;
+        let is_deep_read = |cell: &Cell| {
+            cell.conditions.queue_depth > 1 && cell.conditions.operation == Operation::Read
+        };
         if results.cells.iter().any(is_deep_read) {
             note += " Asynchronous reads fill as many lists of buffers as are in flight. A synchronous read \
                      fills one list again and again, which stays in the CPU caches if it fits.";

@@ -60,7 +60,6 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
         "page_cache",
         "iovec_setup",
         "sync",
-        "drain",
         "segment_sizes",
         "cell_count",
         "technique",

@@ -1,8 +1,8 @@
 //! Cost models as a table, a row a model.
 
-use crate::model::{Conditions, Drain, FittedModel, ModelSource, Results};
+use crate::model::{Drain, FittedModel, ModelSource, Results};
 use crate::report::grid::Grid;
-use crate::report::target_names::{SectionKey, Titles};
+use crate::report::target_names::Titles;
 use crate::text::format::{count, percent, three_digits};
 
 /// Segment counts whose copy threshold has a column. The JSON has others too.
@@ -68,6 +68,7 @@ fn calibrated<'a>(results: &'a Results, fitted: &FittedModel) -> Option<&'a Fitt
     results.cost_models.iter().find(|model| {
         model.source == ModelSource::Calibration
             && model.conditions == fitted.conditions
+            && model.drain == fitted.drain
             && model.regret_median.is_some()
     })
 }
@@ -83,7 +84,7 @@ fn judged_cells(models: &[&FittedModel]) -> String {
 }
 
 fn row(model: &FittedModel, titles: &Titles) -> Vec<String> {
-    let mut title = title(titles, &model.conditions);
+    let mut title = title(titles, model);
     if model.source == ModelSource::Calibration {
         title += ", calibrated";
     }
@@ -105,9 +106,9 @@ fn row(model: &FittedModel, titles: &Titles) -> Vec<String> {
     cells
 }
 
-fn title(titles: &Titles, conditions: &Conditions) -> String {
-    let title = titles.of(SectionKey::of_conditions(conditions));
-    match conditions.drain {
+fn title(titles: &Titles, model: &FittedModel) -> String {
+    let title = titles.of(&model.conditions);
+    match model.drain {
         Some(Drain::ReaderThread | Drain::WriterThread) => format!("{title}, with a thread"),
         Some(Drain::BetweenSamples | Drain::Peer) | None => title,
     }

@@ -27,7 +27,8 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
     reasons
         .into_iter()
         .map(|reason| {
-            let place_of = |cell: &LeftOut| place(cell.target, cell.path.as_deref());
+            let place_of =
+                |cell: &LeftOut| place(cell.conditions.target, cell.conditions.path.as_deref());
             // The first cell of each list stands for the list.
             let mut lists: Vec<(&LeftOut, Vec<String>)> = Vec::new();
             for cell in left_out.iter().filter(|cell| cell.reason == reason) {

@@ -1,12 +1,12 @@
 //! Comparison of machines: the crossovers of several runs beside each other.
 
-use crate::model::{Cell, Crossover, ListShape, Results, Technique};
+use crate::model::{Cell, Conditions, Crossover, ListShape, Results, Technique};
 use crate::report::advice_figures::place;
 use crate::report::crossover_text::no_crossover;
 use crate::report::grid::{self, Grid};
 use crate::report::shape_text::shape_in_words;
 use crate::report::svg::{Group, MachineCrossover};
-use crate::report::target_names::{SectionKey, Titles};
+use crate::report::target_names::{Titles, sections};
 use crate::text::format::escape_control;
 
 /// Stands in place of a table without columns.
@@ -93,7 +93,7 @@ pub(crate) fn groups(runs: &[&Results]) -> Vec<Group> {
 /// The largest size from which gathering is faster, and its interval; or the text in its place.
 fn last_crossover(
     run: &Results,
-    kind: SectionKey<'_>,
+    kind: &Conditions,
     shape: ListShape<'_>,
 ) -> Result<(f64, f64, f64), String> {
     crossovers(run, kind, shape)
@@ -105,7 +105,7 @@ fn last_crossover(
 
 /// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]
 /// if there is none.
-fn crossover_text(run: &Results, kind: SectionKey<'_>, shape: ListShape<'_>) -> String {
+fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> String {
     let texts = crossovers(run, kind, shape).map(|crossover| match is_copy_to_gather(crossover) {
         true => place(crossover),
         false => {
@@ -132,25 +132,22 @@ fn is_copy_to_gather(crossover: &Crossover) -> bool {
 
 fn crossovers<'a>(
     run: &'a Results,
-    kind: SectionKey<'a>,
+    kind: &'a Conditions,
     shape: ListShape<'a>,
 ) -> impl Iterator<Item = &'a Crossover> {
-    run.crossovers.iter().filter(move |crossover| {
-        crossover.shape() == shape && SectionKey::of_conditions(&crossover.conditions) == kind
-    })
+    run.crossovers
+        .iter()
+        .filter(move |crossover| crossover.shape() == shape && crossover.conditions == *kind)
 }
 
-fn cells<'a>(run: &'a Results, kind: SectionKey<'a>) -> impl Iterator<Item = &'a Cell> {
+fn cells<'a>(run: &'a Results, kind: &'a Conditions) -> impl Iterator<Item = &'a Cell> {
     let cells = run.cells.iter();
-    cells.filter(move |cell| SectionKey::of(cell) == kind && cell.swept_bytes().is_some())
+    cells.filter(move |cell| cell.conditions == *kind && cell.swept_bytes().is_some())
 }
 
-fn kinds<'a>(runs: &[&'a Results]) -> (Vec<SectionKey<'a>>, Titles) {
+fn kinds<'a>(runs: &[&'a Results]) -> (Vec<&'a Conditions>, Titles) {
     let cells = || runs.iter().flat_map(|run| &run.cells);
-    let mut kinds: Vec<SectionKey<'_>> = cells().map(SectionKey::of).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    (kinds, Titles::among(cells()))
+    (sections(cells()), Titles::among(cells()))
 }
 
 /// The segment counts and swept mixes of these cells.

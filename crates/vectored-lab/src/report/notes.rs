@@ -18,7 +18,7 @@ use crate::text::format;
 
 /// The legend, a paragraph each.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
-    let is_read = |cell: &Cell| cell.operation == Operation::Read;
+    let is_read = |cell: &Cell| cell.conditions.operation == Operation::Read;
     let reads = !results.cells.is_empty() && results.cells.iter().all(is_read);
     let (floor, example) = match reads {
         false => ("write of the same bytes, already in one piece", "writev"),
@@ -59,25 +59,25 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         if results
             .cells
             .iter()
-            .any(|cell| cell.page_cache == Some(state))
+            .any(|cell| cell.conditions.page_cache == Some(state))
         {
             notes.push(words.to_owned());
         }
     }
     let has = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
-    if has(&|cell| cell.cache == Cache::Cold) {
+    if has(&|cell| cell.conditions.cache == Cache::Cold) {
         notes.push(
             "cache cold: the bytes of each call, the floor's too, come from memory: from a pool larger \
              than the CPU's caches."
                 .to_owned(),
         );
     }
-    if has(&|cell| cell.layout == Layout::Adjacent) {
+    if has(&|cell| cell.conditions.layout == Layout::Adjacent) {
         notes.push(
             "layout adjacent: the segments lie one directly after another in memory.".to_owned(),
         );
     }
-    if has(&|cell| cell.iovec_setup == IovecSetup::Once) {
+    if has(&|cell| cell.conditions.iovec_setup == IovecSetup::Once) {
         notes.push(
             "iovec-setup once: the iovec array is filled once, before the timed calls.".to_owned(),
         );
@@ -101,7 +101,10 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         (Drain::ReaderThread, "r", "read"),
         (Drain::WriterThread, "w", "wrote"),
     ] {
-        let mut cells = results.cells.iter().filter(|cell| cell.writers.is_none());
+        let mut cells = results
+            .cells
+            .iter()
+            .filter(|cell| cell.conditions.writers.is_none());
         if cells.any(|cell| cell.drain == Some(drain)) {
             notes.push(format!(
                 "{mark}: the list does not fit into the target, so a thread on another CPU {did} during the \

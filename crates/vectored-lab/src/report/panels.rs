@@ -1,12 +1,12 @@
 //! The cells of each target, prepared for maps and charts.
 
-use crate::model::{Cell, Crossover, ListShape, Results, Technique, Verdict};
+use crate::model::{Cell, Conditions, Crossover, ListShape, Results, Technique, Verdict};
 use crate::report::shape_text::swept_list_in_words;
 use crate::report::table_rows::{named_leader, nearest_rival, verdict_in_words};
-use crate::report::target_names::{SectionKey, Titles, has_tax};
+use crate::report::target_names::{Titles, has_tax, sections};
 use crate::text::format::{bytes_in_words, margin};
 
-/// One section (see [`SectionKey`]): a decision map, and a chart for each shape of lists.
+/// One section: a decision map, and a chart for each shape of lists.
 pub(crate) struct Panel<'a> {
     /// The title, as in the table.
     pub title: String,
@@ -59,13 +59,10 @@ pub(crate) struct Curves<'a> {
 /// In the order of the tables.
 pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
     let titles = Titles::among(&results.cells);
-    let mut kinds: Vec<SectionKey<'_>> = results.cells.iter().map(SectionKey::of).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+    sections(&results.cells)
         .into_iter()
         .map(|kind| {
-            let is_here = |cell: &&Cell| SectionKey::of(cell) == kind;
+            let is_here = |cell: &&Cell| cell.conditions == *kind;
             let cells: Vec<&Cell> = results.cells.iter().filter(is_here).collect();
             let map = map(&cells, &results.rivals);
             Panel {
@@ -127,7 +124,7 @@ fn square<'a>(cell: &'a Cell, rivals: &[Technique]) -> Square<'a> {
 
 fn curves<'a>(
     results: &'a Results,
-    kind: SectionKey<'_>,
+    kind: &Conditions,
     shapes: &[ListShape<'a>],
 ) -> Vec<Curves<'a>> {
     shapes
@@ -138,7 +135,7 @@ fn curves<'a>(
                 .iter()
                 .chain(&results.refined_cells)
                 .filter(|cell| {
-                    SectionKey::of(cell) == kind
+                    cell.conditions == *kind
                         && cell.shape() == shape
                         && cell.swept_bytes().is_some()
                 })
@@ -158,10 +155,7 @@ fn curves<'a>(
                 crossovers: results
                     .crossovers
                     .iter()
-                    .filter(|crossover| {
-                        crossover.shape() == shape
-                            && SectionKey::of_conditions(&crossover.conditions) == kind
-                    })
+                    .filter(|crossover| crossover.shape() == shape && crossover.conditions == *kind)
                     .collect(),
                 cells,
             })

@@ -15,7 +15,7 @@ const MAX_NAMED: usize = 4;
 /// Several ranks, for the sentences on their number.
 const RANKS: Crowd = Crowd {
     noun: ("rank", "ranks"),
-    count: |cell| cell.ranks,
+    count: |cell| cell.conditions.ranks,
     count_in: |conditions| &mut conditions.ranks,
     rate: |technique| Some(technique.ranks.as_ref()?.calls_per_s),
     achieve: ("make", "calls"),
@@ -59,7 +59,10 @@ const HEADS: [&str; 7] = [
 
 /// A row for each technique; only the first one has the list and the number of ranks.
 fn rows(cell: &Cell) -> Vec<Vec<String>> {
-    let (mut list, mut count) = (list_of(cell), cell.ranks.unwrap_or(1).to_string());
+    let (mut list, mut count) = (
+        list_of(cell),
+        cell.conditions.ranks.unwrap_or(1).to_string(),
+    );
     let techniques = cell.techniques.iter();
     techniques
         .filter_map(|technique| {

@@ -91,7 +91,7 @@ impl Crowd {
     pub fn groups<'a>(&self, cells: &[&'a Cell]) -> Vec<(Conditions, Vec<&'a Cell>)> {
         let mut groups: Vec<(Conditions, Vec<&'a Cell>)> = Vec::new();
         for &cell in cells.iter().filter(|cell| (self.count)(cell).is_some()) {
-            let conditions = self.with_count(cell.conditions(), None);
+            let conditions = self.with_count(cell.conditions.clone(), None);
             match groups.iter_mut().find(|(other, _)| *other == conditions) {
                 Some((_, group)) => group.push(cell),
                 None => groups.push((conditions, vec![cell])),
@@ -107,7 +107,7 @@ impl Crowd {
         texts: impl Iterator<Item = (&'a Conditions, &'a str)>,
     ) -> Vec<(String, String)> {
         let answer = |(conditions, text): (&Conditions, &str)| {
-            let cell = cells.iter().find(|cell| cell.conditions() == *conditions);
+            let cell = cells.iter().find(|cell| cell.conditions == *conditions);
             // A saved text may come from anywhere.
             (self.title(conditions, cell), escape_control(text))
         };
@@ -269,16 +269,12 @@ pub(crate) fn enumerated(words: &[String]) -> String {
 
 /// Conditions in words, with the file system: `file (ext4) read hot`.
 pub(crate) fn place_of(conditions: &Conditions, cell: Option<&Cell>) -> String {
-    let others = Conditions {
-        drain: None,
-        ..conditions.clone()
-    };
     let file_system = cell.and_then(|cell| cell.file_system.as_deref());
     let file_system = file_system
         .map(|name| format!(" ({})", escape_control(name)))
         .unwrap_or_default();
     let target = place(conditions.target, conditions.path.as_deref());
-    let words = conditions_in_words(&others);
+    let words = conditions_in_words(conditions);
     let states = words.strip_prefix(&target).unwrap_or_default();
     format!("{target}{file_system}{states}")
 }

@@ -3,7 +3,7 @@
 use crate::model::{Cell, Drain, ListShape, Results, Target, Technique, TechniqueResult, Verdict};
 use crate::report::crossover_text::no_crossover;
 use crate::report::shape_text::{shape_in_words, swept_list_in_words, swept_run_in_words};
-use crate::report::target_names::{SectionKey, Titles, has_tax, place};
+use crate::report::target_names::{self, Titles, has_tax, place};
 use crate::stats::TIE_ZONE;
 use crate::text::format;
 
@@ -92,13 +92,10 @@ pub(crate) fn columns(results: &Results) -> Vec<Technique> {
 pub(crate) fn sections(results: &Results) -> Vec<Section> {
     let columns = columns(results);
     let titles = Titles::among(&results.cells);
-    let mut kinds: Vec<SectionKey<'_>> = results.cells.iter().map(SectionKey::of).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+    target_names::sections(&results.cells)
         .into_iter()
         .map(|kind| {
-            let is_here = |cell: &&Cell| SectionKey::of(cell) == kind;
+            let is_here = |cell: &&Cell| cell.conditions == *kind;
             let cells: Vec<&Cell> = results.cells.iter().filter(is_here).collect();
             let refined: Vec<&Cell> = results.refined_cells.iter().filter(is_here).collect();
             Section {
@@ -108,7 +105,7 @@ pub(crate) fn sections(results: &Results) -> Vec<Section> {
                 advice: results
                     .advice
                     .iter()
-                    .filter(|advice| SectionKey::of_conditions(&advice.conditions) == kind)
+                    .filter(|advice| advice.conditions == *kind)
                     .map(|advice| {
                         let lists = shape_in_words(advice.shape());
                         // A saved text may come from anywhere.
@@ -173,7 +170,7 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
             .cells
             .iter()
             .filter(|cell| cell.technique(*technique).is_none())
-            .map(|cell| (cell.target, cell.path.as_deref()))
+            .map(|cell| (cell.conditions.target, cell.conditions.path.as_deref()))
             .collect();
         places.sort_unstable();
         places.dedup();
@@ -261,7 +258,7 @@ fn row(is_refined: bool, cell: &Cell, columns: &[Technique], rivals: &[Technique
             .as_ref()
             .zip(cell.swept_bytes())
             .map(|(mix, bytes)| swept_run_in_words(mix, bytes)),
-        thread_mark: match cell.drain.filter(|_| cell.writers.is_none()) {
+        thread_mark: match cell.drain.filter(|_| cell.conditions.writers.is_none()) {
             Some(Drain::ReaderThread) => "r",
             Some(Drain::WriterThread) => "w",
             Some(Drain::BetweenSamples | Drain::Peer) | None => "",

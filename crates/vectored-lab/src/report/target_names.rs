@@ -1,63 +1,17 @@
 //! Titles of sections and notes on targets.
 
 use crate::model::{
-    Cache, Cell, Conditions, DirectIo, IovecSetup, Layout, Operation, PageCache, Results, SyncMode,
-    Target, Technique,
+    Cache, Cell, Conditions, DirectIo, IovecSetup, Layout, Operation, Results, SyncMode, Target,
+    Technique,
 };
 use crate::text::format::{bytes_in_words, count, escape_control, grouped};
 
-/// The conditions that all cells of one section share.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SectionKey<'a> {
-    target: Target,
-    path: Option<&'a str>,
-    operation: Operation,
-    page_cache: Option<PageCache>,
-    sync: SyncMode,
-    direct: bool,
-    cache: Cache,
-    layout: Layout,
-    iovec_setup: IovecSetup,
-    queue_depth: u32,
-    writers: Option<u32>,
-    ranks: Option<u32>,
-}
-
-impl<'a> SectionKey<'a> {
-    pub fn of(cell: &'a Cell) -> Self {
-        SectionKey {
-            target: cell.target,
-            path: cell.path.as_deref(),
-            operation: cell.operation,
-            page_cache: cell.page_cache,
-            sync: cell.sync,
-            direct: cell.direct.is_some(),
-            cache: cell.cache,
-            layout: cell.layout,
-            iovec_setup: cell.iovec_setup,
-            queue_depth: cell.queue_depth,
-            writers: cell.writers,
-            ranks: cell.ranks,
-        }
-    }
-
-    /// The section of cells under these conditions, whatever their [`Drain`](crate::model::Drain).
-    pub fn of_conditions(conditions: &'a Conditions) -> Self {
-        SectionKey {
-            target: conditions.target,
-            path: conditions.path.as_deref(),
-            operation: conditions.operation,
-            page_cache: conditions.page_cache,
-            sync: conditions.sync,
-            direct: conditions.direct,
-            cache: conditions.cache,
-            layout: conditions.layout,
-            iovec_setup: conditions.iovec_setup,
-            queue_depth: conditions.queue_depth,
-            writers: conditions.writers,
-            ranks: conditions.ranks,
-        }
-    }
+/// The conditions of these cells, each once: the sections of a report, in their order.
+pub(crate) fn sections<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Conditions> {
+    let mut all: Vec<&Conditions> = cells.into_iter().map(|cell| &cell.conditions).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Titles of sections. A state of caches or lists is named if it is not the default, or if sections differ
@@ -73,9 +27,9 @@ pub(crate) struct Titles {
 impl Titles {
     pub fn among<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
         let mut titles = Titles::default();
-        let mut keys = cells.into_iter().map(SectionKey::of);
-        if let Some(first) = keys.next() {
-            for key in keys {
+        let mut all = cells.into_iter().map(|cell| &cell.conditions);
+        if let Some(first) = all.next() {
+            for key in all {
                 titles.cache_varies |= key.cache != first.cache;
                 titles.layout_varies |= key.layout != first.layout;
                 titles.iovec_setup_varies |= key.iovec_setup != first.iovec_setup;
@@ -87,8 +41,8 @@ impl Titles {
 
     /// `file`, `file read hot`, `file-overwrite fsync`, `fifo /tmp/x`,
     /// `pipe, cache cold, layout adjacent`.
-    pub fn of(&self, kind: SectionKey<'_>) -> String {
-        let mut words = vec![place(kind.target, kind.path)];
+    pub fn of(&self, kind: &Conditions) -> String {
+        let mut words = vec![place(kind.target, kind.path.as_deref())];
         if kind.operation == Operation::Read {
             words.push("read".to_owned());
         }
@@ -153,7 +107,7 @@ pub(crate) fn place(target: Target, path: Option<&str>) -> String {
 /// Whether the gather tax is meaningful for the target of `cell`: `/dev/null` reads no byte, so its floor
 /// does not grow with the list.
 pub(crate) fn has_tax(cell: &Cell) -> bool {
-    cell.target != Target::Null
+    cell.conditions.target != Target::Null
 }
 
 /// Notes on the targets of these results.
@@ -161,7 +115,9 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     let any = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
     let mut notes = Vec::new();
     let overwritten = |direct| {
-        any(&|cell| cell.target == Target::FileOverwrite && cell.direct.is_some() == direct)
+        any(&|cell| {
+            cell.conditions.target == Target::FileOverwrite && cell.conditions.direct == direct
+        })
     };
     if overwritten(false) {
         notes.push(
@@ -190,14 +146,14 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
              gather taxes, and the bytes are not verified.",
         ),
     ] {
-        if any(&|cell| cell.target == target) {
+        if any(&|cell| cell.conditions.target == target) {
             notes.push(words.to_owned());
         }
     }
     let host = &results.host;
     let buffers = (host.tcp_send_buffer_bytes).zip(host.tcp_receive_buffer_bytes);
     if let Some((send, receive)) = buffers
-        && any(&|cell| cell.target == Target::Tcp)
+        && any(&|cell| cell.conditions.target == Target::Tcp)
     {
         notes.push(format!(
             "tcp: over the loopback device, with TCP_NODELAY, a send buffer of {} and a receive \
@@ -210,7 +166,10 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         (Target::Tcp, "tcp (the loopback device always copies)"),
         (Target::Remote, "remote"),
     ] {
-        let cells = results.cells.iter().filter(|cell| cell.target == target);
+        let cells = results
+            .cells
+            .iter()
+            .filter(|cell| cell.conditions.target == target);
         let counts = cells.filter_map(|cell| cell.technique(Technique::SendZerocopy)?.zerocopy);
         let (mut sends, mut copied) = (0, 0);
         for counts in counts {
@@ -235,14 +194,14 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             "fsync: the time of each call, the floor's too, includes one fsync(2) after it.",
         ),
     ] {
-        if any(&|cell| cell.sync == sync) {
+        if any(&|cell| cell.conditions.sync == sync) {
             notes.push(words.to_owned());
         }
     }
     let mut alignments: Vec<DirectIo> = results
         .cells
         .iter()
-        .filter_map(|cell| cell.direct)
+        .filter_map(|cell| cell.alignment)
         .collect();
     alignments.sort_unstable();
     alignments.dedup();

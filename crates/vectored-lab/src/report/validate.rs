@@ -16,7 +16,7 @@ const MAX_COUNT: usize = 1 << if usize::BITS > 40 { 40 } else { 30 };
 /// A description of the first violation.
 pub(crate) fn results(results: &Results) -> Result<(), String> {
     for cell in results.cells.iter().chain(&results.refined_cells) {
-        self::cell(cell).map_err(|why| format!("a cell of {} {why}", cell.target))?;
+        self::cell(cell).map_err(|why| format!("a cell of {} {why}", cell.conditions.target))?;
     }
     for crossover in &results.crossovers {
         let sizes = [
@@ -59,13 +59,13 @@ fn cell(cell: &Cell) -> Result<(), String> {
     {
         return Err("contains a time that is not a positive number".to_owned());
     }
-    if !(1..=MAX_QUEUE_DEPTH).contains(&cell.queue_depth) {
+    if !(1..=MAX_QUEUE_DEPTH).contains(&cell.conditions.queue_depth) {
         return Err(format!(
             "has a queue depth of {}, which is not from 1 to {MAX_QUEUE_DEPTH}",
-            cell.queue_depth
+            cell.conditions.queue_depth
         ));
     }
-    if let Some(direct) = cell.direct
+    if let Some(direct) = cell.alignment
         && ![direct.memory_bytes, direct.offset_bytes]
             .iter()
             .all(|bytes| bytes.is_power_of_two())
@@ -75,14 +75,14 @@ fn cell(cell: &Cell) -> Result<(), String> {
             direct.memory_bytes, direct.offset_bytes
         ));
     }
-    let writers = cell.writers.unwrap_or(0);
-    if cell.writers.is_some() && !(1..=MAX_WRITERS).contains(&writers) {
+    let writers = cell.conditions.writers.unwrap_or(0);
+    if cell.conditions.writers.is_some() && !(1..=MAX_WRITERS).contains(&writers) {
         return Err(format!(
             "has {writers} writers, which is not from 1 to {MAX_WRITERS}"
         ));
     }
-    let ranks = cell.ranks.unwrap_or(0);
-    if cell.ranks.is_some() && !(1..=MAX_RANKS).contains(&ranks) {
+    let ranks = cell.conditions.ranks.unwrap_or(0);
+    if cell.conditions.ranks.is_some() && !(1..=MAX_RANKS).contains(&ranks) {
         return Err(format!(
             "has {ranks} ranks, which is not from 1 to {MAX_RANKS}"
         ));

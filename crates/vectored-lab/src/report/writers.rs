@@ -8,7 +8,7 @@ use crate::text::format;
 /// Several writers, for the sentences on their number.
 const WRITERS: Crowd = Crowd {
     noun: ("writer", "writers"),
-    count: |cell| cell.writers,
+    count: |cell| cell.conditions.writers,
     count_in: |conditions| &mut conditions.writers,
     rate: |technique| Some(technique.writers.as_ref()?.records_per_s),
     achieve: ("write", "records"),
@@ -52,7 +52,10 @@ const HEADS: [&str; 8] = [
 
 /// A row for each technique; only the first one has the list and the number of writers.
 fn rows(cell: &Cell) -> Vec<Vec<String>> {
-    let (mut list, mut count) = (list_of(cell), cell.writers.unwrap_or(1).to_string());
+    let (mut list, mut count) = (
+        list_of(cell),
+        cell.conditions.writers.unwrap_or(1).to_string(),
+    );
     let techniques = cell.techniques.iter();
     techniques
         .filter_map(|technique| {
@@ -109,7 +112,12 @@ fn kinds(counts: &RecordCounts) -> impl Iterator<Item = (u64, &'static str)> {
 
 /// What the figures of several writers are.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
-    let cells = || results.cells.iter().filter(|cell| cell.writers.is_some());
+    let cells = || {
+        results
+            .cells
+            .iter()
+            .filter(|cell| cell.conditions.writers.is_some())
+    };
     if cells().next().is_none() {
         return Vec::new();
     }
@@ -137,18 +145,21 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
                   for a record, more than PIPE_BUF (4 KiB) to a shared pipe, or a file system \
                   whose appends are not known to be in one piece.";
     }
-    if cells().any(|cell| cell.target.has_peer()) {
+    if cells().any(|cell| cell.conditions.target.has_peer()) {
         whole += " unknown: another program read the records, so nothing is known of them.";
     }
     notes.push(whole);
-    let most = cells().filter_map(|cell| cell.writers).max().unwrap_or(1);
+    let most = cells()
+        .filter_map(|cell| cell.conditions.writers)
+        .max()
+        .unwrap_or(1);
     let cpus = results.host.cpu.allowed_cpus.len();
     if cpus > 0 && most as usize > cpus {
         notes.push(format!(
             "With more writers than CPUs (up to {most} on {cpus}) some start when others have ended or are interrupted."
         ));
     }
-    if cells().any(|cell| cell.target != Target::File) {
+    if cells().any(|cell| cell.conditions.target != Target::File) {
         notes.push(
             "Pipes and sockets of several writers are read during the samples, so no crossover is located there."
                 .to_owned(),

@@ -45,7 +45,7 @@ pub enum AsynchronousOutcome {
 pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
     let mut pairs: Vec<AsynchronousPair<'a>> = Vec::new();
     for &cell in cells {
-        let synchronous = Technique::vectored_call(cell.operation);
+        let synchronous = Technique::vectored_call(cell.conditions.operation);
         for technique in rivals(cell) {
             let stats = enough_rounds(cell, technique);
             pairs.extend(stats.map(|stats| AsynchronousPair {
@@ -92,7 +92,7 @@ pub fn cells_with_helper(cells: &[&Cell]) -> usize {
 
 /// The asynchronous techniques of a cell that are compared with the synchronous call.
 fn rivals(cell: &Cell) -> impl Iterator<Item = Technique> {
-    let synchronous = cell.technique(Technique::vectored_call(cell.operation));
+    let synchronous = cell.technique(Technique::vectored_call(cell.conditions.operation));
     let is_compared = synchronous.is_some() && !has_helper(cell);
     let techniques = cell.techniques.iter().map(|technique| technique.name);
     techniques.filter(move |technique| is_compared && technique.is_asynchronous())
@@ -100,7 +100,11 @@ fn rivals(cell: &Cell) -> impl Iterator<Item = Technique> {
 
 /// An asynchronous technique against the synchronous call, if the rounds with both are enough for a verdict.
 fn enough_rounds(cell: &Cell, technique: Technique) -> Option<PairStats> {
-    let stats = pair(cell, technique, Technique::vectored_call(cell.operation));
+    let stats = pair(
+        cell,
+        technique,
+        Technique::vectored_call(cell.conditions.operation),
+    );
     stats.filter(|stats| stats.rounds >= MIN_ROUNDS)
 }
 

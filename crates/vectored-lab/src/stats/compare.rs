@@ -134,7 +134,8 @@ fn is_same(a: &Cell, b: &Cell) -> bool {
     a.segment_count == b.segment_count
         && a.segment_bytes == b.segment_bytes
         && a.segment_sizes == b.segment_sizes
-        && a.conditions() == b.conditions()
+        && a.conditions == b.conditions
+        && a.drain == b.drain
 }
 
 /// The techniques that any of the runs measured.
@@ -236,7 +237,7 @@ fn of_cell(list: &List<'_>, technique: Technique) -> Option<Item> {
     let first = list.first();
     let only_logs = |both: Vec<(f64, f64)>| both.into_iter().map(|(log, _)| log).collect();
     let mut item = Item::new(
-        first.conditions(),
+        first.conditions.clone(),
         technique,
         only_logs(base),
         only_logs(new),
@@ -285,15 +286,11 @@ fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
     items
 }
 
-/// Whether two lists have the same conditions, regardless of whether their target has to be drained
-/// between samples.
-fn by_target<'a>(lists: &[&'a List<'a>]) -> Vec<(Conditions, Vec<&'a List<'a>>)> {
-    let mut groups: Vec<(Conditions, Vec<&List<'_>>)> = Vec::new();
+/// Lists by their conditions, whether their target has to be drained between samples or not.
+fn by_target<'a>(lists: &[&'a List<'a>]) -> Vec<(&'a Conditions, Vec<&'a List<'a>>)> {
+    let mut groups: Vec<(&Conditions, Vec<&List<'_>>)> = Vec::new();
     for list in lists.iter().filter(|list| !has_helper(list.first())) {
-        let conditions = Conditions {
-            drain: None,
-            ..list.first().conditions()
-        };
+        let conditions = &list.first().conditions;
         match groups.iter_mut().find(|(other, _)| *other == conditions) {
             Some((_, group)) => group.push(list),
             None => groups.push((conditions, vec![list])),
@@ -367,7 +364,7 @@ fn floors(lists: &[&List<'_>]) -> Vec<FloorChange> {
                 .filter(|change| change.is_finite())
                 .collect();
             FloorChange {
-                conditions,
+                conditions: conditions.clone(),
                 ratio: mean(&changes).exp(),
             }
         })

@@ -2,7 +2,9 @@
 
 use vectored::{CostModel, Observation, TargetKind};
 
-use crate::model::{Cell, Conditions, FittedModel, ModelSource, Operation, Target, Technique};
+use crate::model::{
+    Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Target, Technique,
+};
 use crate::stats::series::pair;
 
 /// The minimum number of cells to fit a model to.
@@ -11,23 +13,27 @@ const MIN_CELLS: usize = 6;
 /// A cost model for each set of conditions with enough `cells`, judged by cross-validation: in each cell
 /// by a fit to the others.
 pub fn fitted_models(cells: &[&Cell]) -> Vec<FittedModel> {
-    let mut conditions: Vec<Conditions> = Vec::new();
+    let mut groups: Vec<(&Conditions, Option<Drain>)> = Vec::new();
     for cell in cells {
-        let this = cell.conditions();
-        if !conditions.contains(&this) {
-            conditions.push(this);
+        let group = (&cell.conditions, cell.drain);
+        if !groups.contains(&group) {
+            groups.push(group);
         }
     }
-    conditions
+    groups
         .into_iter()
-        .filter_map(|conditions| fitted_model(conditions, cells))
+        .filter_map(|(conditions, drain)| fitted_model(conditions, drain, cells))
         .collect()
 }
 
-fn fitted_model(conditions: Conditions, cells: &[&Cell]) -> Option<FittedModel> {
+fn fitted_model(
+    conditions: &Conditions,
+    drain: Option<Drain>,
+    cells: &[&Cell],
+) -> Option<FittedModel> {
     let observed: Vec<(&Cell, Observation)> = cells
         .iter()
-        .filter(|cell| cell.conditions() == conditions)
+        .filter(|cell| cell.conditions == *conditions && cell.drain == drain)
         .filter_map(|&cell| Some((cell, observation(cell)?)))
         .collect();
     if observed.len() < MIN_CELLS {
@@ -48,7 +54,8 @@ fn fitted_model(conditions: Conditions, cells: &[&Cell]) -> Option<FittedModel> 
         .enumerate()
         .filter_map(|(index, (cell, _))| regret(cell, &fit(Some(index))))
         .collect();
-    let mut fitted = FittedModel::new(conditions, ModelSource::Cells, &fit(None));
+    let source = ModelSource::Cells;
+    let mut fitted = FittedModel::new(conditions.clone(), drain, source, &fit(None));
     judge_by(&mut fitted, regrets);
     Some(fitted)
 }
@@ -59,7 +66,7 @@ pub fn judge_model(model: &mut FittedModel, cells: &[&Cell]) {
     let numbers = model.model;
     let regrets = cells
         .iter()
-        .filter(|cell| cell.conditions() == model.conditions)
+        .filter(|cell| cell.conditions == model.conditions && cell.drain == model.drain)
         .filter_map(|cell| regret(cell, &numbers))
         .collect();
     judge_by(model, regrets);
@@ -82,7 +89,7 @@ fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
 /// choice takes than the fastest technique, paired by round. Comparing separate medians would include
 /// changes in the machine's speed.
 fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
-    let [each, copied, referenced] = techniques(cell.operation);
+    let [each, copied, referenced] = techniques(cell.conditions.operation);
     // `vectored::Gather` makes this choice for a list of equal segments.
     let [chosen, other] = match model.copies(cell.segment_count, cell.segment_bytes?) {
         true => [copied, referenced],
@@ -110,7 +117,7 @@ fn techniques(operation: Operation) -> [Technique; 3] {
 }
 
 fn observation(cell: &Cell) -> Option<Observation> {
-    let [_, copied, referenced] = techniques(cell.operation);
+    let [_, copied, referenced] = techniques(cell.conditions.operation);
     // Paired by round if the file has the ratios, so that changes in the machine's speed cancel out.
     let time_ns = |name| {
         let technique = cell.technique(name)?;

@@ -6,7 +6,7 @@ use crate::stats::sign_test::{PairStats, paired};
 /// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
 pub struct SizeSeries<'a> {
     /// The conditions that they share.
-    pub conditions: Conditions,
+    pub conditions: &'a Conditions,
     /// The shape of the lists.
     pub shape: ListShape<'a>,
     /// In order of the size that varies; cells of fixed mixes are left out.
@@ -21,14 +21,13 @@ pub fn series<'a>(cells: &[&'a Cell]) -> Vec<SizeSeries<'a>> {
         if cell.swept_bytes().is_none() || has_helper(cell) {
             continue;
         }
-        let conditions = cell.conditions();
         let this = all
             .iter_mut()
-            .find(|series| series.shape == cell.shape() && series.conditions == conditions);
+            .find(|series| series.shape == cell.shape() && *series.conditions == cell.conditions);
         match this {
             Some(series) => series.cells.push(cell),
             None => all.push(SizeSeries {
-                conditions,
+                conditions: &cell.conditions,
                 shape: cell.shape(),
                 cells: vec![cell],
             }),

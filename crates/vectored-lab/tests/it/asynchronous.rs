@@ -62,16 +62,11 @@ fn measured(bytes: usize, queue_depth: u32, truth: Truth) -> Cell {
         Drift => 100_000.0 * (1.0 + 0.01 * round as f64),
         Unknown => 1000.0 * (1.0 + turn(round)),
     });
-    Cell {
-        queue_depth,
-        segment_count: 10,
-        ..cell(
-            Target::File,
-            bytes,
-            Verdict::Open,
-            vec![synchronous, asynchronous],
-        )
-    }
+    let techniques = vec![synchronous, asynchronous];
+    let mut cell = cell(Target::File, bytes, Verdict::Open, techniques);
+    cell.conditions.queue_depth = queue_depth;
+    cell.segment_count = 10;
+    cell
 }
 
 fn said(cells: &[Cell]) -> String {
@@ -279,7 +274,7 @@ fn latencies_are_saved_and_impossible_ones_are_refused() {
     latencies.add_many(1000, 990);
     latencies.add_many(5000, 10);
     saved.cells[0].techniques[0].latency = latencies.summary();
-    saved.cells[0].queue_depth = 8;
+    saved.cells[0].conditions.queue_depth = 8;
     let again = parse(&json(&saved)).unwrap();
     assert_eq!(again.cells[0].techniques[0].latency, latencies.summary());
     let refused = |change: &dyn Fn(&mut Cell), words: &str| {
@@ -288,8 +283,14 @@ fn latencies_are_saved_and_impossible_ones_are_refused() {
         let error = parse(&json(&wrong)).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     };
-    refused(&|cell| cell.queue_depth = 0, "a queue depth of 0");
-    refused(&|cell| cell.queue_depth = 4097, "a queue depth of 4097");
+    refused(
+        &|cell| cell.conditions.queue_depth = 0,
+        "a queue depth of 0",
+    );
+    refused(
+        &|cell| cell.conditions.queue_depth = 4097,
+        "a queue depth of 4097",
+    );
     refused(
         &|cell| cell.techniques[0].latency.latency_p50_ns = Some(0.0),
         "whose p50 is not a number",
@@ -375,11 +376,10 @@ fn asynchronous_writes_are_measured_at_every_depth() {
     let rivals = offered(test, Technique::Writev);
     for target in [Target::File, Target::FileOverwrite, Target::Null] {
         for (workload, queue_depth, iovec_setup) in cases() {
-            let spec = CellSpec {
-                queue_depth,
-                iovec_setup,
-                ..CellSpec::write(target, workload)
-            };
+            let spec = CellSpec::write(target, workload).with(|asked| {
+                asked.queue_depth = queue_depth;
+                asked.iovec_setup = iovec_setup;
+            });
             let rivals = heeding(&rivals, iovec_setup);
             let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
             check(&outcome.cells[0], queue_depth, &rivals);
@@ -393,11 +393,10 @@ fn asynchronous_reads_are_measured_at_every_depth() {
     let test = "asynchronous_reads_are_measured_at_every_depth";
     let rivals = offered(test, Technique::Readv);
     for (workload, queue_depth, iovec_setup) in cases() {
-        let spec = CellSpec {
-            queue_depth,
-            iovec_setup,
-            ..CellSpec::read(Target::File, workload, PageCache::Hot)
-        };
+        let spec = CellSpec::read(Target::File, workload, PageCache::Hot).with(|asked| {
+            asked.queue_depth = queue_depth;
+            asked.iovec_setup = iovec_setup;
+        });
         let rivals = heeding(&rivals, iovec_setup);
         let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
         check(&outcome.cells[0], queue_depth, &rivals);
@@ -422,7 +421,7 @@ fn asynchronous_reads_are_measured_from_streams() {
 }
 
 fn check(cell: &Cell, queue_depth: u32, rivals: &[Technique]) {
-    assert_eq!(cell.queue_depth, queue_depth);
+    assert_eq!(cell.conditions.queue_depth, queue_depth);
     for &rival in rivals {
         let result = cell.technique(rival).unwrap();
         assert!(result.median_ns > 0.0);
@@ -518,10 +517,8 @@ fn a_list_that_is_missing_among_those_in_flight_is_caught() {
     }
     let uring = Contender::Technique(Technique::IoUring);
     for target in [Target::File, Target::FileOverwrite] {
-        let spec = CellSpec {
-            queue_depth: 4,
-            ..CellSpec::write(target, Workload::uniform(5, 100))
-        };
+        let spec =
+            CellSpec::write(target, Workload::uniform(5, 100)).with(|asked| asked.queue_depth = 4);
         wrong_bytes_of(measure(
             spec,
             &[Technique::Writev, Technique::IoUring],
@@ -544,10 +541,8 @@ fn a_wrong_byte_in_any_list_in_flight_is_caught() {
         return;
     }
     let uring = Contender::Technique(Technique::IoUring);
-    let spec = CellSpec {
-        queue_depth: 4,
-        ..CellSpec::read(Target::File, Workload::uniform(5, 100), PageCache::Hot)
-    };
+    let spec = CellSpec::read(Target::File, Workload::uniform(5, 100), PageCache::Hot)
+        .with(|asked| asked.queue_depth = 4);
     wrong_bytes_of(measure(
         spec,
         &[Technique::Readv, Technique::IoUring],
@@ -565,10 +560,7 @@ fn a_queue_that_is_consumed_is_refused_with_an_array_that_is_filled_once() {
         CellSpec::write(Target::Null, Workload::uniform(2, 8)),
         CellSpec::read(Target::File, Workload::uniform(2, 8), PageCache::Hot),
     ] {
-        let spec = CellSpec {
-            iovec_setup: IovecSetup::Once,
-            ..spec
-        };
+        let spec = spec.with(|asked| asked.iovec_setup = IovecSetup::Once);
         let error = measure(spec, &[Technique::IoUring], |_| None, |_| None).unwrap_err();
         let words = "io-uring cannot be measured with --iovec-setup once";
         assert!(error.to_string().contains(words), "{error}");
@@ -578,10 +570,8 @@ fn a_queue_that_is_consumed_is_refused_with_an_array_that_is_filled_once() {
 #[test]
 fn streams_are_refused_with_several_transfers_in_flight() {
     for target in [Target::Pipe, Target::Unix, Target::Tcp] {
-        let spec = CellSpec {
-            queue_depth: 2,
-            ..CellSpec::write(target, Workload::uniform(2, 8))
-        };
+        let spec =
+            CellSpec::write(target, Workload::uniform(2, 8)).with(|asked| asked.queue_depth = 2);
         let error = measure(spec, &[Technique::Writev], |_| None, |_| None).unwrap_err();
         assert!(error.to_string().contains("order"), "{error}");
     }

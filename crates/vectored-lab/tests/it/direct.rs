@@ -15,8 +15,8 @@ use vectored_lab::measure::{
     read_movers, run,
 };
 use vectored_lab::model::{
-    Cache, Cell, CellSpec, DirectIo, Experiment, Layout, Operation, PageCache, Results, Target,
-    Technique, Verdict, Workload,
+    Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, Operation, PageCache, Results,
+    Target, Technique, Verdict, Workload,
 };
 use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
 use vectored_lab::stats::compare;
@@ -42,10 +42,14 @@ fn alignment(test: &str) -> Option<DirectIo> {
 /// A cell past the page cache; its segments have these numbers of blocks.
 fn spec(direct: DirectIo, target: Target, operation: Operation, blocks: &[usize]) -> CellSpec {
     let sizes = blocks.iter().map(|count| count * direct.step_bytes());
-    CellSpec {
+    let asked = Conditions {
         operation,
-        direct: Some(direct),
-        ..CellSpec::write(target, Workload::from_sizes(sizes.collect()))
+        direct: true,
+        ..Conditions::write(target)
+    };
+    CellSpec {
+        alignment: Some(direct),
+        ..CellSpec::new(asked, Workload::from_sizes(sizes.collect()))
     }
 }
 
@@ -117,15 +121,13 @@ fn every_technique_moves_the_right_bytes_past_the_page_cache_at_every_depth() {
             // More than one call of `IOV_MAX`.
             (vec![1; 1100], 2),
         ] {
-            let spec = CellSpec {
-                queue_depth,
-                ..spec(direct, target, operation, &blocks)
-            };
+            let spec = spec(direct, target, operation, &blocks)
+                .with(|asked| asked.queue_depth = queue_depth);
             let outcome = measure(spec, &rivals, movers, read_movers).unwrap();
             let cell = &outcome.cells[0];
-            assert_eq!(cell.direct, Some(direct));
-            assert!(cell.conditions().direct);
-            assert_eq!(cell.page_cache, None);
+            assert_eq!(cell.alignment, Some(direct));
+            assert!(cell.conditions.direct);
+            assert_eq!(cell.conditions.page_cache, None);
             assert!(cell.proof_calls > 0);
             for &rival in &rivals {
                 assert!(cell.technique(rival).unwrap().median_ns > 0.0, "{rival}");
@@ -202,10 +204,8 @@ fn every_call_has_the_flag_and_aligned_segments_in_every_layout() {
     };
     for (operation, target) in CASES {
         for layout in Layout::ALL {
-            let spec = CellSpec {
-                layout,
-                ..spec(direct, target, operation, &[1, 2, 1])
-            };
+            let spec =
+                spec(direct, target, operation, &[1, 2, 1]).with(|asked| asked.layout = layout);
             let seen = Rc::new(RefCell::new(Seen::default()));
             let (writes, reads) = (Rc::clone(&seen), Rc::clone(&seen));
             let vectored_call = Technique::vectored_call(operation);
@@ -379,25 +379,25 @@ fn cells_whose_transfers_would_not_be_aligned_or_not_bypass_the_cache_are_refuse
         "700 bytes is not a multiple of 512",
     );
     refused(
-        with(&|spec| spec.target = Target::Pipe),
+        with(&|spec| spec.conditions.target = Target::Pipe),
         Technique::Writev,
         "only files",
     );
     refused(
-        with(&|spec| spec.cache = Cache::Cold),
+        with(&|spec| spec.conditions.cache = Cache::Cold),
         Technique::Writev,
         "not the CPU",
     );
     refused(
         with(&|spec| {
-            spec.writers = Some(2);
+            spec.conditions.writers = Some(2);
         }),
         Technique::Writev,
         "several writers",
     );
     let hot = |spec: &mut CellSpec| {
-        spec.operation = Operation::Read;
-        spec.page_cache = Some(PageCache::Hot);
+        spec.conditions.operation = Operation::Read;
+        spec.conditions.page_cache = Some(PageCache::Hot);
     };
     refused(with(&hot), Technique::Readv, "has no state");
     refused(usual(), Technique::Mmap, "mmap");
@@ -469,16 +469,19 @@ const BLOCKS: DirectIo = DirectIo {
     offset_bytes: 512,
 };
 
+/// The cell, with this alignment past the page cache.
+fn past_cache(alignment: Option<DirectIo>, mut cell: Cell) -> Cell {
+    cell.conditions.direct = alignment.is_some();
+    Cell { alignment, ..cell }
+}
+
 /// A run with one cell of a file.
 fn of_file(direct: Option<DirectIo>) -> Results {
     let techniques = vec![
         technique(Technique::CopyThenWrite, 0.1, 1.0, Some((1.0, 1.0))),
         technique(Technique::Writev, 0.2, 1.1, Some((1.0, 1.2))),
     ];
-    let cell = Cell {
-        direct,
-        ..cell(Target::File, 1024, Verdict::Open, techniques)
-    };
+    let cell = past_cache(direct, cell(Target::File, 1024, Verdict::Open, techniques));
     Results {
         cells: vec![cell],
         refined_cells: vec![],
@@ -487,14 +490,15 @@ fn of_file(direct: Option<DirectIo>) -> Results {
 }
 
 #[test]
-fn results_keep_the_alignment_and_those_of_earlier_versions_are_of_the_page_cache() {
+fn results_keep_the_alignment() {
     let text = json(&of_file(Some(BLOCKS)));
-    let loaded = |text: &str| parse(text).unwrap().cells[0].direct;
-    let field = "\"direct\":{\"memory_bytes\":4,\"offset_bytes\":512},";
-    assert!(text.contains(field), "{text}");
-    assert_eq!(loaded(&text), Some(BLOCKS));
-    assert_eq!(loaded(&text.replace(field, "")), None);
-    assert!(!json(&of_file(None)).contains("\"direct\":"));
+    let fields = "\"alignment\":{\"memory_bytes\":4,\"offset_bytes\":512},";
+    assert!(text.contains("\"direct\":true,"), "{text}");
+    assert!(text.contains(fields), "{text}");
+    assert_eq!(parse(&text).unwrap().cells[0].alignment, Some(BLOCKS));
+    let buffered = json(&of_file(None));
+    assert!(buffered.contains("\"direct\":false,"), "{buffered}");
+    assert!(!buffered.contains("alignment"), "{buffered}");
     for wrong in ["0", "24"] {
         let wrong = text.replace("\"memory_bytes\":4,", &format!("\"memory_bytes\":{wrong},"));
         let error = parse(&wrong).unwrap_err().to_string();
@@ -541,10 +545,8 @@ fn sections_and_sentences_say_that_the_page_cache_is_bypassed() {
         ];
         pair[0].samples_ns = samples(1000.0);
         pair[1].samples_ns = samples(if direct.is_some() { 500.0 } else { 2000.0 });
-        cells.push(Cell {
-            direct,
-            ..cell(Target::File, 1024, Verdict::Open, pair)
-        });
+        let cell = cell(Target::File, 1024, Verdict::Open, pair);
+        cells.push(past_cache(direct, cell));
     }
     let advice = asynchronous_advice(&cells.iter().collect::<Vec<_>>());
     let said: Vec<_> = advice

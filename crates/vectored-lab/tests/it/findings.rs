@@ -199,7 +199,7 @@ fn dev_null_gives_no_advice() {
     let mut results = run_on(machine());
     assert!(!results.advice.is_empty() && !results.cost_models.is_empty());
     for cell in &mut results.cells {
-        cell.target = Target::Null;
+        cell.conditions.target = Target::Null;
     }
     results.find(Vec::new());
     assert_eq!(

@@ -132,17 +132,16 @@ fn measure(
 /// Cells in the usual state, and with adjacent segments and one array.
 fn states(target: Target, workload: Workload) -> [CellSpec; 2] {
     let usual = CellSpec::read(target, workload, PageCache::Hot);
-    let other = CellSpec {
-        layout: Layout::Adjacent,
-        iovec_setup: IovecSetup::Once,
-        ..usual.clone()
-    };
+    let other = usual.clone().with(|asked| {
+        asked.layout = Layout::Adjacent;
+        asked.iovec_setup = IovecSetup::Once;
+    });
     [usual, other]
 }
 
 /// Expects that reads with this fault are caught in place of the technique.
 fn caught(spec: CellSpec, technique: Technique, fault: Fault) {
-    let target = spec.target;
+    let target = spec.conditions.target;
     let outcome = measure(spec, &tmp(), move |contender, model| match contender {
         Contender::Technique(name) if name == technique => Box::new(Faulty { fault, calls: 0 }),
         _ => read_movers(contender, model),
@@ -199,9 +198,12 @@ fn right_reads_are_measured_on_every_target() {
                 let is_file = target == Target::File;
                 assert_eq!(cell.span_bytes.is_some(), is_file);
                 assert_eq!(cell.file_system.is_some(), is_file);
-                assert_eq!(cell.page_cache, is_file.then_some(PageCache::Hot));
+                assert_eq!(
+                    cell.conditions.page_cache,
+                    is_file.then_some(PageCache::Hot)
+                );
                 assert_eq!(cell.technique(Technique::Mmap).is_some(), is_file);
-                assert_eq!(cell.iovec_setup, spec.iovec_setup);
+                assert_eq!(cell.conditions.iovec_setup, spec.conditions.iovec_setup);
             }
         }
     }
@@ -235,7 +237,7 @@ fn a_cold_file_is_read_from_its_device_or_refused() {
         Ok(()) => {
             let outcome = measure(spec(), &tmp(), read_movers).unwrap();
             let cell = &outcome.cells[0];
-            assert_eq!(cell.page_cache, Some(PageCache::Cold));
+            assert_eq!(cell.conditions.page_cache, Some(PageCache::Cold));
             for technique in &cell.techniques {
                 assert_eq!(technique.calls_per_sample, 1);
             }
@@ -284,10 +286,8 @@ pub fn skip(test: &str, reason: &str) {
 
 #[test]
 fn cold_segments_to_read_into_are_refused() {
-    let spec = CellSpec {
-        cache: Cache::Cold,
-        ..CellSpec::read(Target::Pipe, Workload::uniform(2, 8), PageCache::Hot)
-    };
+    let spec = CellSpec::read(Target::Pipe, Workload::uniform(2, 8), PageCache::Hot)
+        .with(|asked| asked.cache = Cache::Cold);
     let error = measure(spec, &tmp(), read_movers).unwrap_err();
     assert!(error.to_string().contains("--cache cold"), "{error}");
 }

@@ -44,7 +44,7 @@ fn with_curves() -> Results {
         cell.segment_count = 16;
         all.cells.push(cell);
     }
-    let conditions = all.cells[all.cells.len() - 1].conditions();
+    let conditions = all.cells[all.cells.len() - 1].conditions.clone();
     all.crossovers.push(Crossover {
         conditions,
         segment_count: 16,
@@ -91,7 +91,8 @@ fn without_a_crossover_the_table_the_chart_and_the_page_say_the_same() {
         let mut run = with_curves();
         run.host.name = "other".to_owned();
         run.crossovers.clear();
-        run.cells.retain(|cell| cell.target == Target::Unix);
+        run.cells
+            .retain(|cell| cell.conditions.target == Target::Unix);
         for (cell, verdict) in std::iter::zip(&mut run.cells, verdicts) {
             cell.verdict = verdict;
             cell.winner = (verdict == Verdict::Faster).then_some(CopyThenWrite);
@@ -135,7 +136,7 @@ fn foreign_texts_are_only_text() {
     all.host.directory.as_mut().unwrap().path = hostile.to_owned();
     all.started_at = hostile.to_owned();
     for cell in &mut all.cells {
-        cell.path = Some(hostile.to_owned());
+        cell.conditions.path = Some(hostile.to_owned());
     }
     let both = [&saved(all.clone()), &saved(all)];
     let page = html(&both);
@@ -148,7 +149,7 @@ fn foreign_texts_are_only_text() {
 #[test]
 fn a_saved_text_can_do_nothing_to_terminals_documents_and_spreadsheets() {
     let mut all = with_curves();
-    let conditions = all.cells[0].conditions();
+    let conditions = all.cells[0].conditions.clone();
     all.advice = vec![Advice {
         conditions,
         segment_count: 16,
@@ -156,7 +157,7 @@ fn a_saved_text_can_do_nothing_to_terminals_documents_and_spreadsheets() {
         text: "\u{1b}[2J\n# heading \u{61c}\u{e0041}\u{ffff}".to_owned(),
     }];
     all.host.name = "=HYPERLINK(\"x\")\u{1b}[2J".to_owned();
-    all.cells[0].path = Some("@SUM(1)\u{1b}".to_owned());
+    all.cells[0].conditions.path = Some("@SUM(1)\u{1b}".to_owned());
     let lines = csv_of_runs(&[&all]);
     assert!(lines.contains("'=HYPERLINK"), "{lines}");
     assert!(lines.contains(",'@SUM(1)"), "{lines}");

@@ -36,10 +36,7 @@ fn experiment(cells: Vec<CellSpec>) -> Experiment {
 }
 
 fn on_ranks(ranks: u32, target: Target, workload: Workload) -> CellSpec {
-    CellSpec {
-        ranks: Some(ranks),
-        ..CellSpec::write(target, workload)
-    }
+    CellSpec::write(target, workload).with(|asked| asked.ranks = Some(ranks))
 }
 
 /// Runs `lead` on rank 0 and, on the other ranks, follows with the samplers that `make` makes.
@@ -143,7 +140,7 @@ fn times_are_those_of_the_slowest_of_the_ranks_of_a_cell() {
         assert_eq!(
             cells
                 .iter()
-                .filter_map(|cell| cell.ranks)
+                .filter_map(|cell| cell.conditions.ranks)
                 .collect::<Vec<_>>(),
             [1, 2, 4]
         );
@@ -238,7 +235,7 @@ fn ranks_give_no_cost_models() {
     let mut alone = ranked.clone();
     alone.ranks.clear();
     for cell in &mut alone.cells {
-        cell.ranks = None;
+        cell.conditions.ranks = None;
     }
     alone.find(Vec::new());
     assert_eq!(alone.cost_models.len(), 1);
@@ -262,7 +259,7 @@ fn results_of_ranks_are_the_same_after_loading() {
         (6, 6)
     );
     let line = csv(&results).lines().last().unwrap().to_owned();
-    assert!(line.ends_with("[2],"), "{line}");
+    assert!(line.ends_with("[2],false"), "{line}");
     let document = markdown(&results);
     assert!(document.contains("4 ranks"), "{document}");
     // Another program may have written impossible figures.
@@ -329,7 +326,7 @@ fn real_ranks_each_have_their_own_target_and_their_bytes_are_compared() {
             cell.proof_calls >= 3 * 5,
             "{} on {}",
             cell.proof_calls,
-            cell.target
+            cell.conditions.target
         );
         for technique in &cell.techniques {
             let figures = technique.ranks.as_ref().unwrap();

@@ -1,8 +1,8 @@
 //! Renderings of fixed results.
 
 use vectored_lab::model::{
-    Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, Ruler, SCHEMA, Saved,
-    Target, Technique, TechniqueResult, Verdict,
+    Cell, Conditions, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, Ruler,
+    SCHEMA, Saved, Target, Technique, TechniqueResult, Verdict,
 };
 use vectored_lab::report::{TableOptions, csv, html, json, markdown, parse, table};
 
@@ -50,24 +50,14 @@ pub fn cell(
         .min_by(|a, b| a.median_ns.total_cmp(&b.median_ns))
         .map(|technique| technique.name);
     Cell {
-        target,
-        path: None,
-        operation: Default::default(),
+        conditions: Conditions::write(target),
         segment_count: 1000,
         segment_bytes: Some(bytes),
         segment_sizes: None,
         swept_mix: None,
-        layout: Default::default(),
-        cache: Default::default(),
-        page_cache: None,
-        direct: None,
-        iovec_setup: Default::default(),
-        sync: Default::default(),
+        alignment: None,
         file_system: None,
         span_bytes: None,
-        queue_depth: 1,
-        writers: None,
-        ranks: None,
         drain: None,
         rounds: 40,
         floor_ns: 1000.0,
@@ -177,8 +167,7 @@ pub fn results() -> Results {
         rank_advice: Vec::new(),
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
-                target,
-                path: None,
+                conditions: Conditions::write(target),
                 segment_sizes: vec![(1000, 16384)],
                 reason: "more than 4 MiB in one call".to_owned(),
             })

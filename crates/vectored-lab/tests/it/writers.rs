@@ -46,10 +46,7 @@ fn measure(
 }
 
 fn with_writers(target: Target, workload: Workload, count: u32) -> CellSpec {
-    CellSpec {
-        writers: Some(count),
-        ..CellSpec::write(target, workload)
-    }
+    CellSpec::write(target, workload).with(|asked| asked.writers = Some(count))
 }
 
 #[test]
@@ -63,17 +60,18 @@ fn every_record_of_several_threads_is_found() {
             }
         }
     }
-    let adjacent = CellSpec {
-        layout: Layout::Adjacent,
-        ..with_writers(Target::File, Workload::uniform(9, 30), 2)
-    };
+    let adjacent = with_writers(Target::File, Workload::uniform(9, 30), 2)
+        .with(|asked| asked.layout = Layout::Adjacent);
     cells.push(adjacent);
     let outcome = measure(cells, &TECHNIQUES, movers).unwrap();
     for cell in &outcome.cells {
-        let writers = cell.writers.unwrap();
+        let writers = cell.conditions.writers.unwrap();
         for technique in &cell.techniques {
             let figures = technique.writers.as_ref().unwrap();
-            let what = format!("{} with {writers} and {}", cell.target, technique.name);
+            let what = format!(
+                "{} with {writers} and {}",
+                cell.conditions.target, technique.name
+            );
             assert_eq!(figures.writer_median_ns.len(), writers as usize, "{what}");
             assert!(figures.records.records >= 4 * u64::from(writers), "{what}");
             assert!(figures.fairness_min <= figures.fairness, "{what}");
@@ -83,7 +81,7 @@ fn every_record_of_several_threads_is_found() {
                 "{what}: {}",
                 figures.fairness_min
             );
-            let is_alone = writers == 1 || !cell.target.is_shared_by_writers();
+            let is_alone = writers == 1 || !cell.conditions.target.is_shared_by_writers();
             if is_alone || figures.whole_records_promised {
                 assert!(figures.records.is_sound(), "{what}: {:?}", figures.records);
             }
@@ -192,10 +190,8 @@ fn each_writer_has_a_connection_to_another_program_whose_records_are_unknown() {
             std::thread::spawn(move || sender.send(io::copy(&mut stream, &mut io::sink())));
         }
     });
-    let cell = CellSpec {
-        path: Some(format!("tcp://{address}").into()),
-        ..with_writers(Target::Remote, Workload::uniform(2, 100), 3)
-    };
+    let cell = with_writers(Target::Remote, Workload::uniform(2, 100), 3)
+        .with(|asked| asked.path = Some(format!("tcp://{address}")));
     let outcome = measure(vec![cell], &[Technique::Writev], movers).unwrap();
     let cell = &outcome.cells[0];
     assert_eq!((cell.drain, cell.proof_calls), (Some(Drain::Peer), 0));
@@ -215,18 +211,12 @@ fn cells_that_cannot_have_writers_are_refused() {
         let message = message_of(cell, movers);
         assert!(message.contains(words), "{message}");
     };
-    let count = |count| CellSpec {
-        writers: Some(count),
-        ..usual.clone()
-    };
+    let count = |count| usual.clone().with(|asked| asked.writers = Some(count));
     check(count(0), "from 1 to 256");
     check(count(257), "from 1 to 256");
     let short = with_writers(Target::File, Workload::uniform(5, 3), 2);
     check(short, "at least 16 bytes");
-    let cold = CellSpec {
-        cache: Cache::Cold,
-        ..usual.clone()
-    };
+    let cold = usual.clone().with(|asked| asked.cache = Cache::Cold);
     check(cold, "memory of its own");
     let null = with_writers(Target::Null, Workload::uniform(2, 100), 2);
     check(null, "has one writer only");
@@ -247,7 +237,7 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
         whole_records_promised: false,
     };
     let cell = &mut saved.cells[0];
-    cell.writers = Some(2);
+    cell.conditions.writers = Some(2);
     cell.techniques[0].writers = samples.figures(64);
     cell.techniques[1].zerocopy = Some(ZerocopyCounts {
         sends: 9,
@@ -272,9 +262,12 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     let figures = |change: &'static dyn Fn(&mut WriterFigures)| {
         move |cell: &mut Cell| change(cell.techniques[0].writers.as_mut().unwrap())
     };
-    refused(&|cell| cell.writers = Some(0), "0 writers");
-    refused(&|cell| cell.writers = Some(257), "257 writers");
-    refused(&|cell| cell.writers = None, "each of the 0 writers");
+    refused(&|cell| cell.conditions.writers = Some(0), "0 writers");
+    refused(&|cell| cell.conditions.writers = Some(257), "257 writers");
+    refused(
+        &|cell| cell.conditions.writers = None,
+        "each of the 0 writers",
+    );
     refused(
         &figures(&|one| one.writer_median_ns.truncate(1)),
         "each of the 2 writers",

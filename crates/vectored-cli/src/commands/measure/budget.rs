@@ -1,7 +1,5 @@
 //! A budget that is too short: the forecast before the run, and what to say after it.
 
-use std::path::Path;
-
 use vectored::CostModel;
 use vectored_lab::model::{
     Cell, CellSpec, Experiment, FittedModel, Results, Target, Technique, TechniqueResult,
@@ -90,8 +88,8 @@ impl From<CostModel> for Costs {
 /// The costs calibrated for the target of the cell, or the library's default.
 pub fn costs_of(cell: &CellSpec, models: &[FittedModel]) -> Costs {
     let is_here = |model: &&FittedModel| {
-        model.conditions.target == cell.target
-            && model.conditions.path.as_deref().map(Path::new) == cell.path.as_deref()
+        let (on, asked) = (&model.conditions, &cell.conditions);
+        (on.target, &on.path) == (asked.target, &asked.path)
     };
     match models.iter().find(is_here) {
         Some(model) => model.model.into(),
@@ -112,7 +110,9 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
         let bytes = cell.workload.total_bytes() as f64;
         // A list that does not fit a pipe or socket waits for a thread at the other end: a call then costs three
         // times, and a byte six times as much.
-        let has_thread = !cell.target.is_file() && cell.target != Target::Null && bytes > 65536.0;
+        let has_thread = !cell.conditions.target.is_file()
+            && cell.conditions.target != Target::Null
+            && bytes > 65536.0;
         let (call_ns, byte_ns) = match has_thread {
             true => (3.0 * call_ns, 6.0 * byte_ns),
             false => (call_ns, byte_ns),
@@ -129,11 +129,11 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
             .sum();
         let round_ns = 3.0 * techniques_ns + 2.0 * (call_ns + bytes * byte_ns);
         // A sample has at least as many calls as fill the queue four times.
-        let calls = match cell.queue_depth {
+        let calls = match cell.conditions.queue_depth {
             0 | 1 => 1.0,
             depth => 4.0 * f64::from(depth) - 1.0,
         };
-        let writers = f64::from(cell.writers.unwrap_or(1));
+        let writers = f64::from(cell.conditions.writers.unwrap_or(1));
         round_ns * calls * writers / 1e9
     };
     let (longest_s, cell) = experiment
@@ -147,7 +147,7 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
              more: the run will exceed its budget of {budget_s} s; increase --budget, or use \
              shorter lists",
             list_in_words(&cell.workload.runs()),
-            cell.target,
+            cell.conditions.target,
             seconds(longest_s)
         )
     })

@@ -1,6 +1,5 @@
 //! A measurement, on this machine or an invented one.
 
-use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
@@ -223,7 +222,10 @@ fn measure_here(
 
 /// Refuses asynchronous techniques that this machine does not offer.
 fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
-    let depths = experiment.cells.iter().map(|cell| cell.queue_depth);
+    let depths = experiment
+        .cells
+        .iter()
+        .map(|cell| cell.conditions.queue_depth);
     let deepest = depths.max().unwrap_or(1);
     let rivals = experiment.rivals.iter().copied();
     for technique in rivals.filter(|technique| technique.is_asynchronous()) {
@@ -250,14 +252,12 @@ fn calibrate_for(
     args: &MeasureArgs,
     begin: impl Fn(Target),
 ) -> (Vec<FittedModel>, Vec<String>) {
-    let mut targets: Vec<(Target, Option<&Path>)> = plan
-        .experiment
-        .cells
-        .iter()
-        .filter(|cell| cell.operation == Operation::Write)
+    let asked = plan.experiment.cells.iter().map(|cell| &cell.conditions);
+    let mut targets: Vec<(Target, Option<&str>)> = asked
+        .filter(|asked| asked.operation == Operation::Write)
         // The wait for the disk would hide all other costs.
-        .filter(|cell| cell.sync == SyncMode::None && cell.direct.is_none())
-        .map(|cell| (cell.target, cell.path.as_deref()))
+        .filter(|asked| asked.sync == SyncMode::None && !asked.direct)
+        .map(|asked| (asked.target, asked.path.as_deref()))
         .collect();
     targets.sort_unstable();
     targets.dedup();

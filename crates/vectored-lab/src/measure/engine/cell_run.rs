@@ -1,7 +1,5 @@
 //! The samples and the state of a cell during a run.
 
-use std::path::Path;
-
 use crate::measure::engine::balanced_order::BalancedOrder;
 use crate::measure::sampling::cell_extras::{CellExtras, find};
 use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
@@ -70,24 +68,14 @@ impl<'a> CellRun<'a> {
             is_refined: false,
             experiment,
             cell: Cell {
-                target: spec.target,
-                path: path_text(spec.path.as_deref()),
-                operation: spec.operation,
+                conditions: spec.conditions.clone(),
                 segment_count: workload.segment_count(),
                 segment_bytes,
                 segment_sizes: segment_bytes.is_none().then(|| workload.runs()),
                 swept_mix: workload.swept_mix().cloned(),
-                layout: spec.layout,
-                cache: spec.cache,
-                page_cache: spec.page_cache,
-                iovec_setup: spec.iovec_setup,
-                sync: spec.sync,
-                direct: spec.direct,
+                alignment: spec.alignment,
                 file_system: None,
                 span_bytes: None,
-                queue_depth: spec.queue_depth,
-                writers: spec.writers,
-                ranks: spec.ranks,
                 drain: None,
                 rounds: 0,
                 floor_ns: 0.0,
@@ -116,21 +104,8 @@ impl<'a> CellRun<'a> {
 
     /// Whether two cells differ at most in their lists.
     pub fn is_like(&self, other: &CellRun<'_>) -> bool {
-        let state = |spec: &CellSpec| {
-            (
-                (spec.target, spec.operation, spec.layout, spec.cache),
-                (
-                    spec.iovec_setup,
-                    spec.page_cache,
-                    spec.sync,
-                    spec.direct,
-                    spec.queue_depth,
-                    spec.writers,
-                    spec.ranks,
-                ),
-            )
-        };
-        state(&self.spec) == state(&other.spec) && self.spec.path == other.spec.path
+        (&self.spec.conditions, self.spec.alignment)
+            == (&other.spec.conditions, other.spec.alignment)
     }
 
     /// A new cell like this one, with another list.
@@ -288,11 +263,6 @@ impl<'a> CellRun<'a> {
         }
         self.cell
     }
-}
-
-/// A path as text for the results; bytes that are not UTF-8 are replaced.
-pub(super) fn path_text(path: Option<&Path>) -> Option<String> {
-    path.map(|path| path.to_string_lossy().into_owned())
 }
 
 /// One sample, per call.

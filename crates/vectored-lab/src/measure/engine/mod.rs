@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fastrand::Rng;
 
 pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
-use crate::measure::engine::cell_run::{CellRun, FAR_BEHIND, Sample, path_text};
+use crate::measure::engine::cell_run::{CellRun, FAR_BEHIND, Sample};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
 use crate::model::{Cell, Experiment, FAST_IOVECS, LeftOut, Target, Workload};
@@ -460,7 +460,7 @@ impl<'a> Engine<'a> {
             let is_between = counts().any(|count| count < FAST_IOVECS)
                 && counts().any(|count| count > FAST_IOVECS + 1);
             // With `O_DIRECT` no cost model is fitted.
-            let is_direct = like.spec.direct.is_some();
+            let is_direct = like.spec.conditions.direct;
             if like.cell.segment_bytes.is_none() || !is_between || is_direct {
                 continue;
             }
@@ -663,15 +663,14 @@ impl<'a> Engine<'a> {
         judge(&mut measured, &self.experiment.rivals);
         let mut refined_cells = measured.split_off(planned);
         refined_cells.sort_by(|a, b| {
-            let by_shape = (a.target, a.shape()).cmp(&(b.target, b.shape()));
+            let by_shape = (a.conditions.target, a.shape()).cmp(&(b.conditions.target, b.shape()));
             by_shape.then(a.swept_bytes().cmp(&b.swept_bytes()))
         });
         let left_out = unmeasured
             .into_iter()
             .filter(|cell| !cell.is_refined)
             .map(|cell| LeftOut {
-                target: cell.spec.target,
-                path: path_text(cell.spec.path.as_deref()),
+                conditions: cell.spec.conditions,
                 segment_sizes: cell.spec.workload.runs(),
                 reason: reason.to_owned(),
             })
@@ -693,7 +692,7 @@ impl<'a> Engine<'a> {
             open,
             elapsed_ns: self.elapsed_ns(),
             budget_ns: self.experiment.budget_ns,
-            target: cells[index].spec.target,
+            target: cells[index].spec.conditions.target,
         };
         (self.watch.progress)(progress);
     }

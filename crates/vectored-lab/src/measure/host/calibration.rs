@@ -6,10 +6,7 @@ use std::time::Duration;
 
 use vectored::{CalibrationTarget, CostModel};
 
-use crate::model::{
-    Cache, Conditions, Drain, FittedModel, IovecSetup, Layout, ModelSource, Operation, SyncMode,
-    Target,
-};
+use crate::model::{Conditions, Drain, FittedModel, ModelSource, Target};
 
 /// Time budget of a calibration.
 const BUDGET: Duration = Duration::from_millis(50);
@@ -28,10 +25,10 @@ const FILE_BUDGET: Duration = Duration::from_millis(75);
 /// Those of [`CostModel::calibrate`].
 pub fn calibrate(
     target: Target,
-    path: Option<&Path>,
+    path: Option<&str>,
     directory: &Path,
 ) -> io::Result<Option<FittedModel>> {
-    let directory = path.unwrap_or(directory);
+    let directory = path.map_or(directory, Path::new);
     let (on, drain) = match target {
         Target::File => (CalibrationTarget::File(directory), None),
         Target::FileOverwrite => (CalibrationTarget::FileOverwrite(directory), None),
@@ -48,22 +45,12 @@ pub fn calibrate(
     };
     let model = CostModel::calibrate(on, budget)?;
     let conditions = Conditions {
-        target,
-        path: path.map(|path| path.to_string_lossy().into_owned()),
-        operation: Operation::Write,
-        layout: Layout::default(),
-        cache: Cache::default(),
-        page_cache: None,
-        iovec_setup: IovecSetup::default(),
-        sync: SyncMode::None,
-        direct: false,
-        drain,
-        queue_depth: 1,
-        writers: None,
-        ranks: None,
+        path: path.map(str::to_owned),
+        ..Conditions::write(target)
     };
     Ok(Some(FittedModel::new(
         conditions,
+        drain,
         ModelSource::Calibration,
         &model,
     )))

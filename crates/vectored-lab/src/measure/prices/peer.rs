@@ -68,7 +68,7 @@ impl Sampler for PeerSampler<'_> {
     ) -> Result<CellSetup, MeasureError> {
         let cell = PeerCell::open(spec).map_err(MeasureError::io(format!(
             "cannot open {} with a reader",
-            spec.place()
+            spec.conditions.place()
         )))?;
         self.cell = Some(cell);
         Ok(CellSetup {
@@ -112,7 +112,7 @@ impl Sampler for PeerSampler<'_> {
 
 impl PeerCell {
     fn open(spec: &CellSpec) -> io::Result<Self> {
-        let (writer, reader) = match spec.target {
+        let (writer, reader) = match spec.conditions.target {
             Target::Pipe => pipe()?,
             Target::Unix => unix_pair()?,
             Target::Tcp => tcp_pair()?,

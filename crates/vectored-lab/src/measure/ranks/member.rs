@@ -78,7 +78,7 @@ impl<'a> Member<'a> {
     /// The group of the ranks of a cell, which is made once; `None` on the others. All ranks call it.
     fn part(&mut self, spec: &CellSpec) -> Option<Rc<dyn Group>> {
         let size = self.group.size();
-        let count = spec.ranks.unwrap_or(size).clamp(1, size);
+        let count = spec.conditions.ranks.unwrap_or(size).clamp(1, size);
         if let Some((_, part)) = self.parts.iter().find(|(known, _)| *known == count) {
             return part.clone();
         }

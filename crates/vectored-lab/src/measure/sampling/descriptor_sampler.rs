@@ -176,9 +176,12 @@ impl DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        if let Some(technique) = techniques.iter().find(|t| !t.heeds(spec.sync)) {
+        if let Some(technique) = techniques.iter().find(|t| !t.heeds(spec.conditions.sync)) {
             let unsupported = io::Error::from(io::ErrorKind::Unsupported);
-            let what = format!("{technique} cannot be measured with --sync {}", spec.sync);
+            let what = format!(
+                "{technique} cannot be measured with --sync {}",
+                spec.conditions.sync
+            );
             return Err(MeasureError::io(what)(unsupported));
         }
         check_depth(spec)?;
@@ -205,11 +208,11 @@ impl DescriptorSampler<'_> {
         self.seed = self.seed.wrapping_add(1);
         let supply = self.supply(spec);
         let mut cell = WriteCell {
-            name: format!("{} with {}", spec.place(), describe(spec)),
+            name: format!("{} with {}", spec.conditions.place(), describe(spec)),
             sink,
             supply,
-            iovec_setup: spec.iovec_setup,
-            fsync: spec.sync == SyncMode::Fsync,
+            iovec_setup: spec.conditions.iovec_setup,
+            fsync: spec.conditions.sync == SyncMode::Fsync,
             movers: contenders
                 .iter()
                 .map(|&contender| Participant {
@@ -219,8 +222,8 @@ impl DescriptorSampler<'_> {
                 })
                 .collect(),
             call_bytes,
-            first: match spec.sync {
-                SyncMode::None if spec.direct.is_none() => FirstCall::InBatch,
+            first: match spec.conditions.sync {
+                SyncMode::None if !spec.conditions.direct => FirstCall::InBatch,
                 // It would take as long as a sample and warm nothing up.
                 _ => FirstCall::None,
             },
@@ -228,13 +231,13 @@ impl DescriptorSampler<'_> {
             round: 0,
             batches: 0,
             proof_calls: 0,
-            queue_depth: spec.queue_depth,
+            queue_depth: spec.conditions.queue_depth,
             latencies,
         };
         let up_to = |bytes: u64| calls_within(bytes, spec);
         let max_calls = match drain_mode {
             // One call less, since the untimed call takes up space too.
-            DrainMode::NotNeeded if spec.target == Target::FileOverwrite => {
+            DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
                 up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
             }
             DrainMode::NotNeeded => up_to(FILE_SPAN_BYTES),
@@ -279,14 +282,13 @@ impl DescriptorSampler<'_> {
     /// The calibrated model of the target, or the default one.
     fn model_for(&self, spec: &CellSpec) -> CostModel {
         let mut models = self.models.iter();
-        let path = spec.path.as_deref().map(Path::to_string_lossy);
         let calibrated = models.find(|model| {
             let on = &model.conditions;
-            on.target == spec.target && on.path.as_deref() == path.as_deref()
+            (on.target, &on.path) == (spec.conditions.target, &spec.conditions.path)
         });
         match calibrated {
             Some(fitted) => fitted.model,
-            None => CostModel::default_for(target_kind(spec.target)),
+            None => CostModel::default_for(target_kind(spec.conditions.target)),
         }
     }
 
@@ -307,11 +309,11 @@ impl DescriptorSampler<'_> {
 
     /// The segments for the calls of a cell.
     fn supply(&mut self, spec: &CellSpec) -> Supply {
-        match spec.cache {
+        match spec.conditions.cache {
             Cache::Hot => Supply::Hot(payload(spec, self.seed)),
             Cache::Cold => Supply::Cold(PoolPayload::new(
                 &spec.workload,
-                spec.layout,
+                spec.conditions.layout,
                 self.cold_pool_bytes,
                 std::mem::take(&mut self.pool_memory),
                 self.seed,
@@ -332,7 +334,7 @@ impl DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        if spec.cache == Cache::Cold {
+        if spec.conditions.cache == Cache::Cold {
             let unsupported = io::Error::from(io::ErrorKind::Unsupported);
             return Err(MeasureError::io("cannot measure reads with --cache cold")(
                 unsupported,
@@ -347,15 +349,15 @@ impl DescriptorSampler<'_> {
             .iter()
             .any(|technique| technique.is_asynchronous())
         {
-            true => spec.queue_depth,
+            true => spec.conditions.queue_depth,
             false => 1,
         };
-        let model = CostModel::default_for(target_kind(spec.target));
+        let model = CostModel::default_for(target_kind(spec.conditions.target));
         self.seed = self.seed.wrapping_add(1);
-        let first = match (spec.page_cache, setup.max_calls) {
+        let first = match (spec.conditions.page_cache, setup.max_calls) {
             (Some(PageCache::Cold), _) => FirstCall::None,
             // As for synced writes: each call waits for the device.
-            _ if spec.direct.is_some() => FirstCall::None,
+            _ if spec.conditions.direct => FirstCall::None,
             (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Separate,
             _ => FirstCall::InBatch,
         };
@@ -364,7 +366,7 @@ impl DescriptorSampler<'_> {
             setup.max_calls -= 1;
         }
         let mut cell = ReadCell {
-            name: format!("{} with {}", spec.place(), describe(spec)),
+            name: format!("{} with {}", spec.conditions.place(), describe(spec)),
             source,
             pattern: self.pattern,
             buffers: (0..u64::from(count))
@@ -373,7 +375,7 @@ impl DescriptorSampler<'_> {
                     payload(spec, seed)
                 })
                 .collect(),
-            iovec_setup: spec.iovec_setup,
+            iovec_setup: spec.conditions.iovec_setup,
             movers: contenders(techniques)
                 .into_iter()
                 .map(|contender| (contender, (self.make_read_mover)(contender, &model)))
@@ -382,13 +384,12 @@ impl DescriptorSampler<'_> {
             first,
             start_bytes: 0,
             proof_calls: 0,
-            queue_depth: spec.queue_depth,
+            queue_depth: spec.conditions.queue_depth,
             latencies: TechniqueLatencies::of(techniques),
             round: 0,
             not_cold: (
-                spec.path
-                    .as_deref()
-                    .unwrap_or(&self.directory)
+                spec.conditions
+                    .directory_or(&self.directory)
                     .display()
                     .to_string(),
                 setup.file_system.clone().unwrap_or_default(),
@@ -407,14 +408,16 @@ impl DescriptorSampler<'_> {
         drain: DrainChoice,
     ) -> Result<(Box<dyn Source>, CellSetup), MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
-        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
+        let what =
+            |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
         let up_to = |bytes: u64| calls_within(bytes, spec);
-        if spec.target == Target::File {
-            let directory = spec.path.as_deref().unwrap_or(&self.directory).to_owned();
-            let page_cache = spec.page_cache.unwrap_or_default();
-            let described = check_directory(&directory, spec.target, spec.half_batch_bytes())?;
+        if spec.conditions.target == Target::File {
+            let directory = spec.conditions.directory_or(&self.directory).to_owned();
+            let page_cache = spec.conditions.page_cache.unwrap_or_default();
+            let described =
+                check_directory(&directory, spec.conditions.target, spec.half_batch_bytes())?;
             let file = self
-                .pattern_file(&directory, spec.half_batch_bytes(), spec.direct.is_some())
+                .pattern_file(&directory, spec.half_batch_bytes(), spec.conditions.direct)
                 .map_err(what("create"))?;
             let span_bytes = file.span_bytes;
             let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
@@ -431,7 +434,7 @@ impl DescriptorSampler<'_> {
             };
             return Ok((Box::new(source), setup));
         }
-        let Some(stream) = StreamKind::of(spec.target, None) else {
+        let Some(stream) = StreamKind::of(spec.conditions.target, None) else {
             let nothing = io::Error::other("this kind of target can only be written");
             return Err(what("read")(nothing));
         };
@@ -498,10 +501,10 @@ impl Sampler for DescriptorSampler<'_> {
     ) -> Result<CellSetup, MeasureError> {
         check_direct_cell(spec, techniques)?;
         self.alignment = alignment_of(spec);
-        if spec.writers.is_some() {
+        if spec.conditions.writers.is_some() {
             return self.begin_writers(spec);
         }
-        match spec.operation {
+        match spec.conditions.operation {
             Operation::Write => self.begin_write(spec, techniques, drain),
             Operation::Read => self.begin_read(spec, techniques, drain),
         }
@@ -571,40 +574,40 @@ impl Sampler for DescriptorSampler<'_> {
 
 /// Refuses cells in which the order of the bytes, or their cache, cannot be what the cell says.
 fn check_depth(spec: &CellSpec) -> Result<(), MeasureError> {
-    if spec.queue_depth <= 1 {
+    if spec.conditions.queue_depth <= 1 {
         return Ok(());
     }
-    let why = if !spec.target.keeps_order_in_flight() {
+    let why = if !spec.conditions.target.keeps_order_in_flight() {
         "a stream or device does not keep the order of transfers in flight"
-    } else if spec.cache == Cache::Cold {
+    } else if spec.conditions.cache == Cache::Cold {
         "the pool of cold segments is too small for many transfers"
-    } else if spec.page_cache == Some(PageCache::Cold) {
+    } else if spec.conditions.page_cache == Some(PageCache::Cold) {
         "the kernel would read ahead of the transfers in flight"
     } else {
         return Ok(());
     };
     let what = format!(
         "cannot measure {} with {} transfers in flight",
-        spec.place(),
-        spec.queue_depth
+        spec.conditions.place(),
+        spec.conditions.queue_depth
     );
     Err(MeasureError::io(what)(io::Error::other(why)))
 }
 
 /// Refuses cells with `O_DIRECT` in which a transfer would not be aligned, or not bypass the page cache.
 fn check_direct_cell(spec: &CellSpec, techniques: &[Technique]) -> Result<(), MeasureError> {
-    let Some(direct) = spec.direct else {
+    let Some(direct) = spec.alignment else {
         return Ok(());
     };
     let step = direct.step_bytes();
     let sizes = spec.workload.sizes();
-    let why = if !spec.target.is_file() {
+    let why = if !spec.conditions.target.is_file() {
         "only files have a page cache".to_owned()
-    } else if spec.writers.is_some() {
+    } else if spec.conditions.writers.is_some() {
         "records of several writers are not aligned".to_owned()
-    } else if spec.cache == Cache::Cold {
+    } else if spec.conditions.cache == Cache::Cold {
         "the device reads the segments, not the CPU".to_owned()
-    } else if spec.page_cache.is_some() {
+    } else if spec.conditions.page_cache.is_some() {
         "the page cache is bypassed, so it has no state".to_owned()
     } else if let Some(bytes) = sizes.iter().find(|bytes| !bytes.is_multiple_of(step)) {
         format!("a segment of {bytes} bytes is not a multiple of {step} bytes")
@@ -613,26 +616,31 @@ fn check_direct_cell(spec: &CellSpec, techniques: &[Technique]) -> Result<(), Me
     } else {
         return Ok(());
     };
-    let what = format!("cannot measure {} with O_DIRECT", spec.place());
+    let what = format!("cannot measure {} with O_DIRECT", spec.conditions.place());
     Err(MeasureError::io(what)(io::Error::other(why)))
 }
 
 /// What segments and working memory of a cell begin at multiples of.
 fn alignment_of(spec: &CellSpec) -> usize {
-    let memory_bytes = spec.direct.map_or(1, |direct| direct.memory_bytes);
+    let memory_bytes = spec.alignment.map_or(1, |direct| direct.memory_bytes);
     memory_bytes.max(ALIGNMENT)
 }
 
 /// The segments of a cell.
 fn payload(spec: &CellSpec, seed: u64) -> Payload {
-    Payload::new(spec.workload.sizes(), spec.layout, alignment_of(spec), seed)
+    Payload::new(
+        spec.workload.sizes(),
+        spec.conditions.layout,
+        alignment_of(spec),
+        seed,
+    )
 }
 
 /// How many timed calls of a cell fit into a target with the untimed ones that keep its queue full, within
 /// [`MAX_CALLS`]. At least 1.
 fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
     let fitting = bytes / spec.workload.total_bytes() as u64;
-    let untimed = match spec.queue_depth {
+    let untimed = match spec.conditions.queue_depth {
         0 | 1 => 0,
         depth => 2 * depth - 1,
     };
@@ -643,7 +651,7 @@ fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
 
 /// Refuses cells in which a technique would fill its array in each call though it was to be filled once.
 fn check_setup(spec: &CellSpec, techniques: &[Technique]) -> Result<(), MeasureError> {
-    let setup = spec.iovec_setup;
+    let setup = spec.conditions.iovec_setup;
     match techniques.iter().find(|one| !one.heeds_setup(setup)) {
         None => Ok(()),
         Some(technique) => {
@@ -660,7 +668,7 @@ fn check_setup(spec: &CellSpec, techniques: &[Technique]) -> Result<(), MeasureE
 /// Samples of a deep queue have a multiple of twice as many calls as are in flight, so that the time of at least as many as are in
 /// flight is measured: see [`time_full_queue`](crate::measure::sampling::full_queue::time_full_queue).
 fn calls_multiple(spec: &CellSpec) -> u32 {
-    match spec.queue_depth {
+    match spec.conditions.queue_depth {
         0 | 1 => 1,
         depth => 2 * depth,
     }

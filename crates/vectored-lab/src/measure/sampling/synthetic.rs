@@ -97,7 +97,7 @@ impl SyntheticMachine {
             let copied = model.copy_then_write_ns(segments, bytes);
             let referenced = model.writev_ns(segments, bytes);
             // The kernel serves one writer after the other; copies are made at the same time.
-            let others = cell.writers.unwrap_or(1) - 1;
+            let others = cell.conditions.writers.unwrap_or(1) - 1;
             let others = f64::from(others);
             let (copied, referenced) = (
                 copied + others * model.write_ns(bytes),
@@ -123,10 +123,10 @@ impl SyntheticMachine {
                 Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
                 // One call submits and reaps as many lists as are in flight.
                 Contender::Technique(Technique::IoUring) => {
-                    0.6 * referenced + 2.0 * model.call_ns / f64::from(cell.queue_depth)
+                    0.6 * referenced + 2.0 * model.call_ns / f64::from(cell.conditions.queue_depth)
                 }
                 Contender::Technique(Technique::LinuxAio) => {
-                    referenced + 1.5 * model.call_ns / f64::from(cell.queue_depth)
+                    referenced + 1.5 * model.call_ns / f64::from(cell.conditions.queue_depth)
                 }
                 Contender::Technique(Technique::Adaptive) => copied.min(referenced),
                 Contender::Technique(_) => panic!("the cost model has no cost for {contender}"),
@@ -181,11 +181,11 @@ impl SyntheticMachine {
 
 /// The wait for a device that serves up to 16 transfers at a time, with `O_DIRECT`: 100 calls each.
 fn direct_ns(cell: &CellSpec, contender: Contender, call_ns: f64) -> f64 {
-    if cell.direct.is_none() {
+    if !cell.conditions.direct {
         return 0.0;
     }
     let transfer_ns = 100.0 * call_ns;
-    let at_once = f64::from(depth_of(contender, cell.queue_depth).clamp(1, 16));
+    let at_once = f64::from(depth_of(contender, cell.conditions.queue_depth).clamp(1, 16));
     let transfers = match contender {
         Contender::Technique(Technique::WriteEach | Technique::ReadEach) => {
             cell.workload.segment_count() as f64
@@ -224,7 +224,7 @@ impl Sampler for SyntheticMachine {
         self.writers.clear();
         Ok(CellSetup {
             max_calls: 1 << 16,
-            calls_multiple: cell.queue_depth,
+            calls_multiple: cell.conditions.queue_depth,
             ..CellSetup::default()
         })
     }
@@ -244,13 +244,14 @@ impl Sampler for SyntheticMachine {
         if let Some(mut all) = self.latencies.take() {
             if let Some(latencies) = all.due(contender, self.round) {
                 // By Little's law.
-                let depth = u64::from(depth_of(contender, cell.queue_depth));
+                let depth = u64::from(depth_of(contender, cell.conditions.queue_depth));
                 let latency_ns = elapsed_ns * depth / u64::from(calls);
                 latencies.add_many(latency_ns, calls.into());
             }
             self.latencies = Some(all);
         }
-        if let (Contender::Technique(technique), Some(writers)) = (contender, cell.writers)
+        if let (Contender::Technique(technique), Some(writers)) =
+            (contender, cell.conditions.writers)
             && self.round > 0
         {
             let samples = writer_samples(writers, calls, elapsed_ns);

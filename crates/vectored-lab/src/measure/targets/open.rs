@@ -2,8 +2,6 @@
 
 use std::io;
 use std::path::Path;
-#[cfg(unix)]
-use std::path::PathBuf;
 use std::rc::Rc;
 #[cfg(unix)]
 use std::sync::Arc;
@@ -31,7 +29,7 @@ use crate::platform::lacks;
 pub(crate) struct TargetOpener {
     span_files: Vec<Rc<SpanFile>>,
     #[cfg(unix)]
-    peers: Vec<(PathBuf, Arc<OwnedFd>)>,
+    peers: Vec<(String, Arc<OwnedFd>)>,
 }
 
 impl TargetOpener {
@@ -45,9 +43,10 @@ impl TargetOpener {
         choice: OpenChoice,
     ) -> Result<OpenTarget, MeasureError> {
         let half_batch_bytes = spec.half_batch_bytes();
-        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
-        let path = spec.path.as_deref();
-        if let Some(stream) = StreamKind::of(spec.target, spec.path.clone()) {
+        let what =
+            |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
+        let path = spec.conditions.path.as_deref();
+        if let Some(stream) = StreamKind::of(spec.conditions.target, path) {
             return match choice.drain {
                 DrainChoice::Probe if EMPTIES_BETWEEN_SAMPLES => {
                     let sink = StreamSink::open(stream).map_err(what("open"))?;
@@ -60,13 +59,14 @@ impl TargetOpener {
                 }
             };
         }
-        match spec.target {
+        match spec.conditions.target {
             Target::File => {
-                let directory = path.unwrap_or(directory);
-                let described = check_directory(directory, spec.target, half_batch_bytes)?;
-                let mut sink = FileSink::create(directory, spec.sync, choice.file_end)
+                let directory = spec.conditions.directory_or(directory);
+                let described =
+                    check_directory(directory, spec.conditions.target, half_batch_bytes)?;
+                let mut sink = FileSink::create(directory, spec.conditions.sync, choice.file_end)
                     .map_err(what("create"))?;
-                if spec.direct.is_some() {
+                if spec.conditions.direct {
                     sink = sink.past_page_cache().map_err(what("use O_DIRECT on"))?;
                 }
                 Ok(OpenTarget {
@@ -76,7 +76,7 @@ impl TargetOpener {
                 })
             }
             Target::FileOverwrite => {
-                let directory = path.unwrap_or(directory);
+                let directory = spec.conditions.directory_or(directory);
                 let file = self.span_file(directory, spec)?;
                 let sink = OverwriteSink::new(Rc::clone(&file)).map_err(what("open"))?;
                 Ok(OpenTarget {
@@ -90,7 +90,9 @@ impl TargetOpener {
                 Ok(OpenTarget::new(Box::new(sink), DrainMode::NotNeeded))
             }
             Target::Device => {
-                let sink = path.ok_or_else(nameless).and_then(DeviceSink::open);
+                let sink = path
+                    .ok_or_else(nameless)
+                    .and_then(|path| DeviceSink::open(Path::new(path)));
                 Ok(OpenTarget::new(
                     Box::new(sink.map_err(what("open"))?),
                     DrainMode::NotNeeded,
@@ -112,25 +114,30 @@ impl TargetOpener {
         spec: &CellSpec,
     ) -> Result<Rc<SpanFile>, MeasureError> {
         let half_batch_bytes = spec.half_batch_bytes();
-        let is_direct = spec.direct.is_some();
+        let is_direct = spec.conditions.direct;
         let is_this = |file: &Rc<SpanFile>| {
-            file.directory == directory && file.sync == spec.sync && file.is_direct == is_direct
+            file.directory == directory
+                && file.sync == spec.conditions.sync
+                && file.is_direct == is_direct
         };
         let mut files = self.span_files.iter();
         if let Some(file) = files.find(|file| is_this(file) && file.suffices(half_batch_bytes)) {
             return Ok(Rc::clone(file));
         }
         self.span_files.retain(|file| !is_this(file));
-        let described = check_directory(directory, spec.target, half_batch_bytes)?;
+        let described = check_directory(directory, spec.conditions.target, half_batch_bytes)?;
         let mut file = SpanFile::create(
             directory,
             described.file_system,
-            spec.sync,
+            spec.conditions.sync,
             half_batch_bytes,
         )
-        .map_err(MeasureError::io(format!("cannot create {}", spec.place())))?;
+        .map_err(MeasureError::io(format!(
+            "cannot create {}",
+            spec.conditions.place()
+        )))?;
         if is_direct {
-            let what = format!("cannot use O_DIRECT on {}", spec.place());
+            let what = format!("cannot use O_DIRECT on {}", spec.conditions.place());
             file = file.past_page_cache().map_err(MeasureError::io(what))?;
         }
         self.span_files.push(Rc::new(file));
@@ -139,12 +146,12 @@ impl TargetOpener {
 
     /// A sink on the connection to the program at a path or an address.
     #[cfg(unix)]
-    fn peer(&mut self, path: &Path) -> io::Result<Box<dyn Sink>> {
+    fn peer(&mut self, path: &str) -> io::Result<Box<dyn Sink>> {
         let known = self.peers.iter().find(|(this, _)| this == path);
         let socket = match known {
             Some((_, socket)) => Arc::clone(socket),
             None => {
-                let socket = ForeignSocketSink::connect(path)?;
+                let socket = ForeignSocketSink::connect(Path::new(path))?;
                 self.peers.push((path.to_owned(), Arc::clone(&socket)));
                 socket
             }
@@ -154,7 +161,7 @@ impl TargetOpener {
 
     /// Refuses it.
     #[cfg(windows)]
-    fn peer(&mut self, _path: &Path) -> io::Result<Box<dyn Sink>> {
+    fn peer(&mut self, _path: &str) -> io::Result<Box<dyn Sink>> {
         Err(lacks("sockets of other programs"))
     }
 }

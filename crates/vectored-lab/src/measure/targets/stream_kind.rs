@@ -34,12 +34,12 @@ pub(crate) enum StreamKind {
 
 impl StreamKind {
     /// The stream of a target; `None` if the target is no such stream.
-    pub fn of(target: Target, path: Option<PathBuf>) -> Option<StreamKind> {
+    pub fn of(target: Target, path: Option<&str>) -> Option<StreamKind> {
         match (target, path) {
             (Target::Pipe, _) => Some(StreamKind::Pipe),
             (Target::Unix, _) => Some(StreamKind::Unix),
             (Target::Tcp, _) => Some(StreamKind::Tcp),
-            (Target::Fifo, Some(path)) => Some(StreamKind::Fifo(path)),
+            (Target::Fifo, Some(path)) => Some(StreamKind::Fifo(path.into())),
             _ => None,
         }
     }

@@ -60,22 +60,23 @@ impl WritersCell {
     /// Opens the targets and starts the writers.
     pub fn open(opening: WritersOpening<'_>) -> Result<(Self, CellSetup), MeasureError> {
         let spec = opening.spec;
-        let writers = spec.writers.unwrap_or(1);
+        let writers = spec.conditions.writers.unwrap_or(1);
         let record_bytes = spec.workload.total_bytes() as u64;
-        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
+        let what =
+            |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
         if let Some(why) = unfit(spec, writers) {
             let doing = format!("measure {writers} writers on");
             return Err(what(&doing)(io::Error::other(why)));
         }
-        let place = spec.path.as_deref().unwrap_or(opening.directory);
-        let file_system = match spec.target {
+        let place = spec.conditions.directory_or(opening.directory);
+        let file_system = match spec.conditions.target {
             Target::File => {
                 let bytes = record_bytes * u64::from(writers);
-                Some(check_directory(place, spec.target, bytes)?.file_system)
+                Some(check_directory(place, spec.conditions.target, bytes)?.file_system)
             }
             _ => None,
         };
-        let writers_each = if spec.target.is_shared_by_writers() {
+        let writers_each = if spec.conditions.target.is_shared_by_writers() {
             writers
         } else {
             1
@@ -89,9 +90,9 @@ impl WritersCell {
         }
         let setup = WriterSetup {
             sizes: spec.workload.sizes().to_vec(),
-            layout: spec.layout,
-            iovec_setup: spec.iovec_setup,
-            fsync: spec.sync == SyncMode::Fsync,
+            layout: spec.conditions.layout,
+            iovec_setup: spec.conditions.iovec_setup,
+            fsync: spec.conditions.sync == SyncMode::Fsync,
             model: opening.model,
             seed: opening.seed,
         };
@@ -100,7 +101,7 @@ impl WritersCell {
             .flat_map(|(target, bodies)| bodies.iter().map(|_| Arc::clone(target.fd())));
         let crew = Crew::start(&setup, fds.collect(), opening.cpus, opening.make_mover)
             .map_err(what("start writers for"))?;
-        let limit = match spec.target {
+        let limit = match spec.conditions.target {
             Target::File => FILE_SPAN_BYTES,
             _ => STREAM_BYTES,
         };
@@ -108,7 +109,7 @@ impl WritersCell {
         let cell = WritersCell {
             name: format!(
                 "{} with {}",
-                spec.place(),
+                spec.conditions.place(),
                 count(writers as usize, "writer")
             ),
             spec: spec.clone(),
@@ -125,12 +126,12 @@ impl WritersCell {
         let setup = CellSetup {
             max_calls: fitting.clamp(1, MAX_CALLS.into()) as u32,
             sample_ns: Some(SAMPLE_NS),
-            drain: match spec.target {
+            drain: match spec.conditions.target {
                 Target::File => None,
                 target if target.has_peer() => Some(Drain::Peer),
                 _ => Some(Drain::ReaderThread),
             },
-            span_bytes: (spec.target == Target::File).then_some(FILE_SPAN_BYTES),
+            span_bytes: (spec.conditions.target == Target::File).then_some(FILE_SPAN_BYTES),
             file_system,
             ..CellSetup::default()
         };
@@ -176,7 +177,7 @@ impl WritersCell {
             target
                 .take(bytes, &mut self.arrived)
                 .map_err(MeasureError::io(read_back))?;
-            if self.spec.target.has_peer() {
+            if self.spec.conditions.target.has_peer() {
                 continue;
             }
             let batch = records::Batch {
@@ -220,9 +221,9 @@ impl WritersCell {
 
 /// The reason why a cell cannot have these writers.
 fn unfit(spec: &CellSpec, writers: u32) -> Option<&'static str> {
-    if spec.operation != Operation::Write {
+    if spec.conditions.operation != Operation::Write {
         Some("writers write")
-    } else if spec.cache == Cache::Cold {
+    } else if spec.conditions.cache == Cache::Cold {
         Some("each record needs memory of its own for its head")
     } else if !(1..=MAX_WRITERS).contains(&writers) {
         Some("their number must be from 1 to 256")

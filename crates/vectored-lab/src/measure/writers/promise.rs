@@ -22,7 +22,7 @@ pub(crate) fn whole_records_promised(
     spec: &CellSpec,
     file_system: Option<&str>,
 ) -> bool {
-    if spec.writers == Some(1) || !spec.target.is_shared_by_writers() {
+    if spec.conditions.writers == Some(1) || !spec.conditions.target.is_shared_by_writers() {
         return true;
     }
     let (count, bytes) = (spec.workload.segment_count(), spec.workload.total_bytes());
@@ -36,7 +36,7 @@ pub(crate) fn whole_records_promised(
             Some(_) => false,
         };
     is_one_call
-        && match spec.target {
+        && match spec.conditions.target {
             Target::File => file_system.is_some_and(|name| APPEND_IN_ONE_PIECE.contains(&name)),
             _ => bytes <= PIPE_BUF,
         }
@@ -50,10 +50,8 @@ mod tests {
     #[test]
     fn one_call_to_an_append_file_or_a_short_one_to_a_pipe_is_whole() {
         let promised = |technique, target, (count, bytes), file_system| {
-            let spec = CellSpec {
-                writers: Some(2),
-                ..CellSpec::write(target, Workload::uniform(count, bytes))
-            };
+            let spec = CellSpec::write(target, Workload::uniform(count, bytes))
+                .with(|asked| asked.writers = Some(2));
             whole_records_promised(technique, &spec, file_system)
         };
         let (writev, each) = (Some(Technique::Writev), Some(Technique::WriteEach));
@@ -69,10 +67,8 @@ mod tests {
         // Each writer has a connection of its own.
         let stdio = Some(Technique::Stdio);
         assert!(promised(stdio, Target::Unix, (2000, 16), None));
-        let alone = CellSpec {
-            writers: Some(1),
-            ..CellSpec::write(file, Workload::uniform(2000, 16))
-        };
+        let alone = CellSpec::write(file, Workload::uniform(2000, 16))
+            .with(|asked| asked.writers = Some(1));
         assert!(whole_records_promised(stdio, &alone, None));
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn open(
     place: &Path,
     cpu: Option<usize>,
 ) -> io::Result<Box<dyn RecordTarget>> {
-    match StreamKind::of(spec.target, None) {
+    match StreamKind::of(spec.conditions.target, None) {
         Some(stream) => Ok(Box::new(RecordStream::start(stream, cpu)?)),
         None => open_place(spec, place),
     }
@@ -65,7 +65,7 @@ pub(crate) fn open(
 
 #[cfg(unix)]
 fn open_place(spec: &CellSpec, place: &Path) -> io::Result<Box<dyn RecordTarget>> {
-    match spec.target {
+    match spec.conditions.target {
         Target::File => Ok(Box::new(RecordFile::create(place, spec)?)),
         target if target.has_peer() => {
             let socket = ForeignSocketSink::connect(place)?;
@@ -92,7 +92,7 @@ struct RecordFile {
 impl RecordFile {
     /// An unnamed file in `directory` with `O_APPEND`.
     fn create(directory: &Path, spec: &CellSpec) -> io::Result<Self> {
-        let flags = sync_flags(spec.sync) | plain_calls::OFlags::APPEND;
+        let flags = sync_flags(spec.conditions.sync) | plain_calls::OFlags::APPEND;
         Ok(RecordFile {
             file: Arc::new(unnamed_file(directory, flags)?),
             length_bytes: 0,

@@ -137,10 +137,8 @@ impl Drop for Fifo {
 
 impl Place for &Fifo {
     fn cell(&self, workload: Workload) -> CellSpec {
-        CellSpec {
-            path: Some(self.0.clone()),
-            ..CellSpec::write(Target::Fifo, workload)
-        }
+        CellSpec::write(Target::Fifo, workload)
+            .with(|asked| asked.path = self.0.to_str().map(str::to_owned))
     }
 }
 
@@ -189,7 +187,7 @@ fn measure_for(
 fn caught(target: impl Place, workload: &Workload, fault: Fault) {
     // Enough for each fault to occur. Its detection ends the run.
     let budget_ns = 10_000_000_000;
-    let name = target.cell(workload.clone()).place();
+    let name = target.cell(workload.clone()).conditions.place();
     let outcome = measure_for(
         budget_ns,
         target,
@@ -228,10 +226,8 @@ fn every_fault_is_caught_if_each_call_is_synced_or_a_thread_reads() {
     for fault in soon {
         for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
             for target in [Target::File, Target::FileOverwrite] {
-                let spec = |workload| CellSpec {
-                    sync,
-                    ..CellSpec::write(target, workload)
-                };
+                let spec =
+                    |workload| CellSpec::write(target, workload).with(|asked| asked.sync = sync);
                 caught(spec, &Workload::uniform(5, 100), fault);
             }
         }
@@ -378,8 +374,8 @@ fn a_fifo_is_measured_and_refused_while_it_is_open_elsewhere() {
     for bytes in [64, 100_000] {
         let outcome = measure(&fifo, Workload::uniform(3, bytes), movers).unwrap();
         let cell = &outcome.cells[0];
-        assert_eq!(cell.target, Target::Fifo);
-        assert_eq!(cell.path.as_deref(), fifo.0.to_str());
+        assert_eq!(cell.conditions.target, Target::Fifo);
+        assert_eq!(cell.conditions.path.as_deref(), fifo.0.to_str());
         assert!(cell.proof_calls > 0);
     }
     check_fifo(&fifo.0).unwrap();
@@ -420,9 +416,9 @@ fn a_socket_that_another_program_reads_is_measured_over_one_connection() {
             stream.write_all(b"answer").unwrap();
         }
     });
-    let spec = |workload| CellSpec {
-        path: Some(path.clone()),
-        ..CellSpec::write(Target::Socket, workload)
+    let spec = |workload| {
+        CellSpec::write(Target::Socket, workload)
+            .with(|asked| asked.path = path.to_str().map(str::to_owned))
     };
     let mut experiment = experiment(spec, Workload::uniform(3, 64));
     // Several cells, visited more than once.
@@ -437,7 +433,7 @@ fn a_socket_that_another_program_reads_is_measured_over_one_connection() {
     for cell in &outcome.cells {
         assert_eq!(cell.drain, Some(Drain::Peer));
         assert_eq!(cell.proof_calls, 0);
-        assert_eq!(cell.path.as_deref(), path.to_str());
+        assert_eq!(cell.conditions.path.as_deref(), path.to_str());
     }
 }
 
@@ -446,9 +442,9 @@ fn a_peer_that_goes_away_ends_the_run() {
     let (path, peer) = listening("leaver", |mut stream| {
         stream.read(&mut [0; 1 << 10]).unwrap() as u64
     });
-    let spec = |workload| CellSpec {
-        path: Some(path.clone()),
-        ..CellSpec::write(Target::Socket, workload)
+    let spec = |workload| {
+        CellSpec::write(Target::Socket, workload)
+            .with(|asked| asked.path = path.to_str().map(str::to_owned))
     };
     let error = measure(spec, Workload::uniform(3, 64), movers).unwrap_err();
     assert!(error.to_string().contains("socket"), "{error}");
@@ -476,10 +472,7 @@ fn the_descriptor_has_the_flags_of_the_sync_mode() {
         for target in [Target::File, Target::FileOverwrite] {
             let is_set = Rc::new(Cell::new(true));
             let shared = Rc::clone(&is_set);
-            let spec = |workload| CellSpec {
-                sync,
-                ..CellSpec::write(target, workload)
-            };
+            let spec = |workload| CellSpec::write(target, workload).with(|asked| asked.sync = sync);
             let make = move |_, _: &CostModel| -> Box<dyn Mover> {
                 Box::new(Looking(Rc::clone(&shared), flag))
             };

@@ -21,24 +21,14 @@ fn all_states(target: Target, workload: &Workload) -> impl Iterator<Item = CellS
 fn states(target: Target, workload: &Workload) -> [CellSpec; 4] {
     let usual = || CellSpec::write(target, workload.clone());
     [
-        CellSpec {
-            cache: Cache::Cold,
-            ..usual()
-        },
-        CellSpec {
-            layout: Layout::Adjacent,
-            ..usual()
-        },
-        CellSpec {
-            iovec_setup: IovecSetup::Once,
-            ..usual()
-        },
-        CellSpec {
-            cache: Cache::Cold,
-            layout: Layout::Adjacent,
-            iovec_setup: IovecSetup::Once,
-            ..usual()
-        },
+        usual().with(|asked| asked.cache = Cache::Cold),
+        usual().with(|asked| asked.layout = Layout::Adjacent),
+        usual().with(|asked| asked.iovec_setup = IovecSetup::Once),
+        usual().with(|asked| {
+            asked.cache = Cache::Cold;
+            asked.layout = Layout::Adjacent;
+            asked.iovec_setup = IovecSetup::Once;
+        }),
     ]
 }
 
@@ -46,7 +36,7 @@ fn states(target: Target, workload: &Workload) -> [CellSpec; 4] {
 fn heeding(rivals: &[Technique], state: &CellSpec) -> Vec<Technique> {
     let rivals = rivals.iter().copied();
     rivals
-        .filter(|rival| rival.heeds_setup(state.iovec_setup))
+        .filter(|rival| rival.heeds_setup(state.conditions.iovec_setup))
         .collect()
 }
 
@@ -249,9 +239,9 @@ fn right_techniques_are_measured_in_every_state() {
             for spec in all_states(target, &Workload::from_sizes(sizes)) {
                 let outcome = measure_spec(10_000_000, spec.clone(), &pure, movers).unwrap();
                 let cell = &outcome.cells[0];
-                assert_eq!(cell.cache, spec.cache);
-                assert_eq!(cell.layout, spec.layout);
-                assert_eq!(cell.iovec_setup, spec.iovec_setup);
+                assert_eq!(cell.conditions.cache, spec.conditions.cache);
+                assert_eq!(cell.conditions.layout, spec.conditions.layout);
+                assert_eq!(cell.conditions.iovec_setup, spec.conditions.iovec_setup);
                 assert!(cell.floor_ns > 0.0 && cell.rounds >= 1);
                 assert_eq!(cell.proof_calls > 0, target != Target::Null, "{target}");
                 assert_eq!(cell.span_bytes.is_some(), target.is_file());
@@ -278,7 +268,7 @@ fn opt_in_techniques_are_measured_on_the_targets_they_work_on() {
             let [cold, .., all] = states(target, &workload);
             for spec in [usual, cold, all] {
                 let rivals = heeding(&rivals, &spec);
-                let setup = spec.iovec_setup;
+                let setup = spec.conditions.iovec_setup;
                 let outcome = measure_spec(10_000_000, spec, &rivals, movers).unwrap();
                 let cell = &outcome.cells[0];
                 for &technique in opt_in {
@@ -303,10 +293,7 @@ fn opt_in_techniques_are_measured_in_every_state_on_a_fifo() {
     // The larger lists do not fit, so a thread reads.
     for bytes in [64, 40_000] {
         for state in states(Target::Fifo, &Workload::uniform(3, bytes)) {
-            let spec = CellSpec {
-                path: Some(fifo.0.clone()),
-                ..state
-            };
+            let spec = state.with(|asked| asked.path = fifo.0.to_str().map(str::to_owned));
             let rivals = heeding(&rivals, &spec);
             let outcome = measure_spec(10_000_000, spec, &rivals, movers).unwrap();
             assert!(outcome.cells[0].proof_calls > 0);
@@ -319,11 +306,11 @@ fn opt_in_techniques_are_measured_with_every_sync_mode() {
     for target in [Target::File, Target::FileOverwrite] {
         for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
             let [cold, ..] = states(target, &Workload::uniform(3, 64));
-            let spec = CellSpec { sync, ..cold };
+            let spec = cold.with(|asked| asked.sync = sync);
             let mut rivals = vec![Technique::Writev, Technique::Pwritev2, Technique::Stdio];
             let measure = |rivals: &[Technique]| {
                 measure_spec(10_000_000, spec.clone(), rivals, movers).map(|outcome| {
-                    assert_eq!(outcome.cells[0].sync, sync);
+                    assert_eq!(outcome.cells[0].conditions.sync, sync);
                     assert!(outcome.cells[0].proof_calls > 0);
                 })
             };
