@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek, tell};
-use vectored_lab::in_flight::{Event, ListError, ListQueue, Place, ReadList, WriteList, queue_of};
+use vectored_lab::in_flight::{AioQueue, Event, ListError, ListQueue, Place, RingQueue};
+use vectored_lab::measure::check_available;
 use vectored_lab::model::Technique;
 
 use crate::host::report_skip;
@@ -21,17 +22,17 @@ use crate::writers::{self, WriteFn, Writer};
 
 /// The entries of a technique.
 macro_rules! writing_entries {
-    ($technique:ident, $name:literal) => {
+    ($queue:ident, $name:literal) => {
         &[
             Writer {
                 name: concat!("ListQueue::write by ", $name),
                 takes: Takes::All,
-                make: || write(Technique::$technique, 1),
+                make: || write::<$queue>(1),
             },
             Writer {
                 name: concat!("ListQueue::write by ", $name, ", 8 pieces in flight"),
                 takes: Takes::All,
-                make: || write(Technique::$technique, 8),
+                make: || write::<$queue>(8),
             },
             Writer {
                 name: concat!(
@@ -40,7 +41,7 @@ macro_rules! writing_entries {
                     ", 64 in flight, unwound and made again"
                 ),
                 takes: Takes::Files,
-                make: || write_at(Technique::$technique),
+                make: || write_at::<$queue>(),
             },
         ]
     };
@@ -48,21 +49,21 @@ macro_rules! writing_entries {
 
 /// The entries of a technique.
 macro_rules! reading_entries {
-    ($technique:ident, $name:literal) => {
+    ($queue:ident, $name:literal) => {
         &[
             Reader {
                 name: concat!("ListQueue::read by ", $name),
                 takes: Takes::All,
                 at_eof: AtEof::Fails,
                 call_scope: CallScope::List,
-                make: || read(Technique::$technique, 1),
+                make: || read::<$queue>(1),
             },
             Reader {
                 name: concat!("ListQueue::read by ", $name, ", 8 pieces in flight"),
                 takes: Takes::All,
                 at_eof: AtEof::Fails,
                 call_scope: CallScope::List,
-                make: || read(Technique::$technique, 8),
+                make: || read::<$queue>(8),
             },
             Reader {
                 name: concat!(
@@ -73,7 +74,7 @@ macro_rules! reading_entries {
                 takes: Takes::Files,
                 at_eof: AtEof::Fails,
                 call_scope: CallScope::List,
-                make: || read_at(Technique::$technique),
+                make: || read_at::<$queue>(),
             },
         ]
     };
@@ -87,8 +88,8 @@ macro_rules! reading_entries {
 pub fn techniques() -> impl Iterator<Item = Technique> {
     Technique::ASYNCHRONOUS
         .into_iter()
-        .filter(|technique| match queue_of(*technique, 64) {
-            Ok(_) => true,
+        .filter(|technique| match check_available(*technique, 64) {
+            Ok(()) => true,
             Err(error) => {
                 let is_refused = matches!(
                     error.kind(),
@@ -109,8 +110,8 @@ pub fn techniques() -> impl Iterator<Item = Technique> {
 #[must_use]
 pub fn writers_by(technique: Technique) -> &'static [Writer] {
     match technique {
-        Technique::IoUring => writing_entries!(IoUring, "io_uring"),
-        Technique::LinuxAio => writing_entries!(LinuxAio, "Linux AIO"),
+        Technique::IoUring => writing_entries!(RingQueue, "io_uring"),
+        Technique::LinuxAio => writing_entries!(AioQueue, "Linux AIO"),
         other => panic!("{other} is not asynchronous"),
     }
 }
@@ -123,26 +124,26 @@ pub fn writers_by(technique: Technique) -> &'static [Writer] {
 #[must_use]
 pub fn readers_by(technique: Technique) -> &'static [Reader] {
     match technique {
-        Technique::IoUring => reading_entries!(IoUring, "io_uring"),
-        Technique::LinuxAio => reading_entries!(LinuxAio, "Linux AIO"),
+        Technique::IoUring => reading_entries!(RingQueue, "io_uring"),
+        Technique::LinuxAio => reading_entries!(AioQueue, "Linux AIO"),
         other => panic!("{other} is not asynchronous"),
     }
 }
 
-fn queue(technique: Technique, depth: u32) -> Box<dyn ListQueue> {
-    queue_of(technique, depth).expect("the entries are used where there is the technique")
+fn queue<Q: ListQueue>(depth: u32) -> Q {
+    Q::with_depth(depth).expect("the entries are used where there is the technique")
 }
 
-/// Writes lists at the position of the descriptor: as one list with its array, or in pieces.
-fn write(technique: Technique, depth: u32) -> WriteFn {
-    let mut queue = queue(technique, depth);
+/// Writes lists at the position of the descriptor: as one list, or in pieces.
+fn write<Q: ListQueue + 'static>(depth: u32) -> WriteFn {
+    let mut queue = queue::<Q>(depth);
     let mut rng = Rng::with_seed(7);
     writers::whole_list(move |fd, segments| {
         let place = place_of(fd);
         let outcome = match depth {
-            1 => write_pieces(&mut *queue, fd, place, &[segments], &mut |_| ()),
+            1 => write_pieces(&mut queue, fd, place, &[segments], &mut |_| ()),
             _ => write_pieces(
-                &mut *queue,
+                &mut queue,
                 fd,
                 place,
                 &pieces(segments, &mut rng),
@@ -154,8 +155,8 @@ fn write(technique: Technique, depth: u32) -> WriteFn {
 }
 
 /// Writes lists in pieces at an offset. A first attempt with other bytes ends by a panic, with pieces in flight. A write of it that ends after the panic leaves these bytes in the file.
-fn write_at(technique: Technique) -> WriteFn {
-    let mut queue = queue(technique, 64);
+fn write_at<Q: ListQueue + 'static>() -> WriteFn {
+    let mut queue = queue::<Q>(64);
     let mut rng = Rng::with_seed(7);
     writers::positional(move |fd, segments, offset| {
         let place = match place_of(fd) {
@@ -175,30 +176,26 @@ fn write_at(technique: Technique) -> WriteFn {
             let last = rng.u64(..=pieces.len() as u64);
             unwound(|| {
                 let mut until = unwind_at(last);
-                let outcome = write_pieces(&mut *queue, fd, place, &inverted, &mut until);
+                let outcome = write_pieces(&mut queue, fd, place, &inverted, &mut until);
                 assert!(outcome.error.is_some() || last == pieces.len() as u64);
             });
         }
-        write_pieces(&mut *queue, fd, place, &pieces, &mut |_| ())
+        write_pieces(&mut queue, fd, place, &pieces, &mut |_| ())
     })
 }
 
 fn write_pieces<'s>(
-    queue: &mut dyn ListQueue,
+    queue: &mut impl ListQueue,
     fd: BorrowedFd<'s>,
     place: Place,
     pieces: &[&'s [IoSlice<'s>]],
     on_event: &mut dyn FnMut(Event),
 ) -> Outcome {
-    // Alternately as an array of `iovec` and as slices.
     let slices: Vec<Vec<&[u8]>> = pieces
         .iter()
         .map(|piece| piece.iter().map(|segment| &**segment).collect())
         .collect();
-    let mut list = |number: u64| match number % 2 {
-        0 => WriteList::Array(pieces[number as usize]),
-        _ => WriteList::Slices(&slices[number as usize]),
-    };
+    let mut list = |number: u64| &*slices[number as usize];
     let result = queue.write(fd, place, pieces.len() as u64, &mut list, on_event);
     let bytes = pieces
         .iter()
@@ -207,16 +204,16 @@ fn write_pieces<'s>(
 }
 
 /// As [`write()`].
-fn read(technique: Technique, depth: u32) -> ReadFn {
-    let mut queue = queue(technique, depth);
+fn read<Q: ListQueue + 'static>(depth: u32) -> ReadFn {
+    let mut queue = queue::<Q>(depth);
     let mut rng = Rng::with_seed(7);
     readers::whole_list(move |fd, segments| {
         let place = place_of(fd);
         let outcome = match depth {
-            1 => read_pieces(&mut *queue, fd, place, vec![segments], &mut |_| ()),
+            1 => read_pieces(&mut queue, fd, place, vec![segments], &mut |_| ()),
             _ => {
                 let pieces = pieces_mut(segments, &mut rng);
-                read_pieces(&mut *queue, fd, place, pieces, &mut |_| ())
+                read_pieces(&mut queue, fd, place, pieces, &mut |_| ())
             }
         };
         set_position(fd, place, outcome)
@@ -224,8 +221,8 @@ fn read(technique: Technique, depth: u32) -> ReadFn {
 }
 
 /// As [`write_at`]. Nothing is written to the buffers of an attempt that has ended.
-fn read_at(technique: Technique) -> ReadFn {
-    let mut queue = queue(technique, 64);
+fn read_at<Q: ListQueue + 'static>() -> ReadFn {
+    let mut queue = queue::<Q>(64);
     let mut rng = Rng::with_seed(7);
     readers::positional(move |fd, segments, offset| {
         let place = Place::Offset(offset);
@@ -233,7 +230,7 @@ fn read_at(technique: Technique) -> ReadFn {
         let pieces = pieces_mut(segments, &mut rng);
         let last = rng.u64(..=pieces.len() as u64);
         unwound(|| {
-            read_pieces(&mut *queue, fd, place, pieces, &mut unwind_at(last));
+            read_pieces(&mut queue, fd, place, pieces, &mut unwind_at(last));
         });
         for (segment, before) in segments.iter_mut().zip(&before) {
             segment.copy_from_slice(before);
@@ -245,7 +242,7 @@ fn read_at(technique: Technique) -> ReadFn {
             .all(|(now, before)| **now == **before);
         assert!(is_as_before, "a buffer was written to after its transfer");
         read_pieces(
-            &mut *queue,
+            &mut queue,
             fd,
             place,
             pieces_mut(segments, &mut rng),
@@ -255,7 +252,7 @@ fn read_at(technique: Technique) -> ReadFn {
 }
 
 fn read_pieces(
-    queue: &mut dyn ListQueue,
+    queue: &mut impl ListQueue,
     fd: BorrowedFd<'_>,
     place: Place,
     mut pieces: Vec<&mut [IoSliceMut<'_>]>,
@@ -266,17 +263,12 @@ fn read_pieces(
         .map(|piece| piece.iter().map(|segment| segment.len() as u64).sum())
         .collect();
     let count = pieces.len() as u64;
-    let result = if count % 2 == 1 {
-        let arrays = pieces.into_iter().map(ReadList::Array);
-        queue.read(fd, place, count, &mut arrays.collect::<Vec<_>>(), on_event)
-    } else {
-        let mut slices: Vec<Vec<&mut [u8]>> = pieces
-            .iter_mut()
-            .map(|piece| piece.iter_mut().map(DerefMut::deref_mut).collect())
-            .collect();
-        let slices = slices.iter_mut().map(|piece| ReadList::Slices(piece));
-        queue.read(fd, place, count, &mut slices.collect::<Vec<_>>(), on_event)
-    };
+    let mut slices: Vec<Vec<&mut [u8]>> = pieces
+        .iter_mut()
+        .map(|piece| piece.iter_mut().map(DerefMut::deref_mut).collect())
+        .collect();
+    let lists = slices.iter_mut().map(Vec::as_mut_slice).collect();
+    let result = queue.read(fd, place, count, lists, on_event);
     outcome(result, &bytes)
 }
 

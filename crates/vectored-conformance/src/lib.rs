@@ -20,7 +20,11 @@
 pub mod fuzz;
 #[cfg(unix)]
 pub mod host;
-#[cfg(unix)]
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
 pub mod in_flight;
 pub mod model;
 pub mod outcome;
@@ -69,4 +73,4 @@ pub use sys::signals;
         target_endian = "little"
     ))
 ))]
-pub use without_rings::{ring_sessions, rings};
+pub use without_rings::{in_flight, ring_sessions, rings};

@@ -1,4 +1,4 @@
-//! In place of [`rings`] and [`ring_sessions`] where `vectored` has no `uring`: on other systems than Linux, and on
+//! In place of [`rings`], [`ring_sessions`] and [`in_flight`] where `vectored` has no `uring`: on other systems than Linux, and on
 //! processors that the crate io-uring does not know.
 
 /// The functions of `vectored::uring`, of which there are none here.
@@ -26,6 +26,36 @@ pub mod rings {
             "the entries of Ring in the suite",
             "vectored has no module uring for this system or processor",
         );
+    }
+}
+
+/// The transfers in flight of the measuring engine, of which none are tested here.
+pub mod in_flight {
+    use vectored_lab::model::Technique;
+
+    use crate::host::report_skip;
+    use crate::readers::Reader;
+    use crate::writers::Writer;
+
+    /// No technique, which is reported.
+    pub fn techniques() -> impl Iterator<Item = Technique> {
+        report_skip(
+            "the entries of ListQueue in the suite",
+            "vectored has no module uring for this system or processor",
+        );
+        std::iter::empty()
+    }
+
+    /// No function.
+    #[must_use]
+    pub fn writers_by(_: Technique) -> &'static [Writer] {
+        &[]
+    }
+
+    /// No function.
+    #[must_use]
+    pub fn readers_by(_: Technique) -> &'static [Reader] {
+        &[]
     }
 }
 

@@ -34,6 +34,7 @@
 
 pub mod advisor;
 mod findings;
+#[cfg(any(target_os = "linux", windows))]
 pub mod in_flight;
 pub mod measure;
 pub mod model;

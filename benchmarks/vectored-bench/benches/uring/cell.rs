@@ -5,14 +5,13 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-use vectored::uring::{Ring, SharedDescriptor};
-use vectored::{QueuePolicy, SegmentQueue};
 use vectored_bench::liburing::{CSegment, Liburing, LiburingPeer};
 use vectored_lab::stats::{median, paired};
 
+use crate::ring::RingPeer;
 use crate::target::Target;
 
-/// The C program, the same again, the one that copies each list, and `Ring`.
+/// The C program, the same program again, the one that copies each list, and `Ring`.
 const TECHNIQUES: usize = 4;
 const COPYING: usize = 2;
 const RING: usize = 3;
@@ -20,15 +19,14 @@ const RING: usize = 3;
 pub struct Cell {
     target: Target,
     depth: u32,
+    /// The lists of a sample.
+    lists: u32,
     /// Segments of a list, and bytes of each.
     list: (usize, usize),
     /// All segments, one after another.
     content: &'static [u8],
     c: [LiburingPeer; RING],
-    ring: Ring,
-    fd: SharedDescriptor,
-    /// One for each list of a sample.
-    queues: Vec<Option<Box<SegmentQueue>>>,
+    ring: RingPeer,
     /// By technique and round, the nanoseconds for making a list and for writing it.
     times: [Vec<[f64; 2]>; TECHNIQUES],
 }
@@ -47,13 +45,12 @@ impl Cell {
             .collect();
         let mut cell = Cell {
             depth,
+            lists,
             list,
             // For the queues, which own their segments.
             content: content.leak(),
             c: [open(0)?, open(1)?, open(COPYING)?],
-            ring: Ring::new(depth)?,
-            fd: SharedDescriptor::new(target.fd.clone())?,
-            queues: (0..lists).map(|_| Some(empty_queue())).collect(),
+            ring: RingPeer::open(depth, lists, &target.fd)?,
             target,
             times: Default::default(),
         };
@@ -65,8 +62,6 @@ impl Cell {
 
     /// Samples all techniques in random order.
     pub fn take_round(&mut self, random: &mut fastrand::Rng) -> io::Result<()> {
-        let places = self.target.places(self.content.len());
-        let lists = self.queues.len() as f64;
         let mut turns: [usize; TECHNIQUES] = std::array::from_fn(|index| index);
         random.shuffle(&mut turns);
         for technique in turns {
@@ -75,55 +70,21 @@ impl Cell {
                 content.chunks(self.list.1).map(CSegment::from).collect();
             let began = Instant::now();
             match technique {
-                RING => self.fill_queues(),
+                RING => self.ring.fill(content.chunks(self.list.1)),
                 c => self.c[c].fill(&segments),
             }
             let filled = Instant::now();
             match technique {
-                RING => self.write_by_ring(places)?,
-                c => self.c[c].write(self.target.fd.as_fd(), places)?,
+                RING => self.ring.write(self.target.place())?,
+                c => self.c[c].write(self.target.fd.as_fd(), self.target.places(self.lists))?,
             }
             let written = filled.elapsed();
-            let nanoseconds = [filled - began, written].map(|time| time.as_nanos() as f64 / lists);
+            let times = [filled - began, written];
+            let nanoseconds = times.map(|time| time.as_nanos() as f64 / f64::from(self.lists));
             self.times[technique].push(nanoseconds);
             self.target.drain(self.content)?;
         }
         self.target.compare(self.content)
-    }
-
-    fn fill_queues(&mut self) {
-        for queue in self.queues.iter_mut().flatten() {
-            for segment in black_box(self.content).chunks(self.list.1) {
-                queue.push(segment);
-            }
-        }
-    }
-
-    /// Writes the queues, `depth` of them at a time.
-    fn write_by_ring(&mut self, places: u32) -> io::Result<()> {
-        let list_bytes = self.content.len() as u64;
-        let mut next = 0;
-        loop {
-            while next < self.queues.len() && self.ring.len() < self.depth as usize {
-                let queue = self.queues[next].take().expect("it is not in flight");
-                let token = next as u64;
-                match u64::from(places) {
-                    0 => self.ring.submit_write(&self.fd, queue, token),
-                    places => {
-                        let at = token % places * list_bytes;
-                        self.ring.submit_write_at(&self.fd, queue, at, token);
-                    }
-                }
-                next += 1;
-            }
-            let Some(done) = self.ring.wait()? else {
-                return Ok(());
-            };
-            if done.result? != list_bytes {
-                return Err(io::Error::other("a part of a list was written"));
-            }
-            self.queues[done.token as usize] = done.data.into_queue();
-        }
     }
 
     pub fn print(&self) {
@@ -173,11 +134,4 @@ pub fn print_head() {
         "C that copies ÷ C",
         "with making, ÷ C"
     );
-}
-
-/// One that keeps all segments: the C program copies none.
-fn empty_queue() -> Box<SegmentQueue> {
-    let mut policy = QueuePolicy::default();
-    policy.copy_below_bytes = 0;
-    Box::new(SegmentQueue::with_policy(policy))
 }

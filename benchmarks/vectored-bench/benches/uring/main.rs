@@ -8,9 +8,15 @@
 //!
 //! They take turns in random order, within one thread; so does a second ring of the C program, whose ratio to the first
 //! one shows what the method resolves. A ratio is the median over the rounds, with its 95 % interval.
+//!
+//! `Ring` is driven by the function that `vectored measure --technique io-uring` calls: `move_by_ring` of the measuring
+//! engine. `--instructions bench|technique SEGMENTS DEPTH LISTS` makes and writes so many lists to `/dev/null`, for a program
+//! that counts: `valgrind --tool=callgrind`.
 
 mod cell;
+mod instructions;
 mod options;
+mod ring;
 mod target;
 
 use std::io;
@@ -20,7 +26,7 @@ use vectored::uring::Ring;
 use vectored_bench::liburing::Liburing;
 
 use cell::Cell;
-use options::{HELP, Options, parse};
+use options::{HELP, Options, Task, parse};
 use target::{Kind, Target};
 
 /// Segments of a list, and bytes of each.
@@ -30,8 +36,14 @@ const DEPTHS: [u32; 2] = [1, 64];
 
 fn main() -> ExitCode {
     match parse(std::env::args().skip(1)) {
-        Ok(None) => print!("{HELP}"),
-        Ok(Some(options)) => {
+        Ok(Task::Help) => print!("{HELP}"),
+        Ok(Task::Instructions(counted)) => {
+            if let Err(error) = counted.run() {
+                eprintln!("error: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+        Ok(Task::Measure(options)) => {
             if let Err(error) = run(&options) {
                 eprintln!("error: {error}");
                 return ExitCode::FAILURE;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use vectored_bench::command_line::number;
 
+use crate::instructions::Counted;
+
 pub const HELP: &str = "\
 Gathered writes by vectored::uring::Ring, against a C program that uses liburing
 
@@ -14,6 +16,13 @@ Usage: cargo bench --manifest-path benchmarks/Cargo.toml --bench uring -- [OPTIO
   --dir PATH    a directory on a disk, for the file [.]
   --test        8 rounds, to check that it works
 ";
+
+/// What the arguments ask for.
+pub enum Task {
+    Help,
+    Measure(Options),
+    Instructions(Counted),
+}
 
 pub struct Options {
     pub rounds: usize,
@@ -27,8 +36,8 @@ impl Options {
     }
 }
 
-/// Reads the command line; `None` stands for `--help`.
-pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
+/// Reads the command line.
+pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
     let mut options = Options {
         rounds: 301,
         only: None,
@@ -37,15 +46,28 @@ pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Options>,
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
         match word.as_str() {
-            "--help" | "-h" => return Ok(None),
+            "--help" | "-h" => return Ok(Task::Help),
             // Added by Cargo.
             "--bench" => {}
             "--test" => options.rounds = 8,
             "--rounds" => options.rounds = number(&word, &value()?)?,
             "--only" => options.only = Some(value()?),
             "--dir" => options.directory = PathBuf::from(value()?),
+            "--instructions" => {
+                let of_technique = match value()?.as_str() {
+                    "bench" => false,
+                    "technique" => true,
+                    other => return Err(format!("{word} is bench or technique, not '{other}'")),
+                };
+                return Ok(Task::Instructions(Counted {
+                    of_technique,
+                    segments: number(&word, &value()?)?,
+                    depth: number(&word, &value()?)?,
+                    lists: number(&word, &value()?)?,
+                }));
+            }
             _ => return Err(format!("unknown option '{word}'")),
         }
     }
-    Ok(Some(options))
+    Ok(Task::Measure(options))
 }

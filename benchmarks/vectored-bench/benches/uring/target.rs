@@ -7,8 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The bytes of the file.
-const FILE_BYTES: u64 = 32 << 20;
+use vectored_lab::in_flight::Place;
 
 /// The capacity of pipes and sockets: of a list, without a reader at work.
 const CAPACITY: usize = 1 << 20;
@@ -83,12 +82,18 @@ impl Target {
         }
     }
 
-    /// The places of lists in the file, which follow each other; 0 for the position of the descriptor.
-    pub fn places(&self, list_bytes: usize) -> u32 {
-        match self.kind {
-            Kind::File => (FILE_BYTES / list_bytes as u64) as u32,
-            _ => 0,
+    /// Where the first list goes.
+    pub fn place(&self) -> Place {
+        if self.kind.is_stream() {
+            Place::Stream
+        } else {
+            Place::Offset(0)
         }
+    }
+
+    /// The places of so many lists, which follow each other; 0 for the position of the descriptor.
+    pub fn places(&self, lists: u32) -> u32 {
+        if self.kind.is_stream() { 0 } else { lists }
     }
 
     /// Reads what was written to a stream, and compares it.

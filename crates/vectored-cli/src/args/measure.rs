@@ -185,8 +185,8 @@ pub struct MeasureArgs {
     /// When the iovec array for writev or readv is filled; may be repeated [default: timed]
     ///
     /// timed: in every call, as part of its time. once: before the clock starts, as in a program that
-    /// keeps its array. adaptive gets the same array. once is left out if io-uring is named, whose
-    /// transfers fill their own array.
+    /// keeps its array. adaptive gets the same array. once is left out if an asynchronous technique is
+    /// named, whose transfers fill their own array.
     #[arg(long, value_name = "WHEN", value_delimiter = ',', value_parser = one_of(IovecSetup::ALL, IovecSetup::name))]
     pub iovec_setup: Vec<IovecSetup>,
 

@@ -4,81 +4,55 @@ use std::collections::VecDeque;
 use std::io;
 
 use crate::in_flight::error::ListError;
-use crate::in_flight::list::WriteList;
 use crate::in_flight::place::{Event, Place};
 
 /// The lists that a queue has in flight on a descriptor. Each is moved whole, or ends with an error.
-pub(super) trait Scope<'b> {
-    /// A list to read into.
-    type Buffers;
+pub(super) trait Scope {
+    /// A list, with all that its transfer needs.
+    type List;
 
     /// The number of lists that neither `wait` nor `take_ended` has returned.
     fn in_flight(&self) -> usize;
 
-    /// Writes a list at an offset, or to a stream. Returns its bytes.
-    fn write(&mut self, number: u64, offset: Option<u64>, list: WriteList<'b>) -> u64;
-
-    /// Fills a list from an offset on, or from a stream.
-    fn read(&mut self, number: u64, offset: Option<u64>, list: Self::Buffers);
+    /// Moves a list at an offset, or to or from a stream. Returns its bytes.
+    fn begin(&mut self, number: u64, offset: Option<u64>, list: Self::List) -> u64;
 
     /// Waits until a list has ended; `None` if none is in flight.
-    fn wait(&mut self) -> Option<Ended<Self::Buffers>>;
+    fn wait(&mut self) -> Option<Ended<Self::List>>;
 
     /// A list of which it is known that it has ended. Makes no system call.
-    fn take_ended(&mut self) -> Option<Ended<Self::Buffers>>;
+    fn take_ended(&mut self) -> Option<Ended<Self::List>>;
 }
 
 /// A list that is over.
-pub(super) struct Ended<B> {
+pub(super) struct Ended<L> {
     pub(super) number: u64,
     pub(super) moved: u64,
     pub(super) error: Option<io::Error>,
-    /// Those of a read.
-    pub(super) buffers: Option<B>,
+    pub(super) list: L,
 }
 
-/// Where the lists come from.
-pub(super) enum Source<'s, 'b, B> {
-    Write(&'s mut dyn FnMut(u64) -> WriteList<'b>),
-    /// The lists without a transfer, with their bytes, the one that has had none for the longest time first.
-    Read(VecDeque<(B, u64)>),
-}
-
-/// Moves `count` lists, at most `depth` at a time: see `ListQueue::write`.
+/// Moves `count` lists, at most `most` at a time: see `ListQueue::write`.
 ///
-/// # Panics
-///
-/// If there is no list to read into.
-pub(super) fn run<'b, S: Scope<'b>>(
+/// `next` makes the list of a number. It is given those that are over, the latest one last, and may take one of them.
+pub(super) fn run<S: Scope>(
     scope: &mut S,
-    (place, count, depth): (Place, u64, u32),
-    mut source: Source<'_, 'b, S::Buffers>,
+    (place, count, most): (Place, u64, usize),
+    over: &mut VecDeque<S::List>,
+    mut next: impl FnMut(&mut VecDeque<S::List>, u64) -> S::List,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<(), ListError> {
-    let (mut most, mut offset) = match place {
-        Place::Offset(offset) => (depth as usize, Some(offset)),
+    let (most, mut offset) = match place {
+        Place::Offset(offset) => (most, Some(offset)),
         Place::Stream => (1, None),
     };
-    if let Source::Read(lists) = &source {
-        assert!(
-            count == 0 || !lists.is_empty(),
-            "there is no list to read into"
-        );
-        most = most.min(lists.len());
-    }
     let mut bytes_of = vec![0; count as usize];
     let (mut begun, mut failed) = (0, None::<ListError>);
     loop {
         while begun < count && failed.is_none() && scope.in_flight() < most {
             on_event(Event::Began(begun));
-            let bytes = match &mut source {
-                Source::Write(list) => scope.write(begun, offset, list(begun)),
-                Source::Read(free) => {
-                    let (list, bytes) = free.pop_front().expect("a list for each transfer");
-                    scope.read(begun, offset, list);
-                    bytes
-                }
-            };
+            let list = next(over, begun);
+            let bytes = scope.begin(begun, offset, list);
             bytes_of[begun as usize] = bytes;
             // The kernel refuses an offset past the largest one.
             offset = offset.map(|offset| offset.saturating_add(bytes));
@@ -88,25 +62,23 @@ pub(super) fn run<'b, S: Scope<'b>>(
             return failed.map_or(Ok(()), Err);
         };
         // All that have ended are noticed before the next one begins.
-        let mut next = Some(first);
-        while let Some(ended) = next {
-            let Ended {
-                number,
-                moved,
-                error,
-                buffers,
-            } = ended;
+        let mut ended = Some(first);
+        while let Some(Ended {
+            number,
+            moved,
+            error,
+            list,
+        }) = ended
+        {
+            over.push_back(list);
             let bytes = bytes_of[number as usize];
-            if let (Source::Read(free), Some(list)) = (&mut source, buffers) {
-                free.push_back((list, bytes));
-            }
             if error.is_none() && moved == bytes {
                 on_event(Event::Ended(number));
             } else if failed.as_ref().is_none_or(|first| number < first.list()) {
                 let error = error.unwrap_or_else(ended_early);
                 failed = Some(ListError::new(number, moved, bytes, error));
             }
-            next = scope.take_ended();
+            ended = scope.take_ended();
         }
     }
 }

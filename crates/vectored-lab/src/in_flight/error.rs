@@ -16,7 +16,6 @@ pub struct ListError {
 }
 
 impl ListError {
-    #[cfg(any(target_os = "linux", windows))]
     pub(super) fn new(list: u64, transferred: u64, bytes: u64, error: io::Error) -> ListError {
         ListError {
             list,

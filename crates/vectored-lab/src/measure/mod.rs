@@ -42,7 +42,6 @@ pub use crate::measure::sampling::cell_extras::CellExtras;
 pub use crate::measure::sampling::clock::{Clock, FakeClock, MonotonicClock};
 pub use crate::measure::sampling::cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
 pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
-pub use crate::measure::sampling::full_queue::check_available;
 pub use crate::measure::sampling::lists::{Lists, Turns};
 #[cfg(unix)]
 pub(crate) use crate::measure::sampling::pattern::Pattern;
@@ -58,9 +57,9 @@ pub use crate::measure::targets::{
     FILE_SPAN_BYTES, check_direct, check_directory, check_fifo, check_room,
 };
 pub use crate::measure::write::mover::{Mover, Timed, time_calls};
-pub use crate::measure::write::movers::movers;
 #[cfg(unix)]
 pub(crate) use crate::measure::write::movers::write_all;
+pub use crate::measure::write::movers::{check_available, movers};
 pub use crate::measure::writers::writer::WriterMovers;
 #[cfg(unix)]
 pub use crate::sys::usage::{Usage, wait_for};

@@ -180,7 +180,15 @@ impl Technique {
             Technique::WriteFileGather if !cfg!(windows) => {
                 Some("WriteFileGather is a call of Windows")
             }
-            Technique::IoUring if !cfg!(target_os = "linux") => Some("only Linux has io_uring"),
+            Technique::IoUring
+                if !cfg!(all(
+                    target_os = "linux",
+                    target_pointer_width = "64",
+                    target_endian = "little"
+                )) =>
+            {
+                Some("only Linux has io_uring, and vectored::uring needs a 64-bit processor there")
+            }
             Technique::LinuxAio if !cfg!(target_os = "linux") => {
                 Some("only Linux has its native AIO")
             }
@@ -227,9 +235,9 @@ impl Technique {
         }
     }
 
-    /// Whether it can be given an array of `iovec` that was filled before. A transfer of `uring::Ring` fills its own.
+    /// Whether it can be given an array of `iovec` that was filled before. Asynchronous transfers fill their own.
     pub fn heeds_setup(self, setup: IovecSetup) -> bool {
-        setup == IovecSetup::Timed || self != Technique::IoUring
+        setup == IovecSetup::Timed || !self.is_asynchronous()
     }
 
     /// Whether its transfers bypass the page cache if the file has `O_DIRECT`. A mapping consists of pages of the

@@ -1,7 +1,7 @@
 //! `mincer`: writes buffers and reads them back: one by one, vectored, or as one asynchronous transfer.
 
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io;
 use std::path::Path;
 
 use fastrand::Rng;
@@ -9,10 +9,9 @@ use vectored::{AlignedBuffer, CostModel, DirectAlignment};
 
 #[cfg(windows)]
 use crate::in_flight::pages::PageQueue;
-use crate::in_flight::{ListQueue, Place, ReadList, WriteList, queue_of};
 use crate::measure::{
-    Clock, Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_room, movers,
-    read_movers, unnamed_file,
+    Clock, Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_available,
+    check_room, movers, read_movers, unnamed_file,
 };
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
@@ -69,8 +68,8 @@ impl PassPlan {
     pub fn published() -> Self {
         let (mut asynchronous, mut missing) = (Vec::new(), Vec::new());
         for technique in Technique::ASYNCHRONOUS {
-            match queue_of(technique, DEPTH) {
-                Ok(_) => asynchronous.push(technique),
+            match check_available(technique, DEPTH) {
+                Ok(()) => asynchronous.push(technique),
                 Err(error) => missing.push(format!("{technique} ({error})")),
             }
         }
@@ -268,10 +267,11 @@ impl Run {
     fn way(self) -> io::Result<Way> {
         // No technique uses the model.
         let model = CostModel::default();
-        let plain = |write, read| {
-            let writer = movers(Contender::Technique(write), &model);
-            let reader = read_movers(Contender::Technique(read), &model);
-            Way::Plain { writer, reader }
+        let plain = |write, read| Way::Plain {
+            writer: movers(Contender::Technique(write), &model),
+            reader: read_movers(Contender::Technique(read), &model),
+            // The memory of a queue is that of its last list.
+            warms_up: matches!(self.how, How::InFlight(_)),
         };
         Ok(match self.how {
             How::OneByOne => plain(Technique::WriteEach, Technique::ReadEach),
@@ -279,7 +279,7 @@ impl Run {
             How::Pages => Way::Pages(PageQueue::new()?),
             #[cfg(unix)]
             How::Vectored => plain(Technique::Writev, Technique::Readv),
-            How::InFlight(technique) => Way::InFlight(queue_of(technique, DEPTH)?),
+            How::InFlight(technique) => plain(technique, technique),
         })
     }
 }
@@ -289,8 +289,9 @@ enum Way {
     Plain {
         writer: Box<dyn Mover>,
         reader: Box<dyn ReadMover>,
+        /// Whether each list is first written to the null device.
+        warms_up: bool,
     },
-    InFlight(Box<dyn ListQueue>),
     #[cfg(windows)]
     Pages(PageQueue),
 }
@@ -305,9 +306,15 @@ impl Way {
         clock: &dyn Clock,
     ) -> io::Result<f64> {
         let elapsed_ns = match self {
-            Way::Plain { writer, .. } => {
+            Way::Plain {
+                writer, warms_up, ..
+            } => {
                 let lists = Lists::one(list);
                 writer.prepare(lists.first(), 0);
+                if *warms_up {
+                    let null = File::options().write(true).open(NULL_DEVICE)?;
+                    writer.call(null.as_fd(), lists.first())?;
+                }
                 seek(fd, SeekFrom::Start(0))?;
                 writer.sample(fd, &lists, once(setup), clock)?.elapsed_ns
             }
@@ -319,19 +326,6 @@ impl Way {
                 queue.write(0, 1, &mut |_| ())?;
                 clock.now_ns() - began_ns
             }
-            Way::InFlight(queue) => {
-                let array: Vec<IoSlice<'_>> = list.iter().map(|part| IoSlice::new(part)).collect();
-                let mut next = |_| match setup {
-                    IovecSetup::Timed => WriteList::Slices(&list),
-                    IovecSetup::Once => WriteList::Array(&array),
-                };
-                // As the plain ones get memory in `prepare`: the memory of a queue is that of its last list.
-                let null = File::options().write(true).open(NULL_DEVICE)?;
-                queue.write(null.as_fd(), Place::Offset(0), 1, &mut next, &mut |_| ())?;
-                let began_ns = clock.now_ns();
-                queue.write(fd, Place::Offset(0), 1, &mut next, &mut |_| ())?;
-                clock.now_ns() - began_ns
-            }
         };
         Ok(elapsed_ns as f64 / 1e9)
     }
@@ -340,7 +334,7 @@ impl Way {
     fn read(
         &mut self,
         fd: BorrowedFd<'_>,
-        mut list: Vec<&mut [u8]>,
+        list: Vec<&mut [u8]>,
         setup: IovecSetup,
         clock: &dyn Clock,
     ) -> io::Result<f64> {
@@ -348,7 +342,7 @@ impl Way {
             Way::Plain { reader, .. } => {
                 reader.prepare(&list, 0);
                 seek(fd, SeekFrom::Start(0))?;
-                let timing = reader.sample(fd, &mut list, once(setup), clock)?;
+                let (timing, _) = reader.sample_lists(fd, &mut [list], once(setup), clock)?;
                 timing.elapsed_ns
             }
             #[cfg(windows)]
@@ -363,19 +357,6 @@ impl Way {
                     segment.copy_from_slice(bytes);
                 }
                 elapsed_ns
-            }
-            Way::InFlight(queue) => {
-                let mut array;
-                let mut lists = match setup {
-                    IovecSetup::Timed => [ReadList::Slices(&mut list)],
-                    IovecSetup::Once => {
-                        array = list.into_iter().map(IoSliceMut::new).collect::<Vec<_>>();
-                        [ReadList::Array(&mut array)]
-                    }
-                };
-                let began_ns = clock.now_ns();
-                queue.read(fd, Place::Offset(0), 1, &mut lists, &mut |_| ())?;
-                clock.now_ns() - began_ns
             }
         };
         Ok(elapsed_ns as f64 / 1e9)

@@ -349,24 +349,15 @@ fn offered(test: &str, synchronous: Technique) -> Vec<Technique> {
     offered
 }
 
-/// Those that take an array that was filled before.
-fn heeding(rivals: &[Technique], setup: IovecSetup) -> Vec<Technique> {
-    let rivals = rivals.iter().copied();
-    rivals.filter(|rival| rival.heeds_setup(setup)).collect()
-}
-
-/// Lists, queue depths, and when the array is filled.
-fn cases() -> [(Workload, u32, IovecSetup); 6] {
+/// Lists, and queue depths.
+fn cases() -> [(Workload, u32); 4] {
     let mixed = || Workload::from_sizes(vec![100, 1, 4096, 77]);
-    let large = || Workload::uniform(3, 40_000);
     [
-        (mixed(), 1, IovecSetup::Timed),
-        (mixed(), 40, IovecSetup::Timed),
-        (mixed(), 40, IovecSetup::Once),
+        (mixed(), 1),
+        (mixed(), 40),
         // More than one call of `IOV_MAX`.
-        (Workload::uniform(1100, 9), 2, IovecSetup::Timed),
-        (large(), 3, IovecSetup::Timed),
-        (large(), 3, IovecSetup::Once),
+        (Workload::uniform(1100, 9), 2),
+        (Workload::uniform(3, 40_000), 3),
     ]
 }
 
@@ -375,12 +366,9 @@ fn asynchronous_writes_are_measured_at_every_depth() {
     let test = "asynchronous_writes_are_measured_at_every_depth";
     let rivals = offered(test, Technique::Writev);
     for target in [Target::File, Target::FileOverwrite, Target::Null] {
-        for (workload, queue_depth, iovec_setup) in cases() {
-            let spec = CellSpec::write(target, workload).with(|asked| {
-                asked.queue_depth = queue_depth;
-                asked.iovec_setup = iovec_setup;
-            });
-            let rivals = heeding(&rivals, iovec_setup);
+        for (workload, queue_depth) in cases() {
+            let spec =
+                CellSpec::write(target, workload).with(|asked| asked.queue_depth = queue_depth);
             let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
             check(&outcome.cells[0], queue_depth, &rivals);
             assert_eq!(outcome.cells[0].proof_calls > 0, target != Target::Null);
@@ -392,12 +380,9 @@ fn asynchronous_writes_are_measured_at_every_depth() {
 fn asynchronous_reads_are_measured_at_every_depth() {
     let test = "asynchronous_reads_are_measured_at_every_depth";
     let rivals = offered(test, Technique::Readv);
-    for (workload, queue_depth, iovec_setup) in cases() {
-        let spec = CellSpec::read(Target::File, workload, PageCache::Hot).with(|asked| {
-            asked.queue_depth = queue_depth;
-            asked.iovec_setup = iovec_setup;
-        });
-        let rivals = heeding(&rivals, iovec_setup);
+    for (workload, queue_depth) in cases() {
+        let spec = CellSpec::read(Target::File, workload, PageCache::Hot)
+            .with(|asked| asked.queue_depth = queue_depth);
         let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
         check(&outcome.cells[0], queue_depth, &rivals);
         assert!(outcome.cells[0].proof_calls > 0);
@@ -555,15 +540,17 @@ fn a_wrong_byte_in_any_list_in_flight_is_caught() {
 }
 
 #[test]
-fn a_queue_that_is_consumed_is_refused_with_an_array_that_is_filled_once() {
-    for spec in [
-        CellSpec::write(Target::Null, Workload::uniform(2, 8)),
-        CellSpec::read(Target::File, Workload::uniform(2, 8), PageCache::Hot),
-    ] {
-        let spec = spec.with(|asked| asked.iovec_setup = IovecSetup::Once);
-        let error = measure(spec, &[Technique::IoUring], |_| None, |_| None).unwrap_err();
-        let words = "io-uring cannot be measured with --iovec-setup once";
-        assert!(error.to_string().contains(words), "{error}");
+fn asynchronous_transfers_are_refused_with_an_array_that_is_filled_once() {
+    for technique in Technique::ASYNCHRONOUS {
+        for spec in [
+            CellSpec::write(Target::Null, Workload::uniform(2, 8)),
+            CellSpec::read(Target::File, Workload::uniform(2, 8), PageCache::Hot),
+        ] {
+            let spec = spec.with(|asked| asked.iovec_setup = IovecSetup::Once);
+            let error = measure(spec, &[technique], |_| None, |_| None).unwrap_err();
+            let words = format!("{technique} cannot be measured with --iovec-setup once");
+            assert!(error.to_string().contains(&words), "{error}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::thread;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
-use vectored_lab::in_flight::AioQueue;
+use vectored_lab::in_flight::{AioQueue, ListQueue};
 
 /// Makes a queue in a thread of its own, in which a system call is answered with an error.
 fn refused(call: libc::c_long, errno: i32) -> io::Error {
@@ -16,7 +16,7 @@ fn refused(call: libc::c_long, errno: i32) -> io::Error {
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).unwrap();
         let program: BpfProgram = filter.try_into().unwrap();
         apply_filter(&program).unwrap();
-        AioQueue::new(8).unwrap_err()
+        AioQueue::with_depth(8).unwrap_err()
     });
     thread.join().unwrap()
 }
@@ -44,7 +44,7 @@ fn a_refused_queue_is_an_error_that_names_the_remedy() {
 #[test]
 fn a_depth_out_of_range_is_an_error_that_names_the_range() {
     for depth in [0, 32_769, u32::MAX] {
-        let text = AioQueue::new(depth).unwrap_err().to_string();
+        let text = AioQueue::with_depth(depth).unwrap_err().to_string();
         assert!(text.contains("between 1 and 32,768"), "{text}");
     }
 }

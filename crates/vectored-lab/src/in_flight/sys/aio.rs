@@ -2,32 +2,31 @@
 //!
 //! # Safety
 //!
-//! [`AioQueue::scope`] works as [`std::thread::scope`]: it returns, or unwinds, only when every call has ended. So a call may use
-//! whatever is borrowed for `'b`, which is longer than that function runs, since it is a parameter of it.
+//! [`AioQueue::write`] and [`AioQueue::read`] return, or unwind, only when every call has ended: dropping an [`AioScope`] sees
+//! to that. So a call may use whatever is borrowed for a lifetime that is a parameter of the function, since that is longer
+//! than the function runs.
 //!
 //! - A list belongs to its slot until `AioScope::end`, and nothing touches it or the slot while a call is in flight. So a
 //!   list to read into is borrowed mutably by one call at a time.
-//! - The array of `iovec` is that of the caller, which the list borrows, or that of the slot.
+//! - The array of `iovec` is that of the slot.
 //! - If it cannot be learnt whether a call has ended, the process is aborted (`cannot_wait`). A queue has a call in flight
-//!   during `scope` alone, so it may be dropped or forgotten.
+//!   during these functions alone, so it may be dropped or forgotten.
 //! - A forked child does not have the mapping of its parent's queue. `check_process` refuses it.
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
-use std::marker::PhantomData;
+use std::io::{self, ErrorKind};
 use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::process;
-use std::slice;
 
 use libc::iovec;
 use vectored::iov_max;
 
 use crate::in_flight::ListQueue;
-use crate::in_flight::engine::{self, Ended, Scope, Source};
+use crate::in_flight::engine::{self, Ended, Scope};
 use crate::in_flight::error::ListError;
-use crate::in_flight::list::{ReadList, WriteList};
+use crate::in_flight::list_queue::{ReadList, WriteList};
 use crate::in_flight::place::{Event, Place};
 #[cfg(vectored_asan)]
 use crate::in_flight::sys::asan;
@@ -62,102 +61,51 @@ struct Slot {
     /// Where it begins, if it is at an offset.
     offset: Option<u64>,
     moved: u64,
-    /// What is left of the list, from `first` on, unless `given` has it. No entry is empty.
-    own: Vec<iovec>,
+    /// What is left of the list, from `first` on. No entry is empty.
+    array: Vec<iovec>,
     first: usize,
-    /// The array of the caller, and the number of its entries.
-    given: Option<(*const iovec, usize)>,
     /// Bytes of the list that were not moved.
     left_bytes: u64,
     /// Bytes of the call in flight.
     call_bytes: usize,
 }
 
-/// The segments of a list.
-trait Segments {
-    /// Adds those that are not empty, and returns their bytes.
-    fn fill(&mut self, entries: &mut Vec<iovec>) -> u64;
-
-    /// The array of the caller with its entries and bytes, if there is one without empty segments: with those alone a call
-    /// would move nothing.
-    fn array(&mut self) -> Option<(*const iovec, usize, u64)>;
-}
-
-impl Segments for WriteList<'_> {
-    fn fill(&mut self, entries: &mut Vec<iovec>) -> u64 {
-        let entry = |segment: &[u8]| (segment.as_ptr().cast_mut(), segment.len());
-        match self {
-            WriteList::Slices(list) => filled(entries, list.iter().map(|segment| entry(segment))),
-            WriteList::Array(list) => filled(entries, list.iter().map(|segment| entry(segment))),
-        }
-    }
-
-    fn array(&mut self) -> Option<(*const iovec, usize, u64)> {
-        match self {
-            WriteList::Slices(_) => None,
-            // "guaranteed to be ABI compatible with the `iovec` type"
-            WriteList::Array(list) => Some((
-                list.as_ptr().cast(),
-                list.len(),
-                bytes_without_empty(list.iter().map(|segment: &IoSlice<'_>| segment.len()))?,
-            )),
-        }
-    }
-}
-
-impl Segments for ReadList<'_, '_> {
-    fn fill(&mut self, entries: &mut Vec<iovec>) -> u64 {
-        let entry = |segment: &mut [u8]| (segment.as_mut_ptr(), segment.len());
-        match self {
-            ReadList::Slices(list) => {
-                filled(entries, list.iter_mut().map(|segment| entry(segment)))
-            }
-            ReadList::Array(list) => filled(entries, list.iter_mut().map(|segment| entry(segment))),
-        }
-    }
-
-    fn array(&mut self) -> Option<(*const iovec, usize, u64)> {
-        match self {
-            ReadList::Slices(_) => None,
-            ReadList::Array(list) => Some((
-                list.as_ptr().cast(),
-                list.len(),
-                bytes_without_empty(list.iter().map(|segment: &IoSliceMut<'_>| segment.len()))?,
-            )),
-        }
-    }
-}
-
-fn filled(entries: &mut Vec<iovec>, segments: impl Iterator<Item = (*mut u8, usize)>) -> u64 {
-    let mut bytes = 0_u64;
-    for (start, iov_len) in segments.filter(|(_, bytes)| *bytes > 0) {
-        bytes = bytes.saturating_add(iov_len as u64);
-        let iov_base = start.cast();
-        entries.push(iovec { iov_base, iov_len });
-    }
-    bytes
-}
-
-/// The sum of these lengths; `None` if one is 0.
-fn bytes_without_empty(lengths: impl Iterator<Item = usize>) -> Option<u64> {
-    let (mut bytes, mut has_empty) = (0_u64, false);
-    for length in lengths {
-        bytes = bytes.saturating_add(length as u64);
-        has_empty |= length == 0;
-    }
-    (!has_empty).then_some(bytes)
+/// A list, borrowed until its transfer has ended.
+enum List<'l, 'b> {
+    Write(WriteList<'l>),
+    Read(ReadList<'l, 'b>),
 }
 
 impl AioQueue {
-    /// A queue that has up to `depth` lists in flight.
-    ///
-    /// # Errors
-    ///
-    /// See [`queue_of`](crate::in_flight::queue_of).
-    pub fn new(depth: u32) -> io::Result<AioQueue> {
-        let context = match DEPTHS.contains(&depth) {
-            true => Context::new(depth),
-            false => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    /// Moves lists of `fd`. Waits for all calls before it returns or unwinds.
+    fn run<'l, 'b>(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        how: (Place, u64, usize),
+        over: &mut VecDeque<List<'l, 'b>>,
+        next: impl FnMut(&mut VecDeque<List<'l, 'b>>, u64) -> List<'l, 'b>,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<(), ListError> {
+        check_process(self.process).map_err(|error| ListError::new(0, 0, 0, error))?;
+        // After a run that has unwound.
+        self.free.clear();
+        self.free.extend((0..self.slots.len()).rev());
+        let mut scope = AioScope {
+            lists: self.slots.iter().map(|_| None).collect(),
+            queue: self,
+            fd,
+            over: VecDeque::new(),
+        };
+        engine::run(&mut scope, how, over, next, on_event)
+    }
+}
+
+impl ListQueue for AioQueue {
+    fn with_depth(depth: u32) -> io::Result<AioQueue> {
+        let context = if DEPTHS.contains(&depth) {
+            Context::new(depth)
+        } else {
+            Err(io::Error::from_raw_os_error(libc::EINVAL))
         };
         Ok(AioQueue {
             context: context.map_err(|error| Unavailable::new(depth, error))?,
@@ -169,28 +117,6 @@ impl AioQueue {
         })
     }
 
-    /// Calls `body` with a scope in which lists of `fd` are moved. Waits for all calls before it returns or unwinds.
-    fn scope<'b>(
-        &mut self,
-        fd: BorrowedFd<'b>,
-        body: impl FnOnce(&mut AioScope<'_, 'b>) -> Result<(), ListError>,
-    ) -> Result<(), ListError> {
-        check_process(self.process).map_err(|error| ListError::new(0, 0, 0, error))?;
-        // After a body that has unwound.
-        self.free.clear();
-        self.free.extend((0..self.slots.len()).rev());
-        let mut scope = AioScope {
-            buffers: self.slots.iter().map(|_| None).collect(),
-            queue: self,
-            fd,
-            over: VecDeque::new(),
-            borrowed: PhantomData,
-        };
-        body(&mut scope)
-    }
-}
-
-impl ListQueue for AioQueue {
     fn depth(&self) -> u32 {
         // It came from a `u32`.
         self.slots.len() as u32
@@ -204,10 +130,12 @@ impl ListQueue for AioQueue {
         list: &mut dyn FnMut(u64) -> WriteList<'b>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
-        let moved = (place, count, self.depth());
-        self.scope(fd, |scope| {
-            engine::run(scope, moved, Source::Write(list), on_event)
-        })
+        let how = (place, count, self.slots.len());
+        let next = |written: &mut VecDeque<_>, number| {
+            written.clear();
+            List::Write(list(number))
+        };
+        self.run(fd, how, &mut VecDeque::new(), next, on_event)
     }
 
     fn read(
@@ -215,16 +143,14 @@ impl ListQueue for AioQueue {
         fd: BorrowedFd<'_>,
         place: Place,
         count: u64,
-        lists: &mut [ReadList<'_, '_>],
+        lists: Vec<ReadList<'_, '_>>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
-        let moved = (place, count, self.depth());
-        let lists = lists.iter_mut().map(|list| {
-            let bytes = list.bytes();
-            (list as &mut dyn Segments, bytes)
-        });
-        let source = Source::Read(lists.collect());
-        self.scope(fd, |scope| engine::run(scope, moved, source, on_event))
+        let how = (place, count, lists.len().min(self.slots.len()));
+        let mut free = lists.into_iter().map(List::Read).collect();
+        // The list that has been over for the longest time is the first one.
+        let next = |free: &mut VecDeque<_>, _| free.pop_front().expect("a list for each transfer");
+        self.run(fd, how, &mut free, next, on_event)
     }
 }
 
@@ -237,18 +163,16 @@ impl fmt::Debug for AioQueue {
 }
 
 /// The lists that are in flight on a descriptor.
-struct AioScope<'r, 'b> {
+struct AioScope<'r, 'l, 'b> {
     queue: &'r mut AioQueue,
-    fd: BorrowedFd<'b>,
-    /// Of each slot, the list that is read into.
-    buffers: Vec<Option<&'b mut (dyn Segments + 'b)>>,
+    fd: BorrowedFd<'r>,
+    /// That of each slot.
+    lists: Vec<Option<List<'l, 'b>>>,
     /// Lists that are over and were not returned.
-    over: VecDeque<Ended<&'b mut (dyn Segments + 'b)>>,
-    /// Neither a longer nor a shorter `'b` will do.
-    borrowed: PhantomData<fn(&'b ()) -> &'b ()>,
+    over: VecDeque<Ended<List<'l, 'b>>>,
 }
 
-impl<'b> AioScope<'_, 'b> {
+impl AioScope<'_, '_, '_> {
     /// Makes the next call of a list, with as much of its rest as one call takes, or ends it if nothing is left.
     fn start_or_end(&mut self, number: usize) {
         let slot = &mut self.queue.slots[number];
@@ -272,9 +196,8 @@ impl<'b> AioScope<'_, 'b> {
             let bytes = entries.iter().map(|entry| entry.iov_len);
             bytes.fold(0, usize::saturating_add)
         };
-        // SAFETY: the array is that of the slot or of the list, and it names memory that the list borrows for `'b`, mutably for
-        // a read. Neither is touched before the call has ended, and `drop` waits for that. If `start` panics, it has not
-        // taken the call over.
+        // SAFETY: the array is that of the slot, and it names memory that the list borrows, mutably for a read. Neither is
+        // touched before the call has ended, and `drop` waits for that. If `start` panics, it has not taken the call over.
         unsafe { self.queue.context.start(number, call) };
         self.queue.calls += 1;
     }
@@ -320,51 +243,41 @@ impl<'b> AioScope<'_, 'b> {
             number: slot.number,
             moved: slot.moved,
             error,
-            buffers: self.buffers[number].take(),
+            list: self.lists[number].take().expect("a list in each slot"),
         });
         self.queue.free.push(number);
     }
-
-    fn free_slot(&mut self) -> usize {
-        self.queue.free.pop().expect("no more lists than the depth")
-    }
 }
 
-impl<'b> Scope<'b> for AioScope<'_, 'b> {
-    type Buffers = &'b mut (dyn Segments + 'b);
+impl<'l, 'b> Scope for AioScope<'_, 'l, 'b> {
+    type List = List<'l, 'b>;
 
     fn in_flight(&self) -> usize {
         self.queue.slots.len() - self.queue.free.len() + self.over.len()
     }
 
-    fn write(&mut self, number: u64, offset: Option<u64>, mut list: WriteList<'b>) -> u64 {
-        let slot = self.free_slot();
-        let bytes = self.queue.slots[slot].load(number, offset, true, &mut list);
+    fn begin(&mut self, number: u64, offset: Option<u64>, list: List<'l, 'b>) -> u64 {
+        let slot = self.queue.free.pop().expect("no more lists than the depth");
+        let list = self.lists[slot].insert(list);
+        let bytes = self.queue.slots[slot].load(number, offset, list);
         self.start_or_end(slot);
         bytes
     }
 
-    fn read(&mut self, number: u64, offset: Option<u64>, list: Self::Buffers) {
-        let slot = self.free_slot();
-        let list = self.buffers[slot].insert(list);
-        self.queue.slots[slot].load(number, offset, false, &mut **list);
-        self.start_or_end(slot);
-    }
-
-    fn wait(&mut self) -> Option<Ended<Self::Buffers>> {
+    fn wait(&mut self) -> Option<Ended<List<'l, 'b>>> {
         while self.over.is_empty() && self.queue.calls > 0 {
             self.handle_calls();
         }
         self.over.pop_front()
     }
 
-    fn take_ended(&mut self) -> Option<Ended<Self::Buffers>> {
+    fn take_ended(&mut self) -> Option<Ended<List<'l, 'b>>> {
         self.over.pop_front()
     }
 }
 
 /// Waits until no call is in flight.
-impl Drop for AioScope<'_, '_> {
+impl Drop for AioScope<'_, '_, '_> {
     fn drop(&mut self) {
         loop {
             while self.next_call().is_some() {}
@@ -379,39 +292,43 @@ impl Drop for AioScope<'_, '_> {
 
 impl Slot {
     /// Puts a list in the place of the last one. Returns its bytes.
-    fn load(
-        &mut self,
-        number: u64,
-        offset: Option<u64>,
-        is_write: bool,
-        list: &mut dyn Segments,
-    ) -> u64 {
-        (self.number, self.offset, self.is_write) = (number, offset, is_write);
-        (self.moved, self.first) = (0, 0);
-        self.own.clear();
-        (self.given, self.left_bytes) = match list.array() {
-            Some((array, count, bytes)) => (Some((array, count)), bytes),
-            None => (None, list.fill(&mut self.own)),
-        };
+    fn load(&mut self, number: u64, offset: Option<u64>, list: &mut List<'_, '_>) -> u64 {
+        (self.number, self.offset) = (number, offset);
+        (self.moved, self.first, self.left_bytes) = (0, 0, 0);
+        self.array.clear();
+        match list {
+            List::Write(list) => {
+                self.is_write = true;
+                for segment in *list {
+                    self.add(segment.as_ptr().cast_mut(), segment.len());
+                }
+            }
+            List::Read(list) => {
+                self.is_write = false;
+                for segment in list.iter_mut() {
+                    self.add(segment.as_mut_ptr(), segment.len());
+                }
+            }
+        }
         self.left_bytes
+    }
+
+    fn add(&mut self, start: *mut u8, iov_len: usize) {
+        if iov_len > 0 {
+            let iov_base = start.cast();
+            self.array.push(iovec { iov_base, iov_len });
+            self.left_bytes = self.left_bytes.saturating_add(iov_len as u64);
+        }
     }
 
     /// The entries that are left.
     fn rest(&self) -> &[iovec] {
-        match self.given {
-            // SAFETY: the pointer and the number are those of a slice of `IoSlice` or `IoSliceMut`, which the list of
-            // the slot borrows for `'b`. Nothing writes to the array before the scope is over.
-            Some((array, count)) => unsafe { slice::from_raw_parts(array, count) },
-            None => &self.own[self.first..],
-        }
+        &self.array[self.first..]
     }
 
     /// Lets AddressSanitizer report memory of a list that was freed while a call was in flight.
     #[cfg(vectored_asan)]
     fn check(&self) {
-        if let Some((array, count)) = self.given {
-            asan::check(array.cast(), count * size_of::<iovec>());
-        }
         for entry in self.rest() {
             asan::check(entry.iov_base.cast(), entry.iov_len);
         }
@@ -422,32 +339,18 @@ impl Slot {
         self.left_bytes = left_bytes.expect("no more bytes than are left");
         self.moved += moved as u64;
         if self.left_bytes == 0 {
-            self.own.clear();
-            (self.first, self.given) = (0, None);
             return;
         }
         let mut left = moved;
-        let mut whole = 0;
-        let rest = self.rest();
-        while let Some(entry) = rest.get(whole)
-            && entry.iov_len <= left
-        {
+        while let Some(entry) = self.array.get_mut(self.first) {
+            if left < entry.iov_len {
+                // SAFETY: `left` is less than the length of the entry.
+                entry.iov_base = unsafe { entry.iov_base.byte_add(left) };
+                entry.iov_len -= left;
+                return;
+            }
             left -= entry.iov_len;
-            whole += 1;
-        }
-        if let Some((array, count)) = self.given {
-            // SAFETY: as in `rest`; `whole` is at most the number of entries.
-            let entries = unsafe { slice::from_raw_parts(array, count) };
-            self.own.extend_from_slice(&entries[whole..]);
-            self.given = None;
-        } else {
-            self.first += whole;
-        }
-        if left > 0 {
-            let entry = &mut self.own[self.first];
-            // SAFETY: `left` is less than the length of the entry, or indexing would have panicked.
-            entry.iov_base = unsafe { entry.iov_base.byte_add(left) };
-            entry.iov_len -= left;
+            self.first += 1;
         }
     }
 }

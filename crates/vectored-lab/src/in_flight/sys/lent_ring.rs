@@ -2,90 +2,56 @@
 //!
 //! # Safety
 //!
-//! [`RingQueue::scope`] works as [`std::thread::scope`]: it returns, or unwinds, only when the ring is empty. So a transfer may
-//! use whatever is borrowed for `'b`, which is longer than that function runs, since it is a parameter of it. The ring gets
-//! it as `'static`, and nothing else gets it as such: a queue that comes back is emptied, and buffers are given back for
-//! `'b`. A [`RingScope`] cannot be forgotten, since `body` has only a reference to it. If it cannot be learnt whether a
-//! transfer has ended, the process is aborted.
+//! [`RingQueue::write`] and [`RingQueue::read`] return, or unwind, only when the ring is empty: [`Lent`] sees to that. So a
+//! transfer may use whatever is borrowed for a lifetime that is a parameter of the function, since that is longer than the
+//! function runs. The ring gets it as `'static`, and nothing else gets it as such: the queues that are kept are empty, and the
+//! buffers of reads are dropped with the function. If it cannot be learnt whether a transfer has ended, the process is aborted.
 
+use std::collections::VecDeque;
 use std::io;
-use std::marker::PhantomData;
 use std::mem::transmute;
 use std::os::fd::BorrowedFd;
-use std::process;
-use std::thread;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl};
-use vectored::uring::{Completion, Data, Ring, SetupError, SharedDescriptor};
-use vectored::{QueuePolicy, SegmentQueue, TransferError, iov_max};
+use vectored::SegmentQueue;
+use vectored::uring::{Data, Ring, SharedDescriptor};
 
 use crate::in_flight::ListQueue;
-use crate::in_flight::engine::{self, Ended, Scope, Source};
 use crate::in_flight::error::ListError;
-use crate::in_flight::list::{ReadList, WriteList};
+use crate::in_flight::list_queue::{ReadList, WriteList};
 use crate::in_flight::place::{Event, Place};
-use crate::in_flight::sys::{MAX_REFUSALS, PAUSE, cannot_wait, check_process};
+use crate::in_flight::ring::{RingList, move_by_ring, persist, uncopied_queue};
 
-/// Lists moved by [`vectored::uring::Ring`].
+type Lists = VecDeque<RingList<&'static mut [u8]>>;
+
+/// Lists moved by [`move_by_ring`].
 ///
 /// A list that is written is put into a [`SegmentQueue`], which the transfer consumes.
 pub struct RingQueue {
-    /// Empty outside of `scope`.
+    /// Empty outside of `write` and `read`.
     ring: Ring<&'static mut [u8]>,
-    /// The number of the process that made it.
-    process: u32,
-    /// Empty queues.
-    #[expect(clippy::vec_box, reason = "a ring takes boxes and gives them back")]
-    spare: Vec<Box<SegmentQueue>>,
+    /// Empty queues, to be used again.
+    written: Lists,
 }
 
-impl RingQueue {
-    /// A queue that has up to `depth` lists in flight.
-    ///
-    /// # Errors
-    ///
-    /// See [`Ring::new`].
-    pub fn new(depth: u32) -> Result<RingQueue, SetupError> {
-        Ok(RingQueue {
-            ring: Ring::with_buffers(depth)?,
-            process: process::id(),
-            spare: Vec::new(),
-        })
-    }
+/// A ring that has lists of borrowed memory. When it is dropped, the ring is empty.
+struct Lent<'r>(&'r mut Ring<&'static mut [u8]>);
 
-    /// Calls `body` with a scope in which lists of `fd` are moved. Waits for all transfers before it returns or unwinds.
-    fn scope<'b>(
-        &mut self,
-        fd: BorrowedFd<'b>,
-        place: Place,
-        body: impl FnOnce(&mut RingScope<'_, 'b>) -> Result<(), ListError>,
-    ) -> Result<(), ListError> {
-        let is_stream = place == Place::Stream;
-        let begin = || -> io::Result<_> {
-            check_process(self.process)?;
-            let shared = SharedDescriptor::new(fd.try_clone_to_owned()?)?;
-            Ok((
-                shared,
-                is_stream && fcntl_getfl(fd)?.contains(OFlags::NONBLOCK),
-            ))
-        };
-        let (shared, is_non_blocking) = begin().map_err(|error| ListError::new(0, 0, 0, error))?;
-        let mut scope = RingScope {
-            lent: self,
-            fd,
-            shared,
-            is_non_blocking,
-            last: 0,
-            calls: 0,
-            events: PollFlags::empty(),
-            borrowed: PhantomData,
-        };
-        body(&mut scope)
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        while !self.0.is_empty() {
+            persist(|| self.0.wait());
+        }
     }
 }
 
 impl ListQueue for RingQueue {
+    fn with_depth(depth: u32) -> io::Result<RingQueue> {
+        Ok(RingQueue {
+            ring: Ring::with_buffers(depth)?,
+            written: Lists::new(),
+        })
+    }
+
     fn depth(&self) -> u32 {
         self.ring.depth()
     }
@@ -98,10 +64,26 @@ impl ListQueue for RingQueue {
         list: &mut dyn FnMut(u64) -> WriteList<'b>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
-        let moved = (place, count, self.depth());
-        self.scope(fd, place, |scope| {
-            engine::run(scope, moved, Source::Write(list), on_event)
-        })
+        let shared = shared(fd)?;
+        let how = (place, count, self.depth() as usize);
+        let lent = Lent(&mut self.ring);
+        let next = |written: &mut Lists, number| {
+            let segments = list(number);
+            let mut queue = empty_queue(written);
+            for segment in segments {
+                // SAFETY: the queue is read by transfers of the ring alone, which end before `lent` is dropped.
+                queue.push(unsafe { transmute::<&'b [u8], &'static [u8]>(segment) });
+            }
+            RingList::of_queue(queue, segments.len())
+        };
+        move_by_ring(
+            lent.0,
+            (fd, &shared),
+            how,
+            &mut self.written,
+            next,
+            on_event,
+        )
     }
 
     fn read(
@@ -109,202 +91,46 @@ impl ListQueue for RingQueue {
         fd: BorrowedFd<'_>,
         place: Place,
         count: u64,
-        lists: &mut [ReadList<'_, '_>],
+        lists: Vec<ReadList<'_, '_>>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
-        let moved = (place, count, self.depth());
-        let source = Source::Read(lists.iter_mut().map(buffers).collect());
-        self.scope(fd, place, |scope| {
-            engine::run(scope, moved, source, on_event)
-        })
+        let shared = shared(fd)?;
+        let how = (place, count, lists.len().min(self.depth() as usize));
+        let lent = Lent(&mut self.ring);
+        // SAFETY: the ring is empty when `lent` is dropped, and `free` is dropped with this function.
+        let lists = lists.into_iter().map(|list| unsafe { buffers(list) });
+        let mut free: Lists = lists.collect();
+        // The list that has been over for the longest time is the first one.
+        let next = |free: &mut Lists, _| free.pop_front().expect("a list for each transfer");
+        move_by_ring(lent.0, (fd, &shared), how, &mut free, next, on_event)
     }
 }
 
-/// The segments of a list, and their bytes.
-fn buffers<'b>(list: &'b mut ReadList<'_, '_>) -> (Vec<&'b mut [u8]>, u64) {
-    let bytes = list.bytes();
-    let list = match list {
-        ReadList::Slices(list) => list.iter_mut().map(|segment| &mut **segment).collect(),
-        ReadList::Array(list) => list.iter_mut().map(|segment| &mut **segment).collect(),
-    };
-    (list, bytes)
+fn shared(fd: BorrowedFd<'_>) -> Result<SharedDescriptor, ListError> {
+    let owned = fd.try_clone_to_owned();
+    let shared = owned.and_then(SharedDescriptor::new);
+    shared.map_err(|error| ListError::new(0, 0, 0, error))
 }
 
-/// The lists that are in flight on a descriptor.
-struct RingScope<'r, 'b> {
-    lent: &'r mut RingQueue,
-    fd: BorrowedFd<'b>,
-    shared: SharedDescriptor,
-    /// A stream whose calls do not wait. One list at a time is in flight on it.
-    is_non_blocking: bool,
-    /// The last list, the calls that it takes at most if the descriptor does not have to be waited for, and what it would be
-    /// waited for.
-    last: u64,
-    calls: usize,
-    events: PollFlags,
-    /// Neither a longer nor a shorter `'b` will do.
-    borrowed: PhantomData<fn(&'b ()) -> &'b ()>,
-}
-
-impl<'b> Scope<'b> for RingScope<'_, 'b> {
-    type Buffers = Vec<&'b mut [u8]>;
-
-    fn in_flight(&self) -> usize {
-        self.lent.ring.len()
-    }
-
-    fn write(&mut self, number: u64, offset: Option<u64>, list: WriteList<'b>) -> u64 {
-        let mut queue = self.lent.spare.pop().unwrap_or_else(empty_queue);
-        let mut push = |segment: &'b [u8]| {
-            // SAFETY: the queue is read by transfers of the ring alone, which end before `scope` returns, and emptied after
-            // that.
-            queue.push(unsafe { transmute::<&'b [u8], &'static [u8]>(segment) });
-        };
-        self.calls = match list {
-            WriteList::Slices(list) => {
-                list.iter().for_each(|segment| push(segment));
-                calls(list.len())
-            }
-            WriteList::Array(list) => {
-                list.iter().for_each(|segment| push(segment));
-                calls(list.len())
-            }
-        };
-        let bytes = queue.remaining() as u64;
-        (self.last, self.events) = (number, PollFlags::OUT);
-        let ring = &mut self.lent.ring;
-        match offset {
-            Some(offset) => ring.submit_write_at(&self.shared, queue, offset, number),
-            None => ring.submit_write(&self.shared, queue, number),
-        }
-        bytes
-    }
-
-    fn read(&mut self, number: u64, offset: Option<u64>, list: Vec<&'b mut [u8]>) {
-        (self.last, self.events) = (number, PollFlags::IN);
-        self.calls = calls(list.len());
-        // SAFETY: the buffers are used by transfers of the ring alone, which end before `scope` returns, and given back for
-        // `'b` after that.
-        let list = unsafe { transmute::<Vec<&'b mut [u8]>, Vec<&'static mut [u8]>>(list) };
-        let ring = &mut self.lent.ring;
-        match offset {
-            Some(offset) => ring.submit_read_at(&self.shared, list, offset, number),
-            None => ring.submit_read(&self.shared, list, number),
-        }
-    }
-
-    fn wait(&mut self) -> Option<Ended<Self::Buffers>> {
-        let done = if self.is_non_blocking {
-            self.wait_unless_blocked()?
-        } else {
-            persist(|| self.lent.ring.wait())?
-        };
-        Some(self.end(done))
-    }
-
-    fn take_ended(&mut self) -> Option<Ended<Self::Buffers>> {
-        if self.in_flight() == 0 {
-            return None;
-        }
-        let done = persist(|| self.lent.ring.take_ended())?;
-        Some(self.end(done))
+fn empty_queue(written: &mut Lists) -> Box<SegmentQueue> {
+    match written.pop_back().map(|list| list.data) {
+        Some(Data::Queue(queue)) => queue,
+        _ => uncopied_queue(),
     }
 }
 
-impl<'b> RingScope<'_, 'b> {
-    fn end(&mut self, done: Completion<&'static mut [u8]>) -> Ended<Vec<&'b mut [u8]>> {
-        let buffers = match done.data {
-            Data::Queue(mut queue) => {
-                queue.clear();
-                self.lent.spare.push(queue);
-                None
-            }
-            Data::Buffers(filled) => Some(filled),
-            other => panic!("neither a queue nor buffers: {other:?}"),
-        };
-        let (moved, error) = match done.result {
-            Ok(moved) => (moved, None),
-            Err(error) => (error.transferred(), Some(error.into_io_error())),
-        };
-        Ended {
-            number: done.token,
-            moved,
-            error,
-            buffers,
-        }
-    }
-
-    /// Waits for a list to end. If the descriptor is not ready, the only list in flight is cancelled, and ends with `WouldBlock`.
-    fn wait_unless_blocked(&mut self) -> Option<Completion<&'static mut [u8]>> {
-        let ring = &mut self.lent.ring;
-        if ring.is_empty() {
-            return None;
-        }
-        // A ring waits for a descriptor that is not ready. Each try makes one call.
-        for _ in 0..self.calls {
-            if let Some(done) = persist(|| ring.try_wait()) {
-                return Some(done);
-            }
-        }
-        while persist(|| is_ready(self.fd, self.events)) {
-            if let Some(done) = persist(|| ring.try_wait()) {
-                return Some(done);
-            }
-        }
-        persist(|| ring.cancel(self.last));
-        let mut done = persist(|| ring.wait())?;
-        if let Err(error) = &done.result
-            && error.io_error().raw_os_error() == Some(libc::ECANCELED)
-        {
-            let blocked = io::ErrorKind::WouldBlock.into();
-            done.result = Err(TransferError::new(error.transferred(), blocked));
-        }
-        Some(done)
-    }
-}
-
-/// Waits until no list is in flight.
-impl Drop for RingScope<'_, '_> {
-    fn drop(&mut self) {
-        while persist(|| self.lent.ring.wait()).is_some() {}
-    }
-}
-
-/// A queue that passes its segments to the kernel as they are.
-fn empty_queue() -> Box<SegmentQueue> {
-    let mut policy = QueuePolicy::default();
-    policy.copy_below_bytes = 0;
-    Box::new(SegmentQueue::with_policy(policy))
-}
-
-/// The most calls that move `segments` segments to a stream: one for each `IOV_MAX`, one that is short, one that is refused.
-fn calls(segments: usize) -> usize {
-    segments.div_ceil(iov_max()) + 2
-}
-
-fn is_ready(fd: BorrowedFd<'_>, events: PollFlags) -> io::Result<bool> {
-    let mut polled = [PollFd::from_borrowed_fd(fd, events)];
-    Ok(poll(&mut polled, Some(&Timespec::default()))? > 0)
-}
-
-/// Makes a call again for which the kernel has no memory at the moment.
+/// The buffers of a list to read into.
 ///
-/// # Aborts
+/// # Safety
 ///
-/// If it fails otherwise.
-fn persist<T>(mut call: impl FnMut() -> io::Result<T>) -> T {
-    let mut refusals = 0;
-    loop {
-        match call() {
-            Ok(result) => return result,
-            Err(error) => match error.raw_os_error() {
-                Some(libc::EINTR) => {}
-                Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) if refusals < MAX_REFUSALS => {
-                    refusals += 1;
-                    thread::sleep(PAUSE);
-                }
-                _ => cannot_wait("io_uring_enter", &error),
-            },
-        }
+/// Nothing uses them when the borrow of the list ends.
+unsafe fn buffers(list: ReadList<'_, '_>) -> RingList<&'static mut [u8]> {
+    // SAFETY: see above.
+    let lend =
+        |segment: &mut &mut [u8]| unsafe { transmute::<&mut [u8], &'static mut [u8]>(segment) };
+    RingList {
+        bytes: list.iter().map(|segment| segment.len() as u64).sum(),
+        segments: list.len(),
+        data: Data::Buffers(list.iter_mut().map(lend).collect()),
     }
 }

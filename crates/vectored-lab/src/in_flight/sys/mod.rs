@@ -25,10 +25,10 @@ pub use aio::AioQueue;
 pub use lent_ring::RingQueue;
 
 /// The pause before a system call is made again for which the kernel had no memory.
-const PAUSE: Duration = Duration::from_millis(1);
+pub(super) const PAUSE: Duration = Duration::from_millis(1);
 
 /// After so many refusals in a row, a call is not made again.
-const MAX_REFUSALS: u32 = 1000;
+pub(super) const MAX_REFUSALS: u32 = 1000;
 
 /// The error of a call in a forked child.
 const FORKED: &str = "this process is a fork of the one that made the queue, which the child cannot use: make a queue in \
@@ -43,7 +43,7 @@ fn check_process(made_by: u32) -> io::Result<()> {
 }
 
 /// Aborts the process: the kernel may still use borrowed memory. `call` is the system call that failed.
-fn cannot_wait(call: &str, error: &io::Error) -> ! {
+pub(super) fn cannot_wait(call: &str, error: &io::Error) -> ! {
     eprintln!(
         "vectored: {call} failed while transfers were in flight: {error}; the process is aborted because the kernel may \
          still use their buffers"

@@ -1,30 +1,30 @@
 //! Lists filled by io_uring or Linux AIO, with several of them in flight.
 
 use std::collections::VecDeque;
-use std::io::{self, IoSliceMut};
+use std::io;
 
-use crate::in_flight::{Event, ReadList};
+use crate::in_flight::{Event, ListQueue, ReadList};
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::full_queue::{
-    Queue, Transfer, next_place, set_position_after, time_each_transfer, time_full_queue,
+    Transfer, next_place, set_position_after, time_each_transfer, time_full_queue,
 };
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::Timed;
-use crate::model::{IovecSetup, Technique};
+use crate::measure::write::movers::asynchronous::Queue;
 use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
 
 /// An asynchronous technique that reads.
-pub struct AsynchronousRead {
-    queue: Queue,
+pub struct AsynchronousRead<Q> {
+    queue: Queue<Q>,
     call_bytes: u64,
 }
 
-impl AsynchronousRead {
-    pub fn new(technique: Technique) -> Self {
+impl<Q: ListQueue> AsynchronousRead<Q> {
+    pub fn new() -> Self {
         AsynchronousRead {
-            queue: Queue::new(technique),
+            queue: Queue::NONE,
             call_bytes: 0,
         }
     }
@@ -42,38 +42,19 @@ impl AsynchronousRead {
         let place = next_place(fd)?;
         let count = u64::from(batch.all_calls());
         let mut holders = Holders::new(lists.len(), batch.all_calls());
-        let mut read = |lists: &mut [ReadList<'_, '_>], on_event: &mut dyn FnMut(Event)| {
+        let timing = time(&mut |on_event| {
+            let lists: Vec<ReadList<'_, '_>> = lists.iter_mut().map(Vec::as_mut_slice).collect();
             queue.read(fd, place, count, lists, &mut |event| {
                 holders.note(event);
                 on_event(event);
             })
-        };
-        let timing = match batch.iovec_setup {
-            IovecSetup::Timed => {
-                let mut lists: Vec<ReadList<'_, '_>> = lists
-                    .iter_mut()
-                    .map(|list| ReadList::Slices(list))
-                    .collect();
-                time(&mut |on_event| read(&mut lists, on_event))?
-            }
-            IovecSetup::Once => {
-                let mut arrays: Vec<Vec<IoSliceMut<'_>>> = lists
-                    .iter_mut()
-                    .map(|list| list.iter_mut().map(|s| IoSliceMut::new(s)).collect())
-                    .collect();
-                let mut lists: Vec<ReadList<'_, '_>> = arrays
-                    .iter_mut()
-                    .map(|array| ReadList::Array(array))
-                    .collect();
-                time(&mut |on_event| read(&mut lists, on_event))?
-            }
-        };
+        })?;
         set_position_after(fd, place, count * self.call_bytes)?;
         Ok((timing, holders.held))
     }
 }
 
-impl ReadMover for AsynchronousRead {
+impl<Q: ListQueue> ReadMover for AsynchronousRead<Q> {
     fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
         self.call_bytes = segments.iter().map(|segment| segment.len() as u64).sum();
     }
@@ -81,7 +62,7 @@ impl ReadMover for AsynchronousRead {
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         let place = next_place(fd)?;
         let queue = self.queue.of_any_depth()?;
-        queue.read(fd, place, 1, &mut [ReadList::Slices(segments)], &mut |_| ())?;
+        queue.read(fd, place, 1, vec![segments], &mut |_| ())?;
         set_position_after(fd, place, self.call_bytes)
     }
 

@@ -1,5 +1,6 @@
 //! Read techniques, the sources of their bytes, and the cell that samples them.
 
+#[cfg(target_os = "linux")]
 pub(crate) mod asynchronous;
 pub(crate) mod cell;
 pub(crate) mod feed_thread;

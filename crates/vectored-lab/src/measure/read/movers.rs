@@ -2,6 +2,15 @@
 
 use vectored::CostModel;
 
+#[cfg(target_os = "linux")]
+use crate::in_flight::AioQueue;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+use crate::in_flight::RingQueue;
+#[cfg(target_os = "linux")]
 use crate::measure::read::asynchronous::AsynchronousRead;
 #[cfg(unix)]
 use crate::measure::read::mover::Mmap;
@@ -16,11 +25,6 @@ use crate::model::Technique;
 ///
 /// If the technique does not read.
 pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover> {
-    if let Contender::Technique(technique) = contender
-        && Technique::ASYNCHRONOUS.contains(&technique)
-    {
-        return Box::new(AsynchronousRead::new(technique));
-    }
     match contender {
         Contender::Floor | Contender::FloorAgain => Box::new(ReadEach),
         Contender::Technique(Technique::ReadEach) => Box::new(ReadEach),
@@ -28,6 +32,14 @@ pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover
         Contender::Technique(Technique::Readv) => Box::new(WithArray::new(Readv::default())),
         #[cfg(unix)]
         Contender::Technique(Technique::Mmap) => Box::new(Mmap),
+        #[cfg(all(
+            target_os = "linux",
+            target_pointer_width = "64",
+            target_endian = "little"
+        ))]
+        Contender::Technique(Technique::IoUring) => Box::new(AsynchronousRead::<RingQueue>::new()),
+        #[cfg(target_os = "linux")]
+        Contender::Technique(Technique::LinuxAio) => Box::new(AsynchronousRead::<AioQueue>::new()),
         Contender::Technique(Technique::Adaptive) => {
             Box::new(WithArray::new(Adaptive::new(*model)))
         }

@@ -2,67 +2,18 @@
 
 use std::io;
 
-use crate::in_flight::{Event, ListError, ListQueue, Place, queue_of};
+use crate::in_flight::{Event, ListError, Place};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::Timed;
-use crate::model::Technique;
 use crate::platform::fd::BorrowedFd;
 use crate::platform::files::appends;
 use crate::platform::plain_calls::Errno;
 use crate::platform::plain_calls::{SeekFrom, seek};
 use crate::stats::Latencies;
 
-/// The queue of an asynchronous technique, made when its depth is first needed.
-pub(crate) struct Queue {
-    technique: Technique,
-    made: Option<Box<dyn ListQueue>>,
-}
-
-impl Queue {
-    pub fn new(technique: Technique) -> Self {
-        Queue {
-            technique,
-            made: None,
-        }
-    }
-
-    /// A queue of this depth.
-    pub fn of_depth(&mut self, depth: u32) -> io::Result<&mut dyn ListQueue> {
-        if self
-            .made
-            .as_ref()
-            .is_none_or(|queue| queue.depth() != depth)
-        {
-            // Before the new one, since both count against the limits of the system.
-            self.made = None;
-            self.made = Some(queue_of(self.technique, depth)?);
-        }
-        Ok(&mut **self.made.as_mut().expect("made above"))
-    }
-
-    /// The queue that is there, for single transfers.
-    pub fn of_any_depth(&mut self) -> io::Result<&mut dyn ListQueue> {
-        let depth = self.made.as_ref().map_or(1, |queue| queue.depth());
-        self.of_depth(depth)
-    }
-}
-
 /// Moves the lists of a batch, and passes on the events.
 pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
-
-/// Checks that the kernel gives an asynchronous technique a queue of this depth.
-///
-/// # Errors
-///
-/// The reason why it does not, with the remedy.
-pub fn check_available(technique: Technique, depth: u32) -> io::Result<()> {
-    if technique == Technique::WriteFileGather {
-        // A completion port has no limit on its transfers.
-        return Ok(());
-    }
-    queue_of(technique, depth).map(drop)
-}
 
 /// Where the next transfer of a descriptor goes: to its position, if it has one.
 pub(crate) fn next_place(fd: BorrowedFd<'_>) -> io::Result<Place> {

@@ -4,6 +4,7 @@ pub(crate) mod cell_extras;
 pub(crate) mod clock;
 pub(crate) mod cold_pool;
 pub(crate) mod descriptor_sampler;
+#[cfg(any(target_os = "linux", windows))]
 pub(crate) mod full_queue;
 pub(crate) mod lists;
 pub(crate) mod pattern;

@@ -3,6 +3,7 @@
 
 pub(crate) mod adaptive;
 pub(crate) mod array;
+#[cfg(target_os = "linux")]
 pub(crate) mod asynchronous;
 pub(crate) mod copy;
 pub(crate) mod each;
@@ -16,12 +17,23 @@ pub(crate) mod writev;
 #[cfg(unix)]
 pub(crate) mod zerocopy;
 
+use std::io;
+
 use vectored::CostModel;
 
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
+use crate::in_flight::RingQueue;
+#[cfg(target_os = "linux")]
+use crate::in_flight::{AioQueue, ListQueue};
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::adaptive::Adaptive;
 use crate::measure::write::movers::array::WithArray;
+#[cfg(target_os = "linux")]
 use crate::measure::write::movers::asynchronous::AsynchronousWrite;
 use crate::measure::write::movers::copy::CopyThenWrite;
 #[cfg(unix)]
@@ -50,11 +62,6 @@ const LARGE_BYTES: usize = 1 << 20;
 /// If the technique does not write, or is one of [`Technique::GUESTS`] that this
 /// crate does not implement.
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-    if let Contender::Technique(technique) = contender
-        && Technique::ASYNCHRONOUS.contains(&technique)
-    {
-        return Box::new(AsynchronousWrite::new(technique));
-    }
     match contender {
         Contender::Floor | Contender::FloorAgain => Box::new(WriteEach),
         Contender::Technique(Technique::WriteEach) => Box::new(WriteEach),
@@ -75,6 +82,14 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Technique(Technique::StdioLarge) => Box::new(Stdio::with_buffer(LARGE_BYTES)),
         #[cfg(unix)]
         Contender::Technique(Technique::Mmap) => Box::new(Mmap::default()),
+        #[cfg(all(
+            target_os = "linux",
+            target_pointer_width = "64",
+            target_endian = "little"
+        ))]
+        Contender::Technique(Technique::IoUring) => Box::new(AsynchronousWrite::<RingQueue>::new()),
+        #[cfg(target_os = "linux")]
+        Contender::Technique(Technique::LinuxAio) => Box::new(AsynchronousWrite::<AioQueue>::new()),
         Contender::Technique(Technique::Adaptive) => {
             Box::new(WithArray::new(Adaptive::new(*model)))
         }
@@ -83,6 +98,31 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         }
         Contender::Technique(_) => {
             panic!("{contender} is not built in: provide it with DescriptorSampler::with_movers")
+        }
+    }
+}
+
+/// Checks that this system offers a technique, with so many transfers in flight.
+///
+/// # Errors
+///
+/// The reason why it does not, with the remedy.
+pub fn check_available(technique: Technique, depth: u32) -> io::Result<()> {
+    match technique {
+        #[cfg(all(
+            target_os = "linux",
+            target_pointer_width = "64",
+            target_endian = "little"
+        ))]
+        Technique::IoUring => RingQueue::with_depth(depth).map(drop),
+        #[cfg(target_os = "linux")]
+        Technique::LinuxAio => AioQueue::with_depth(depth).map(drop),
+        other => {
+            let _ = depth;
+            match other.lacks_here() {
+                Some(reason) => Err(io::Error::new(io::ErrorKind::Unsupported, reason)),
+                None => Ok(()),
+            }
         }
     }
 }

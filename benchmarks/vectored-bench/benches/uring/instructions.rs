@@ -1,0 +1,55 @@
+//! Lists to `/dev/null`, for a program that counts instructions.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use vectored::CostModel;
+use vectored_lab::in_flight::Place;
+use vectored_lab::measure::{Contender, FakeClock, Lists, Mover, Timed, movers};
+use vectored_lab::model::{IovecSetup, Technique};
+
+use crate::ring::RingPeer;
+
+/// The lists of a sample, as in `Target::lists`.
+const LISTS: u32 = 64;
+
+/// What is counted.
+pub struct Counted {
+    /// The technique of the measuring engine, or else what this bench does.
+    pub of_technique: bool,
+    pub segments: usize,
+    pub depth: u32,
+    /// A multiple of [`LISTS`].
+    pub lists: u32,
+}
+
+impl Counted {
+    /// Makes and writes the lists.
+    pub fn run(&self) -> io::Result<()> {
+        let content: &'static [u8] = vec![1; self.segments].leak();
+        let null = File::options().write(true).open("/dev/null")?;
+        if self.of_technique {
+            let technique = Contender::Technique(Technique::IoUring);
+            let mut mover = movers(technique, &CostModel::default());
+            let lists = Lists::one(content.chunks(1).collect());
+            let batch = Timed {
+                calls: self.lists,
+                untimed_first: true,
+                iovec_setup: IovecSetup::Timed,
+                fsync: false,
+                queue_depth: self.depth,
+            };
+            mover.prepare(lists.first(), 0);
+            mover.sample(null.as_fd(), &lists, batch, &FakeClock::default())?;
+            return Ok(());
+        }
+        let mut peer = RingPeer::open(self.depth, LISTS, &Arc::new(null.into()))?;
+        for _ in 0..self.lists / LISTS {
+            peer.fill(content.chunks(1));
+            peer.write(Place::Offset(0))?;
+        }
+        Ok(())
+    }
+}

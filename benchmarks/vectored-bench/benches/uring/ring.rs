@@ -1,0 +1,57 @@
+//! The lists of a sample, written by the function that `--technique io-uring` of `vectored measure` calls.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use vectored::uring::{Data, Ring, SharedDescriptor};
+use vectored_lab::in_flight::{Place, RingList, move_by_ring, uncopied_queue};
+
+/// A ring with lists that own their memory.
+pub struct RingPeer {
+    ring: Ring,
+    fd: Arc<OwnedFd>,
+    shared: SharedDescriptor,
+    lists: VecDeque<RingList<Vec<u8>>>,
+}
+
+impl RingPeer {
+    /// A ring that writes so many lists to a descriptor, up to `depth` of them at a time.
+    pub fn open(depth: u32, lists: u32, fd: &Arc<OwnedFd>) -> io::Result<RingPeer> {
+        Ok(RingPeer {
+            ring: Ring::new(depth)?,
+            shared: SharedDescriptor::new(Arc::clone(fd))?,
+            fd: Arc::clone(fd),
+            lists: (0..lists)
+                .map(|_| RingList::of_queue(uncopied_queue(), 0))
+                .collect(),
+        })
+    }
+
+    /// Makes each list of these segments.
+    pub fn fill(&mut self, segments: impl ExactSizeIterator<Item = &'static [u8]> + Clone) {
+        for list in &mut self.lists {
+            if let Data::Queue(queue) = &mut list.data {
+                for segment in segments.clone() {
+                    queue.push(segment);
+                }
+                (list.bytes, list.segments) = (queue.remaining() as u64, segments.len());
+            }
+        }
+    }
+
+    /// Writes all lists. They must be [filled](RingPeer::fill) again then.
+    pub fn write(&mut self, place: Place) -> io::Result<()> {
+        let how = (place, self.lists.len() as u64, self.ring.depth() as usize);
+        move_by_ring(
+            &mut self.ring,
+            (self.fd.as_fd(), &self.shared),
+            how,
+            &mut self.lists,
+            |lists, _| lists.pop_front().expect("a list for each transfer"),
+            &mut |_| (),
+        )?;
+        Ok(())
+    }
+}

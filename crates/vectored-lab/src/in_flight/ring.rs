@@ -1,0 +1,235 @@
+//! Lists moved by a [`Ring`], whoever owns their memory.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl};
+use vectored::uring::{Buffer, Completion, Data, Ring, SharedDescriptor};
+use vectored::{QueuePolicy, SegmentQueue, TransferError, iov_max};
+
+use crate::in_flight::engine::{self, Ended, Scope};
+use crate::in_flight::error::ListError;
+use crate::in_flight::place::{Event, Place};
+use crate::in_flight::sys::{MAX_REFUSALS, PAUSE, cannot_wait};
+
+/// A list, and what its transfer owns.
+#[derive(Debug)]
+pub struct RingList<B> {
+    /// The queue of a write, or the buffers of a read.
+    pub data: Data<B>,
+    /// The bytes of all segments.
+    pub bytes: u64,
+    /// The number of segments.
+    pub segments: usize,
+}
+
+impl<B> RingList<B> {
+    /// A list to be written, of so many segments.
+    pub fn of_queue(queue: Box<SegmentQueue>, segments: usize) -> RingList<B> {
+        RingList {
+            bytes: queue.remaining() as u64,
+            data: Data::Queue(queue),
+            segments,
+        }
+    }
+}
+
+/// A queue that passes its segments to the kernel as they are.
+#[must_use]
+pub fn uncopied_queue() -> Box<SegmentQueue> {
+    let mut policy = QueuePolicy::default();
+    policy.copy_below_bytes = 0;
+    Box::new(SegmentQueue::with_policy(policy))
+}
+
+/// Moves `count` lists by an empty ring, at most `most` at a time, as [`ListQueue`](crate::in_flight::ListQueue) does.
+///
+/// `next` makes the list of a number: within the time of that list, so after its [`Event::Began`]. It is given the lists
+/// that are over, the latest one last, with empty queues, and may take one of them. `shared` is `fd`.
+///
+/// # Errors
+///
+/// See [`ListQueue::write`](crate::in_flight::ListQueue::write) and [`ListQueue::read`](crate::in_flight::ListQueue::read).
+///
+/// # Panics
+///
+/// If the ring has transfers, or `next` or `on_event` does. The ring may have some of the lists then.
+///
+/// # Aborts
+///
+/// If a system call that waits for transfers fails: the kernel may still use memory that is lent to the ring.
+pub fn move_by_ring<B: Buffer>(
+    ring: &mut Ring<B>,
+    (fd, shared): (BorrowedFd<'_>, &SharedDescriptor),
+    (place, count, most): (Place, u64, usize),
+    over: &mut VecDeque<RingList<B>>,
+    next: impl FnMut(&mut VecDeque<RingList<B>>, u64) -> RingList<B>,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<(), ListError> {
+    assert!(ring.is_empty(), "the ring has other transfers");
+    let mut begin = || -> io::Result<bool> {
+        // A forked child is refused here.
+        ring.take_ended()?;
+        Ok(place == Place::Stream && fcntl_getfl(fd)?.contains(OFlags::NONBLOCK))
+    };
+    let is_non_blocking = begin().map_err(|error| ListError::new(0, 0, 0, error))?;
+    let mut scope = RingScope {
+        ring,
+        fd,
+        shared,
+        is_non_blocking,
+        shapes: Vec::with_capacity(count as usize),
+        events: PollFlags::empty(),
+    };
+    engine::run(&mut scope, (place, count, most), over, next, on_event)
+}
+
+/// The lists that are in flight on a descriptor.
+struct RingScope<'r, B: Buffer> {
+    ring: &'r mut Ring<B>,
+    fd: BorrowedFd<'r>,
+    shared: &'r SharedDescriptor,
+    /// A stream whose calls do not wait. One list at a time is in flight on it.
+    is_non_blocking: bool,
+    /// Of each list that has begun, the bytes and the segments.
+    shapes: Vec<(u64, usize)>,
+    /// What the descriptor would be waited for.
+    events: PollFlags,
+}
+
+impl<B: Buffer> Scope for RingScope<'_, B> {
+    type List = RingList<B>;
+
+    fn in_flight(&self) -> usize {
+        self.ring.len()
+    }
+
+    fn begin(&mut self, number: u64, offset: Option<u64>, list: RingList<B>) -> u64 {
+        self.shapes.push((list.bytes, list.segments));
+        let (ring, fd) = (&mut *self.ring, self.shared);
+        match list.data {
+            Data::Queue(queue) => {
+                self.events = PollFlags::OUT;
+                match offset {
+                    Some(offset) => ring.submit_write_at(fd, queue, offset, number),
+                    None => ring.submit_write(fd, queue, number),
+                }
+            }
+            Data::Buffers(buffers) => {
+                self.events = PollFlags::IN;
+                match offset {
+                    Some(offset) => ring.submit_read_at(fd, buffers, offset, number),
+                    None => ring.submit_read(fd, buffers, number),
+                }
+            }
+            _ => unreachable!("a transfer owns a queue or buffers"),
+        }
+        list.bytes
+    }
+
+    fn wait(&mut self) -> Option<Ended<RingList<B>>> {
+        let done = if self.is_non_blocking {
+            self.wait_unless_blocked()?
+        } else {
+            persist(|| self.ring.wait())?
+        };
+        Some(self.end(done))
+    }
+
+    fn take_ended(&mut self) -> Option<Ended<RingList<B>>> {
+        if self.ring.is_empty() {
+            return None;
+        }
+        let done = persist(|| self.ring.take_ended())?;
+        Some(self.end(done))
+    }
+}
+
+impl<B: Buffer> RingScope<'_, B> {
+    fn end(&mut self, done: Completion<B>) -> Ended<RingList<B>> {
+        let (bytes, segments) = self.shapes[done.token as usize];
+        let (moved, error) = match done.result {
+            Ok(moved) => (moved, None),
+            Err(error) => (error.transferred(), Some(error.into_io_error())),
+        };
+        let mut data = done.data;
+        if let Data::Queue(queue) = &mut data {
+            queue.clear();
+        }
+        Ended {
+            number: done.token,
+            moved,
+            error,
+            list: RingList {
+                data,
+                bytes,
+                segments,
+            },
+        }
+    }
+
+    /// Waits for a list to end. If the descriptor is not ready, the only list in flight is cancelled, and ends with `WouldBlock`.
+    fn wait_unless_blocked(&mut self) -> Option<Completion<B>> {
+        let (fd, ring) = (self.fd, &mut *self.ring);
+        if ring.is_empty() {
+            return None;
+        }
+        let (_, segments) = self.shapes.last()?;
+        // A ring waits for a descriptor that is not ready. Each try makes one call.
+        for _ in 0..most_calls(*segments) {
+            if let Some(done) = persist(|| ring.try_wait()) {
+                return Some(done);
+            }
+        }
+        while persist(|| is_ready(fd, self.events)) {
+            if let Some(done) = persist(|| ring.try_wait()) {
+                return Some(done);
+            }
+        }
+        let last = self.shapes.len() as u64 - 1;
+        persist(|| ring.cancel(last));
+        let mut done = persist(|| ring.wait())?;
+        if let Err(error) = &done.result
+            && error.io_error().raw_os_error() == Some(libc::ECANCELED)
+        {
+            let blocked = io::ErrorKind::WouldBlock.into();
+            done.result = Err(TransferError::new(error.transferred(), blocked));
+        }
+        Some(done)
+    }
+}
+
+/// The most calls that move `segments` segments to a stream: one for each `IOV_MAX`, one that is short, one that is refused.
+fn most_calls(segments: usize) -> usize {
+    segments.div_ceil(iov_max()) + 2
+}
+
+fn is_ready(fd: BorrowedFd<'_>, events: PollFlags) -> io::Result<bool> {
+    let mut polled = [PollFd::from_borrowed_fd(fd, events)];
+    Ok(poll(&mut polled, Some(&Timespec::default()))? > 0)
+}
+
+/// Makes a call again for which the kernel has no memory at the moment.
+///
+/// # Aborts
+///
+/// If it fails otherwise.
+pub(super) fn persist<T>(mut call: impl FnMut() -> io::Result<T>) -> T {
+    let mut refusals = 0;
+    loop {
+        match call() {
+            Ok(result) => return result,
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) if refusals < MAX_REFUSALS => {
+                    refusals += 1;
+                    thread::sleep(PAUSE);
+                }
+                _ => cannot_wait("io_uring_enter", &error),
+            },
+        }
+    }
+}
