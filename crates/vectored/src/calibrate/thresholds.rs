@@ -72,9 +72,10 @@ pub(super) fn measure(
     fitted: &CostModel,
     deadline: Instant,
 ) -> io::Result<CostModel> {
-    let max_list_bytes = match channel.is_stream() {
-        true => MAX_STREAM_BYTES,
-        false => MAX_LIST_BYTES,
+    let max_list_bytes = if channel.is_stream() {
+        MAX_STREAM_BYTES
+    } else {
+        MAX_LIST_BYTES
     };
     let mut comparison = Comparison {
         copying: Gather::new(CostModel {
@@ -100,59 +101,31 @@ pub(super) fn measure(
         let left = deadline.saturating_duration_since(Instant::now());
         page_end_ns = comparison.page_end_ns(channel, left / PAGE_SHARE)?;
     }
-    let mut curves: [Curve; CopyThresholds::COUNTS.len()] = Default::default();
-    let max_segment_bytes = |count: usize| (max_list_bytes / count).min(MAX_SEGMENT_BYTES);
+    let mut curves = Curves::default();
     let half_time = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
-    for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
-        let (fitted_bytes, max_bytes) = (fitted.copy_below_bytes(count), max_segment_bytes(count));
-        // If `fitted` copies far longer segments than can be measured, copying at the longest would show nothing new,
-        // unless the list does not fit the staging buffer: that shows how long the buffer should be.
-        let all_fit = max_list_bytes <= fitted.staging_bytes;
-        if fitted_bytes / 2 >= max_bytes && max_bytes < MAX_SEGMENT_BYTES && all_fit {
-            continue;
-        }
-        let start = match curves[..index].last().map(Curve::crossover) {
-            Some(Crossover::At(found)) if count > MAX_CACHED_SEGMENTS => {
-                scaled_crossover(found, CopyThresholds::COUNTS[index - 1], count)
-            }
-            _ => fitted_bytes,
-        };
-        let left = half_time.saturating_duration_since(Instant::now());
-        let share = left / (CopyThresholds::COUNTS.len() - index) as u32;
-        search(start, MIN_SEGMENT_BYTES, max_bytes, |segment_bytes| {
-            comparison.add(
-                channel,
-                (count, segment_bytes),
-                share / TYPICAL_STEPS,
-                &mut curves[index],
-            )
-        })?;
-    }
-    // Retries below and above each crossover. One retry of each count a round: the speed of a shared machine can
-    // change fourfold for milliseconds, and would otherwise disturb all measurements of one count.
-    for (round, factor) in RETRY_FACTORS
-        .into_iter()
-        .cycle()
-        .take(MAX_ROUNDS)
-        .enumerate()
-    {
-        for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
-            let (Crossover::At(found) | Crossover::AtLeast(found)) = curves[index].crossover()
-            else {
-                continue;
-            };
-            let left = deadline.saturating_duration_since(Instant::now());
-            if round > 0 && left.is_zero() {
-                break;
-            }
-            let bytes = (found as f64 * factor) as usize;
-            let bytes = bytes.clamp(MIN_SEGMENT_BYTES, max_segment_bytes(count));
-            let searches = CopyThresholds::COUNTS.len() - index;
-            let time = (left / searches as u32).min(MAX_RETRY_TIME);
-            comparison.add(channel, (count, bytes), time, &mut curves[index])?;
-        }
-    }
+    comparison.search_each(channel, fitted, max_list_bytes, half_time, &mut curves)?;
+    comparison.retry_each(channel, max_list_bytes, deadline, &mut curves)?;
     let crossovers = curves.each_ref().map(Curve::crossover);
+    Ok(CostModel {
+        copy_thresholds: copy_thresholds(fitted, crossovers),
+        page_end_ns,
+        staging_bytes: staging_bytes(fitted.staging_bytes, crossovers),
+        ..*fitted
+    })
+}
+
+/// What was measured at each count.
+type Curves = [Curve; CopyThresholds::COUNTS.len()];
+
+fn max_segment_bytes(max_list_bytes: usize, count: usize) -> usize {
+    (max_list_bytes / count).min(MAX_SEGMENT_BYTES)
+}
+
+/// The thresholds of `fitted`, except where a crossover was measured.
+fn copy_thresholds(
+    fitted: &CostModel,
+    crossovers: [Crossover; CopyThresholds::COUNTS.len()],
+) -> CopyThresholds {
     let mut copy_thresholds = fitted.copy_thresholds;
     for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
         copy_thresholds.bytes[index] = match crossovers[index] {
@@ -167,12 +140,7 @@ pub(super) fn measure(
             Crossover::AtLeast(_) | Crossover::Unknown => None,
         };
     }
-    Ok(CostModel {
-        copy_thresholds,
-        page_end_ns,
-        staging_bytes: staging_bytes(fitted.staging_bytes, crossovers),
-        ..*fitted
-    })
+    copy_thresholds
 }
 
 /// The size of a staging buffer that holds every list up to its measured crossover, and at least `min`.
@@ -207,6 +175,75 @@ struct Comparison {
 }
 
 impl Comparison {
+    /// Searches the crossover of each count until about `until`.
+    fn search_each(
+        &mut self,
+        channel: &mut Channel,
+        fitted: &CostModel,
+        max_list_bytes: usize,
+        until: Instant,
+        curves: &mut Curves,
+    ) -> io::Result<()> {
+        for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
+            let fitted_bytes = fitted.copy_below_bytes(count);
+            let max_bytes = max_segment_bytes(max_list_bytes, count);
+            // If `fitted` copies far longer segments than can be measured, copying at the longest would show nothing new,
+            // unless the list does not fit the staging buffer: that shows how long the buffer should be.
+            let all_fit = max_list_bytes <= fitted.staging_bytes;
+            if fitted_bytes / 2 >= max_bytes && max_bytes < MAX_SEGMENT_BYTES && all_fit {
+                continue;
+            }
+            let start = match curves[..index].last().map(Curve::crossover) {
+                Some(Crossover::At(found)) if count > MAX_CACHED_SEGMENTS => {
+                    scaled_crossover(found, CopyThresholds::COUNTS[index - 1], count)
+                }
+                _ => fitted_bytes,
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            let share = left / (CopyThresholds::COUNTS.len() - index) as u32;
+            search(start, MIN_SEGMENT_BYTES, max_bytes, |segment_bytes| {
+                self.add(
+                    channel,
+                    (count, segment_bytes),
+                    share / TYPICAL_STEPS,
+                    &mut curves[index],
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Measures below and above each crossover again until about `deadline`. One retry of each count a round: the speed of a
+    /// shared machine can change fourfold for milliseconds, and would otherwise disturb all measurements of one count.
+    fn retry_each(
+        &mut self,
+        channel: &mut Channel,
+        max_list_bytes: usize,
+        deadline: Instant,
+        curves: &mut Curves,
+    ) -> io::Result<()> {
+        let factors = RETRY_FACTORS.into_iter().cycle().take(MAX_ROUNDS);
+        for (round, factor) in factors.enumerate() {
+            for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
+                let (Crossover::At(found) | Crossover::AtLeast(found)) = curves[index].crossover()
+                else {
+                    continue;
+                };
+                let left = deadline.saturating_duration_since(Instant::now());
+                if round > 0 && left.is_zero() {
+                    break;
+                }
+                let bytes = (found as f64 * factor) as usize;
+                let max_bytes = max_segment_bytes(max_list_bytes, count);
+                let bytes = bytes.clamp(MIN_SEGMENT_BYTES, max_bytes);
+                let searches = CopyThresholds::COUNTS.len() - index;
+                let time = (left / searches as u32).min(MAX_RETRY_TIME);
+                self.add(channel, (count, bytes), time, &mut curves[index])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Measures the ratio of a list for about `time`, adds it to `curve` and returns it. `None` if the target does not
     /// take such a list.
     fn add(

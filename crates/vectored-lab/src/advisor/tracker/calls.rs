@@ -5,7 +5,7 @@ use crate::advisor::descriptors::runtime::runtime_of_program;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
-use vectored_strace::event::{Action, Descriptor};
+use vectored_strace::event::{Action, Descriptor, OpenFlags};
 
 impl Tracker {
     /// Tracks calls that open, close or duplicate descriptors, set an offset, or sync.
@@ -55,38 +55,21 @@ impl Tracker {
                 from,
                 to,
                 close_on_exec,
-            } => {
-                self.resolve(from, caller);
-                let process = caller.process;
-                if self.kernel.open_file_of(process, to.number).is_some() {
-                    self.mark_exposure_by_close(to.number, None, caller);
-                }
-                self.kernel
-                    .duplicate(process, from.number, to.number, close_on_exec);
-            }
+            } => self.duplicate(from, to, close_on_exec, caller),
             Action::Close {
                 first,
                 last,
                 leads_to,
-            } => match first == last {
-                true => {
+            } => {
+                if first == last {
                     self.mark_exposure_by_close(first, leads_to, caller);
                     self.kernel.close(caller.process, first);
-                }
-                false => {
+                } else {
                     self.mark_exposure(caller, Barrier::StreamClosed);
                     self.kernel.close_range(caller.process, first, last);
                 }
-            },
-            Action::SetFlags { descriptor, flags } => {
-                let open_file = self.resolve(descriptor, caller);
-                self.add_barrier(open_file, Barrier::Control, true);
-                if let Some(known) = self.kernel.open_files.get_mut(open_file) {
-                    // F_SETFL cannot change O_SYNC, but `flags` has it.
-                    known.flags = flags;
-                    known.position = None;
-                }
             }
+            Action::SetFlags { descriptor, flags } => self.set_flags(descriptor, flags, caller),
             Action::SetCloseOnExec {
                 descriptor,
                 close_on_exec,
@@ -99,53 +82,79 @@ impl Tracker {
                 child,
                 same_process,
                 shares_descriptors,
-            } => {
-                let shares = shares_descriptors;
-                self.evidence |= FilterEvidence::PROCESSES;
-                // The kernel uses the number again.
-                self.awaited.remove(&child);
-                let event = self.event;
-                self.kernel
-                    .fork(event, caller.process, child, same_process, shares);
-                self.mark_wait(caller, Barrier::Process);
-            }
-            Action::Execute { program } => {
-                let name = program.rsplit(|&byte| byte == b'/').next();
-                let name = self.pattern_counts.program(name.unwrap_or(program));
-                let runtime = runtime_of_program(program);
-                for (open_file, is_kept) in self.kernel.open_files_at_execute(caller.process) {
-                    self.end_runs_of_process(open_file, caller.process, is_kept);
-                    self.leave_to_another(open_file, caller.process);
-                }
-                self.kernel.execute(caller.process, name, runtime);
-                self.hand_reads_on(caller);
-                self.mark_wait(caller, Barrier::Process);
-            }
+            } => self.fork(child, same_process, shares_descriptors, caller),
+            Action::Execute { program } => self.execute(program, caller),
             Action::Seek {
                 descriptor,
                 position,
                 only_asked,
                 asks_size,
-            } => {
-                self.seek(descriptor, position, only_asked, asks_size, caller);
-            }
+            } => self.seek(descriptor, position, only_asked, asks_size, caller),
             Action::Map {
                 descriptor,
                 writes_through,
             } => {
                 let key = self.resolve(descriptor, caller);
-                let group = self
-                    .kernel
-                    .open_files
-                    .get(key)
-                    .map(|open_file| open_file.group);
-                self.groups.map(group.unwrap_or(0), writes_through);
+                let open_file = self.kernel.open_files.get(key);
+                let group = open_file.map_or(0, |open_file| open_file.group);
+                self.groups.map(group, writes_through);
             }
             Action::Sync(descriptor) => self.sync(descriptor, caller),
             Action::Signal => self.mark_wait(caller, Barrier::Signal),
             // Others change no descriptor.
             _ => {}
         }
+    }
+
+    fn duplicate(
+        &mut self,
+        from: Descriptor<'_>,
+        to: Descriptor<'_>,
+        close_on_exec: bool,
+        caller: Caller,
+    ) {
+        self.resolve(from, caller);
+        let process = caller.process;
+        if self.kernel.open_file_of(process, to.number).is_some() {
+            self.mark_exposure_by_close(to.number, None, caller);
+        }
+        self.kernel
+            .duplicate(process, from.number, to.number, close_on_exec);
+    }
+
+    fn set_flags(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags, caller: Caller) {
+        let open_file = self.resolve(descriptor, caller);
+        self.add_barrier(open_file, Barrier::Control, true);
+        if let Some(known) = self.kernel.open_files.get_mut(open_file) {
+            // F_SETFL cannot change O_SYNC, but `flags` has it.
+            known.flags = flags;
+            known.position = None;
+        }
+    }
+
+    /// The caller has a new child, or a new thread.
+    fn fork(&mut self, child: u32, same_process: bool, shares_descriptors: bool, caller: Caller) {
+        self.evidence |= FilterEvidence::PROCESSES;
+        // The kernel uses the number again.
+        self.awaited.remove(&child);
+        let (event, process) = (self.event, caller.process);
+        self.kernel
+            .fork(event, process, child, same_process, shares_descriptors);
+        self.mark_wait(caller, Barrier::Process);
+    }
+
+    /// Another program runs in the process of the caller.
+    fn execute(&mut self, program: &[u8], caller: Caller) {
+        let name = program.rsplit(|&byte| byte == b'/').next();
+        let name = self.pattern_counts.program(name.unwrap_or(program));
+        let runtime = runtime_of_program(program);
+        for (open_file, is_kept) in self.kernel.open_files_at_execute(caller.process) {
+            self.end_runs_of_process(open_file, caller.process, is_kept);
+            self.leave_to_another(open_file, caller.process);
+        }
+        self.kernel.execute(caller.process, name, runtime);
+        self.hand_reads_on(caller);
+        self.mark_wait(caller, Barrier::Process);
     }
 
     /// Notes a wait for a child: all that the child did comes before the caller's next events.

@@ -4,8 +4,10 @@ use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::findings::judge::TransferMode;
 use crate::advisor::findings::pattern_counts::RunOwner;
+use crate::advisor::findings::row::Row;
 use crate::advisor::findings::uses::OpenFileUse;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
@@ -94,17 +96,7 @@ impl Tracker {
         let user = open_file.runs[direction].last_caller;
         let groups = &mut self.groups;
         for row in rows.iter_mut().filter(|row| row.depends_on_others()) {
-            let shared = match direction == READS {
-                _ if row.kind == FindingKind::SeekThenTransfer && open_file.has_shared_offset => {
-                    Some(Barrier::SharedOffset)
-                }
-                false if groups.has_many_writers(open_file.group) => Some(Barrier::SeveralWriters),
-                true if row.grade == Grade::ReadsAhead => open_file.shared_reads,
-                true if open_file.kind == FdKind::File && !row.is_positional => {
-                    open_file.shared_reads
-                }
-                _ => None,
-            };
+            let shared = shared_by_others(row, open_file, groups);
             if shared.is_some() {
                 row.grade = Grade::Crossing;
                 row.reason = shared;
@@ -257,3 +249,18 @@ impl Tracker {
 
 /// Closed files that are kept because they may be opened again.
 const CLOSED_MAX: usize = 8;
+
+/// Why the calls of a row cannot be merged: others read from, write to or seek in the same open file.
+fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Option<Barrier> {
+    if row.kind == FindingKind::SeekThenTransfer && open_file.has_shared_offset {
+        Some(Barrier::SharedOffset)
+    } else if !row.is_read {
+        let has_many_writers = groups.has_many_writers(open_file.group);
+        has_many_writers.then_some(Barrier::SeveralWriters)
+    } else if row.grade == Grade::ReadsAhead || open_file.kind == FdKind::File && !row.is_positional
+    {
+        open_file.shared_reads
+    } else {
+        None
+    }
+}

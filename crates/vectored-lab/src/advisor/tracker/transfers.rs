@@ -2,6 +2,8 @@
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
+use crate::advisor::descriptors::latest::Latest;
+use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::Writer;
 use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::findings::held::HeldFindings;
@@ -31,11 +33,50 @@ impl Tracker {
             self.copy_from(from, caller);
         }
         let key = self.resolve(transfer.descriptor, caller);
-        let is_read = transfer.direction == Direction::Read;
-        let number = self.event;
+        let Some(user) = self.note_user(key, transfer, caller) else {
+            return;
+        };
+        let site = match event.site {
+            Some(_) => self.pattern_counts.site(event.site),
+            None => 0,
+        };
         let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };
+        let is_read = transfer.direction == Direction::Read;
+        let direction = usize::from(is_read);
+        effect_of_transfer(self.event, key, open_file.kind, transfer, thread);
+        if open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram {
+            if user.is_new {
+                self.own(key, direction, user.thread);
+            }
+            return self.note_use(key, direction, transfer);
+        }
+        let sought = move_position(open_file, transfer);
+        observe_other_direction(open_file, is_read, thread.serial);
+        let shape = describe(event, transfer, open_file.kind, &mut self.call);
+        self.call.deflate(thread.delayed_ns);
+        let group = open_file.group;
+        if shape == Shape::Unusable {
+            self.end_runs(key, direction);
+            if user.is_new {
+                self.own(key, direction, user.thread);
+            }
+        } else {
+            self.go_on((key, direction), transfer, caller, user, site, sought);
+            if shape == Shape::Short {
+                self.end_runs(key, direction);
+            }
+        }
+        self.note_use(key, direction, transfer);
+        self.groups.note(group, self.event, key, is_read);
+    }
+
+    /// Notes which thread uses an open file description.
+    #[inline(always)]
+    fn note_user(&mut self, key: usize, transfer: &Transfer<'_>, caller: Caller) -> Option<User> {
+        let is_read = transfer.direction == Direction::Read;
+        let (thread, open_file) = self.kernel.both(caller.thread, key)?;
         let serial = thread.serial;
         let written_before = thread.filed_out;
         open_file.was_used = true;
@@ -43,8 +84,7 @@ impl Tracker {
             // A program may use a duplicate and close it.
             open_file.number = transfer.descriptor.number;
         }
-        let direction = usize::from(is_read);
-        let is_others = open_file.runs[direction].last_caller.thread != serial;
+        let is_new = open_file.runs[usize::from(is_read)].last_caller.thread != serial;
         let group = open_file.group;
         let is_stream_socket = open_file.kind.is_socket();
         let uses_offset = transfer.offset.is_none() && (is_read || !open_file.flags.append);
@@ -56,108 +96,82 @@ impl Tracker {
             if transfer.offset.is_none() && open_file.reader != serial {
                 self.note_reader(key, serial);
             }
-        } else if !self.groups.is_last_writer(group, number, serial) {
+        } else if !self.groups.is_last_writer(group, self.event, serial) {
             self.note_writer(key, caller);
         }
         if transfer.addressed && is_stream_socket {
             self.pass_descriptors(key, is_read, caller);
         }
-        let new_thread = match is_others {
-            true => self.calling_thread(caller, serial),
-            false => CallingThread::default(),
+        let thread = if is_new {
+            self.calling_thread(caller, serial)
+        } else {
+            CallingThread::default()
         };
-        let submitted = match self.submitted.is_empty() {
-            true => 0,
-            false => self.submitted.get(&caller.process).copied().unwrap_or(0),
-        };
-        let site = match event.site {
-            Some(_) => self.pattern_counts.site(event.site),
-            None => 0,
+        Some(User {
+            is_new,
+            thread,
+            written_before,
+        })
+    }
+
+    /// Adds a transfer to the run before it, or begins one.
+    #[inline(always)]
+    fn go_on(
+        &mut self,
+        (key, direction): (usize, usize),
+        transfer: &Transfer<'_>,
+        caller: Caller,
+        user: User,
+        site: u32,
+        sought: u64,
+    ) {
+        let is_read = transfer.direction == Direction::Read;
+        let submitted = if self.submitted.is_empty() {
+            0
+        } else {
+            self.submitted.get(&caller.process).copied().unwrap_or(0)
         };
         let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };
-        effect_of_transfer(number, key, open_file.kind, transfer, thread);
-        if open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram {
-            if is_others {
-                self.own(key, direction, new_thread);
-            }
-            return self.note_use(key, direction, transfer);
+        let surroundings = LinkContext {
+            thread,
+            program: if user.is_new {
+                user.thread.program
+            } else {
+                open_file.runs[direction].last_caller.program
+            },
+            submitted,
+            groups: &self.groups,
+            call: &self.call,
+            limits: self.limits,
+            max_delay_ns: self.max_delay_ns,
+        };
+        let link = surroundings.link(key, open_file, transfer, sought);
+        let (between, other) = user.written_before.of_others(key);
+        let in_turn = !is_read && between > open_file.runs[direction].last;
+        let limits = self.limits.of(is_read && open_file.kind == FdKind::File);
+        let runs = &mut open_file.runs[direction];
+        if !runs.goes_on_with(link, &self.call, site, limits) {
+            self.push(key, direction, link, site);
         }
-        let is_positional = transfer.offset.is_some();
-        let sought = open_file.sought;
-        if !is_positional {
-            open_file.sought = 0;
-            open_file.position = match (open_file.position, transfer.result) {
-                // The call may have given an offset of its own.
-                _ if transfer.form == Form::Opaque => None,
-                (Some(position), Ok(bytes)) if is_read || !open_file.flags.append => {
-                    Some(position.saturating_add(bytes))
-                }
-                (Some(position), Err(_)) => Some(position),
-                _ => None,
-            };
+        if user.is_new {
+            self.own(key, direction, user.thread);
         }
-        // The other direction observes this transfer, or its offset was moved.
-        let other = &mut open_file.runs[1 - direction];
-        if open_file.kind == FdKind::File {
-            other.barrier.get_or_insert(Barrier::BothWays);
-        } else if is_read && other.last_caller.thread != serial {
-            // The writer may go on because another thread read a message.
-            other.barrier.get_or_insert(Barrier::PeerRead);
+        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
+            return;
+        };
+        let runs = &mut open_file.runs[direction];
+        runs.last = self.event;
+        runs.ended_ns = self.call.ended_ns;
+        runs.is_positional = transfer.offset.is_some();
+        runs.has_more = transfer.more;
+        runs.is_large = is_read && transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes;
+        runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
+        runs.barrier = None;
+        if in_turn && matches!(link, Link::Joined { .. }) {
+            self.note_order(key, other);
         }
-        let shape = describe(event, transfer, open_file.kind, &mut self.call);
-        self.call.deflate(thread.delayed_ns);
-        if shape == Shape::Unusable {
-            self.end_runs(key, direction);
-            if is_others {
-                self.own(key, direction, new_thread);
-            }
-        } else {
-            let surroundings = LinkContext {
-                thread,
-                program: match is_others {
-                    true => new_thread.program,
-                    false => open_file.runs[direction].last_caller.program,
-                },
-                submitted,
-                groups: &self.groups,
-                call: &self.call,
-                limits: self.limits,
-                max_delay_ns: self.max_delay_ns,
-            };
-            let link = surroundings.link(key, open_file, transfer, sought);
-            let (between, other) = written_before.of_others(key);
-            let in_turn = !is_read && between > open_file.runs[direction].last;
-            let limits = self.limits.of(is_read && open_file.kind == FdKind::File);
-            let runs = &mut open_file.runs[direction];
-            if !runs.goes_on_with(link, &self.call, site, limits) {
-                self.push(key, direction, link, site);
-            }
-            if is_others {
-                self.own(key, direction, new_thread);
-            }
-            let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-                return;
-            };
-            let runs = &mut open_file.runs[direction];
-            runs.last = number;
-            runs.ended_ns = self.call.ended_ns;
-            runs.is_positional = is_positional;
-            runs.has_more = transfer.more;
-            runs.is_large =
-                is_read && transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes;
-            runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
-            runs.barrier = None;
-            if in_turn && matches!(link, Link::Joined { .. }) {
-                self.note_order(key, other);
-            }
-            if shape == Shape::Short {
-                self.end_runs(key, direction);
-            }
-        }
-        self.note_use(key, direction, transfer);
-        self.groups.note(group, number, key, is_read);
     }
 
     #[inline(always)]
@@ -388,6 +402,50 @@ impl Tracker {
             let is_process = process.map_or(is_opening, |process| process.counted.insert(found));
             (is_process, is_opening)
         });
+    }
+}
+
+/// The thread that makes a transfer.
+#[derive(Clone, Copy)]
+struct User {
+    /// Whether another thread made the transfer before it, in the same direction.
+    is_new: bool,
+    /// The thread, if it is new.
+    thread: CallingThread,
+    /// The files that it wrote to last.
+    written_before: Latest,
+}
+
+/// Moves the offset of an open file description by a transfer without an offset of its own. Returns the bytes that were
+/// sought before it.
+#[inline(always)]
+fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
+    let sought = open_file.sought;
+    if transfer.offset.is_none() {
+        let is_read = transfer.direction == Direction::Read;
+        open_file.sought = 0;
+        open_file.position = match (open_file.position, transfer.result) {
+            // The call may have given an offset of its own.
+            _ if transfer.form == Form::Opaque => None,
+            (Some(position), Ok(bytes)) if is_read || !open_file.flags.append => {
+                Some(position.saturating_add(bytes))
+            }
+            (Some(position), Err(_)) => Some(position),
+            _ => None,
+        };
+    }
+    sought
+}
+
+/// Sets a barrier in the other direction, which observes a transfer or whose offset it moved.
+#[inline(always)]
+fn observe_other_direction(open_file: &mut OpenFile, is_read: bool, serial: u64) {
+    let other = &mut open_file.runs[1 - usize::from(is_read)];
+    if open_file.kind == FdKind::File {
+        other.barrier.get_or_insert(Barrier::BothWays);
+    } else if is_read && other.last_caller.thread != serial {
+        // The writer may go on because another thread read a message.
+        other.barrier.get_or_insert(Barrier::PeerRead);
     }
 }
 
