@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 use vectored_lab::measure::Pinning;
-use vectored_lab::model::{Cache, IovecSetup, Layout, Operation, PageCache, SyncMode};
+use vectored_lab::model::{Conditions, Operation, Target};
 
+use super::axes::AxisOptions;
 use super::format::{CSV_OF_CELLS, Format, formats};
-use super::parsers::{budget, one_of, pinning, whole_number};
+use super::parsers::{budget, pinning, whole_number};
 use crate::size_lists::{Counts, Mix, Sizes};
 use crate::synthetic::Synthetic;
 use crate::target_path::TargetName;
@@ -72,10 +73,6 @@ SIGINT or SIGTERM.";
 /// Options of `vectored measure`.
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
-    /// Whether to write from the segments or to read into them
-    #[arg(long, value_name = "OPERATION", value_parser = one_of(Operation::ALL, Operation::name), default_value = "write")]
-    pub operation: Operation,
-
     #[cfg_attr(
         unix,
         doc = "Target to write to or read from; may be repeated [default: file,pipe,unix]"
@@ -109,29 +106,6 @@ pub struct MeasureArgs {
     /// Writing to a terminal, a printer or the control device of a disk may do harm.
     #[arg(long)]
     pub force: bool,
-
-    /// How durable each write to a file must be before the call returns
-    ///
-    /// none: left to the kernel. dsync: each write returns when its data are on the device (O_DSYNC).
-    /// sync: as dsync, with the metadata (O_SYNC). fsync: one fsync(2) follows each call and is part of
-    /// its time. Each call then waits for the device, so measure only a few lists.
-    #[arg(long, value_name = "MODE", value_parser = one_of(SyncMode::ALL, SyncMode::name), default_value = "none")]
-    pub sync: SyncMode,
-
-    /// Write to or read from files past the page cache (O_DIRECT; macOS: F_NOCACHE)
-    ///
-    /// Each transfer goes between the segments and the device, and waits for it. For file, file-overwrite and
-    /// directories. The file system must support it, and asks for an alignment: lists with a segment whose
-    /// size is not a multiple of it, often of 512 bytes, are left out.
-    #[arg(long)]
-    pub direct: bool,
-
-    /// State of the page cache for the file that is read [default: hot]
-    ///
-    /// hot: the file was read before. cold: the file is evicted before each call, and each call is
-    /// checked to read its bytes from the device.
-    #[arg(long, value_name = "STATE", value_parser = one_of(PageCache::ALL, PageCache::name))]
-    pub page_cache: Option<PageCache>,
 
     /// Segment counts, for example 2,16 or 2..128 [default: 2,16,1000]
     ///
@@ -168,28 +142,6 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub join: Option<Counts>,
 
-    /// State of the CPU caches when a call begins; may be repeated [default: hot]
-    ///
-    /// hot: the same segments are sent again and again. cold: the segments of each call come from
-    /// memory, from a pool of twice the last-level cache (at most 128 MiB; the floor has a second
-    /// pool). For writes only, and for lists of up to 16 MiB.
-    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = one_of(Cache::ALL, Cache::name))]
-    pub cache: Vec<Cache>,
-
-    /// Placement of the segments in memory; may be repeated [default: scattered]
-    ///
-    /// scattered: apart, in random order. adjacent: one directly after another, in one allocation.
-    #[arg(long, value_name = "LAYOUT", value_delimiter = ',', value_parser = one_of(Layout::ALL, Layout::name))]
-    pub layout: Vec<Layout>,
-
-    /// When the iovec array for writev or readv is filled; may be repeated [default: timed]
-    ///
-    /// timed: in every call, as part of its time. once: before the clock starts, as in a program that
-    /// keeps its array. adaptive gets the same array. once is left out if an asynchronous technique is
-    /// named, whose transfers fill their own array.
-    #[arg(long, value_name = "WHEN", value_delimiter = ',', value_parser = one_of(IovecSetup::ALL, IovecSetup::name))]
-    pub iovec_setup: Vec<IovecSetup>,
-
     /// Technique to compare; may be repeated [default: all except adaptive]
     ///
     /// Only the named techniques compete. adaptive is always measured: if it does not compete, it is
@@ -207,33 +159,8 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',')]
     pub technique: Vec<String>,
 
-    /// Transfers that asynchronous techniques keep in flight, for example 1,8,64 [default: 1]
-    ///
-    /// From 1 to 4096; a range grows as in --segments. Each depth is a cell of its own, in which
-    /// synchronous techniques are measured, too: one transfer at a time. More than one is for files and
-    /// null only, since a stream does not keep the order of transfers. A cell may have up to 128 MiB in
-    /// flight.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub queue_depth: Option<Counts>,
-
-    /// Writers that write at the same time, for example 1,2,4
-    ///
-    /// From 1 to 256; a range grows as in --segments. Each number is a cell of its own, so that the result
-    /// says how the fastest technique changes with it. All writers start a sample together. Each list is
-    /// a record, which carries the numbers of its writer and of itself; all records are read back, and
-    /// torn, lost and doubled ones are counted. For all targets but file-overwrite, null, FIFOs and devices, and for lists
-    /// of 16 bytes or more. Writers are threads. All write to one file (with O_APPEND) or one pipe; to sockets
-    /// each has a connection of its own. Records that another program reads cannot be looked for.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub writers: Option<Counts>,
-
-    /// Numbers of ranks to measure with, for example 1,2,4,8 [default: all ranks]
-    ///
-    /// For vectored started by mpirun or srun, built with the feature mpi. All ranks of a cell sample it at the same
-    /// time, each on a file, pipe or socket of its own. A range grows as in --segments. Each number is a cell of its
-    /// own, so that the result says how the throughput grows with it.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub ranks: Option<Counts>,
+    #[command(flatten)]
+    pub axes: AxisOptions,
 
     /// Time for the whole run, for example 500ms, 18s or 2m
     ///
@@ -284,4 +211,12 @@ pub struct MeasureArgs {
     /// Measure a simulated machine with a simulated clock, for tests
     #[arg(long, value_name = "SPEC", hide = true)]
     pub synthetic: Option<Synthetic>,
+}
+
+impl MeasureArgs {
+    /// Whether bytes are written or read.
+    pub fn operation(&self) -> Operation {
+        let all = self.axes.product(Conditions::write(Target::File));
+        all[0].conditions.operation
+    }
 }

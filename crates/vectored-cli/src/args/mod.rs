@@ -1,6 +1,7 @@
 //! The command line: one file for each subcommand.
 
 mod advise;
+mod axes;
 mod compare;
 mod completions;
 mod copy;

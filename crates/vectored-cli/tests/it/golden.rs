@@ -18,12 +18,12 @@ fn the_markdown() {
 #[test]
 fn the_table_of_reads() {
     let bench = Bench::new();
-    let words = "--operation read --page-cache cold --target file --target pipe --segments 2,16";
+    let words = "--operation read --target file --target pipe --segments 2,16";
     insta::assert_snapshot!(stdout_of(&mut bench.synthetic_with(words)));
     for cell in bench.only_result()["cells"].as_array().unwrap() {
         assert_eq!(cell["operation"], "read");
         let is_file = cell["target"] == "file";
-        let expected = if is_file { "cold".into() } else { Value::Null };
+        let expected = if is_file { "hot".into() } else { Value::Null };
         assert_eq!(cell["page_cache"], expected);
         let techniques = cell["techniques"].as_array().unwrap().iter();
         let names: Vec<_> = techniques.map(|technique| &technique["name"]).collect();
@@ -131,7 +131,7 @@ fn the_table_of_several_writers() {
     let advice = &results["writer_advice"][0];
     assert_eq!(advice["writer_counts"], json!([1, 2, 4]));
     let reason = results["left_out"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("null has one writer"), "{reason}");
+    assert!(reason.contains("null, which has one writer"), "{reason}");
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn cells_that_no_named_technique_suits_are_left_out_and_named() {
     let bench = Bench::new();
     let words = "--technique mmap,send-more --segments 16 --sizes 64";
     let stderr = stderr_of(&mut bench.synthetic_with(words), 0);
-    let reason = "not measured (send-more is for sockets only, mmap is for files only): \
-                  16 × 64 B on pipe";
+    let reason = "not measured (send-more is for sockets only, mmap is for files only: use --target file or \
+                  file-overwrite or unix or tcp, or another --technique): 16 × 64 B on pipe";
     assert!(stderr.contains(reason), "{stderr}");
     assert!(!stderr.contains("--sizes, given both"), "{stderr}");
     let sentence = "note: mmap is for files only: it was not measured on unix\n";

@@ -19,6 +19,36 @@ fn lists_that_are_not_aligned_are_left_out_with_the_reason() {
 }
 
 #[test]
+fn what_does_not_go_together_is_left_out_once_for_each_list_and_target() {
+    let bench = Bench::new();
+    let words = "--sync none,fsync --cache hot,cold --segments 2 --sizes 64";
+    let notes = stderr_of(&mut bench.synthetic_with(words), 0);
+    let note = "not measured (--sync fsync applies only to files that are written: use --target file or \
+                file-overwrite, or omit --sync): 2 × 64 B on pipe, unix";
+    assert!(notes.contains(note), "{notes}");
+    let results = bench.only_result();
+    assert_eq!(results["left_out"].as_array().unwrap().len(), 2);
+    let cells = results["cells"].as_array().unwrap().iter();
+    let cells: Vec<_> = cells
+        .map(|cell| (&cell["target"], &cell["sync"], &cell["cache"]))
+        .collect();
+    let expected = [
+        ("file", "none", "hot"),
+        ("file", "none", "cold"),
+        ("file", "fsync", "hot"),
+        ("file", "fsync", "cold"),
+        ("pipe", "none", "hot"),
+        ("pipe", "none", "cold"),
+        ("unix", "none", "hot"),
+        ("unix", "none", "cold"),
+    ];
+    assert_eq!(cells.len(), expected.len());
+    for (cell, (target, sync, cache)) in cells.into_iter().zip(expected) {
+        assert_eq!(cell, (&target.into(), &sync.into(), &cache.into()));
+    }
+}
+
+#[test]
 fn file_systems_that_cannot_be_measured_are_refused_and_nothing_is_left_there() {
     let test = "file_systems_that_cannot_be_measured_are_refused_and_nothing_is_left_there";
     let in_memory = "size=80m";

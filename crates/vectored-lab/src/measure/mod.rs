@@ -14,6 +14,7 @@ pub(crate) mod ranks;
 pub(crate) mod read;
 pub(crate) mod sampling;
 pub(crate) mod targets;
+pub(crate) mod unsuited;
 pub(crate) mod write;
 pub(crate) mod writers;
 
@@ -56,6 +57,7 @@ pub(crate) use crate::measure::targets::{Batch, ByteComparison, Mismatch, unname
 pub use crate::measure::targets::{
     FILE_SPAN_BYTES, check_direct, check_directory, check_fifo, check_room,
 };
+pub use crate::measure::unsuited::unsuited;
 pub use crate::measure::write::mover::{Mover, Timed, time_calls};
 #[cfg(unix)]
 pub(crate) use crate::measure::write::movers::write_all;

@@ -21,12 +21,12 @@ pub struct Conditions {
     pub path: Option<String>,
     /// Whether the bytes are written or read.
     pub operation: Operation,
+    /// Whether a file is written or read past the page cache, with `O_DIRECT`.
+    pub direct: bool,
     /// The state of the page cache, for a file that is read through it.
     pub page_cache: Option<PageCache>,
     /// How durable each write to a file must be before the next call.
     pub sync: SyncMode,
-    /// Whether a file is written or read past the page cache, with `O_DIRECT`.
-    pub direct: bool,
     /// The state of the CPU's caches.
     pub cache: Cache,
     /// How the segments lie in memory.
@@ -54,9 +54,9 @@ impl Conditions {
             target,
             path: None,
             operation: Operation::Write,
+            direct: false,
             page_cache: None,
             sync: SyncMode::None,
-            direct: false,
             cache: Cache::default(),
             layout: Layout::default(),
             iovec_setup: IovecSetup::default(),

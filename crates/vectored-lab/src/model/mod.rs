@@ -4,6 +4,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod advisory;
+pub(crate) mod axes;
 pub(crate) mod comparison;
 pub(crate) mod conditions;
 pub(crate) mod cost_model;
@@ -29,6 +30,7 @@ pub use crate::model::advisory::{
     ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
     FindingKind, Grade, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
 };
+pub use crate::model::axes::{AXES, Axis, Values};
 pub use crate::model::comparison::{
     COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,
 };

@@ -1,10 +1,9 @@
 //! Where asynchronous techniques are faster, in words, and the table of latencies.
 
 use crate::model::{AsynchronousAdvice, Cell, Conditions, ListShape, Operation, Results};
-use crate::report::compare::conditions_in_words;
 use crate::report::grid::Grid;
 use crate::report::shape_text::{SIZE, list_of_shape};
-use crate::report::target_names::{Titles, sections};
+use crate::report::target_names::{Titles, conditions_in_words, sections};
 use crate::stats::{
     AsynchronousOutcome, AsynchronousPair, MIN_ROUNDS, TIE_ZONE, asynchronous_pairs,
     cells_with_helper, cells_with_too_few_rounds,

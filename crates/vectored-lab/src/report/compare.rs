@@ -1,13 +1,13 @@
 //! A comparison of two sets of runs as text: differences of the environment first, then reported
 //! changes, then all figures.
 
-use crate::model::{Change, Compared, Comparison, Conditions};
+use crate::model::{Change, Compared, Comparison};
 use crate::report::grid;
 use crate::report::grid::Grid;
-use crate::report::target_names::{counted_ranks, place};
+use crate::report::target_names::conditions_in_words;
 use crate::stats::MIN_RUNS;
 use crate::text::format;
-use crate::text::format::{count, escape_control, escape_markdown, list_in_words, three_digits};
+use crate::text::format::{escape_control, escape_markdown, list_in_words, three_digits};
 
 /// For a terminal of `width` columns.
 pub fn comparison_table(comparison: &Comparison, width: usize) -> String {
@@ -194,42 +194,6 @@ fn change_in_words(change: Change) -> &'static str {
         Change::Faster => "faster",
         Change::None => "",
     }
-}
-
-/// `pipe`, `file read hot`; conditions other than the default are named.
-pub fn conditions_in_words(conditions: &Conditions) -> String {
-    let mut words = place(conditions.target, conditions.path.as_deref());
-    if conditions.operation != Default::default() {
-        words += &format!(" {}", conditions.operation);
-    }
-    if let Some(page_cache) = conditions.page_cache {
-        words += &format!(" {page_cache}");
-    }
-    if conditions.sync != Default::default() {
-        words += &format!(" {}", conditions.sync);
-    }
-    if conditions.direct {
-        words += " O_DIRECT";
-    }
-    if conditions.cache != Default::default() {
-        words += &format!(", cache {}", conditions.cache.name());
-    }
-    if conditions.layout != Default::default() {
-        words += &format!(", layout {}", conditions.layout.name());
-    }
-    if conditions.iovec_setup != Default::default() {
-        words += &format!(", iovec-setup {}", conditions.iovec_setup.name());
-    }
-    if conditions.queue_depth != 1 {
-        words += &format!(", queue depth {}", conditions.queue_depth);
-    }
-    if let Some(writers) = conditions.writers {
-        words += &format!(", {}", count(writers as usize, "writer"));
-    }
-    if let Some(ranks) = conditions.ranks {
-        words += &format!(", {}", counted_ranks(ranks));
-    }
-    words
 }
 
 /// The legend, a paragraph each.

@@ -36,7 +36,7 @@ pub(crate) mod writers;
 pub use crate::report::advice::advice;
 pub use crate::report::asynchronous::asynchronous_advice;
 pub use crate::report::compare::{
-    comparison_csv, comparison_json, comparison_markdown, comparison_table, conditions_in_words,
+    comparison_csv, comparison_json, comparison_markdown, comparison_table,
 };
 pub use crate::report::csv::{csv, csv_of_runs};
 pub use crate::report::grid::paragraph;
@@ -48,5 +48,6 @@ pub use crate::report::page::html;
 pub use crate::report::ranks::rank_advice;
 pub use crate::report::table::{TableOptions, table};
 pub use crate::report::table_rows::unsuited_in_words;
+pub use crate::report::target_names::conditions_in_words;
 pub use crate::report::writers::writer_advice;
 pub use crate::text::format::{bytes_in_words, escape_control, grouped, list_in_words};

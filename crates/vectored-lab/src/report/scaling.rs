@@ -2,9 +2,8 @@
 //! time: writers, or ranks of a cluster.
 
 use crate::model::{Cell, Conditions, Technique, TechniqueResult, Verdict};
-use crate::report::compare::conditions_in_words;
 use crate::report::grid::Grid;
-use crate::report::target_names::place;
+use crate::report::target_names::{conditions_in_words, place};
 use crate::text::format::{self, escape_control, list_in_words, three_digits};
 
 /// Those who work at the same time.

@@ -1,10 +1,7 @@
 //! Titles of sections and notes on targets.
 
-use crate::model::{
-    Cache, Cell, Conditions, DirectIo, IovecSetup, Layout, Operation, Results, SyncMode, Target,
-    Technique,
-};
-use crate::text::format::{bytes_in_words, count, escape_control, grouped};
+use crate::model::{AXES, Axis, Cell, Conditions, DirectIo, Results, SyncMode, Target, Technique};
+use crate::text::format::{bytes_in_words, escape_control, grouped};
 
 /// The conditions of these cells, each once: the sections of a report, in their order.
 pub(crate) fn sections<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Conditions> {
@@ -14,86 +11,34 @@ pub(crate) fn sections<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a
     all
 }
 
-/// Titles of sections. A state of caches or lists is named if it is not the default, or if sections differ
-/// in it.
-#[derive(Default)]
+/// Titles of sections. What goes without saying is named if sections differ in it.
 pub(crate) struct Titles {
-    cache_varies: bool,
-    layout_varies: bool,
-    iovec_setup_varies: bool,
-    queue_depth_varies: bool,
+    varying: Vec<&'static str>,
 }
 
 impl Titles {
     pub fn among<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
-        let mut titles = Titles::default();
-        let mut all = cells.into_iter().map(|cell| &cell.conditions);
-        if let Some(first) = all.next() {
-            for key in all {
-                titles.cache_varies |= key.cache != first.cache;
-                titles.layout_varies |= key.layout != first.layout;
-                titles.iovec_setup_varies |= key.iovec_setup != first.iovec_setup;
-                titles.queue_depth_varies |= key.queue_depth != first.queue_depth;
-            }
+        let all = sections(cells);
+        let varies = |axis: &&Axis| {
+            let words = |conditions: &&Conditions| (axis.words)(conditions, true);
+            all.windows(2)
+                .any(|pair| words(&pair[0]) != words(&pair[1]))
+        };
+        Titles {
+            varying: AXES.iter().filter(varies).map(|axis| axis.name).collect(),
         }
-        titles
     }
 
     /// `file`, `file read hot`, `file-overwrite fsync`, `fifo /tmp/x`,
     /// `pipe, cache cold, layout adjacent`.
-    pub fn of(&self, kind: &Conditions) -> String {
-        let mut words = vec![place(kind.target, kind.path.as_deref())];
-        if kind.operation == Operation::Read {
-            words.push("read".to_owned());
-        }
-        words.extend(kind.page_cache.map(|state| state.to_string()));
-        if kind.sync != SyncMode::None {
-            words.push(kind.sync.to_string());
-        }
-        if kind.direct {
-            words.push("O_DIRECT".to_owned());
-        }
-        let mut title = words.join(" ");
-        for (option, name, is_named) in [
-            (
-                "cache",
-                kind.cache.name(),
-                self.cache_varies || kind.cache != Cache::default(),
-            ),
-            (
-                "layout",
-                kind.layout.name(),
-                self.layout_varies || kind.layout != Layout::default(),
-            ),
-            (
-                "iovec-setup",
-                kind.iovec_setup.name(),
-                self.iovec_setup_varies || kind.iovec_setup != IovecSetup::default(),
-            ),
-        ] {
-            if is_named {
-                title += &format!(", {option} {name}");
-            }
-        }
-        if self.queue_depth_varies || kind.queue_depth != 1 {
-            title += &format!(", queue depth {}", kind.queue_depth);
-        }
-        if let Some(writers) = kind.writers {
-            title += &format!(", {}", count(writers as usize, "writer"));
-        }
-        if let Some(ranks) = kind.ranks {
-            title += &format!(", {}", counted_ranks(ranks));
-        }
-        title
+    pub fn of(&self, conditions: &Conditions) -> String {
+        escape_control(&conditions.title(|axis| self.varying.contains(&axis.name)))
     }
 }
 
-/// `1 rank`, `4 ranks`.
-pub(crate) fn counted_ranks(ranks: u32) -> String {
-    match ranks {
-        1 => "1 rank".to_owned(),
-        _ => format!("{} ranks", grouped(ranks.into())),
-    }
+/// `pipe`, `file read hot`; conditions other than the default are named.
+pub fn conditions_in_words(conditions: &Conditions) -> String {
+    escape_control(&conditions.title(|_| false))
 }
 
 /// A target, with its path if it was given by path.

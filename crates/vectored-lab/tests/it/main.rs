@@ -2,6 +2,7 @@
 
 mod advice;
 mod asynchronous;
+mod axes;
 mod compare;
 mod crossovers;
 mod direct;

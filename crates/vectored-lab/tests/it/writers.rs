@@ -219,7 +219,7 @@ fn cells_that_cannot_have_writers_are_refused() {
     let cold = usual.clone().with(|asked| asked.cache = Cache::Cold);
     check(cold, "memory of its own");
     let null = with_writers(Target::Null, Workload::uniform(2, 100), 2);
-    check(null, "has one writer only");
+    check(null, "has one writer");
 }
 
 #[test]

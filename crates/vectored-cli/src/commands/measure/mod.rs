@@ -15,7 +15,7 @@ use crate::args::{Format, MeasureArgs};
 use crate::cluster::Team;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::measure_plan::{MeasurePlan, check_alone};
+use crate::measure_plan::MeasurePlan;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
 use crate::results_store::{GrowingResult, Store, ignored_state_home};
@@ -70,16 +70,14 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     };
     let (plan, report_plan, interrupt) = match team {
         None => {
-            check_alone(args)?;
-            let plan = MeasurePlan::new(args, seed_of(args))?;
+            let plan = MeasurePlan::new(args, seed_of(args), None)?;
             (plan, report_plan(args, &notes)?, Interrupt::watch()?)
         }
         Some(team) => {
             let seed = team.shared(seed_of(args));
             // Each rank looks at files of its own node: if one refuses, all must end.
             let of_this_rank = || {
-                let plan =
-                    MeasurePlan::new(args, seed)?.on_ranks(args, team.group.size() as usize)?;
+                let plan = MeasurePlan::new(args, seed, Some(team.group.size()))?;
                 let report_plan = match is_first {
                     true => report_plan(args, &notes)?,
                     false => ReportPlan {

@@ -26,6 +26,7 @@ use crate::measure::targets::{
     DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, StreamKind, TargetOpener,
     check_directory,
 };
+use crate::measure::unsuited::unsuited;
 use crate::measure::write::cell::{Participant, WriteCell};
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::movers;
@@ -176,16 +177,6 @@ impl DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        if let Some(technique) = techniques.iter().find(|t| !t.heeds(spec.conditions.sync)) {
-            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
-            let what = format!(
-                "{technique} cannot be measured with --sync {}",
-                spec.conditions.sync
-            );
-            return Err(MeasureError::io(what)(unsupported));
-        }
-        check_depth(spec)?;
-        check_setup(spec, techniques)?;
         let call_bytes = spec.workload.total_bytes() as u64;
         let latencies = TechniqueLatencies::of(techniques);
         let OpenTarget {
@@ -334,15 +325,7 @@ impl DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        if spec.conditions.cache == Cache::Cold {
-            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
-            return Err(MeasureError::io("cannot measure reads with --cache cold")(
-                unsupported,
-            ));
-        }
         let call_bytes = spec.workload.total_bytes() as u64;
-        check_depth(spec)?;
-        check_setup(spec, techniques)?;
         let (source, mut setup) = self.open_source(spec, drain)?;
         // Transfers in flight cannot share segments.
         let count = match techniques
@@ -499,7 +482,10 @@ impl Sampler for DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        check_direct_cell(spec, techniques)?;
+        if let Some(why) = unsuited(spec, techniques) {
+            let what = format!("cannot measure {}", spec.conditions.place());
+            return Err(MeasureError::io(what)(io::Error::other(why)));
+        }
         self.alignment = alignment_of(spec);
         if spec.conditions.writers.is_some() {
             return self.begin_writers(spec);
@@ -572,54 +558,6 @@ impl Sampler for DescriptorSampler<'_> {
     }
 }
 
-/// Refuses cells in which the order of the bytes, or their cache, cannot be what the cell says.
-fn check_depth(spec: &CellSpec) -> Result<(), MeasureError> {
-    if spec.conditions.queue_depth <= 1 {
-        return Ok(());
-    }
-    let why = if !spec.conditions.target.keeps_order_in_flight() {
-        "a stream or device does not keep the order of transfers in flight"
-    } else if spec.conditions.cache == Cache::Cold {
-        "the pool of cold segments is too small for many transfers"
-    } else if spec.conditions.page_cache == Some(PageCache::Cold) {
-        "the kernel would read ahead of the transfers in flight"
-    } else {
-        return Ok(());
-    };
-    let what = format!(
-        "cannot measure {} with {} transfers in flight",
-        spec.conditions.place(),
-        spec.conditions.queue_depth
-    );
-    Err(MeasureError::io(what)(io::Error::other(why)))
-}
-
-/// Refuses cells with `O_DIRECT` in which a transfer would not be aligned, or not bypass the page cache.
-fn check_direct_cell(spec: &CellSpec, techniques: &[Technique]) -> Result<(), MeasureError> {
-    let Some(direct) = spec.alignment else {
-        return Ok(());
-    };
-    let step = direct.step_bytes();
-    let sizes = spec.workload.sizes();
-    let why = if !spec.conditions.target.is_file() {
-        "only files have a page cache".to_owned()
-    } else if spec.conditions.writers.is_some() {
-        "records of several writers are not aligned".to_owned()
-    } else if spec.conditions.cache == Cache::Cold {
-        "the device reads the segments, not the CPU".to_owned()
-    } else if spec.conditions.page_cache.is_some() {
-        "the page cache is bypassed, so it has no state".to_owned()
-    } else if let Some(bytes) = sizes.iter().find(|bytes| !bytes.is_multiple_of(step)) {
-        format!("a segment of {bytes} bytes is not a multiple of {step} bytes")
-    } else if let Some(technique) = techniques.iter().find(|t| !t.works_past_page_cache()) {
-        format!("{technique} goes through the page cache, or does not align its transfers")
-    } else {
-        return Ok(());
-    };
-    let what = format!("cannot measure {} with O_DIRECT", spec.conditions.place());
-    Err(MeasureError::io(what)(io::Error::other(why)))
-}
-
 /// What segments and working memory of a cell begin at multiples of.
 fn alignment_of(spec: &CellSpec) -> usize {
     let memory_bytes = spec.alignment.map_or(1, |direct| direct.memory_bytes);
@@ -647,22 +585,6 @@ fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
     fitting
         .saturating_sub(untimed.into())
         .clamp(1, MAX_CALLS.max(calls_multiple(spec)).into()) as u32
-}
-
-/// Refuses cells in which a technique would fill its array in each call though it was to be filled once.
-fn check_setup(spec: &CellSpec, techniques: &[Technique]) -> Result<(), MeasureError> {
-    let setup = spec.conditions.iovec_setup;
-    match techniques.iter().find(|one| !one.heeds_setup(setup)) {
-        None => Ok(()),
-        Some(technique) => {
-            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
-            let what = format!(
-                "{technique} cannot be measured with --iovec-setup {}",
-                setup.name()
-            );
-            Err(MeasureError::io(what)(unsupported))
-        }
-    }
 }
 
 /// Samples of a deep queue have a multiple of twice as many calls as are in flight, so that the time of at least as many as are in

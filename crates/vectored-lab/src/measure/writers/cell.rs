@@ -1,6 +1,5 @@
 //! An open cell with several writers.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,10 +13,7 @@ use crate::measure::writers::promise::whole_records_promised;
 use crate::measure::writers::records::{self, WriterRecord, body};
 use crate::measure::writers::target::{self, RecordTarget};
 use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
-use crate::model::{
-    Cache, CellSpec, Drain, MAX_WRITERS, Operation, RECORD_HEAD_BYTES, RecordCounts, SyncMode,
-    Target, Technique,
-};
+use crate::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, Technique};
 use crate::stats::WriterSamples;
 use crate::text::format::count;
 
@@ -64,10 +60,6 @@ impl WritersCell {
         let record_bytes = spec.workload.total_bytes() as u64;
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
-        if let Some(why) = unfit(spec, writers) {
-            let doing = format!("measure {writers} writers on");
-            return Err(what(&doing)(io::Error::other(why)));
-        }
         let place = spec.conditions.directory_or(opening.directory);
         let file_system = match spec.conditions.target {
             Target::File => {
@@ -216,21 +208,6 @@ impl WritersCell {
         if self.round > 0 {
             samples.record_ns.push(record_ns);
         }
-    }
-}
-
-/// The reason why a cell cannot have these writers.
-fn unfit(spec: &CellSpec, writers: u32) -> Option<&'static str> {
-    if spec.conditions.operation != Operation::Write {
-        Some("writers write")
-    } else if spec.conditions.cache == Cache::Cold {
-        Some("each record needs memory of its own for its head")
-    } else if !(1..=MAX_WRITERS).contains(&writers) {
-        Some("their number must be from 1 to 256")
-    } else if spec.workload.total_bytes() < RECORD_HEAD_BYTES {
-        Some("a record must have at least 16 bytes")
-    } else {
-        None
     }
 }
 

@@ -1,0 +1,145 @@
+//! The options of the axes: one for each, made of the table [`AXES`].
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use vectored_lab::model::{AXES, Axis, Conditions, Values};
+
+use crate::size_lists::Counts;
+
+/// The values that were given, by axis. An axis without any is absent.
+#[derive(Clone, Debug, Default)]
+pub struct AxisOptions {
+    given: Vec<(&'static Axis, Vec<String>)>,
+}
+
+/// One combination of the values.
+#[derive(Clone, Debug)]
+pub struct Combination<'a> {
+    /// What is asked.
+    pub conditions: Conditions,
+    /// The values that were given.
+    pub given: Vec<(&'static Axis, &'a str)>,
+}
+
+impl AxisOptions {
+    /// Every combination of the values, on conditions that have them by default. The values of the last axis follow each
+    /// other.
+    pub fn product(&self, usual: Conditions) -> Vec<Combination<'_>> {
+        let first = Combination {
+            conditions: usual,
+            given: Vec::new(),
+        };
+        let mut all = vec![first];
+        for (axis, values) in &self.given {
+            let pairs = all
+                .iter()
+                .flat_map(|one| values.iter().map(move |value| (one, value)));
+            all = pairs
+                .map(|(one, value)| {
+                    let mut one = one.clone();
+                    (axis.set)(&mut one.conditions, value).expect("it was parsed");
+                    one.given.push((axis, value));
+                    one
+                })
+                .collect();
+        }
+        all
+    }
+
+    /// The values of an axis that were given.
+    pub fn of(&self, name: &str) -> &[String] {
+        let mut given = self.given.iter();
+        given
+            .find(|(axis, _)| axis.name == name)
+            .map_or(&[], |(_, values)| values)
+    }
+}
+
+impl Args for AxisOptions {
+    fn augment_args(command: Command) -> Command {
+        AXES.iter()
+            .fold(command, |command, axis| command.arg(argument(axis)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn argument(axis: &'static Axis) -> Arg {
+    let argument = Arg::new(axis.name).long(axis.option());
+    let (argument, ending) = match axis.values {
+        Values::Flag => (argument.action(ArgAction::SetTrue), String::new()),
+        Values::Word(words) => (
+            argument
+                .value_name("WORD")
+                .value_parser(PossibleValuesParser::new(words)),
+            format!(" [default: {}]", words[0]),
+        ),
+        Values::Words(words) => (
+            argument
+                .value_name("WORD")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .value_parser(PossibleValuesParser::new(words)),
+            format!("; may be repeated [default: {}]", words[0]),
+        ),
+        Values::Numbers { max, default } => (
+            argument
+                .value_name("LIST")
+                .allow_negative_numbers(true)
+                .value_parser(move |text: &str| numbers(text, axis, max)),
+            default.map_or_else(String::new, |default| format!(" [default: {default}]")),
+        ),
+    };
+    let (line, rest) = axis.about.split_once('\n').unwrap_or((axis.about, ""));
+    let help = format!("{line}{ending}");
+    match rest {
+        "" => argument.help(help),
+        _ => argument.long_help(format!("{help}\n{rest}")).help(help),
+    }
+}
+
+fn numbers(text: &str, axis: &Axis, max: u32) -> Result<Counts, String> {
+    let counts: Counts = text.parse()?;
+    match counts.0.last() {
+        Some(&most) if most > max as usize => Err(format!(
+            "{most} is too much: expected --{} to be at most {max}",
+            axis.option()
+        )),
+        _ => Ok(counts),
+    }
+}
+
+impl FromArgMatches for AxisOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let given = AXES.iter().map(|axis| (axis, values(axis, matches)));
+        Ok(AxisOptions {
+            given: given.filter(|(_, values)| !values.is_empty()).collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The values that were given, each once, in the order of the table or ascending.
+fn values(axis: &Axis, matches: &ArgMatches) -> Vec<String> {
+    match axis.values {
+        Values::Flag if matches.get_flag(axis.name) => vec!["true".to_owned()],
+        Values::Flag => Vec::new(),
+        Values::Word(words) | Values::Words(words) => {
+            let typed = matches.get_many::<String>(axis.name);
+            let typed: Vec<&str> = typed.into_iter().flatten().map(String::as_str).collect();
+            let words = words.iter().filter(|word| typed.contains(word));
+            words.map(|word| (*word).to_owned()).collect()
+        }
+        Values::Numbers { .. } => {
+            let typed = matches.get_one::<Counts>(axis.name);
+            let numbers = typed.into_iter().flat_map(|Counts(numbers)| numbers);
+            numbers.map(usize::to_string).collect()
+        }
+    }
+}

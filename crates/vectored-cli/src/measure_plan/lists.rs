@@ -1,0 +1,139 @@
+//! The lists of segments.
+
+use vectored_lab::model::{SweptMix, Workload};
+use vectored_lab::report::{bytes_in_words, grouped, list_in_words};
+
+use crate::args::MeasureArgs;
+use crate::failure::Failure;
+use crate::size_lists::{Counts, Mix, segment_count, total_bytes};
+
+/// Limit on the bytes of a call, unless both counts and sizes are given. Larger lists are left out.
+pub const USUAL_CALL_BYTES: usize = 4 << 20;
+
+/// Maximum bytes of a call.
+pub const MAX_CALL_BYTES: usize = 64 << 20;
+
+/// Maximum segments of a list, since `iovec`s and buffers need memory, too.
+const MAX_SEGMENTS: usize = 1 << 20;
+
+const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];
+const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
+
+/// Sizes of `--join`. A call costs as much as copying tens of KiB, so its crossovers lie higher.
+const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+
+/// One list of segments.
+#[derive(PartialEq)]
+pub struct List {
+    /// Runs of `(count, bytes)`.
+    pub runs: Vec<(usize, usize)>,
+    /// The mix that it is a list of, and the size of the swept run.
+    swept: Option<(SweptMix, usize)>,
+    /// The options that would make it smaller.
+    options: &'static str,
+}
+
+impl List {
+    /// Whether it is left out because both counts and sizes would have to be given.
+    pub fn is_unusual(&self, args: &MeasureArgs) -> bool {
+        !is_asked_in_full(args) && self.call_bytes() > USUAL_CALL_BYTES
+    }
+
+    fn call_bytes(&self) -> usize {
+        total_bytes(&self.runs)
+    }
+
+    /// For the cells.
+    pub fn workload(&self) -> Workload {
+        if let Some((mix, bytes)) = &self.swept {
+            return Workload::swept(mix, *bytes);
+        }
+        let runs = self.runs.iter();
+        let sizes = runs.flat_map(|&(count, bytes)| std::iter::repeat_n(bytes, count));
+        Workload::from_sizes(sizes.collect())
+    }
+}
+
+/// The lists that are asked for.
+///
+/// # Errors
+///
+/// If one is too long for any cell.
+pub fn lists(args: &MeasureArgs) -> Result<Vec<List>, Failure> {
+    let lists = all_lists(args);
+    for list in &lists {
+        let (count, bytes) = (segment_count(&list.runs), list.call_bytes());
+        if count > MAX_SEGMENTS {
+            return Err(Failure::usage(format!(
+                "cannot measure lists of {} segments: the maximum is {}; use fewer with {}",
+                grouped(count as u64),
+                grouped(MAX_SEGMENTS as u64),
+                list.options,
+            )));
+        }
+        // A single segment may be too large for lists of any length.
+        if bytes > MAX_CALL_BYTES && (is_asked_in_full(args) || bytes / count > MAX_CALL_BYTES) {
+            return Err(Failure::usage(format!(
+                "cannot measure {}: a call would move {}, and the maximum is {}; reduce {}",
+                list_in_words(&list.runs),
+                bytes_in_words(bytes as u64),
+                bytes_in_words(MAX_CALL_BYTES as u64),
+                list.options,
+            )));
+        }
+    }
+    Ok(lists)
+}
+
+/// Whether lists of up to [`MAX_CALL_BYTES`] are wanted.
+fn is_asked_in_full(args: &MeasureArgs) -> bool {
+    let has_counts = args.segments.is_some() || args.join.is_some();
+    !args.mix.is_empty() || (has_counts && args.sizes.is_some())
+}
+
+fn all_lists(args: &MeasureArgs) -> Vec<List> {
+    if !args.mix.is_empty() {
+        return lists_of_mixes(&args.mix);
+    }
+    let (counts, usual_sizes, options) = match (&args.join, &args.segments) {
+        (Some(Counts(counts)), _) => (&counts[..], JOIN_SIZES, "--join or --sizes"),
+        (None, Some(Counts(counts))) => (&counts[..], DEFAULT_SIZES, "--segments or --sizes"),
+        (None, None) => (&DEFAULT_COUNTS[..], DEFAULT_SIZES, "--segments or --sizes"),
+    };
+    let sizes = args.sizes.as_ref().map_or(&usual_sizes[..], |s| &s.0);
+    let pairs = counts
+        .iter()
+        .flat_map(|&count| sizes.iter().map(move |&bytes| (count, bytes)));
+    pairs
+        .map(|(count, bytes)| List {
+            runs: vec![(count, bytes)],
+            swept: None,
+            options,
+        })
+        .collect()
+}
+
+/// The lists in the order of the mixes, each once.
+fn lists_of_mixes(mixes: &[Mix]) -> Vec<List> {
+    let mut lists: Vec<List> = Vec::new();
+    for mix in mixes {
+        let of_mix: Vec<_> = match mix {
+            Mix::Fixed(runs) => vec![(runs.clone(), None)],
+            Mix::Swept(mix, sizes) => sizes
+                .iter()
+                .map(|&bytes| (mix.at(bytes), Some((mix.clone(), bytes))))
+                .collect(),
+        };
+        for (runs, swept) in of_mix {
+            let list = List {
+                runs,
+                swept,
+                options: "--mix",
+            };
+            if !lists.contains(&list) {
+                lists.push(list);
+            }
+        }
+    }
+    lists
+}

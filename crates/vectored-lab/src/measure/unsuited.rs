@@ -1,0 +1,347 @@
+//! What does not go together.
+
+use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
+use crate::model::{
+    Cache, CellSpec, MAX_WRITERS, Operation, PageCache, RECORD_HEAD_BYTES, SyncMode, Target,
+    Technique,
+};
+use crate::text::format::{bytes_in_words, list_in_words};
+
+/// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
+const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
+
+/// Maximum bytes of one record of each writer. Each writer keeps them in memory, and they are read back at once.
+const MAX_RECORDS_BYTES: usize = 128 << 20;
+
+/// Bytes of a page of memory on Windows, on every processor that it runs on.
+const PAGE_BYTES: usize = 4096;
+
+/// Targets that can have several writers.
+const WRITERS_TARGETS: &[Target] = if cfg!(windows) {
+    &[Target::Pipe, Target::Tcp]
+} else {
+    &[
+        Target::File,
+        Target::Pipe,
+        Target::Unix,
+        Target::Tcp,
+        Target::Socket,
+        Target::Remote,
+    ]
+};
+
+/// The remedy for other targets.
+const USE_WRITERS_TARGET: &str = if cfg!(windows) {
+    "use --target pipe or tcp"
+} else {
+    "use --target file, pipe, unix, tcp, a directory or a socket of another program"
+};
+
+/// The reason why a cell cannot be measured with these techniques, with its remedy; `None` if it can. A technique that
+/// does not work on the target of the cell is no reason, as long as another one does.
+pub fn unsuited(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+    let checks = [
+        operation,
+        target,
+        direct,
+        page_cache,
+        sync,
+        cache,
+        iovec_setup,
+        queue_depth,
+        writers,
+        ranks,
+        alignment,
+    ];
+    checks.iter().find_map(|check| check(spec, rivals))
+}
+
+fn operation(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    let is_read = asked.operation == Operation::Read;
+    (is_read && !Target::READABLE.contains(&asked.target)).then(|| {
+        format!(
+            "cannot read from {}: reads are measured from files and streams that vectored fills itself; use --target {} \
+             or a directory",
+            asked.target,
+            Target::READABLE.map(Target::name).join(", ")
+        )
+    })
+}
+
+fn target(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+    let works = |target: Target| rivals.iter().any(|technique| technique.works_on(target));
+    if works(spec.conditions.target) {
+        return None;
+    }
+    let limits: Vec<String> = rivals
+        .iter()
+        .filter_map(|technique| Some(format!("{technique} is for {} only", technique.needs()?)))
+        .collect();
+    let offered: &[Target] = match spec.conditions.operation {
+        Operation::Write => &Target::NAMED,
+        Operation::Read => &Target::READABLE,
+    };
+    let offered = offered.iter().copied().filter(|target| works(*target));
+    let names: Vec<&str> = offered.map(Target::name).collect();
+    Some(format!(
+        "{}: use --target {}, or another --technique",
+        limits.join(", "),
+        names.join(" or ")
+    ))
+}
+
+fn direct(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    if !asked.direct {
+        return None;
+    }
+    if cfg!(windows) {
+        return Some(
+            "--direct is not available on Windows, which has no O_DIRECT: --technique write-file-gather measures \
+             transfers past the cache"
+                .to_owned(),
+        );
+    }
+    if !asked.target.is_file() {
+        return Some(
+            "--direct applies only to files: use --target file or file-overwrite, or omit --direct"
+                .to_owned(),
+        );
+    }
+    let cached = rivals.iter().find(|rival| !rival.works_past_page_cache());
+    let conflict = if asked.page_cache.is_some() {
+        "--page-cache, since the page cache is bypassed: omit one of the two options".to_owned()
+    } else if asked.cache == Cache::Cold {
+        "--cache cold, since the device reads the segments, not the CPU: omit one of the two options".to_owned()
+    } else if asked.writers.is_some() {
+        "--writers, whose records are not aligned: omit one of the two options".to_owned()
+    } else {
+        let technique = cached?;
+        let why = match technique {
+            Technique::Mmap => "a mapping consists of pages of the page cache",
+            _ => "its buffer is not aligned",
+        };
+        format!("--technique {technique}, since {why}: omit {technique}")
+    };
+    Some(format!("--direct cannot be used with {conflict}"))
+}
+
+/// Whether the sizes suit `O_DIRECT`. It comes last, since other sizes would be no remedy for options that conflict.
+fn alignment(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
+    let step = spec.alignment?.step_bytes();
+    let mut sizes = spec.workload.sizes().iter();
+    sizes.any(|bytes| !bytes.is_multiple_of(step)).then(|| {
+        format!(
+            "with O_DIRECT the size of each segment must be a multiple of {step} bytes here; use such sizes, or omit \
+             --direct"
+        )
+    })
+}
+
+fn page_cache(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    asked.page_cache?;
+    let remedy = match asked.operation {
+        Operation::Read if asked.target == Target::File => return None,
+        Operation::Read => "use --target file",
+        Operation::Write => "use --operation read",
+    };
+    Some(format!(
+        "--page-cache applies only to files that are read: {remedy}, or omit --page-cache"
+    ))
+}
+
+fn sync(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    let sync = asked.sync;
+    if sync == SyncMode::None {
+        return None;
+    }
+    let remedy = match asked.operation {
+        Operation::Read => "use --operation write",
+        Operation::Write if !asked.target.is_file() => "use --target file or file-overwrite",
+        Operation::Write => {
+            let rival = rivals.iter().find(|rival| !rival.heeds(sync))?;
+            return Some(if rival.is_asynchronous() && sync == SyncMode::Fsync {
+                format!(
+                    "--sync {sync} cannot be measured with {rival}, since fsync(2) would wait for every transfer in \
+                     flight: use --sync dsync, or another --technique"
+                )
+            } else {
+                format!(
+                    "--sync {sync} has no effect on what {rival} writes: use --sync fsync, or another --technique"
+                )
+            });
+        }
+    };
+    Some(format!(
+        "--sync {sync} applies only to files that are written: {remedy}, or omit --sync"
+    ))
+}
+
+fn cache(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    let bytes = spec.workload.total_bytes();
+    if asked.cache == Cache::Hot {
+        None
+    } else if asked.operation == Operation::Read {
+        Some(
+            "--cache cold applies only to writes: use --operation write, or omit --cache (to read a file that is not \
+             in memory, use --page-cache cold)"
+                .to_owned(),
+        )
+    } else if rivals.contains(&Technique::WriteFileGather) {
+        Some(
+            "--cache cold cannot be measured with write-file-gather, whose segments lie in pages of its own: omit one \
+             of the two options"
+                .to_owned(),
+        )
+    } else if bytes > MAX_COLD_CALL_BYTES {
+        Some(format!(
+            "cannot measure {} from a cold cache: a call would move {}, and the maximum with --cache cold is {}; use \
+             shorter lists",
+            list_in_words(&spec.workload.runs()),
+            bytes_in_words(bytes as u64),
+            bytes_in_words(MAX_COLD_CALL_BYTES as u64)
+        ))
+    } else {
+        None
+    }
+}
+
+/// The array of a technique, and for `WriteFileGather` its pages.
+fn iovec_setup(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    let setup = asked.iovec_setup;
+    if let Some(rival) = rivals.iter().find(|rival| !rival.heeds_setup(setup)) {
+        return Some(format!(
+            "{rival} cannot be measured with --iovec-setup {}, since its transfers fill their array themselves: omit one of \
+             the two",
+            setup.name()
+        ));
+    }
+    if !rivals.contains(&Technique::WriteFileGather) || !asked.target.is_file() {
+        return None;
+    }
+    let mut sizes = spec.workload.sizes().iter();
+    let odd = sizes.find(|bytes| !bytes.is_multiple_of(PAGE_BYTES))?;
+    Some(format!(
+        "segments of {} for write-file-gather, which takes whole pages of {}: use --sizes 4KiB or multiples of it",
+        bytes_in_words(*odd as u64),
+        bytes_in_words(PAGE_BYTES as u64)
+    ))
+}
+
+fn queue_depth(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    let depth = asked.queue_depth;
+    let bytes = spec.workload.total_bytes();
+    let why = if depth <= 1 {
+        return None;
+    } else if !asked.target.keeps_order_in_flight() {
+        "is for files and null only, since a stream or device does not keep the order of transfers: use --target file, null or a \
+         directory, or --queue-depth 1"
+    } else if asked.cache == Cache::Cold {
+        "cannot be measured with --cache cold: omit one of the two options"
+    } else if asked.page_cache == Some(PageCache::Cold) {
+        "cannot be measured with --page-cache cold, since the kernel would read ahead of the transfers: omit one of \
+         the two options"
+    } else if !rivals.iter().any(|rival| rival.is_asynchronous()) {
+        let names: Vec<&str> = Technique::opt_in(asked.operation)
+            .iter()
+            .filter(|technique| technique.is_asynchronous())
+            .map(|technique| technique.name())
+            .collect();
+        let remedy = match &names[..] {
+            [] => "this system has no asynchronous technique".to_owned(),
+            names => format!("name one of {} with --technique", names.join(", ")),
+        };
+        return Some(format!(
+            "--queue-depth above 1 has no effect on synchronous techniques: {remedy}, or omit --queue-depth"
+        ));
+    } else if bytes.saturating_mul(depth as usize) > MAX_IN_FLIGHT_BYTES {
+        return Some(format!(
+            "more than {} in flight at queue depth {depth}: use a smaller --queue-depth, or shorter lists",
+            bytes_in_words(MAX_IN_FLIGHT_BYTES as u64)
+        ));
+    } else {
+        return None;
+    };
+    Some(format!("--queue-depth above 1 {why}"))
+}
+
+fn writers(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    let count = asked.writers?;
+    let bytes = spec.workload.total_bytes();
+    let single = rivals
+        .iter()
+        .find(|rival| rival.is_asynchronous() || **rival == Technique::Mmap);
+    let conflict = if rivals.contains(&Technique::SendZerocopy) {
+        "--technique send-zerocopy, whose notifications are counted for one writer only: omit one of the two options"
+            .to_owned()
+    } else if asked.operation == Operation::Read {
+        "--operation read, since writers write: omit one of the two options".to_owned()
+    } else if asked.cache == Cache::Cold {
+        "--cache cold, since each record needs memory of its own for its head: omit one of the two options"
+            .to_owned()
+    } else if let Some(technique) = single {
+        format!(
+            "--technique {technique}, which writes to offsets that other writers do not know: omit {technique}"
+        )
+    } else if !WRITERS_TARGETS.contains(&asked.target) {
+        format!(
+            "{}, which has one writer: {USE_WRITERS_TARGET}",
+            asked.target
+        )
+    } else if !(1..=MAX_WRITERS).contains(&count) {
+        format!("{count}: their number must be from 1 to {MAX_WRITERS}")
+    } else if bytes < RECORD_HEAD_BYTES {
+        format!(
+            "such lists: a record has at least {RECORD_HEAD_BYTES} bytes, which name its writer and its number; use \
+             longer lists"
+        )
+    } else if bytes.saturating_mul(count as usize) > MAX_RECORDS_BYTES {
+        format!(
+            "more than {} in one record of each of {count} writers: use fewer, or shorter lists",
+            bytes_in_words(MAX_RECORDS_BYTES as u64)
+        )
+    } else {
+        return None;
+    };
+    Some(format!("--writers cannot be used with {conflict}"))
+}
+
+fn ranks(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
+    let asked = &spec.conditions;
+    asked.ranks?;
+    let conflict = if asked.writers.is_some() {
+        "--writers: each rank is one writer; omit --writers"
+    } else if asked.target == Target::Fifo {
+        "a FIFO, which has one writer: name another target"
+    } else {
+        return None;
+    };
+    Some(format!("several ranks cannot be used with {conflict}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Workload;
+
+    #[test]
+    fn lists_that_are_not_whole_pages_are_left_out_for_write_file_gather_on_files() {
+        let reason = |target, sizes: &[usize], rivals: &[Technique]| {
+            let workload = Workload::from_sizes(sizes.to_vec());
+            unsuited(&CellSpec::write(target, workload), rivals)
+        };
+        let pages = [Technique::WriteEach, Technique::WriteFileGather];
+        assert_eq!(reason(Target::File, &[8192, 8192, 4096], &pages), None);
+        let odd = reason(Target::File, &[4096, 4096, 100], &pages).unwrap();
+        assert!(odd.contains("100 B") && odd.contains("4 KiB"), "{odd}");
+        assert_eq!(reason(Target::Pipe, &[4096, 100], &pages), None);
+        assert_eq!(reason(Target::File, &[4096, 100], &pages[..1]), None);
+    }
+}

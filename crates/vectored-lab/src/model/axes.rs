@@ -1,0 +1,314 @@
+//! The axes: what can be varied beside the target and the list. Options, titles and the reference page are made of
+//! this table.
+
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error;
+
+use crate::model::conditions::Conditions;
+use crate::model::experiment::MAX_QUEUE_DEPTH;
+use crate::model::ranks::MAX_RANKS;
+use crate::model::sync::SyncMode;
+use crate::model::target::Target;
+use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
+use crate::model::writers::MAX_WRITERS;
+
+/// One property of [`Conditions`], by which cells can differ.
+#[derive(Debug)]
+pub struct Axis {
+    /// The name of the field. The option is its kebab case.
+    pub name: &'static str,
+    /// What it is, in a line, and after an empty line what else is to be known.
+    pub about: &'static str,
+    /// What it can be.
+    pub values: Values,
+    /// Takes one value.
+    pub set: fn(&mut Conditions, &str) -> Result<(), String>,
+    /// The value in a title, with what separates it from the words before it. `None` if it goes without saying;
+    /// the flag tells whether the titles have to tell several values apart.
+    pub words: fn(&Conditions, bool) -> Option<String>,
+}
+
+/// The values of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// One of these words in a run. The first is the default.
+    Word(&'static [&'static str]),
+    /// One or several of these words. The first is the default.
+    Words(&'static [&'static str]),
+    /// Yes, or by default no.
+    Flag,
+    /// Numbers from 1 to `max`.
+    Numbers {
+        /// The largest.
+        max: u32,
+        /// What is measured if none is given.
+        default: Option<&'static str>,
+    },
+}
+
+/// The axes, in the order of the fields of [`Conditions`]. Later ones heed the values of earlier ones.
+pub static AXES: [Axis; 10] = [
+    Axis {
+        name: "operation",
+        about: "Whether to write from the segments or to read into them",
+        values: Values::Word(&["write", "read"]),
+        set: |to, text| {
+            word(&mut to.operation, text)?;
+            let is_cached = to.operation == Operation::Read && to.target == Target::File;
+            to.page_cache = is_cached.then(PageCache::default);
+            Ok(())
+        },
+        words: |of, _| (of.operation == Operation::Read).then(|| " read".to_owned()),
+    },
+    Axis {
+        name: "direct",
+        about: "\
+Write to or read from files past the page cache (O_DIRECT; macOS: F_NOCACHE)
+
+Each transfer goes between the segments and the device, and waits for it. For file, file-overwrite and \
+directories. The file system must support it, and asks for an alignment: lists with a segment whose size is not a \
+multiple of it, often of 512 bytes, are left out.",
+        values: Values::Flag,
+        set: |to, _| {
+            // A cache that is bypassed has no state.
+            (to.direct, to.page_cache) = (true, None);
+            Ok(())
+        },
+        words: |of, _| of.direct.then(|| " O_DIRECT".to_owned()),
+    },
+    Axis {
+        name: "page_cache",
+        about: "\
+State of the page cache for the file that is read
+
+hot: the file was read before. cold: the file is evicted before each call, and each call is checked to read its bytes \
+from the device.",
+        values: Values::Words(&["hot", "cold"]),
+        set: |to, text| word(to.page_cache.get_or_insert_default(), text),
+        words: |of, _| of.page_cache.map(|state| format!(" {state}")),
+    },
+    Axis {
+        name: "sync",
+        about: "\
+How durable each write to a file must be before the call returns
+
+none: left to the kernel. dsync: each write returns when its data are on the device (O_DSYNC). sync: as dsync, with the \
+metadata (O_SYNC). fsync: one fsync(2) follows each call and is part of its time. Each call then waits for the device, so \
+measure only a few lists.",
+        values: Values::Words(&["none", "dsync", "sync", "fsync"]),
+        set: |to, text| word(&mut to.sync, text),
+        words: |of, _| (of.sync != SyncMode::None).then(|| format!(" {}", of.sync)),
+    },
+    Axis {
+        name: "cache",
+        about: "\
+State of the CPU caches when a call begins
+
+hot: the same segments are sent again and again. cold: the segments of each call come from memory, from a pool of twice \
+the last-level cache (at most 128 MiB; the floor has a second pool). For writes only, and for lists of up to 16 MiB.",
+        values: Values::Words(&["hot", "cold"]),
+        set: |to, text| word(&mut to.cache, text),
+        words: |of, varies| {
+            let is_named = varies || of.cache != Cache::default();
+            is_named.then(|| format!(", cache {}", of.cache.name()))
+        },
+    },
+    Axis {
+        name: "layout",
+        about: "\
+Placement of the segments in memory
+
+scattered: apart, in random order. adjacent: one directly after another, in one allocation.",
+        values: Values::Words(&["scattered", "adjacent"]),
+        set: |to, text| word(&mut to.layout, text),
+        words: |of, varies| {
+            let is_named = varies || of.layout != Layout::default();
+            is_named.then(|| format!(", layout {}", of.layout.name()))
+        },
+    },
+    Axis {
+        name: "iovec_setup",
+        about: "\
+When the iovec array for writev or readv is filled
+
+timed: in every call, as part of its time. once: before the clock starts, as in a program that keeps its array. adaptive \
+gets the same array. once is left out if an asynchronous technique is named, whose transfers fill their own array.",
+        values: Values::Words(&["timed", "once"]),
+        set: |to, text| word(&mut to.iovec_setup, text),
+        words: |of, varies| {
+            let is_named = varies || of.iovec_setup != IovecSetup::default();
+            is_named.then(|| format!(", iovec-setup {}", of.iovec_setup.name()))
+        },
+    },
+    Axis {
+        name: "queue_depth",
+        about: "\
+Transfers that asynchronous techniques keep in flight, for example 1,8,64
+
+From 1 to 4096; a range grows as in --segments. Each depth is a cell of its own, in which synchronous techniques are \
+measured, too: one transfer at a time. More than one is for files and null only, since a stream does not keep the order \
+of transfers. A cell may have up to 128 MiB in flight.",
+        values: Values::Numbers {
+            max: MAX_QUEUE_DEPTH,
+            default: Some("1"),
+        },
+        set: |to, text| {
+            to.queue_depth = number(text, MAX_QUEUE_DEPTH)?;
+            Ok(())
+        },
+        words: |of, varies| {
+            let is_named = varies || of.queue_depth != 1;
+            is_named.then(|| format!(", queue depth {}", of.queue_depth))
+        },
+    },
+    Axis {
+        name: "writers",
+        about: "\
+Writers that write at the same time, for example 1,2,4
+
+From 1 to 256; a range grows as in --segments. Each number is a cell of its own, so that the result says how the fastest \
+technique changes with it. All writers start a sample together. Each list is a record, which carries the numbers of its \
+writer and of itself; all records are read back, and torn, lost and doubled ones are counted. For all targets but \
+file-overwrite, null, FIFOs and devices, and for lists of 16 bytes or more. Writers are threads. All write to one file \
+(with O_APPEND) or one pipe; to sockets each has a connection of its own. Records that another program reads cannot be \
+looked for.",
+        values: Values::Numbers {
+            max: MAX_WRITERS,
+            default: None,
+        },
+        set: |to, text| {
+            to.writers = Some(number(text, MAX_WRITERS)?);
+            Ok(())
+        },
+        words: |of, _| of.writers.map(|count| counted(count, "writer")),
+    },
+    Axis {
+        name: "ranks",
+        about: "\
+Numbers of ranks to measure with, for example 1,2,4,8
+
+For vectored started by mpirun or srun, built with the feature mpi. All ranks of a cell sample it at the same time, each \
+on a file, pipe or socket of its own. A range grows as in --segments. Each number is a cell of its own, so that the \
+result says how the throughput grows with it.",
+        values: Values::Numbers {
+            max: MAX_RANKS,
+            default: Some("all ranks"),
+        },
+        set: |to, text| {
+            to.ranks = Some(number(text, MAX_RANKS)?);
+            Ok(())
+        },
+        words: |of, _| of.ranks.map(|count| counted(count, "rank")),
+    },
+];
+
+impl Axis {
+    /// The option of `vectored measure`, without its hyphens.
+    pub fn option(&self) -> String {
+        self.name.replace('_', "-")
+    }
+}
+
+impl Conditions {
+    /// The conditions in words: `file read hot`, `fifo /tmp/x`, `pipe, cache cold, layout adjacent`. `varies` says which
+    /// axes have several values among the titles that are told apart.
+    pub fn title(&self, varies: impl Fn(&Axis) -> bool) -> String {
+        let mut title = self.target.to_string();
+        if let Some(path) = &self.path {
+            title += " ";
+            title += path;
+        }
+        let words = AXES
+            .iter()
+            .filter_map(|axis| (axis.words)(self, varies(axis)));
+        title.extend(words);
+        title
+    }
+}
+
+/// One of the words of an enum.
+fn word<'a, T: Deserialize<'a>>(to: &mut T, text: &'a str) -> Result<(), String> {
+    *to = T::deserialize(text.into_deserializer()).map_err(|error: Error| error.to_string())?;
+    Ok(())
+}
+
+fn number(text: &str, max: u32) -> Result<u32, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (1..=max).contains(number))
+        .ok_or_else(|| format!("{text} is not a number from 1 to {max}"))
+}
+
+/// `, 1 writer`, `, 4 writers`.
+fn counted(count: u32, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!(", {count} {noun}{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axes_are_the_fields_that_are_saved() {
+        let mut all = Conditions::read(Target::File, PageCache::Hot);
+        for axis in &AXES {
+            (axis.set)(&mut all, values(axis).last().unwrap()).unwrap();
+        }
+        let json = serde_json::to_string(&all).unwrap();
+        let place = |name: &str| json.find(&format!("\"{name}\":")).unwrap();
+        let names = ["target", "path"].into_iter();
+        let names: Vec<_> = names.chain(AXES.iter().map(|axis| axis.name)).collect();
+        assert_eq!(json.matches("\":").count(), names.len(), "{json}");
+        assert!(names.is_sorted_by_key(|name| place(name)), "{json}");
+    }
+
+    #[test]
+    fn each_value_of_an_axis_is_taken_and_the_first_is_the_default() {
+        let usual = Conditions::read(Target::File, PageCache::Hot);
+        for axis in &AXES {
+            let mut seen = Vec::new();
+            for value in values(axis) {
+                let mut asked = usual.clone();
+                (axis.set)(&mut asked, value).unwrap();
+                assert!(!seen.contains(&asked), "{} {value}", axis.name);
+                seen.push(asked);
+            }
+            let has_default = !matches!(axis.values, Values::Flag | Values::Numbers { .. });
+            if has_default && axis.name != "operation" {
+                assert_eq!(seen[0], usual, "{}", axis.name);
+            }
+            let mut asked = usual.clone();
+            let refused = (axis.set)(&mut asked, "0").is_err();
+            assert_eq!(refused, axis.values != Values::Flag, "{}", axis.name);
+        }
+    }
+
+    fn values(axis: &Axis) -> &'static [&'static str] {
+        match axis.values {
+            Values::Word(words) | Values::Words(words) => words,
+            Values::Flag => &["true"],
+            Values::Numbers { .. } => &["1", "2"],
+        }
+    }
+
+    #[test]
+    fn a_title_names_what_differs_from_the_default_or_among_titles() {
+        let mut asked = Conditions::read(Target::File, PageCache::Cold);
+        asked.path = Some("/tmp/x".to_owned());
+        assert_eq!(asked.title(|_| false), "file /tmp/x read cold");
+        let mut asked = Conditions::write(Target::Pipe);
+        assert_eq!(asked.title(|_| false), "pipe");
+        assert_eq!(
+            asked.title(|axis| axis.name == "layout"),
+            "pipe, layout scattered"
+        );
+        (asked.direct, asked.sync) = (true, SyncMode::Fsync);
+        (asked.writers, asked.ranks) = (Some(1), Some(4));
+        assert_eq!(
+            asked.title(|_| false),
+            "pipe O_DIRECT fsync, 1 writer, 4 ranks"
+        );
+    }
+}
