@@ -11,7 +11,7 @@ use crate::measure::sampling::sampler::{
 use crate::model::{CellSpec, Coordination, Technique};
 use crate::stats::Latencies;
 
-/// Takes each sample on the first [`CellSpec::ranks`] ranks at the same time; its time is that of the slowest rank.
+/// Takes each sample on the first [`Conditions::ranks`](crate::model::Conditions::ranks) ranks at the same time; its time is that of the slowest rank.
 ///
 /// A barrier precedes each sample, with its untimed first call. Latencies, and sends without a copy, are those of
 /// rank 0.
