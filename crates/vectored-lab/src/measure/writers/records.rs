@@ -265,7 +265,10 @@ mod tests {
             let mut bytes = sent.bytes(&sent.order[..at]);
             let (a, b) = (sent.record(sent.order[at]), sent.record(sent.order[at + 1]));
             let cut = 1 + cut.index(a.len() - 1);
-            bytes.extend([&a[..cut], &b, &a[cut..]].concat());
+            let mixed = [&a[..cut], &b, &a[cut..]].concat();
+            // The head of b may continue a as its own rest does.
+            prop_assume!(!mixed.windows(a.len()).any(|window| window == a));
+            bytes.extend(mixed);
             bytes.extend(sent.bytes(&sent.order[at + 2..]));
             let counts = sent.check(&bytes);
             prop_assert_eq!(counts.torn + counts.lost, 1, "{:?}", counts);
