@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use vectored_lab::measure::{
     DescriptorSampler, MonotonicClock, Pinning, Watch, pin_measuring_thread,
 };
-use vectored_lab::model::{CellSpec, Experiment, Target, Technique, Workload};
+use vectored_lab::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
 
 use plain::PlainLoops;
 
@@ -28,10 +28,10 @@ const ENGINE_MS: u64 = 450;
 
 const TARGETS: [Target; 3] = [Target::Null, Target::File, Target::Pipe];
 
-const PURE: [Technique; 3] = [
-    Technique::WriteEach,
-    Technique::CopyThenWrite,
-    Technique::Writev,
+const PURE: [TechniqueName; 3] = [
+    TechniqueName::WRITE_EACH,
+    TechniqueName::COPY_THEN_WRITE,
+    TechniqueName::WRITEV,
 ];
 
 /// The options of the comparison.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vectored_lab::model::{Cache, IovecSetup, Technique};
+use vectored_lab::model::{Cache, IovecSetup, TechniqueName};
 
 use crate::bench_target::BenchTarget;
 use crate::command_line::{named, names, number, numbers};
@@ -62,7 +62,7 @@ pub struct Options {
     /// Rounds for each cell.
     pub rounds: u32,
     /// The peers that are asked for.
-    pub peers: Vec<Technique>,
+    pub peers: Vec<TechniqueName>,
     /// Calibrations in a row, one to three.
     pub calibrations: usize,
     /// The seed of the random numbers.
@@ -198,7 +198,7 @@ mod tests {
         );
         assert_eq!(options.wanted.mixes, Some(vec![Mix::Wal(1024)]));
         assert_eq!(options.wanted.iovec_setup, Some(IovecSetup::Timed));
-        assert_eq!(options.peers, [Technique::Libuv]);
+        assert_eq!(options.peers, [crate::techniques::LIBUV]);
         assert_eq!(options.wanted.filters, ["64x"]);
         assert!(
             matches!(task("--bars a b --bench"), Ok(Task::Promises(files)) if files.len() == 2)

@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use vectored_lab::model::{Cache, Cell, Technique};
+use vectored_lab::model::{Cache, Cell, TechniqueName};
 
 use crate::bench_target::BenchTarget;
 use crate::grid::List;
 use crate::promises::{Rounds, ratio};
-use crate::techniques::PEERS;
+use crate::techniques::{C_FWRITE, C_GATHER, C_WRITEV, PEERS};
 
 /// The headings, and the techniques to which `vectored_gather_write` is compared.
-const COLUMNS: [(&str, Technique); 3] = [
-    ("÷ writev", Technique::CWritev),
-    ("÷ fwrite", Technique::CFwrite),
-    ("÷ Gather of Rust", Technique::Adaptive),
+const COLUMNS: [(&str, TechniqueName); 3] = [
+    ("÷ writev", C_WRITEV),
+    ("÷ fwrite", C_FWRITE),
+    ("÷ Gather of Rust", TechniqueName::ADAPTIVE),
 ];
 
 /// A section in Markdown with a line for each hot list.
@@ -25,7 +25,9 @@ pub fn comparison(cells: &[Cell]) -> Option<String> {
     if cells.iter().any(has_peer) {
         return None;
     }
-    let hot = cells.iter().filter(|cell| cell.conditions.cache == Cache::Hot);
+    let hot = cells
+        .iter()
+        .filter(|cell| cell.conditions.cache == Cache::Hot);
     let rows: String = hot.filter_map(row).collect();
     let headings = COLUMNS.map(|(heading, _)| heading).join(" | ");
     (!rows.is_empty()).then(|| {
@@ -49,7 +51,7 @@ fn row(cell: &Cell) -> Option<String> {
     };
     let mut row = format!("| {target} | {list} |");
     for (_, other) in COLUMNS {
-        let pair = ratio(cell, Technique::CGather, other, Rounds::All)?;
+        let pair = ratio(cell, C_GATHER, other, Rounds::All)?;
         let _ = match pair.interval {
             Some((low, high)) => write!(row, " {:.2} [{low:.2}, {high:.2}] |", pair.ratio),
             None => write!(row, " {:.2} |", pair.ratio),

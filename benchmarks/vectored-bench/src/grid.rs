@@ -145,7 +145,11 @@ fn part(wanted: &Wanted, target: BenchTarget, cache: Cache) -> Part {
         left_out: Vec::new(),
     };
     for list in lists(wanted, cache) {
-        let spec = CellSpec::write(target.lab_target(), list.workload()).with(|asked| { asked.path = target.path().map(str::to_owned); asked.cache = cache; asked.iovec_setup = wanted.iovec_setup.unwrap_or(IovecSetup::Once); });
+        let spec = CellSpec::write(target.lab_target(), list.workload()).with(|asked| {
+            asked.path = target.path().map(str::to_owned);
+            asked.cache = cache;
+            asked.iovec_setup = wanted.iovec_setup.unwrap_or(IovecSetup::Once);
+        });
         let name = name(target, list, cache);
         let filters = &wanted.filters;
         if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
@@ -210,7 +214,10 @@ pub fn name(target: BenchTarget, list: List, cache: Cache) -> String {
 pub fn name_of(cell: &Cell) -> String {
     match (BenchTarget::of(cell), List::of(cell)) {
         (Some(target), Some(list)) => name(target, list, cell.conditions.cache),
-        _ => format!("{} of {} segments", cell.conditions.target, cell.segment_count),
+        _ => format!(
+            "{} of {} segments",
+            cell.conditions.target, cell.segment_count
+        ),
     }
 }
 

@@ -12,7 +12,7 @@ use vectored_lab::measure::{
     run_rounds,
 };
 use vectored_lab::model::{
-    Cache, CellSpec, Experiment, FittedModel, LeftOut, Results, SCHEMA, Technique,
+    Cache, CellSpec, Experiment, FittedModel, LeftOut, Results, SCHEMA, TechniqueName,
 };
 use vectored_lab::stats::target_kind;
 
@@ -140,7 +140,7 @@ struct Run<'r> {
 
 impl Run<'_> {
     /// The peers that are asked for and available. Reports the others.
-    fn measured_peers(&mut self) -> Vec<Technique> {
+    fn measured_peers(&mut self) -> Vec<TechniqueName> {
         let mut here = Vec::new();
         for &technique in &self.options.peers {
             match self.peers.missing(technique) {
@@ -180,7 +180,7 @@ impl Run<'_> {
         &mut self,
         part: &Part,
         cells: &[CellSpec],
-        peers: &[Technique],
+        peers: &[TechniqueName],
         models: &[CostModel],
     ) -> Outcome {
         let is_controlled = part.target.is_stream() && part.cache == Cache::Hot;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use vectored_lab::model::{Cache, Cell, Host, IovecSetup, Results, Technique};
+use vectored_lab::model::{Cache, Cell, Host, IovecSetup, Results, TechniqueName};
 
 use crate::bench_target::BenchTarget;
 use crate::c_callers;
@@ -83,7 +83,9 @@ fn peer_bars(cells: &[Cell]) -> String {
     for target in BenchTarget::ALL {
         let here: Vec<&Cell> = cells
             .iter()
-            .filter(|cell| BenchTarget::of(cell) == Some(target) && cell.conditions.cache == Cache::Hot)
+            .filter(|cell| {
+                BenchTarget::of(cell) == Some(target) && cell.conditions.cache == Cache::Hot
+            })
             .filter(|cell| List::of(cell).is_some_and(List::is_plain))
             .collect();
         if here.is_empty() {
@@ -93,7 +95,7 @@ fn peer_bars(cells: &[Cell]) -> String {
         for &rival in &rivals {
             let ratios = here
                 .iter()
-                .filter_map(|cell| ratio(cell, rival, Technique::Adaptive, Rounds::All))
+                .filter_map(|cell| ratio(cell, rival, TechniqueName::ADAPTIVE, Rounds::All))
                 .map(|pair| pair.ratio);
             if let Some(mean) = geometric_mean(ratios) {
                 let _ = writeln!(text, "  {rival:<18} {mean:>6.2}  {}", bar(mean));

@@ -1,6 +1,6 @@
 //! A table with one line for each cell of a run.
 
-use vectored_lab::model::{Cell, Drain, Results, Technique};
+use vectored_lab::model::{Cell, Drain, Results, TechniqueName};
 use vectored_lab::report::left_out_in_words;
 
 use crate::grid::name_of;
@@ -10,12 +10,12 @@ use crate::techniques::{ADAPTIVES, BY_HAND, CONTROL, peers_and_c_callers};
 /// Every cell with its floor and the time ÷ floor of each technique, then the cells that were left out.
 pub fn table(results: &Results) -> String {
     let all = [&BY_HAND[..], &[CONTROL], &ADAPTIVES, &peers_and_c_callers()].concat();
-    let is_measured = |&technique: &Technique| {
+    let is_measured = |&technique: &TechniqueName| {
         let mut cells = results.cells.iter();
         cells.any(|cell| cell.technique(technique).is_some())
     };
-    let columns: Vec<Technique> = all.into_iter().filter(is_measured).collect();
-    let names = columns.iter().map(Technique::to_string);
+    let columns: Vec<TechniqueName> = all.into_iter().filter(is_measured).collect();
+    let names = columns.iter().map(TechniqueName::to_string);
     let section = Section {
         title: "Floor (one write of the same bytes), and time ÷ floor. r: a thread read meanwhile"
             .to_owned(),
@@ -33,7 +33,7 @@ pub fn table(results: &Results) -> String {
     section.text()
 }
 
-fn row(cell: &Cell, columns: &[Technique]) -> Row {
+fn row(cell: &Cell, columns: &[TechniqueName]) -> Row {
     let mark = match cell.drain {
         Some(Drain::ReaderThread) => " r",
         _ => "",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use vectored_lab::measure::{check_direct, unsuited};
 use vectored_lab::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, Operation, PageCache, Target,
-    Technique,
+    TechniqueName,
 };
 use vectored_lab::report::bytes_in_words;
 
@@ -68,9 +68,9 @@ impl MeasurePlan {
             }
         }
         product.check(args)?;
-        let beside: &[Technique] = match args.join {
-            Some(_) => &[Technique::Writev, Technique::Adaptive],
-            None => &[Technique::Adaptive],
+        let beside: &[TechniqueName] = match args.join {
+            Some(_) => &[TechniqueName::WRITEV, TechniqueName::ADAPTIVE],
+            None => &[TechniqueName::ADAPTIVE],
         };
         let unranked = beside
             .iter()
@@ -81,7 +81,7 @@ impl MeasurePlan {
             experiment: Experiment {
                 cells: product.cells,
                 // The sizes between those of the grid are not whole pages.
-                refine: !rivals.contains(&Technique::WriteFileGather),
+                refine: !rivals.contains(&TechniqueName::new("write-file-gather")),
                 rivals,
                 unranked,
                 // A `u64` holds 584 years.
@@ -225,7 +225,7 @@ impl Product {
     fn add(
         &mut self,
         args: &MeasureArgs,
-        rivals: &[Technique],
+        rivals: &[TechniqueName],
         list: &List,
         (usual, alignment): (&Conditions, Option<DirectIo>),
     ) {

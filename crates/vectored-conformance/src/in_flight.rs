@@ -13,7 +13,7 @@ use fastrand::Rng;
 use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek, tell};
 use vectored_lab::in_flight::{AioQueue, Event, ListError, ListQueue, Place, RingQueue};
 use vectored_lab::measure::check_available;
-use vectored_lab::model::Technique;
+use vectored_lab::model::TechniqueName;
 
 use crate::host::report_skip;
 use crate::outcome::{Outcome, Takes};
@@ -85,8 +85,9 @@ macro_rules! reading_entries {
 /// # Panics
 ///
 /// If one fails for another reason, as a lack of memory.
-pub fn techniques() -> impl Iterator<Item = Technique> {
-    Technique::ASYNCHRONOUS
+pub fn techniques() -> impl Iterator<Item = TechniqueName> {
+    ["io-uring", "linux-aio"]
+        .map(TechniqueName::new)
         .into_iter()
         .filter(|technique| match check_available(*technique, 64) {
             Ok(()) => true,
@@ -108,10 +109,10 @@ pub fn techniques() -> impl Iterator<Item = Technique> {
 ///
 /// If it is not asynchronous.
 #[must_use]
-pub fn writers_by(technique: Technique) -> &'static [Writer] {
-    match technique {
-        Technique::IoUring => writing_entries!(RingQueue, "io_uring"),
-        Technique::LinuxAio => writing_entries!(AioQueue, "Linux AIO"),
+pub fn writers_by(technique: TechniqueName) -> &'static [Writer] {
+    match technique.as_str() {
+        "io-uring" => writing_entries!(RingQueue, "io_uring"),
+        "linux-aio" => writing_entries!(AioQueue, "Linux AIO"),
         other => panic!("{other} is not asynchronous"),
     }
 }
@@ -122,10 +123,10 @@ pub fn writers_by(technique: Technique) -> &'static [Writer] {
 ///
 /// If it is not asynchronous.
 #[must_use]
-pub fn readers_by(technique: Technique) -> &'static [Reader] {
-    match technique {
-        Technique::IoUring => reading_entries!(RingQueue, "io_uring"),
-        Technique::LinuxAio => reading_entries!(AioQueue, "Linux AIO"),
+pub fn readers_by(technique: TechniqueName) -> &'static [Reader] {
+    match technique.as_str() {
+        "io-uring" => reading_entries!(RingQueue, "io_uring"),
+        "linux-aio" => reading_entries!(AioQueue, "Linux AIO"),
         other => panic!("{other} is not asynchronous"),
     }
 }

@@ -31,14 +31,14 @@ pub mod rings {
 
 /// The transfers in flight of the measuring engine, of which none are tested here.
 pub mod in_flight {
-    use vectored_lab::model::Technique;
+    use vectored_lab::model::TechniqueName;
 
     use crate::host::report_skip;
     use crate::readers::Reader;
     use crate::writers::Writer;
 
     /// No technique, which is reported.
-    pub fn techniques() -> impl Iterator<Item = Technique> {
+    pub fn techniques() -> impl Iterator<Item = TechniqueName> {
         report_skip(
             "the entries of ListQueue in the suite",
             "vectored has no module uring for this system or processor",
@@ -48,13 +48,13 @@ pub mod in_flight {
 
     /// No function.
     #[must_use]
-    pub fn writers_by(_: Technique) -> &'static [Writer] {
+    pub fn writers_by(_: TechniqueName) -> &'static [Writer] {
         &[]
     }
 
     /// No function.
     #[must_use]
-    pub fn readers_by(_: Technique) -> &'static [Reader] {
+    pub fn readers_by(_: TechniqueName) -> &'static [Reader] {
         &[]
     }
 }

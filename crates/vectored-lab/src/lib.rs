@@ -11,13 +11,13 @@
 //! ```
 //! use std::sync::atomic::AtomicBool;
 //! use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run};
-//! use vectored_lab::model::{CellSpec, Experiment, Target, Technique, Workload};
+//! use vectored_lab::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
 //!
 //! let header_and_data = Workload::from_sizes(vec![100, 200]);
 //! let experiment = Experiment {
 //!     cells: vec![CellSpec::write(Target::Pipe, header_and_data)],
-//!     rivals: vec![Technique::WriteEach, Technique::CopyThenWrite, Technique::Writev],
-//!     unranked: vec![Technique::Adaptive],
+//!     rivals: vec![TechniqueName::WRITE_EACH, TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV],
+//!     unranked: vec![TechniqueName::ADAPTIVE],
 //!     refine: false,
 //!     budget_ns: 200_000_000,
 //!     seed: 1,

@@ -117,7 +117,7 @@ impl fmt::Display for Evaluation {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vectored_lab::model::Technique;
+    use vectored_lab::measure::technique;
 
     use super::*;
 
@@ -127,7 +127,7 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(index, word)| {
-                let winner = word.parse::<Technique>().ok();
+                let winner = technique(word).map(|technique| technique.name);
                 let verdict = if winner.is_some() { "faster" } else { *word };
                 json!({
                     "target": "pipe", "operation": "write", "segment_count": 2,

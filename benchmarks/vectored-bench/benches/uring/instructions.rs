@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use vectored::CostModel;
 use vectored_lab::in_flight::Place;
-use vectored_lab::measure::{Contender, FakeClock, Lists, Mover, Timed, movers};
-use vectored_lab::model::{IovecSetup, Technique};
+use vectored_lab::measure::{Contender, FakeClock, Lists, Timed, movers};
+use vectored_lab::model::{IovecSetup, TechniqueName};
 
 use crate::ring::RingPeer;
 
@@ -31,7 +31,7 @@ impl Counted {
         let content: &'static [u8] = vec![1; self.segments].leak();
         let null = File::options().write(true).open("/dev/null")?;
         if self.of_technique {
-            let technique = Contender::Technique(Technique::IoUring);
+            let technique = Contender::Technique(TechniqueName::new("io-uring"));
             let mut mover = movers(technique, &CostModel::default());
             let lists = Lists::one(content.chunks(1).collect());
             let batch = Timed {

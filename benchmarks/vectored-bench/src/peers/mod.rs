@@ -16,14 +16,18 @@ use std::rc::Rc;
 
 use vectored::CostModel;
 use vectored_lab::measure::{Contender, Mover, movers};
-use vectored_lab::model::Technique;
+use vectored_lab::model::TechniqueName;
 
 pub use go::GoProgram;
 
 use crate::sys::c_callers::{CCallers, How};
 use crate::sys::evbuffer::{Adding, Evbuffers};
 use crate::sys::uv::Uv;
-use crate::techniques::{ADAPTIVES, C_CALLERS};
+use crate::techniques::{
+    ADAPTIVES, BUF_WRITER, BUF_WRITER_LARGE, C_CALLERS, C_FWRITE, C_GATHER, C_WRITEV,
+    GO_NET_BUFFERS, LIBEVENT_COPY, LIBEVENT_REFERENCE, LIBUV, STD_VECTORED, STDIO_LARGE,
+    TOKIO_UTIL, WRITE_EACH_AGAIN,
+};
 use buf_writer::StdBufWriter;
 use c_caller::CProgram;
 use go::GoNetBuffers;
@@ -48,16 +52,16 @@ impl Peers {
     /// # Errors
     ///
     /// If no tokio runtime can be made. A missing library is not an error: see [`missing`](Peers::missing).
-    pub fn find(wanted: &[Technique]) -> io::Result<Self> {
+    pub fn find(wanted: &[TechniqueName]) -> io::Result<Self> {
         let unwanted = || "not asked for".to_owned();
         let is_wanted = |technique| wanted.contains(&technique);
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         Ok(Peers {
-            uv: match is_wanted(Technique::Libuv) {
+            uv: match is_wanted(LIBUV) {
                 true => Uv::load(),
                 false => Err(unwanted()),
             },
-            evbuffers: match [Technique::LibeventCopy, Technique::LibeventReference]
+            evbuffers: match [LIBEVENT_COPY, LIBEVENT_REFERENCE]
                 .into_iter()
                 .any(is_wanted)
             {
@@ -65,7 +69,7 @@ impl Peers {
                 false => Err(unwanted()),
             },
             runtime: Rc::new(runtime.enable_all().build()?),
-            go: match is_wanted(Technique::GoNetBuffers) {
+            go: match is_wanted(GO_NET_BUFFERS) {
                 true => GoProgram::start().map(Rc::new),
                 false => Err(unwanted()),
             },
@@ -77,12 +81,12 @@ impl Peers {
     }
 
     /// Why a peer cannot be measured here and what helps; `None` if it can.
-    pub fn missing(&self, technique: Technique) -> Option<String> {
+    pub fn missing(&self, technique: TechniqueName) -> Option<String> {
         let reason = match technique {
-            Technique::Libuv => self.uv.as_ref().err(),
-            Technique::LibeventCopy | Technique::LibeventReference => self.evbuffers.as_ref().err(),
-            Technique::GoNetBuffers => self.go.as_ref().err(),
-            Technique::CGather | Technique::CWritev | Technique::CFwrite => self.c.as_ref().err(),
+            LIBUV => self.uv.as_ref().err(),
+            LIBEVENT_COPY | LIBEVENT_REFERENCE => self.evbuffers.as_ref().err(),
+            GO_NET_BUFFERS => self.go.as_ref().err(),
+            C_GATHER | C_WRITEV | C_FWRITE => self.c.as_ref().err(),
             _ => None,
         };
         reason.map(|reason| {
@@ -101,40 +105,45 @@ impl Peers {
         };
         let loaded = "what is missing is not measured";
         if let Some(index) = ADAPTIVES.iter().position(|adaptive| *adaptive == technique) {
-            return movers(Contender::Technique(Technique::Adaptive), &models[index]);
+            return movers(
+                Contender::Technique(TechniqueName::ADAPTIVE),
+                &models[index],
+            );
         }
         match technique {
-            Technique::BufWriter => Box::new(Opened(StdBufWriter::default())),
-            Technique::BufWriterLarge => Box::new(Opened(StdBufWriter::with_capacity(64 << 10))),
-            Technique::StdVectored => Box::new(Opened(StdVectored::default())),
-            Technique::TokioUtil => Box::new(TokioUtil::new(Rc::clone(&self.runtime))),
-            Technique::Libuv => {
+            BUF_WRITER => Box::new(Opened(StdBufWriter::default())),
+            BUF_WRITER_LARGE => Box::new(Opened(StdBufWriter::with_capacity(64 << 10))),
+            STD_VECTORED => Box::new(Opened(StdVectored::default())),
+            TOKIO_UTIL => Box::new(TokioUtil::new(Rc::clone(&self.runtime))),
+            LIBUV => {
                 let uv = self.uv.as_ref().expect(loaded);
                 Box::new(Opened(Libuv::new(*uv)))
             }
-            Technique::LibeventCopy => {
+            LIBEVENT_COPY => {
                 let functions = self.evbuffers.as_ref().expect(loaded);
                 Box::new(Opened(Libevent::new(*functions, Adding::Copy)))
             }
-            Technique::LibeventReference => {
+            LIBEVENT_REFERENCE => {
                 let functions = self.evbuffers.as_ref().expect(loaded);
                 Box::new(Opened(Libevent::new(*functions, Adding::Reference)))
             }
-            Technique::GoNetBuffers => {
+            GO_NET_BUFFERS => {
                 let program = self.go.as_ref().expect(loaded);
                 Box::new(GoNetBuffers::new(Rc::clone(program)))
             }
-            Technique::CGather | Technique::CWritev | Technique::CFwrite => {
+            C_GATHER | C_WRITEV | C_FWRITE => {
                 let how = match technique {
-                    Technique::CGather => How::Gather,
-                    Technique::CWritev => How::Writev,
+                    C_GATHER => How::Gather,
+                    C_WRITEV => How::Writev,
                     _ => How::Fwrite,
                 };
                 Box::new(CProgram::new(*self.c.as_ref().expect(loaded), how))
             }
-            Technique::WriteEachAgain => {
-                movers(Contender::Technique(Technique::WriteEach), &models[0])
+            STDIO_LARGE => {
+                let write = vectored_lab::measure::STDIO_LARGE.write;
+                write.expect("a technique that writes")(&models[0])
             }
+            WRITE_EACH_AGAIN => movers(Contender::Technique(TechniqueName::WRITE_EACH), &models[0]),
             _ => movers(contender, &models[0]),
         }
     }

@@ -1,6 +1,6 @@
 //! `adaptive` against the best that a program writes by hand.
 
-use vectored_lab::model::Technique;
+use vectored_lab::model::TechniqueName;
 
 use super::known_cell::{ADAPTIVE, KnownCell, select};
 use super::nearness::Nearness;
@@ -77,7 +77,7 @@ pub fn null_and_read_streams(cells: &[KnownCell<'_>]) -> Section {
         let same = set.iter().filter_map(|known| {
             let AgainstBest { best, pair } = known.against_by_hand(CONTROL)?;
             let name = name_of(known.cell);
-            (best == Technique::WriteEach).then_some((pair.ratio, pair.interval, name))
+            (best == TechniqueName::WRITE_EACH).then_some((pair.ratio, pair.interval, name))
         });
         if let Some(noise) = Nearness::of(same.collect()) {
             rows.push(Row::plain(format!("{what}, {SAME}"), noise.columns()));

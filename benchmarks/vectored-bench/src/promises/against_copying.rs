@@ -1,6 +1,6 @@
 //! `adaptive` against copying: lists of tiny segments, and mixes.
 
-use vectored_lab::model::Technique;
+use vectored_lab::model::TechniqueName;
 
 use super::known_cell::{ADAPTIVE, KnownCell, select};
 use super::ratio::{against_best, geometric_mean};
@@ -9,7 +9,7 @@ use crate::bench_target::BenchTarget;
 use crate::grid::name_of;
 use crate::mix::Mix;
 
-const COPY: Technique = Technique::CopyThenWrite;
+const COPY: TechniqueName = TechniqueName::COPY_THEN_WRITE;
 
 /// The geometric mean for each target and over all real cells, as text; the latter as a number, too.
 fn by_target(
@@ -73,7 +73,7 @@ pub fn tiny_segments(cells: &[KnownCell<'_>]) -> Section {
 /// Lists of several sizes.
 pub fn mixes(cells: &[KnownCell<'_>]) -> Section {
     let better = |known: &KnownCell<'_>| {
-        let pair = against_best(known.cell, ADAPTIVE, &[COPY, Technique::Writev])?.pair;
+        let pair = against_best(known.cell, ADAPTIVE, &[COPY, TechniqueName::WRITEV])?.pair;
         Some(pair.ratio)
     };
     let mixed = select(cells, |known| known.is_hot() && known.mix().is_some());

@@ -1,6 +1,6 @@
 //! `adaptive` against the peers: gather taxes, means, and the cells that a peer wins.
 
-use vectored_lab::model::Technique;
+use vectored_lab::model::TechniqueName;
 
 use super::known_cell::{ADAPTIVE, KnownCell, select};
 use super::ratio::{Rounds, geometric_mean, over_floor, ratio};
@@ -26,7 +26,7 @@ pub fn gather_taxes(cells: &[KnownCell<'_>]) -> Section {
     let plain = select(cells, |known| {
         known.is_hot() && !known.has_reader() && known.list.is_plain()
     });
-    let measured: Vec<Technique> = techniques
+    let measured: Vec<TechniqueName> = techniques
         .into_iter()
         .filter(|&technique| {
             plain
@@ -34,7 +34,7 @@ pub fn gather_taxes(cells: &[KnownCell<'_>]) -> Section {
                 .any(|known| known.cell.technique(technique).is_some())
         })
         .collect();
-    let tax = |target: BenchTarget, technique: Technique| {
+    let tax = |target: BenchTarget, technique: TechniqueName| {
         let here = plain.iter().filter(|known| known.target == target);
         let ratios = here.filter_map(|known| Some(over_floor(known.cell, Some(technique))?.ratio));
         geometric_mean(ratios).map(|mean| mean - 1.0)
@@ -58,7 +58,7 @@ pub fn gather_taxes(cells: &[KnownCell<'_>]) -> Section {
         title: "Gather tax, geometric mean of time ÷ floor, less 1, over counts 2 to 1000, sizes \
                 3 B to 16 KiB and mixes, without reader threads"
             .to_owned(),
-        columns: measured.iter().map(Technique::to_string).collect(),
+        columns: measured.iter().map(TechniqueName::to_string).collect(),
         rows: rows.collect(),
         notes: Vec::new(),
     }
@@ -66,7 +66,7 @@ pub fn gather_taxes(cells: &[KnownCell<'_>]) -> Section {
 
 /// The techniques that `adaptive` is compared with. `true` for a peer, which it must beat; a technique
 /// by hand it must only match.
-fn rivals() -> impl Iterator<Item = (Technique, bool)> {
+fn rivals() -> impl Iterator<Item = (TechniqueName, bool)> {
     let by_hand = BY_HAND.iter().map(|&technique| (technique, false));
     by_hand.chain(PEERS.iter().map(|&technique| (technique, true)))
 }

@@ -1,6 +1,6 @@
 //! The cells that the promises count, each with its target and its list.
 
-use vectored_lab::model::{Cache, Cell, Drain, Technique};
+use vectored_lab::model::{Cache, Cell, Drain, TechniqueName};
 
 use super::ratio::{AgainstBest, Rounds, against_best, ratio};
 use crate::bench_target::BenchTarget;
@@ -9,7 +9,7 @@ use crate::mix::Mix;
 use crate::techniques::BY_HAND;
 
 /// The technique that the promises are about, with its first calibration.
-pub const ADAPTIVE: Technique = Technique::Adaptive;
+pub const ADAPTIVE: TechniqueName = TechniqueName::ADAPTIVE;
 
 /// A measured cell with its target and its list.
 #[derive(Clone, Copy)]
@@ -58,12 +58,12 @@ impl<'a> KnownCell<'a> {
     }
 
     /// `technique` against the best of the techniques that a program writes by hand.
-    pub fn against_by_hand(&self, technique: Technique) -> Option<AgainstBest> {
+    pub fn against_by_hand(&self, technique: TechniqueName) -> Option<AgainstBest> {
         against_best(self.cell, technique, &BY_HAND)
     }
 
     /// The time of `adaptive` ÷ that of `other`.
-    pub fn adaptive_ratio(&self, other: Technique) -> Option<f64> {
+    pub fn adaptive_ratio(&self, other: TechniqueName) -> Option<f64> {
         Some(ratio(self.cell, ADAPTIVE, other, Rounds::All)?.ratio)
     }
 }

@@ -1,6 +1,6 @@
 //! How near a technique is to the best of others, over many cells.
 
-use vectored_lab::model::Technique;
+use vectored_lab::model::TechniqueName;
 
 use super::known_cell::KnownCell;
 use super::ratio::AgainstBest;
@@ -39,7 +39,7 @@ impl Nearness {
     }
 
     /// Of `technique` against the best that a program writes by hand; `None` without cells.
-    pub fn of_technique(cells: &[KnownCell<'_>], technique: Technique) -> Option<Self> {
+    pub fn of_technique(cells: &[KnownCell<'_>], technique: TechniqueName) -> Option<Self> {
         let pairs = cells.iter().filter_map(|known| {
             let AgainstBest { best, pair } = known.against_by_hand(technique)?;
             let name = format!("{} ÷ {best}", name_of(known.cell));

@@ -1,6 +1,6 @@
 //! Time ratios of techniques in one cell.
 
-use vectored_lab::model::{Cell, Technique};
+use vectored_lab::model::{Cell, TechniqueName};
 use vectored_lab::stats::{PairStats, median, paired};
 
 /// The rounds of a cell that count, numbered from 1.
@@ -27,7 +27,12 @@ impl Rounds {
 }
 
 /// The time of `this` ÷ that of `other`, over the rounds in which both were sampled.
-pub fn ratio(cell: &Cell, this: Technique, other: Technique, rounds: Rounds) -> Option<PairStats> {
+pub fn ratio(
+    cell: &Cell,
+    this: TechniqueName,
+    other: TechniqueName,
+    rounds: Rounds,
+) -> Option<PairStats> {
     let (this, other) = (cell.technique(this)?, cell.technique(other)?);
     let pairs = std::iter::zip(&this.samples_ns, &other.samples_ns);
     let logs: Vec<f64> = rounds
@@ -39,7 +44,7 @@ pub fn ratio(cell: &Cell, this: Technique, other: Technique, rounds: Rounds) -> 
 
 /// The time of `this` ÷ the floor. For `None`, the A/A control: the floor's second measurement ÷ the
 /// floor.
-pub fn over_floor(cell: &Cell, this: Option<Technique>) -> Option<PairStats> {
+pub fn over_floor(cell: &Cell, this: Option<TechniqueName>) -> Option<PairStats> {
     let floor = cell.floor_samples_ns.iter();
     let logs: Vec<f64> = match this {
         Some(this) => std::iter::zip(&cell.technique(this)?.samples_ns, floor)
@@ -57,14 +62,18 @@ pub fn over_floor(cell: &Cell, this: Option<Technique>) -> Option<PairStats> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgainstBest {
     /// The best one on the odd rounds.
-    pub best: Technique,
+    pub best: TechniqueName,
     /// The ratio to it on the even rounds.
     pub pair: PairStats,
 }
 
 /// `this` against the best of `others`; `None` if one of the two has no samples.
-pub fn against_best(cell: &Cell, this: Technique, others: &[Technique]) -> Option<AgainstBest> {
-    let typical = |technique: Technique| {
+pub fn against_best(
+    cell: &Cell,
+    this: TechniqueName,
+    others: &[TechniqueName],
+) -> Option<AgainstBest> {
+    let typical = |technique: TechniqueName| {
         let samples = cell.technique(technique)?.samples_ns.iter();
         let samples: Vec<f64> = Rounds::Odd.of(samples).copied().flatten().collect();
         Some((median(&samples)?, technique))

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 use vectored::CostModel;
 use vectored_bench::bench_target::BenchTarget;
 use vectored_bench::peers::Peers;
-use vectored_bench::techniques::peers_and_c_callers;
+use vectored_bench::techniques::{LIBUV, STD_VECTORED, peers_and_c_callers};
 use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds};
-use vectored_lab::model::{CellSpec, Experiment, Technique, Workload};
+use vectored_lab::model::{CellSpec, Experiment, TechniqueName, Workload};
 use vectored_lab::stats::target_kind;
 
 /// Reports that a test could not run here.
@@ -28,7 +28,7 @@ fn report_skip(test: &str, reason: &str) {
 #[test]
 fn every_byte_of_every_peer_arrives() {
     let peers = Rc::new(Peers::find(&peers_and_c_callers()).unwrap());
-    let here: Vec<Technique> = peers_and_c_callers()
+    let here: Vec<TechniqueName> = peers_and_c_callers()
         .into_iter()
         .filter(|&peer| match peers.missing(peer) {
             None => true,
@@ -53,10 +53,13 @@ fn every_byte_of_every_peer_arrives() {
             );
             continue;
         }
-        let cells = lists.iter().map(|list| CellSpec::write(target.lab_target(), list.clone()).with(|asked| asked.path = target.path().map(str::to_owned)));
+        let cells = lists.iter().map(|list| {
+            CellSpec::write(target.lab_target(), list.clone())
+                .with(|asked| asked.path = target.path().map(str::to_owned))
+        });
         let experiment = Experiment {
             cells: cells.collect(),
-            rivals: vec![Technique::Writev],
+            rivals: vec![TechniqueName::WRITEV],
             unranked: here.clone(),
             refine: false,
             budget_ns: 0,
@@ -87,8 +90,8 @@ fn every_byte_of_every_peer_arrives() {
 #[test]
 fn a_missing_peer_is_reported_with_a_remedy() {
     let peers = Peers::find(&[]).unwrap();
-    let reason = peers.missing(Technique::Libuv).unwrap();
+    let reason = peers.missing(LIBUV).unwrap();
     assert!(reason.starts_with("libuv: "), "{reason}");
     assert!(reason.contains("cargo xtask bench-peers"), "{reason}");
-    assert_eq!(peers.missing(Technique::StdVectored), None);
+    assert_eq!(peers.missing(STD_VECTORED), None);
 }

@@ -8,10 +8,13 @@ use vectored_bench::mix::Mix;
 use vectored_bench::page::page;
 use vectored_bench::promises::{Rounds, against_best, promises, ratio};
 use vectored_bench::table::table;
-use vectored_bench::techniques::{ADAPTIVES, BY_HAND, CONTROL, peers_and_c_callers};
+use vectored_bench::techniques::{
+    ADAPTIVE2, ADAPTIVE3, ADAPTIVES, BUF_WRITER, BY_HAND, C_FWRITE, C_GATHER, C_WRITEV, CONTROL,
+    GO_NET_BUFFERS, LIBUV, peers_and_c_callers,
+};
 use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run_rounds};
 use vectored_lab::model::{
-    Cache, Cell, CellSpec, Drain, Experiment, Host, Results, Ruler, SCHEMA, Target, Technique,
+    Cache, Cell, CellSpec, Drain, Experiment, Host, Results, Ruler, SCHEMA, Target, TechniqueName,
 };
 
 /// The cost of a technique on an invented machine, in ns. `adaptive` is near the best of the others in all
@@ -34,19 +37,19 @@ fn cost_ns(spec: &CellSpec, contender: Contender) -> f64 {
     };
     match technique {
         // As with a reader: the same technique takes different times when it is measured twice.
-        Technique::WriteEach if list == (Target::Pipe, 130, Some(1000)) => 0.9 * best,
+        TechniqueName::WRITE_EACH if list == (Target::Pipe, 130, Some(1000)) => 0.9 * best,
         CONTROL if list == (Target::Pipe, 130, Some(1000)) => best,
-        Technique::WriteEach | CONTROL => each,
-        Technique::CopyThenWrite => copy,
-        Technique::Writev => writev,
-        Technique::Adaptive if list == (Target::Pipe, 130, Some(550)) => 1.2 * best,
-        Technique::Adaptive if spec.workload.uniform_bytes().is_none() => 0.8 * best,
-        Technique::Adaptive | Technique::Adaptive3 => 1.01 * best,
-        Technique::Adaptive2 => 1.04 * best,
-        Technique::Libuv if list == (Target::Unix, 2, Some(1000)) => 0.9 * best,
-        Technique::BufWriter => 0.99 * best,
-        Technique::GoNetBuffers => 6.0 * each,
-        Technique::CGather => 1.02 * best,
+        TechniqueName::WRITE_EACH | CONTROL => each,
+        TechniqueName::COPY_THEN_WRITE => copy,
+        TechniqueName::WRITEV => writev,
+        TechniqueName::ADAPTIVE if list == (Target::Pipe, 130, Some(550)) => 1.2 * best,
+        TechniqueName::ADAPTIVE if spec.workload.uniform_bytes().is_none() => 0.8 * best,
+        TechniqueName::ADAPTIVE | ADAPTIVE3 => 1.01 * best,
+        ADAPTIVE2 => 1.04 * best,
+        LIBUV if list == (Target::Unix, 2, Some(1000)) => 0.9 * best,
+        BUF_WRITER => 0.99 * best,
+        GO_NET_BUFFERS => 6.0 * each,
+        C_GATHER => 1.02 * best,
         _ => 1.2 * writev,
     }
 }
@@ -73,7 +76,8 @@ fn samples() -> Results {
         // A list that does not fit a pipe of 64 KiB needs a reader thread.
         let bytes = cell.segment_count * cell.segment_bytes.unwrap_or(0);
         let is_large = bytes > 65_536 || cell.segment_count == 13;
-        cell.drain = (cell.conditions.target == Target::Pipe && is_large).then_some(Drain::ReaderThread);
+        cell.drain =
+            (cell.conditions.target == Target::Pipe && is_large).then_some(Drain::ReaderThread);
     }
     Results {
         schema: SCHEMA.to_owned(),
@@ -100,7 +104,7 @@ fn samples() -> Results {
     }
 }
 
-fn measured(specs: &[CellSpec], peers: &[Technique]) -> Vec<Cell> {
+fn measured(specs: &[CellSpec], peers: &[TechniqueName]) -> Vec<Cell> {
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.01 };
     let mut machine = SyntheticMachine::new(clock.clone(), noise, 7, cost_ns);
@@ -129,9 +133,9 @@ fn fixed_samples_have_fixed_results() {
 #[test]
 fn a_table_has_a_line_for_each_cell() {
     let mut results = samples();
-    results
-        .cells
-        .retain(|cell| cell.conditions.target == Target::Unix && cell.conditions.cache == Cache::Hot);
+    results.cells.retain(|cell| {
+        cell.conditions.target == Target::Unix && cell.conditions.cache == Cache::Hot
+    });
     insta::assert_snapshot!("table", table(&results));
 }
 
@@ -155,14 +159,14 @@ fn a_page_of_programs_in_c_has_a_line_for_each_list_and_no_promises() {
     let parts = parts(&wanted).into_iter();
     let mut specs: Vec<CellSpec> = parts.flat_map(|part| part.with_peers).collect();
     specs.retain(|spec| matches!(spec.conditions.target, Target::Unix | Target::Null));
-    let of_c = [Technique::CGather, Technique::CWritev, Technique::CFwrite];
+    let of_c = [C_GATHER, C_WRITEV, C_FWRITE];
     let mut results = samples();
     results.cells = measured(&specs, &of_c);
     insta::assert_snapshot!("page_of_programs_in_c", page(&results));
 }
 
 /// A cell with only these techniques, and these times by round.
-fn cell(times: &[(Technique, &[f64])]) -> Cell {
+fn cell(times: &[(TechniqueName, &[f64])]) -> Cell {
     let spec = parts(&Wanted::default())[0].with_peers[0].clone();
     let mut cell = measured(&[spec], &[]).remove(0);
     cell.techniques
@@ -178,12 +182,12 @@ fn cell(times: &[(Technique, &[f64])]) -> Cell {
 fn the_best_is_chosen_on_odd_rounds_and_compared_on_even_ones() {
     // Copying is the faster one on odd rounds only.
     let cell = cell(&[
-        (Technique::CopyThenWrite, &[90.0, 200.0, 90.0, 200.0]),
-        (Technique::Writev, &[100.0, 100.0, 100.0, 100.0]),
-        (Technique::Adaptive, &[500.0, 100.0, 500.0, 100.0]),
+        (TechniqueName::COPY_THEN_WRITE, &[90.0, 200.0, 90.0, 200.0]),
+        (TechniqueName::WRITEV, &[100.0, 100.0, 100.0, 100.0]),
+        (TechniqueName::ADAPTIVE, &[500.0, 100.0, 500.0, 100.0]),
     ]);
-    let found = against_best(&cell, Technique::Adaptive, &BY_HAND).unwrap();
-    assert_eq!(found.best, Technique::CopyThenWrite);
+    let found = against_best(&cell, TechniqueName::ADAPTIVE, &BY_HAND).unwrap();
+    assert_eq!(found.best, TechniqueName::COPY_THEN_WRITE);
     assert!(
         (found.pair.ratio - 0.5).abs() < 1e-12,
         "{}",
@@ -195,13 +199,19 @@ fn the_best_is_chosen_on_odd_rounds_and_compared_on_even_ones() {
 #[test]
 fn rounds_without_one_of_the_two_do_not_count() {
     let mut cell = cell(&[
-        (Technique::Writev, &[100.0, 100.0, 100.0]),
-        (Technique::Adaptive, &[300.0, 200.0, 200.0]),
+        (TechniqueName::WRITEV, &[100.0, 100.0, 100.0]),
+        (TechniqueName::ADAPTIVE, &[300.0, 200.0, 200.0]),
     ]);
     cell.techniques[0].samples_ns[0] = None;
-    let pair = ratio(&cell, Technique::Adaptive, Technique::Writev, Rounds::All).unwrap();
+    let pair = ratio(
+        &cell,
+        TechniqueName::ADAPTIVE,
+        TechniqueName::WRITEV,
+        Rounds::All,
+    )
+    .unwrap();
     assert_eq!(pair.rounds, 2);
     assert!((pair.ratio - 2.0).abs() < 1e-12);
-    let nothing = ratio(&cell, Technique::Adaptive, Technique::Libuv, Rounds::All);
+    let nothing = ratio(&cell, TechniqueName::ADAPTIVE, LIBUV, Rounds::All);
     assert!(nothing.is_none());
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use vectored_lab::measure::Pinning;
+use vectored_lab::measure::{Pinning, TECHNIQUES};
 use vectored_lab::model::{Conditions, Operation, Target};
 
 use super::axes::AxisOptions;
@@ -143,20 +143,7 @@ pub struct MeasureArgs {
     pub join: Option<Counts>,
 
     /// Technique to compare; may be repeated [default: all except adaptive]
-    ///
-    /// Only the named techniques compete. adaptive is always measured: if it does not compete, it is
-    /// shown beside the verdict.
-    ///
-    /// For writes: write-each (one call for each segment), copy-then-write (copy into one buffer, then
-    /// one call), writev, adaptive (chosen for each list by a cost model). For reads: read-each,
-    /// read-then-split, readv, adaptive.
-    ///
-    /// Measured only if named, for writes: pwritev2 (without flags), send-more (send with MSG_MORE;
-    /// sockets), send-zerocopy (MSG_ZEROCOPY; TCP), stdio (fwrite and fflush), mmap (a shared mapping
-    /// for each call; files), and the asynchronous io-uring (uring::Ring) and linux-aio (io_submit).
-    /// For reads: mmap, io-uring, linux-aio. If an asynchronous one is named, writev (or readv)
-    /// competes too, and latencies are measured.
-    #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',')]
+    #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',', long_help = technique_help())]
     pub technique: Vec<String>,
 
     #[command(flatten)]
@@ -219,4 +206,25 @@ impl MeasureArgs {
         let all = self.axes.product(Conditions::write(Target::File));
         all[0].conditions.operation
     }
+}
+
+/// The help of `--technique`, with all techniques of this system.
+fn technique_help() -> String {
+    let listed = |operation, usual| {
+        let of_it = TECHNIQUES
+            .iter()
+            .filter(|one| one.moves(operation) && one.usual == usual);
+        let described = of_it.map(|one| format!("{} ({})", one.name, one.about));
+        described.collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "Technique to compare; may be repeated [default: all except adaptive]\n\nOnly the named techniques compete. adaptive \
+         is always measured: if it does not compete, it is shown beside the verdict.\n\nFor writes: {}. For reads: \
+         {}.\n\nMeasured only if named, for writes: {}. For reads: {}. If an asynchronous one is named, writev (or readv) \
+         competes too, and latencies are measured.",
+        listed(Operation::Write, true),
+        listed(Operation::Read, true),
+        listed(Operation::Write, false),
+        listed(Operation::Read, false)
+    )
 }

@@ -1,16 +1,17 @@
 //! The techniques that compete.
 
-use vectored_lab::model::{Operation, Technique};
+use vectored_lab::measure::{TECHNIQUES, Technique, lacks_for, technique, techniques};
+use vectored_lab::model::{Operation, Role, TechniqueName};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
 use crate::size_lists::Counts;
 
 /// The rivals of `--join`: a call for each message, or one call.
-const JOIN_RIVALS: [Technique; 2] = [Technique::WriteEach, Technique::CopyThenWrite];
+const JOIN_RIVALS: [TechniqueName; 2] = [TechniqueName::WRITE_EACH, TechniqueName::COPY_THEN_WRITE];
 
 /// The techniques that compete.
-pub fn rivals(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
+pub fn rivals(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
     if let Some(counts) = &args.join {
         check_join(args, counts)?;
         return Ok(JOIN_RIVALS.to_vec());
@@ -18,8 +19,8 @@ pub fn rivals(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
     if !args.technique.is_empty() {
         return named_techniques(args);
     }
-    let mut rivals = Technique::of(args.operation()).to_vec();
-    rivals.retain(|technique| technique.is_pure());
+    let mut rivals = techniques(args.operation(), true);
+    rivals.retain(|technique| technique.role() != Role::Adaptive);
     Ok(rivals)
 }
 
@@ -50,48 +51,38 @@ fn check_join(args: &MeasureArgs, Counts(counts): &Counts) -> Result<(), Failure
     )))
 }
 
-fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
-    let usual = Technique::of(args.operation());
-    let offered: Vec<Technique> = usual
-        .into_iter()
-        .chain(Technique::opt_in(args.operation()).iter().copied())
-        .collect();
+fn named_techniques(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
+    let operation = args.operation();
+    let offered = || TECHNIQUES.iter().filter(|one| one.moves(operation));
     for name in &args.technique {
-        if offered.iter().any(|technique| technique.name() == name) {
+        if offered().any(|one| *one.name == **name) {
             continue;
         }
-        let technique = name.parse::<Technique>();
-        if let Ok(Some(why)) = technique.map(Technique::lacks_here) {
+        if let Some(why) = lacks_for(name) {
             return Err(Failure::usage(format!(
                 "cannot measure {name} here: {why}; name another technique with --technique"
             )));
         }
-        let what = match name.parse::<Technique>() {
-            Ok(_) => format!(
-                "technique '{name}' is not available with --operation {}",
-                args.operation()
-            ),
-            Err(_) => format!("unknown technique '{name}'"),
+        let what = match technique(name) {
+            Some(_) => format!("technique '{name}' is not available with --operation {operation}"),
+            None => format!("unknown technique '{name}'"),
         };
-        let names: Vec<&str> = offered.iter().map(|technique| technique.name()).collect();
+        let mut sorted: Vec<_> = offered().collect();
+        sorted.sort_by_key(|one| !one.usual);
+        let names: Vec<&str> = sorted.iter().map(|one| one.name.as_str()).collect();
         return Err(Failure::usage(format!(
             "{what}: expected --technique to be one of {}",
             names.join(", ")
         )));
     }
-    let is_named =
-        |technique: &Technique| args.technique.iter().any(|name| technique.name() == name);
-    let is_asynchronous = Technique::ASYNCHRONOUS.iter().any(is_named);
-    let has_pages = is_named(&Technique::WriteFileGather);
-    let mut named = Technique::ALL.to_vec();
-    named.retain(|technique| {
-        // Without it, a winner could be slower than the call that every program can make.
-        let is_reference = *technique == Technique::vectored_call(args.operation());
-        // Windows has no such call for files.
-        let is_reference_of_pages = *technique == Technique::WriteEach;
-        is_named(technique)
-            || (is_asynchronous && is_reference)
-            || (has_pages && is_reference_of_pages)
-    });
-    Ok(named)
+    let is_named = |one: &Technique| args.technique.iter().any(|name| *one.name == **name);
+    // Without it, a winner could be slower than the call that every program can make. Windows has no vectored one for files.
+    let reference = if cfg!(windows) {
+        TechniqueName::WRITE_EACH
+    } else {
+        TechniqueName::vectored_call(operation)
+    };
+    let needs_reference = offered().any(|one| one.in_flight && is_named(one));
+    let is_rival = |one: &&&Technique| is_named(one) || (needs_reference && one.name == reference);
+    Ok(offered().filter(is_rival).map(|one| one.name).collect())
 }

@@ -152,7 +152,7 @@ fn cells_that_no_named_technique_suits_are_left_out_and_named() {
                   file-overwrite or unix or tcp, or another --technique): 16 × 64 B on pipe";
     assert!(stderr.contains(reason), "{stderr}");
     assert!(!stderr.contains("--sizes, given both"), "{stderr}");
-    let sentence = "note: mmap is for files only: it was not measured on unix\n";
+    let sentence = "note: mmap does not work on unix: it was not measured there\n";
     assert!(stderr.contains(sentence), "{stderr}");
     let results = bench.only_result();
     assert_eq!(results["left_out"][0]["target"], "pipe");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use vectored_lab::measure::{check_available, check_direct};
-use vectored_lab::model::Technique;
+use vectored_lab::model::TechniqueName;
 
 use crate::support::{Bench, entries, skip, stderr_of, stdout_of};
 
@@ -60,7 +60,7 @@ fn a_real_run_moves_bytes_past_the_page_cache_and_leaves_no_file() {
 #[test]
 fn a_real_run_measures_io_uring_with_several_transfers_in_flight() {
     let test = "a_real_run_measures_io_uring_with_several_transfers_in_flight";
-    if let Err(unavailable) = check_available(Technique::IoUring, 8) {
+    if let Err(unavailable) = check_available(TechniqueName::new("io-uring"), 8) {
         return skip(test, &unavailable.to_string());
     }
     // A single cell has at least one round, however slow the machine is.

@@ -5,7 +5,6 @@ use std::process::Output;
 
 use vectored_conformance::host::program_of_this_system;
 use vectored_conformance::queue::records::{self, Shared};
-use vectored_lab::model::Technique;
 
 fn soak(words: &[&str]) -> (Output, String) {
     let mut command = program_of_this_system(env!("CARGO_BIN_EXE_soak"));
@@ -27,8 +26,8 @@ fn a_short_soak_loses_nothing() {
 #[test]
 fn a_short_soak_of_transfers_in_flight_loses_nothing() {
     for technique in vectored_conformance::in_flight::techniques() {
-        let backend = match technique {
-            Technique::LinuxAio => "aio",
+        let backend = match technique.as_str() {
+            "linux-aio" => "aio",
             _ => "uring",
         };
         let (output, last) = soak(&["--seconds", "2", "--seed", "3", "--backend", backend]);

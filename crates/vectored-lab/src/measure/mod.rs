@@ -14,6 +14,7 @@ pub(crate) mod ranks;
 pub(crate) mod read;
 pub(crate) mod sampling;
 pub(crate) mod targets;
+mod techniques;
 pub(crate) mod unsuited;
 pub(crate) mod write;
 pub(crate) mod writers;
@@ -35,7 +36,6 @@ pub use crate::measure::ranks::group::{Group, gathered, give, receive};
 pub use crate::measure::ranks::member::follow;
 pub use crate::measure::ranks::ranked_sampler::RankedSampler;
 pub use crate::measure::read::mover::ReadMover;
-pub use crate::measure::read::movers::read_movers;
 #[cfg(unix)]
 pub(crate) use crate::measure::read::read_source::PatternFile;
 pub use crate::measure::read::read_source::check_eviction;
@@ -57,11 +57,16 @@ pub(crate) use crate::measure::targets::{Batch, ByteComparison, Mismatch, unname
 pub use crate::measure::targets::{
     FILE_SPAN_BYTES, check_direct, check_directory, check_fifo, check_room,
 };
+#[cfg(unix)]
+pub use crate::measure::techniques::STDIO_LARGE;
+#[cfg(unix)]
+pub(crate) use crate::measure::techniques::write_all;
+pub use crate::measure::techniques::{
+    Costs, MakeMover, MakeReadMover, TECHNIQUES, Technique, check_available, is_in_flight,
+    lacks_for, movers, read_movers, refusal, target_refusal, technique, techniques, techniques_of,
+};
 pub use crate::measure::unsuited::unsuited;
 pub use crate::measure::write::mover::{Mover, Timed, time_calls};
-#[cfg(unix)]
-pub(crate) use crate::measure::write::movers::write_all;
-pub use crate::measure::write::movers::{check_available, movers};
 pub use crate::measure::writers::writer::WriterMovers;
 #[cfg(unix)]
 pub use crate::sys::usage::{Usage, wait_for};

@@ -1,9 +1,10 @@
 //! What does not go together.
 
 use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
+use crate::measure::techniques::{TECHNIQUES, is_in_flight, refusal, target_refusal};
 use crate::model::{
     Cache, CellSpec, MAX_WRITERS, Operation, PageCache, RECORD_HEAD_BYTES, SyncMode, Target,
-    Technique,
+    TechniqueName,
 };
 use crate::text::format::{bytes_in_words, list_in_words};
 
@@ -39,15 +40,15 @@ const USE_WRITERS_TARGET: &str = if cfg!(windows) {
 
 /// The reason why a cell cannot be measured with these techniques, with its remedy; `None` if it can. A technique that
 /// does not work on the target of the cell is no reason, as long as another one does.
-pub fn unsuited(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+pub fn unsuited(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let checks = [
         operation,
-        target,
         direct,
         page_cache,
         sync,
         cache,
-        iovec_setup,
+        techniques,
+        pages,
         queue_depth,
         writers,
         ranks,
@@ -56,7 +57,7 @@ pub fn unsuited(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     checks.iter().find_map(|check| check(spec, rivals))
 }
 
-fn operation(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
+fn operation(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let is_read = asked.operation == Operation::Read;
     (is_read && !Target::READABLE.contains(&asked.target)).then(|| {
@@ -69,20 +70,29 @@ fn operation(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
     })
 }
 
-fn target(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
-    let works = |target: Target| rivals.iter().any(|technique| technique.works_on(target));
-    if works(spec.conditions.target) {
-        return None;
+/// What the techniques refuse.
+fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
+    let asked = &spec.conditions;
+    let here = |rival: &&TechniqueName| target_refusal(**rival, asked.target).is_none();
+    if rivals.iter().any(|rival| here(&rival)) {
+        return rivals.iter().filter(here).find_map(|rival| {
+            let reason = refusal(*rival, asked)?;
+            Some(format!("{rival} {reason}, or omit {rival}"))
+        });
     }
+    let works = |target: &Target| {
+        let mut rivals = rivals.iter();
+        rivals.any(|rival| target_refusal(*rival, *target).is_none())
+    };
     let limits: Vec<String> = rivals
         .iter()
-        .filter_map(|technique| Some(format!("{technique} is for {} only", technique.needs()?)))
+        .filter_map(|rival| Some(format!("{rival} {}", target_refusal(*rival, asked.target)?)))
         .collect();
-    let offered: &[Target] = match spec.conditions.operation {
+    let offered: &[Target] = match asked.operation {
         Operation::Write => &Target::NAMED,
         Operation::Read => &Target::READABLE,
     };
-    let offered = offered.iter().copied().filter(|target| works(*target));
+    let offered = offered.iter().copied().filter(works);
     let names: Vec<&str> = offered.map(Target::name).collect();
     Some(format!(
         "{}: use --target {}, or another --technique",
@@ -91,7 +101,7 @@ fn target(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     ))
 }
 
-fn direct(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+fn direct(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     if !asked.direct {
         return None;
@@ -109,7 +119,6 @@ fn direct(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
                 .to_owned(),
         );
     }
-    let cached = rivals.iter().find(|rival| !rival.works_past_page_cache());
     let conflict = if asked.page_cache.is_some() {
         "--page-cache, since the page cache is bypassed: omit one of the two options".to_owned()
     } else if asked.cache == Cache::Cold {
@@ -117,18 +126,13 @@ fn direct(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     } else if asked.writers.is_some() {
         "--writers, whose records are not aligned: omit one of the two options".to_owned()
     } else {
-        let technique = cached?;
-        let why = match technique {
-            Technique::Mmap => "a mapping consists of pages of the page cache",
-            _ => "its buffer is not aligned",
-        };
-        format!("--technique {technique}, since {why}: omit {technique}")
+        return None;
     };
     Some(format!("--direct cannot be used with {conflict}"))
 }
 
 /// Whether the sizes suit `O_DIRECT`. It comes last, since other sizes would be no remedy for options that conflict.
-fn alignment(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
+fn alignment(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let step = spec.alignment?.step_bytes();
     let mut sizes = spec.workload.sizes().iter();
     sizes.any(|bytes| !bytes.is_multiple_of(step)).then(|| {
@@ -139,7 +143,7 @@ fn alignment(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
     })
 }
 
-fn page_cache(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
+fn page_cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     asked.page_cache?;
     let remedy = match asked.operation {
@@ -152,7 +156,7 @@ fn page_cache(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
     ))
 }
 
-fn sync(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+fn sync(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let sync = asked.sync;
     if sync == SyncMode::None {
@@ -161,26 +165,14 @@ fn sync(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     let remedy = match asked.operation {
         Operation::Read => "use --operation write",
         Operation::Write if !asked.target.is_file() => "use --target file or file-overwrite",
-        Operation::Write => {
-            let rival = rivals.iter().find(|rival| !rival.heeds(sync))?;
-            return Some(if rival.is_asynchronous() && sync == SyncMode::Fsync {
-                format!(
-                    "--sync {sync} cannot be measured with {rival}, since fsync(2) would wait for every transfer in \
-                     flight: use --sync dsync, or another --technique"
-                )
-            } else {
-                format!(
-                    "--sync {sync} has no effect on what {rival} writes: use --sync fsync, or another --technique"
-                )
-            });
-        }
+        Operation::Write => return None,
     };
     Some(format!(
         "--sync {sync} applies only to files that are written: {remedy}, or omit --sync"
     ))
 }
 
-fn cache(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+fn cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let bytes = spec.workload.total_bytes();
     if asked.cache == Cache::Hot {
@@ -189,12 +181,6 @@ fn cache(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
         Some(
             "--cache cold applies only to writes: use --operation write, or omit --cache (to read a file that is not \
              in memory, use --page-cache cold)"
-                .to_owned(),
-        )
-    } else if rivals.contains(&Technique::WriteFileGather) {
-        Some(
-            "--cache cold cannot be measured with write-file-gather, whose segments lie in pages of its own: omit one \
-             of the two options"
                 .to_owned(),
         )
     } else if bytes > MAX_COLD_CALL_BYTES {
@@ -210,18 +196,10 @@ fn cache(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     }
 }
 
-/// The array of a technique, and for `WriteFileGather` its pages.
-fn iovec_setup(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+/// The pages of `WriteFileGather`.
+fn pages(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
-    let setup = asked.iovec_setup;
-    if let Some(rival) = rivals.iter().find(|rival| !rival.heeds_setup(setup)) {
-        return Some(format!(
-            "{rival} cannot be measured with --iovec-setup {}, since its transfers fill their array themselves: omit one of \
-             the two",
-            setup.name()
-        ));
-    }
-    if !rivals.contains(&Technique::WriteFileGather) || !asked.target.is_file() {
+    if !rivals.contains(&TechniqueName::new("write-file-gather")) || !asked.target.is_file() {
         return None;
     }
     let mut sizes = spec.workload.sizes().iter();
@@ -233,7 +211,7 @@ fn iovec_setup(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     ))
 }
 
-fn queue_depth(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+fn queue_depth(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let depth = asked.queue_depth;
     let bytes = spec.workload.total_bytes();
@@ -247,12 +225,11 @@ fn queue_depth(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     } else if asked.page_cache == Some(PageCache::Cold) {
         "cannot be measured with --page-cache cold, since the kernel would read ahead of the transfers: omit one of \
          the two options"
-    } else if !rivals.iter().any(|rival| rival.is_asynchronous()) {
-        let names: Vec<&str> = Technique::opt_in(asked.operation)
+    } else if !rivals.iter().any(|rival| is_in_flight(*rival)) {
+        let offered = TECHNIQUES
             .iter()
-            .filter(|technique| technique.is_asynchronous())
-            .map(|technique| technique.name())
-            .collect();
+            .filter(|one| one.in_flight && one.moves(asked.operation));
+        let names: Vec<&str> = offered.map(|one| one.name.as_str()).collect();
         let remedy = match &names[..] {
             [] => "this system has no asynchronous technique".to_owned(),
             names => format!("name one of {} with --technique", names.join(", ")),
@@ -271,25 +248,15 @@ fn queue_depth(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     Some(format!("--queue-depth above 1 {why}"))
 }
 
-fn writers(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
+fn writers(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let count = asked.writers?;
     let bytes = spec.workload.total_bytes();
-    let single = rivals
-        .iter()
-        .find(|rival| rival.is_asynchronous() || **rival == Technique::Mmap);
-    let conflict = if rivals.contains(&Technique::SendZerocopy) {
-        "--technique send-zerocopy, whose notifications are counted for one writer only: omit one of the two options"
-            .to_owned()
-    } else if asked.operation == Operation::Read {
+    let conflict = if asked.operation == Operation::Read {
         "--operation read, since writers write: omit one of the two options".to_owned()
     } else if asked.cache == Cache::Cold {
         "--cache cold, since each record needs memory of its own for its head: omit one of the two options"
             .to_owned()
-    } else if let Some(technique) = single {
-        format!(
-            "--technique {technique}, which writes to offsets that other writers do not know: omit {technique}"
-        )
     } else if !WRITERS_TARGETS.contains(&asked.target) {
         format!(
             "{}, which has one writer: {USE_WRITERS_TARGET}",
@@ -313,7 +280,7 @@ fn writers(spec: &CellSpec, rivals: &[Technique]) -> Option<String> {
     Some(format!("--writers cannot be used with {conflict}"))
 }
 
-fn ranks(spec: &CellSpec, _rivals: &[Technique]) -> Option<String> {
+fn ranks(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     asked.ranks?;
     let conflict = if asked.writers.is_some() {
@@ -333,11 +300,14 @@ mod tests {
 
     #[test]
     fn lists_that_are_not_whole_pages_are_left_out_for_write_file_gather_on_files() {
-        let reason = |target, sizes: &[usize], rivals: &[Technique]| {
+        let reason = |target, sizes: &[usize], rivals: &[TechniqueName]| {
             let workload = Workload::from_sizes(sizes.to_vec());
             unsuited(&CellSpec::write(target, workload), rivals)
         };
-        let pages = [Technique::WriteEach, Technique::WriteFileGather];
+        let pages = [
+            TechniqueName::WRITE_EACH,
+            TechniqueName::new("write-file-gather"),
+        ];
         assert_eq!(reason(Target::File, &[8192, 8192, 4096], &pages), None);
         let odd = reason(Target::File, &[4096, 4096, 100], &pages).unwrap();
         assert!(odd.contains("100 B") && odd.contains("4 KiB"), "{odd}");

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::conditions::Conditions;
 use crate::model::swept_mix::SweptMix;
-use crate::model::technique::Technique;
+use crate::model::technique::TechniqueName;
 
 /// One or two sentences of advice on lists of this many segments. Every figure in it is in the cells,
 /// crossovers and cost models of the run.
@@ -31,9 +31,9 @@ pub struct AsynchronousAdvice {
     /// The measured queue depths, ascending.
     pub queue_depths: Vec<u32>,
     /// The asynchronous technique.
-    pub technique: Technique,
+    pub technique: TechniqueName,
     /// The synchronous technique that it is compared with.
-    pub synchronous: Technique,
+    pub synchronous: TechniqueName,
     /// The advice.
     pub text: String,
 }

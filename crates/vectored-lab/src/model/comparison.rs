@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::model::conditions::Conditions;
-use crate::model::technique::Technique;
+use crate::model::technique::TechniqueName;
 
 /// The value of [`Comparison::schema`].
 pub const COMPARISON_SCHEMA: &str = "vectored-comparison/1";
@@ -63,7 +63,7 @@ pub struct Compared {
     /// How many cells.
     pub cell_count: usize,
     /// The technique.
-    pub technique: Technique,
+    pub technique: TechniqueName,
     /// Time ÷ floor of the base: the mean of the runs' logarithms.
     pub base_floor_ratio: f64,
     /// The same of the new runs.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::conditions::Conditions;
 use crate::model::swept_mix::SweptMix;
-use crate::model::technique::Technique;
+use crate::model::technique::TechniqueName;
 
 /// The segment size at which the faster of two techniques changes, among
 /// lists that differ in this size only: the size of all segments, or of one run
@@ -19,9 +19,9 @@ pub struct Crossover {
     /// The mix, if the size is that of one run of it.
     pub swept_mix: Option<SweptMix>,
     /// The technique that is faster for smaller segments.
-    pub below: Technique,
+    pub below: TechniqueName,
     /// The technique that is faster for larger segments.
-    pub above: Technique,
+    pub above: TechniqueName,
     /// The size at which both take the same time.
     pub at_bytes: f64,
     /// Lower end of the interval of `at_bytes`.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::conditions::Conditions;
 use crate::model::direct_io::DirectIo;
 use crate::model::target::Target;
-use crate::model::technique::Technique;
+use crate::model::technique::TechniqueName;
 use crate::model::workload::{PageCache, Workload};
 
 /// One target × one workload × one operation.
@@ -72,9 +72,9 @@ pub struct Experiment {
     /// The cells, in the order in which results list them.
     pub cells: Vec<CellSpec>,
     /// The techniques that compete in each cell.
-    pub rivals: Vec<Technique>,
+    pub rivals: Vec<TechniqueName>,
     /// Techniques that are measured for comparison only; they take no part in verdicts.
-    pub unranked: Vec<Technique>,
+    pub unranked: Vec<TechniqueName>,
     /// Whether sizes between those of `cells` are measured to locate crossovers.
     pub refine: bool,
     /// Wall time for the whole run, in ns. Each cell first gets the minimum of rounds; the rest goes to
@@ -85,19 +85,14 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The techniques of one cell: those that support its target.
-    pub fn techniques_of(&self, cell: &CellSpec) -> Vec<Technique> {
-        let mut techniques = self.techniques();
-        techniques.retain(|technique| technique.works_on(cell.conditions.target));
-        techniques
-    }
-
     /// Rivals and techniques for comparison, without repeats, in the order of the tables.
-    pub fn techniques(&self) -> Vec<Technique> {
-        let mut all = [&Technique::ALL[..], &Technique::GUESTS].concat();
-        all.retain(|technique| {
-            self.rivals.contains(technique) || self.unranked.contains(technique)
-        });
+    pub fn techniques(&self) -> Vec<TechniqueName> {
+        let mut all = Vec::new();
+        for technique in self.rivals.iter().chain(&self.unranked) {
+            if !all.contains(technique) {
+                all.push(*technique);
+            }
+        }
         all
     }
 }

@@ -51,13 +51,13 @@ pub use crate::model::list_shape::ListShape;
 pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
     Cell, CpuInfo, DirectoryInfo, Host, Latency, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
-    TechniqueResult, Verdict, ZerocopyCounts,
+    TechniqueResult, Verdict, ZerocopyCounts, measured_in,
 };
 pub use crate::model::saved::Saved;
 pub use crate::model::swept_mix::SweptMix;
 pub use crate::model::sync::SyncMode;
 pub use crate::model::target::{REMOTE_SCHEME, Target};
-pub use crate::model::technique::{Technique, UnknownTechnique};
+pub use crate::model::technique::{Role, TechniqueName};
 pub use crate::model::workload::{
     Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload,
 };

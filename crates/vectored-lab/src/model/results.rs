@@ -13,7 +13,7 @@ use crate::model::direct_io::DirectIo;
 use crate::model::drain::Drain;
 use crate::model::ranks::{Coordination, Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
-use crate::model::technique::Technique;
+use crate::model::technique::TechniqueName;
 use crate::model::writers::WriterFigures;
 
 /// The value of [`Results::schema`].
@@ -38,7 +38,7 @@ pub struct Results {
     /// Seed of the order of samples and of the layout of buffers.
     pub seed: u64,
     /// The techniques that compete.
-    pub rivals: Vec<Technique>,
+    pub rivals: Vec<TechniqueName>,
     /// The machine, and possible disturbances of the run.
     pub host: Host,
     /// The clock, measured.
@@ -239,10 +239,10 @@ pub struct Cell {
     /// Why the verdict is `open`. `None` if there is no rival.
     pub open_because: Option<OpenBecause>,
     /// The fastest technique, if the verdict is `faster`.
-    pub winner: Option<Technique>,
+    pub winner: Option<TechniqueName>,
     /// The rival that ratios refer to: the one that takes less time than every other in the median round,
     /// whatever the verdict. `None` without rounds.
-    pub leader: Option<Technique>,
+    pub leader: Option<TechniqueName>,
     /// The noise floor: the largest difference within the 95 % interval of the A/A pair. No smaller
     /// difference is reported. `None` with too few rounds for an interval.
     pub noise_floor: Option<f64>,
@@ -258,7 +258,10 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TechniqueResult {
     /// The technique.
-    pub name: Technique,
+    pub name: TechniqueName,
+    /// Whether it kept up to `queue_depth` lists in flight.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_flight: bool,
     /// Whether it was sampled in every round. One that is far behind is sampled in every tenth.
     pub contender: bool,
     /// Calls in each sample.
@@ -304,6 +307,17 @@ pub struct TechniqueResult {
     pub zerocopy: Option<ZerocopyCounts>,
 }
 
+/// The techniques that were measured in some of these cells, in the order in which they appear.
+pub fn measured_in<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Vec<TechniqueName> {
+    let mut names = Vec::new();
+    for technique in cells.into_iter().flat_map(|cell| &cell.techniques) {
+        if !names.contains(&technique.name) {
+            names.push(technique.name);
+        }
+    }
+    names
+}
+
 /// Sends with `MSG_ZEROCOPY`, by the kernel's notifications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZerocopyCounts {
@@ -345,7 +359,7 @@ pub struct LeftOut {
 
 impl Cell {
     /// The result of one technique, if it was measured.
-    pub fn technique(&self, name: Technique) -> Option<&TechniqueResult> {
+    pub fn technique(&self, name: TechniqueName) -> Option<&TechniqueResult> {
         self.techniques.iter().find(|t| t.name == name)
     }
 }

@@ -1,6 +1,8 @@
 //! Advice in words, from cells and crossovers; none where these do not support it.
 
-use crate::model::{Advice, Cell, Crossover, Drain, Technique};
+use std::borrow::Cow;
+
+use crate::model::{Advice, Cell, Crossover, Drain, Role, TechniqueName};
 use crate::report::advice_figures::{
     OneWinner, capital, dearest, longer, one_winner, place, ratios, size, span,
 };
@@ -13,7 +15,7 @@ use crate::stats::{PairStats, SizeSeries, pair, series};
 ///
 /// A swept mix, and the question whether messages are to be joined, are measured for their crossover, so
 /// there is an entry if none was found, too.
-pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -> Vec<Advice> {
+pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[TechniqueName]) -> Vec<Advice> {
     series(cells)
         .into_iter()
         // One segment is no list.
@@ -66,7 +68,7 @@ fn sizes_apart(series: &SizeSeries<'_>, cells: &[&Cell]) -> String {
 fn text(
     series: &SizeSeries<'_>,
     crossovers: &[&Crossover],
-    rivals: &[Technique],
+    rivals: &[TechniqueName],
 ) -> Option<String> {
     let cells = &series.cells[..];
     let is_swept = series.shape.swept_mix.is_some();
@@ -94,7 +96,7 @@ fn text(
 
 /// `No crossover was found from 16 B to 64 KiB (writev wins 1 cell, tie 3, open 3).` `None` if there are not
 /// two sizes.
-fn undecided(cells: &[&Cell], rivals: &[Technique], is_swept: bool) -> Option<String> {
+fn undecided(cells: &[&Cell], rivals: &[TechniqueName], is_swept: bool) -> Option<String> {
     let [first, .., last] = cells else {
         return None;
     };
@@ -133,7 +135,7 @@ fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
 }
 
 /// `Copy at every size from 16 B to 16 KiB; gathering takes 5.6 to 47 % longer.`
-fn in_one_sentence(one: &OneWinner<'_>, is_swept: bool, rivals: &[Technique]) -> String {
+fn in_one_sentence(one: &OneWinner<'_>, is_swept: bool, rivals: &[TechniqueName]) -> String {
     let runner_up = rivals
         .iter()
         .copied()
@@ -154,7 +156,7 @@ fn in_one_sentence(one: &OneWinner<'_>, is_swept: bool, rivals: &[Technique]) ->
     let verb = verb(one.winner);
     match is_swept {
         true => format!("No crossover: {verb} {at_sizes} {range}{costs}"),
-        false => format!("{} {at_sizes} {range}{costs}", capital(verb)),
+        false => format!("{} {at_sizes} {range}{costs}", capital(&verb)),
     }
 }
 
@@ -166,7 +168,10 @@ fn several_winners(cells: &[&Cell], crossovers: &[&Crossover], is_swept: bool) -
     for (index, crossover) in crossovers.iter().enumerate() {
         let place = place(crossover);
         text += &match index {
-            0 => format!("{} below {variable}{place}", capital(verb(crossover.below))),
+            0 => format!(
+                "{} below {variable}{place}",
+                capital(&verb(crossover.below))
+            ),
             _ => format!(", {} to {place}", verb(crossover.below)),
         };
     }
@@ -175,7 +180,7 @@ fn several_winners(cells: &[&Cell], crossovers: &[&Crossover], is_swept: bool) -
     if let [only] = crossovers
         && is_swept
     {
-        let (below, above) = (verb(only.below), capital(verb(only.above)));
+        let (below, above) = (verb(only.below), capital(&verb(only.above)));
         text = format!("{above} from {variable}{} on, {below} below.", place(only));
     }
     let first = crossovers[0];
@@ -206,7 +211,7 @@ fn several_winners(cells: &[&Cell], crossovers: &[&Crossover], is_swept: bool) -
 
 /// `Writing one by one takes 31 to 98 % longer.` If the largest sizes do not differ significantly:
 /// `… for segments of up to 4 KiB.` `None` if others do not, or if it is faster at any size.
-fn one_by_one(cells: &[&Cell], rivals: &[Technique], is_swept: bool) -> Option<String> {
+fn one_by_one(cells: &[&Cell], rivals: &[TechniqueName], is_swept: bool) -> Option<String> {
     let each = *rivals.iter().find(|&&rival| is_each(rival))?;
     let mut significant = Vec::new();
     for &cell in cells {
@@ -251,34 +256,32 @@ fn varied(cell: &Cell, is_swept: bool) -> String {
     format!("{variable}{}", size(cell))
 }
 
-fn is_each(technique: Technique) -> bool {
-    matches!(technique, Technique::WriteEach | Technique::ReadEach)
+fn is_each(technique: TechniqueName) -> bool {
+    technique.role() == Role::Each
 }
 
-fn verb(technique: Technique) -> &'static str {
-    match technique {
-        Technique::WriteEach => "write one by one",
-        Technique::CopyThenWrite => "copy",
-        Technique::Writev => "gather",
-        Technique::Adaptive => "let adaptive choose",
-        Technique::ReadEach => "read one by one",
-        Technique::ReadThenSplit => "read and split",
-        Technique::Readv => "scatter",
-        Technique::IoUring => "use io-uring",
-        Technique::LinuxAio => "use linux-aio",
-        other => other.name(),
-    }
+fn verb(technique: TechniqueName) -> Cow<'static, str> {
+    Cow::Borrowed(match technique {
+        TechniqueName::WRITE_EACH => "write one by one",
+        TechniqueName::COPY_THEN_WRITE => "copy",
+        TechniqueName::WRITEV => "gather",
+        TechniqueName::ADAPTIVE => "let adaptive choose",
+        TechniqueName::READ_EACH => "read one by one",
+        TechniqueName::READ_THEN_SPLIT => "read and split",
+        TechniqueName::READV => "scatter",
+        other => return Cow::Owned(format!("use {other}")),
+    })
 }
 
-fn gerund(technique: Technique) -> &'static str {
+fn gerund(technique: TechniqueName) -> &'static str {
     match technique {
-        Technique::WriteEach => "writing one by one",
-        Technique::CopyThenWrite => "copying",
-        Technique::Writev => "gathering",
-        Technique::Adaptive => "adaptive",
-        Technique::ReadEach => "reading one by one",
-        Technique::ReadThenSplit => "splitting",
-        Technique::Readv => "scattering",
-        other => other.name(),
+        TechniqueName::WRITE_EACH => "writing one by one",
+        TechniqueName::COPY_THEN_WRITE => "copying",
+        TechniqueName::WRITEV => "gathering",
+        TechniqueName::ADAPTIVE => "adaptive",
+        TechniqueName::READ_EACH => "reading one by one",
+        TechniqueName::READ_THEN_SPLIT => "splitting",
+        TechniqueName::READV => "scattering",
+        other => other.as_str(),
     }
 }

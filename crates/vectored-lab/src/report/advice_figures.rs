@@ -1,12 +1,12 @@
 //! What advice is made of: where one technique wins, and ratios, sizes and crossovers in words.
 
-use crate::model::{Cell, Crossover, Technique, Verdict};
+use crate::model::{Cell, Crossover, TechniqueName, Verdict};
 use crate::stats::{PairStats, pair};
 use crate::text::format;
 
 /// The one technique that wins more than one size of a series.
 pub(crate) struct OneWinner<'a> {
-    pub winner: Technique,
+    pub winner: TechniqueName,
     /// The cells that it wins.
     pub won: Vec<&'a Cell>,
     /// `at every size`, or `at 4 of 6 sizes` if some of these have no winner.
@@ -45,7 +45,7 @@ pub(crate) fn one_winner<'a>(cells: &[&'a Cell]) -> Option<OneWinner<'a>> {
 }
 
 /// How much longer one technique takes than another, in each cell where the difference is significant.
-pub(crate) fn ratios(cells: &[&Cell], of: Technique, to: Technique) -> Vec<f64> {
+pub(crate) fn ratios(cells: &[&Cell], of: TechniqueName, to: TechniqueName) -> Vec<f64> {
     cells
         .iter()
         .filter_map(|cell| pair(cell, of, to))
@@ -57,8 +57,8 @@ pub(crate) fn ratios(cells: &[&Cell], of: Technique, to: Technique) -> Vec<f64> 
 /// The cell within a range of sizes in which `of` takes longest compared with `to`, and the ratio.
 pub(crate) fn dearest<'a>(
     cells: &[&'a Cell],
-    of: Technique,
-    to: Technique,
+    of: TechniqueName,
+    to: TechniqueName,
     within: impl Fn(f64) -> bool,
 ) -> Option<(&'a Cell, f64)> {
     cells

@@ -1,6 +1,6 @@
 //! Comparison of machines: the crossovers of several runs beside each other.
 
-use crate::model::{Cell, Conditions, Crossover, ListShape, Results, Technique};
+use crate::model::{Cell, Conditions, Crossover, ListShape, Results, TechniqueName};
 use crate::report::advice_figures::place;
 use crate::report::crossover_text::no_crossover;
 use crate::report::grid::{self, Grid};
@@ -123,10 +123,10 @@ fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> Str
 
 /// Whether a crossover is one from copying to gathering, or for reads from splitting to scattering.
 fn is_copy_to_gather(crossover: &Crossover) -> bool {
-    use Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
     matches!(
         (crossover.below, crossover.above),
-        (CopyThenWrite, Writev) | (ReadThenSplit, Readv)
+        (TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV)
+            | (TechniqueName::READ_THEN_SPLIT, TechniqueName::READV)
     )
 }
 

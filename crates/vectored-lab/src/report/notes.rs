@@ -2,7 +2,7 @@
 
 use crate::model::{
     Cache, Cell, Crossover, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
-    Technique,
+    TechniqueName,
 };
 use crate::report::asynchronous;
 use crate::report::costs::legend;
@@ -85,7 +85,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     let unranked: Vec<&str> = columns(results)
         .into_iter()
         .filter(|technique| !results.rivals.contains(technique))
-        .map(Technique::name)
+        .map(TechniqueName::as_str)
         .collect();
     if !unranked.is_empty() {
         let (are, they_are, take) = match unranked.len() {

@@ -1,6 +1,8 @@
 //! The cells of each target, prepared for maps and charts.
 
-use crate::model::{Cell, Conditions, Crossover, ListShape, Results, Technique, Verdict};
+use crate::model::{
+    Cell, Conditions, Crossover, ListShape, Results, TechniqueName, Verdict, measured_in,
+};
 use crate::report::shape_text::swept_list_in_words;
 use crate::report::table_rows::{named_leader, nearest_rival, verdict_in_words};
 use crate::report::target_names::{Titles, has_tax, sections};
@@ -28,7 +30,7 @@ pub(crate) struct Map<'a> {
 pub(crate) struct Square<'a> {
     pub cell: &'a Cell,
     /// The winner; if there is none, the leader.
-    pub technique: Option<Technique>,
+    pub technique: Option<TechniqueName>,
     /// The nearest rival's time ÷ the winner's, and its interval.
     pub ratio: Option<f64>,
     pub margin: String,
@@ -52,7 +54,7 @@ impl Square<'_> {
 pub(crate) struct Curves<'a> {
     pub shape: ListShape<'a>,
     pub cells: Vec<&'a Cell>,
-    pub techniques: Vec<Technique>,
+    pub techniques: Vec<TechniqueName>,
     pub crossovers: Vec<&'a Crossover>,
 }
 
@@ -75,7 +77,7 @@ pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
         .collect()
 }
 
-fn map<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Map<'a> {
+fn map<'a>(cells: &[&'a Cell], rivals: &[TechniqueName]) -> Map<'a> {
     let placed = || cells.iter().filter(|cell| cell.swept_bytes().is_some());
     let mut shapes: Vec<ListShape<'_>> = placed().map(|cell| cell.shape()).collect();
     shapes.sort_unstable();
@@ -102,13 +104,13 @@ fn map<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Map<'a> {
     }
 }
 
-fn square<'a>(cell: &'a Cell, rivals: &[Technique]) -> Square<'a> {
+fn square<'a>(cell: &'a Cell, rivals: &[TechniqueName]) -> Square<'a> {
     let nearest = nearest_rival(cell, rivals);
     let (margin, interval) = match nearest {
         Some(rival) => margin(rival.ratio_to_leader, rival.ratio_low.zip(rival.ratio_high)),
         None => ("no rival".to_owned(), None),
     };
-    let (words, words_interval) = verdict_in_words(cell, rivals, Technique::name);
+    let (words, words_interval) = verdict_in_words(cell, rivals, TechniqueName::as_str);
     let words = match (cell.verdict, &interval) {
         (Verdict::Tie, Some(interval)) => format!("{words} {interval}"),
         _ => format!("{words} {}", words_interval.unwrap_or_default()),
@@ -146,12 +148,9 @@ fn curves<'a>(
             if cells.len() < 2 {
                 return None;
             }
-            let all = Technique::ALL.into_iter().chain(Technique::GUESTS);
-            let is_measured =
-                |technique: &Technique| cells.iter().any(|c| c.technique(*technique).is_some());
             Some(Curves {
                 shape,
-                techniques: all.filter(is_measured).collect(),
+                techniques: measured_in(cells.iter().copied()),
                 crossovers: results
                     .crossovers
                     .iter()

@@ -1,6 +1,6 @@
 //! What the ranks of a cluster achieve, in words and as tables.
 
-use crate::model::{Cell, Rank, RankAdvice, Results, STRAGGLER, Technique};
+use crate::model::{Cell, Rank, RankAdvice, Results, STRAGGLER, TechniqueName};
 use crate::report::grid::Grid;
 use crate::report::scaling::{Crowd, extremes, list_of};
 use crate::text::format;
@@ -23,7 +23,7 @@ const RANKS: Crowd = Crowd {
 
 /// One entry for each set of conditions other than the number of ranks: which technique is fastest with how many ranks,
 /// and how the total throughput changes.
-pub fn rank_advice(cells: &[&Cell], rivals: &[Technique]) -> Vec<RankAdvice> {
+pub fn rank_advice(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<RankAdvice> {
     let sentences = RANKS.sentences(cells, rivals).into_iter();
     sentences
         .map(|sentences| RankAdvice {

@@ -1,7 +1,7 @@
 //! How the fastest technique, and what all achieve together, changes with the number of those who work at the same
 //! time: writers, or ranks of a cluster.
 
-use crate::model::{Cell, Conditions, Technique, TechniqueResult, Verdict};
+use crate::model::{Cell, Conditions, TechniqueName, TechniqueResult, Verdict};
 use crate::report::grid::Grid;
 use crate::report::target_names::{conditions_in_words, place};
 use crate::text::format::{self, escape_control, list_in_words, three_digits};
@@ -32,7 +32,7 @@ pub(crate) struct Sentences {
 
 impl Crowd {
     /// One entry for each set of conditions other than their number.
-    pub fn sentences(&self, cells: &[&Cell], rivals: &[Technique]) -> Vec<Sentences> {
+    pub fn sentences(&self, cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Sentences> {
         self.groups(cells)
             .into_iter()
             .map(|(conditions, cells)| {
@@ -153,8 +153,8 @@ struct ListCells<'a> {
 /// What is said of the fastest technique.
 #[derive(PartialEq)]
 enum Fastest {
-    One(Technique),
-    Tie(Vec<Technique>),
+    One(TechniqueName),
+    Tie(Vec<TechniqueName>),
     Open,
 }
 
@@ -167,7 +167,7 @@ impl ListCells<'_> {
     }
 
     /// The fastest techniques, each with the numbers of the crowd for which it is the fastest.
-    fn outcomes(&self, rivals: &[Technique]) -> Vec<(Fastest, Vec<u32>)> {
+    fn outcomes(&self, rivals: &[TechniqueName]) -> Vec<(Fastest, Vec<u32>)> {
         let mut outcomes: Vec<(Fastest, Vec<u32>)> = Vec::new();
         for cell in &self.cells {
             let count = (self.crowd.count)(cell).unwrap_or(1);
@@ -199,7 +199,7 @@ impl ListCells<'_> {
 
 /// `2 × 64 B and 2 × 1 KiB: writev is fastest with 1 and 2 writers; copy-then-write is fastest with 4 writers; 4 writers
 /// together write 2.10 to 2.35 times as many records a second as 1.`
-fn sentence(lists: &[ListCells<'_>], rivals: &[Technique]) -> String {
+fn sentence(lists: &[ListCells<'_>], rivals: &[TechniqueName]) -> String {
     let crowd = lists[0].crowd;
     let parts: Vec<String> = lists[0]
         .outcomes(rivals)
@@ -209,7 +209,7 @@ fn sentence(lists: &[ListCells<'_>], rivals: &[Technique]) -> String {
             match fastest {
                 Fastest::One(technique) => format!("{technique} is fastest {with}"),
                 Fastest::Tie(techniques) => {
-                    let names = techniques.iter().map(Technique::to_string);
+                    let names = techniques.iter().map(TechniqueName::to_string);
                     format!(
                         "{} are equally fast {with}",
                         enumerated(&names.collect::<Vec<_>>())
@@ -238,7 +238,7 @@ fn sentence(lists: &[ListCells<'_>], rivals: &[Technique]) -> String {
     text + "."
 }
 
-fn fastest(cell: &Cell, rivals: &[Technique]) -> Fastest {
+fn fastest(cell: &Cell, rivals: &[TechniqueName]) -> Fastest {
     match (cell.verdict, cell.winner, cell.leader) {
         (Verdict::Faster, Some(winner), _) => Fastest::One(winner),
         (Verdict::Tie, _, Some(_)) => {

@@ -1,6 +1,6 @@
 //! The table for a terminal.
 
-use crate::model::{Results, Technique, Verdict};
+use crate::model::{Results, Role, TechniqueName, Verdict};
 use crate::report::asynchronous;
 use crate::report::costs::costs;
 use crate::report::grid;
@@ -98,8 +98,8 @@ impl Screen {
     fn section(
         &mut self,
         section: &Section,
-        columns: &[Technique],
-        rivals: &[Technique],
+        columns: &[TechniqueName],
+        rivals: &[TechniqueName],
         left_out: &mut LeftOutColumns,
     ) {
         let frame = Frame::fitting(section, columns, rivals, self.options.width);
@@ -164,8 +164,8 @@ impl Screen {
 #[derive(Default)]
 struct LeftOutColumns {
     floor: bool,
-    techniques: Vec<Technique>,
-    short_names: Vec<Technique>,
+    techniques: Vec<TechniqueName>,
+    short_names: Vec<TechniqueName>,
 }
 
 impl LeftOutColumns {
@@ -173,8 +173,8 @@ impl LeftOutColumns {
         &mut self,
         frame: &Frame,
         section: &Section,
-        columns: &[Technique],
-        rivals: &[Technique],
+        columns: &[TechniqueName],
+        rivals: &[TechniqueName],
     ) {
         self.floor |= !frame.shows_floor;
         for (index, technique) in columns.iter().enumerate() {
@@ -185,7 +185,7 @@ impl LeftOutColumns {
         let is_named = |row: &Row| row.words != row.short_words;
         if frame.short_names && section.rows.iter().any(is_named) {
             for technique in rivals {
-                let is_short = short_name(*technique) != technique.name();
+                let is_short = short_name(*technique) != technique.as_str();
                 if is_short && !self.short_names.contains(technique) {
                     self.short_names.push(*technique);
                 }
@@ -196,7 +196,7 @@ impl LeftOutColumns {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let floor = self.floor.then_some("floor");
-        let techniques = self.techniques.iter().map(|technique| technique.name());
+        let techniques = self.techniques.iter().map(|technique| technique.as_str());
         let columns: Vec<&str> = floor.into_iter().chain(techniques).collect();
         if !columns.is_empty() {
             notes.push(format!(
@@ -236,8 +236,8 @@ impl Frame {
     /// The widest frame that fits: see [`TableOptions::width`].
     fn fitting(
         section: &Section,
-        columns: &[Technique],
-        rivals: &[Technique],
+        columns: &[TechniqueName],
+        rivals: &[TechniqueName],
         width: usize,
     ) -> Self {
         let all: Vec<usize> = (0..columns.len()).collect();
@@ -291,8 +291,8 @@ impl Frame {
 
     fn new(
         section: &Section,
-        columns: &[Technique],
-        rivals: &[Technique],
+        columns: &[TechniqueName],
+        rivals: &[TechniqueName],
         (shown, shows_floor, short_names, runs): (&[usize], bool, bool, usize),
     ) -> Self {
         let rows = &section.rows;
@@ -410,8 +410,8 @@ fn first_runs(list: &str, swept_run: Option<&str>, most: usize) -> String {
     }
 }
 
-fn is_each(technique: Technique) -> bool {
-    matches!(technique, Technique::WriteEach | Technique::ReadEach)
+fn is_each(technique: TechniqueName) -> bool {
+    technique.role() == Role::Each
 }
 
 /// `open (noise)`, without a leader.
@@ -421,8 +421,8 @@ fn state(row: &Row) -> &str {
 
 /// `copy-`, `then-`, `write`: names are broken, so that columns are as narrow as their figures. A
 /// technique that takes no part in the verdict is marked `unranked`.
-fn head(technique: Technique, is_rival: bool) -> Vec<String> {
-    let name = technique.name();
+fn head(technique: TechniqueName, is_rival: bool) -> Vec<String> {
+    let name = technique.as_str();
     if is_rival {
         name.split_inclusive('-').map(str::to_owned).collect()
     } else {

@@ -1,6 +1,8 @@
 //! Sections, rows and notes of a run as text, for the table, Markdown and HTML.
 
-use crate::model::{Cell, Drain, ListShape, Results, Target, Technique, TechniqueResult, Verdict};
+use crate::model::{
+    Cell, Drain, ListShape, Results, Target, TechniqueName, TechniqueResult, Verdict, measured_in,
+};
 use crate::report::crossover_text::no_crossover;
 use crate::report::shape_text::{shape_in_words, swept_list_in_words, swept_run_in_words};
 use crate::report::target_names::{self, Titles, has_tax, place};
@@ -79,13 +81,14 @@ impl Mark {
 }
 
 /// The measured techniques, rivals first.
-pub(crate) fn columns(results: &Results) -> Vec<Technique> {
-    let measured = |technique: &Technique| {
-        let mut cells = results.cells.iter();
-        cells.any(|cell| cell.technique(*technique).is_some())
-    };
-    let mut columns: Vec<Technique> = Technique::ALL.into_iter().filter(measured).collect();
-    columns.sort_by_key(|technique| !results.rivals.contains(technique));
+pub(crate) fn columns(results: &Results) -> Vec<TechniqueName> {
+    let mut columns = measured_in(&results.cells);
+    columns.sort_by_key(|technique| {
+        let mut rivals = results.rivals.iter();
+        rivals
+            .position(|rival| rival == technique)
+            .unwrap_or(usize::MAX)
+    });
     columns
 }
 
@@ -138,7 +141,11 @@ fn no_crossovers(cells: &[&Cell]) -> String {
     }
 }
 
-fn rows(results: &Results, is_here: &dyn Fn(&&Cell) -> bool, columns: &[Technique]) -> Vec<Row> {
+fn rows(
+    results: &Results,
+    is_here: &dyn Fn(&&Cell) -> bool,
+    columns: &[TechniqueName],
+) -> Vec<Row> {
     let requested = results.cells.iter().filter(is_here);
     let mut cells: Vec<(bool, &Cell)> = requested.map(|cell| (false, cell)).collect();
     // Those asked for keep their order, and lists of one shape stay together.
@@ -159,17 +166,15 @@ fn rows(results: &Results, is_here: &dyn Fn(&&Cell) -> bool, columns: &[Techniqu
 }
 
 /// A sentence for each rival that some targets do not support:
-/// `mmap is for files only: it was not measured on pipe, unix`.
+/// `mmap does not work on pipe, unix: it was not measured there`.
 pub fn unsuited_in_words(results: &Results) -> Vec<String> {
     let mut sentences = Vec::new();
     for technique in &results.rivals {
-        let Some(needed) = technique.needs() else {
-            continue;
-        };
-        let mut places: Vec<(Target, Option<&str>)> = results
+        let missing = results
             .cells
             .iter()
-            .filter(|cell| cell.technique(*technique).is_none())
+            .filter(|cell| cell.technique(*technique).is_none());
+        let mut places: Vec<(Target, Option<&str>)> = missing
             .map(|cell| (cell.conditions.target, cell.conditions.path.as_deref()))
             .collect();
         places.sort_unstable();
@@ -180,7 +185,7 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
                 .map(|(target, path)| place(target, path))
                 .collect();
             sentences.push(format!(
-                "{technique} is for {needed} only: it was not measured on {}",
+                "{technique} does not work on {}: it was not measured there",
                 names.join(", ")
             ));
         }
@@ -189,7 +194,7 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
 }
 
 /// `copy-then-write wins 7 cells, writev 5, tie 3, open 2 (and 4 cells between)`.
-fn tally(cells: &[&Cell], between: usize, rivals: &[Technique]) -> String {
+fn tally(cells: &[&Cell], between: usize, rivals: &[TechniqueName]) -> String {
     let between = match between {
         0 => String::new(),
         count => format!(" (and {} between)", format::count(count, "cell")),
@@ -197,8 +202,8 @@ fn tally(cells: &[&Cell], between: usize, rivals: &[Technique]) -> String {
     tally_of(cells, rivals) + &between
 }
 
-pub(crate) fn tally_of(cells: &[&Cell], rivals: &[Technique]) -> String {
-    let here: Vec<Technique> = rivals
+pub(crate) fn tally_of(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
+    let here: Vec<TechniqueName> = rivals
         .iter()
         .copied()
         .filter(|rival| cells.iter().any(|cell| cell.technique(*rival).is_some()))
@@ -209,7 +214,7 @@ pub(crate) fn tally_of(cells: &[&Cell], rivals: &[Technique]) -> String {
             format::count(cells.len(), "cell")
         );
     }
-    let mut wins: Vec<(Technique, usize)> = Technique::ALL
+    let mut wins: Vec<(TechniqueName, usize)> = measured_in(cells.iter().copied())
         .into_iter()
         .map(|technique| {
             let won = |cell: &&&Cell| cell.winner == Some(technique);
@@ -235,7 +240,7 @@ pub(crate) fn tally_of(cells: &[&Cell], rivals: &[Technique]) -> String {
     parts.join(", ")
 }
 
-fn row(is_refined: bool, cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
+fn row(is_refined: bool, cell: &Cell, columns: &[TechniqueName], rivals: &[TechniqueName]) -> Row {
     let (count, size) = match (cell.segment_bytes, &cell.segment_sizes) {
         (Some(bytes), _) => (
             cell.segment_count.to_string(),
@@ -247,7 +252,7 @@ fn row(is_refined: bool, cell: &Cell, columns: &[Technique], rivals: &[Technique
         },
         (None, None) => (cell.segment_count.to_string(), "mixed".to_owned()),
     };
-    let (words, interval) = verdict_in_words(cell, rivals, Technique::name);
+    let (words, interval) = verdict_in_words(cell, rivals, TechniqueName::as_str);
     let (short_words, _) = verdict_in_words(cell, rivals, short_name);
     Row {
         is_refined,
@@ -275,7 +280,7 @@ fn row(is_refined: bool, cell: &Cell, columns: &[Technique], rivals: &[Technique
     }
 }
 
-fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
+fn entry(cell: &Cell, technique: TechniqueName, rivals: &[TechniqueName]) -> Entry {
     let Some(result) = cell.technique(technique) else {
         return Entry {
             tax: "–".to_owned(),
@@ -308,19 +313,19 @@ fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
 }
 
 /// A name that fits a narrow column.
-pub(crate) fn short_name(technique: Technique) -> &'static str {
+pub(crate) fn short_name(technique: TechniqueName) -> &'static str {
     match technique {
-        Technique::CopyThenWrite => "copy",
-        Technique::ReadThenSplit => "split",
-        Technique::WriteEach | Technique::ReadEach => "each",
-        other => other.name(),
+        TechniqueName::COPY_THEN_WRITE => "copy",
+        TechniqueName::READ_THEN_SPLIT => "split",
+        TechniqueName::WRITE_EACH | TechniqueName::READ_EACH => "each",
+        other => other.as_str(),
     }
 }
 
 /// The rival nearest to the leader, of those that compete.
 pub(crate) fn nearest_rival<'a>(
     cell: &'a Cell,
-    rivals: &[Technique],
+    rivals: &[TechniqueName],
 ) -> Option<&'a TechniqueResult> {
     cell.techniques
         .iter()
@@ -331,7 +336,7 @@ pub(crate) fn nearest_rival<'a>(
 
 /// The technique that a report names as the leader. `None` if a rival takes less time in the median
 /// round, which is possible since median ratios are not transitive.
-pub(crate) fn named_leader(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
+pub(crate) fn named_leader(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
     let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
     let trails = cell.verdict == Verdict::Open && nearest.is_some_and(|ratio| ratio < 1.0);
     cell.winner.or(cell.leader).filter(|_| !trails)
@@ -340,8 +345,8 @@ pub(crate) fn named_leader(cell: &Cell, rivals: &[Technique]) -> Option<Techniqu
 /// The verdict, and the 95 % interval of the number in it.
 pub(crate) fn verdict_in_words(
     cell: &Cell,
-    rivals: &[Technique],
-    name: fn(Technique) -> &'static str,
+    rivals: &[TechniqueName],
+    name: fn(TechniqueName) -> &'static str,
 ) -> (String, Option<String>) {
     let Some(nearest) = nearest_rival(cell, rivals).filter(|_| cell.leader.is_some()) else {
         return ("no rival".to_owned(), None);

@@ -1,6 +1,8 @@
 //! Titles of sections and notes on targets.
 
-use crate::model::{AXES, Axis, Cell, Conditions, DirectIo, Results, SyncMode, Target, Technique};
+use crate::model::{
+    AXES, Axis, Cell, Conditions, DirectIo, Results, SyncMode, Target, TechniqueName,
+};
 use crate::text::format::{bytes_in_words, escape_control, grouped};
 
 /// The conditions of these cells, each once: the sections of a report, in their order.
@@ -115,7 +117,10 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             .cells
             .iter()
             .filter(|cell| cell.conditions.target == target);
-        let counts = cells.filter_map(|cell| cell.technique(Technique::SendZerocopy)?.zerocopy);
+        let counts = cells.filter_map(|cell| {
+            cell.technique(TechniqueName::new("send-zerocopy"))?
+                .zerocopy
+        });
         let (mut sends, mut copied) = (0, 0);
         for counts in counts {
             sends += counts.sends;

@@ -1,6 +1,8 @@
 //! What several writers at once achieve, in words and as tables.
 
-use crate::model::{Cell, RecordCounts, Results, Target, Technique, WriterAdvice, WriterFigures};
+use crate::model::{
+    Cell, RecordCounts, Results, Target, TechniqueName, WriterAdvice, WriterFigures,
+};
 use crate::report::grid::Grid;
 use crate::report::scaling::{Crowd, extremes, list_of};
 use crate::text::format;
@@ -16,7 +18,7 @@ const WRITERS: Crowd = Crowd {
 
 /// One entry for each set of conditions other than the number of writers: which technique is fastest with how many
 /// writers, and how the total throughput changes.
-pub fn writer_advice(cells: &[&Cell], rivals: &[Technique]) -> Vec<WriterAdvice> {
+pub fn writer_advice(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<WriterAdvice> {
     let sentences = WRITERS.sentences(cells, rivals).into_iter();
     sentences
         .map(|sentences| WriterAdvice {

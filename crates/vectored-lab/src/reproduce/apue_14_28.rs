@@ -6,11 +6,12 @@ use fastrand::Rng;
 use vectored::CostModel;
 
 use crate::measure::{
-    Contender, Lists, MeasureError, Mover, Timed, calibrate, check_room, movers, unnamed_file,
+    Contender, Lists, MeasureError, Mover, Timed, calibrate, check_room, movers, techniques,
+    unnamed_file,
 };
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
-    Target, Technique,
+    Target, TechniqueName,
 };
 use crate::platform::fd::AsFd;
 use crate::platform::plain_calls::OFlags;
@@ -56,7 +57,7 @@ impl RecordPlan {
     }
 
     pub(super) fn enter(&self, eta: &mut EtaTracker<'_>) {
-        for (row, technique) in Technique::of(Operation::Write).into_iter().enumerate() {
+        for (row, technique) in techniques(Operation::Write, true).into_iter().enumerate() {
             let guess_s = f64::from(self.records) * 2.5e-6;
             eta.enter(NAME, row, technique.to_string(), (self.repeats, guess_s));
         }
@@ -68,14 +69,14 @@ impl RecordPlan {
     }
 
     fn rows(&self) -> Vec<ExperimentRow> {
-        let row = |technique: Technique| ExperimentRow {
+        let row = |technique: TechniqueName| ExperimentRow {
             technique: technique.to_string(),
             segment_count: Some(2),
             segment_sizes: Some(vec![(1, HEADER_BYTES), (1, DATA_BYTES)]),
             calls: Some(u64::from(self.records)),
             ..ExperimentRow::default()
         };
-        Technique::of(Operation::Write)
+        techniques(Operation::Write, true)
             .into_iter()
             .map(row)
             .collect()
@@ -105,7 +106,7 @@ pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows, published, ..
     } = reproduction;
-    let is_copying = |row: &ExperimentRow| row.technique == Technique::CopyThenWrite.name();
+    let is_copying = |row: &ExperimentRow| row.technique == TechniqueName::COPY_THEN_WRITE.as_str();
     let Some(copying) = rows.iter().position(is_copying) else {
         return Vec::new();
     };
@@ -143,7 +144,7 @@ fn measure(
         }
         let began_ns = bench.clock.now_ns();
         bench.eta.begin(NAME, row);
-        let technique = Technique::of(Operation::Write)[row];
+        let technique = techniques(Operation::Write, true)[row];
         let mut mover = movers(Contender::Technique(technique), &model);
         match write_file(plan, bench, mover.as_mut(), (technique, &mut rng))? {
             Some(sample) => note(&mut rows[row], repeat, sample),
@@ -161,7 +162,7 @@ fn write_file(
     plan: &RecordPlan,
     bench: &mut Bench<'_>,
     mover: &mut dyn Mover,
-    (technique, rng): (Technique, &mut Rng),
+    (technique, rng): (TechniqueName, &mut Rng),
 ) -> Result<Option<Sample>, MeasureError> {
     let failed = |error| {
         let directory = bench.directory.display();
@@ -200,7 +201,7 @@ fn write_file(
     let ended_ns = bench.clock.now_ns();
     let used = thread_usage().map_err(failed)?.since(before);
     let record = [header.as_slice(), &data].concat();
-    let name = technique.name();
+    let name = technique.as_str();
     check_repeated(file.as_fd(), &record, plan.records, name, NAME.name())?;
     Ok(Some(Sample {
         user_s: Some(used.user_s),

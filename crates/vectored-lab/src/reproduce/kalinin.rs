@@ -9,7 +9,7 @@ use vectored::CostModel;
 
 use crate::measure::{Clock, Contender, MeasureError, Mover, check_room, movers, unnamed_file};
 use crate::model::{
-    ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, Technique,
+    ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, TechniqueName,
 };
 use crate::platform::fd::AsFd;
 use crate::platform::plain_calls::OFlags;
@@ -24,7 +24,7 @@ const NAME: ExperimentName = ExperimentName::Kalinin;
 const ELEMENTS: usize = 1000;
 
 /// In the order in which they alternate.
-const TECHNIQUES: [Technique; 2] = [Technique::Writev, Technique::CopyThenWrite];
+const TECHNIQUES: [TechniqueName; 2] = [TechniqueName::WRITEV, TechniqueName::COPY_THEN_WRITE];
 
 /// The sizes of the elements, and the number of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]

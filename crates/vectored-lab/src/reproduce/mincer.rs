@@ -15,7 +15,7 @@ use crate::measure::{
 };
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
-    Technique,
+    TechniqueName,
 };
 use crate::platform::fd::{AsFd, BorrowedFd};
 use crate::platform::files::set_direct;
@@ -54,7 +54,7 @@ pub struct PassPlan {
     /// Whether the array is filled in every call or before the clock is started.
     pub setups: Vec<IovecSetup>,
     /// The asynchronous techniques that are measured beside the plain calls.
-    pub asynchronous: Vec<Technique>,
+    pub asynchronous: Vec<TechniqueName>,
     /// The alignment of files with `O_DIRECT`, if rows with that flag are measured too.
     pub direct: Option<DirectAlignment>,
     /// What is not measured, and why.
@@ -67,7 +67,7 @@ impl PassPlan {
     /// Both published lists, ten passes, both setups, and the asynchronous techniques that this machine offers.
     pub fn published() -> Self {
         let (mut asynchronous, mut missing) = (Vec::new(), Vec::new());
-        for technique in Technique::ASYNCHRONOUS {
+        for technique in ["io-uring", "linux-aio"].map(TechniqueName::new) {
             match check_available(technique, DEPTH) {
                 Ok(()) => asynchronous.push(technique),
                 Err(error) => missing.push(format!("{technique} ({error})")),
@@ -144,7 +144,8 @@ impl PassPlan {
             for (setup, direct) in buffered.chain(direct) {
                 let asynchronous = self.asynchronous.iter();
                 let in_flight = asynchronous
-                    .filter(|technique| technique.heeds_setup(setup))
+                    // They fill their array themselves.
+                    .filter(|_| setup == IovecSetup::Timed)
                     .map(|technique| How::InFlight(*technique));
                 // A port fills the array in every call.
                 let has_pages = setup == IovecSetup::Timed && is_pages(list.size_bytes);
@@ -221,7 +222,7 @@ enum How {
     #[cfg(unix)]
     Vectored,
     /// As one transfer, which is waited for.
-    InFlight(Technique),
+    InFlight(TechniqueName),
     /// As one transfer of pages past the cache, which is waited for.
     #[cfg(windows)]
     Pages,
@@ -254,12 +255,21 @@ impl Run {
     /// Of writing and of reading.
     fn names(self) -> [&'static str; 2] {
         match self.how {
-            How::OneByOne => [Technique::WriteEach.name(), Technique::ReadEach.name()],
+            How::OneByOne => [
+                TechniqueName::WRITE_EACH.as_str(),
+                TechniqueName::READ_EACH.as_str(),
+            ],
             #[cfg(windows)]
-            How::Pages => [Technique::WriteFileGather.name(), "read-file-scatter"],
+            How::Pages => [
+                TechniqueName::new("write-file-gather").as_str(),
+                "read-file-scatter",
+            ],
             #[cfg(unix)]
-            How::Vectored => [Technique::Writev.name(), Technique::Readv.name()],
-            How::InFlight(technique) => [technique.name(); 2],
+            How::Vectored => [
+                TechniqueName::WRITEV.as_str(),
+                TechniqueName::READV.as_str(),
+            ],
+            How::InFlight(technique) => [technique.as_str(); 2],
         }
     }
 
@@ -274,11 +284,11 @@ impl Run {
             warms_up: matches!(self.how, How::InFlight(_)),
         };
         Ok(match self.how {
-            How::OneByOne => plain(Technique::WriteEach, Technique::ReadEach),
+            How::OneByOne => plain(TechniqueName::WRITE_EACH, TechniqueName::READ_EACH),
             #[cfg(windows)]
             How::Pages => Way::Pages(PageQueue::new()?),
             #[cfg(unix)]
-            How::Vectored => plain(Technique::Writev, Technique::Readv),
+            How::Vectored => plain(TechniqueName::WRITEV, TechniqueName::READV),
             How::InFlight(technique) => plain(technique, technique),
         })
     }

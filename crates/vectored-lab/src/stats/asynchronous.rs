@@ -1,6 +1,6 @@
 //! Asynchronous techniques against the synchronous call with the same lists.
 
-use crate::model::{Cell, Technique};
+use crate::model::{Cell, TechniqueName};
 use crate::stats::holm::holm_rejects;
 use crate::stats::series::{has_helper, pair};
 use crate::stats::sign_test::PairStats;
@@ -12,9 +12,9 @@ pub struct AsynchronousPair<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// The asynchronous technique.
-    pub technique: Technique,
-    /// The synchronous one: see [`Technique::vectored_call`].
-    pub synchronous: Technique,
+    pub technique: TechniqueName,
+    /// The synchronous one: see [`TechniqueName::vectored_call`].
+    pub synchronous: TechniqueName,
     /// The time of the first ÷ that of the second.
     pub stats: PairStats,
     /// What follows from it.
@@ -45,7 +45,7 @@ pub enum AsynchronousOutcome {
 pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
     let mut pairs: Vec<AsynchronousPair<'a>> = Vec::new();
     for &cell in cells {
-        let synchronous = Technique::vectored_call(cell.conditions.operation);
+        let synchronous = TechniqueName::vectored_call(cell.conditions.operation);
         for technique in rivals(cell) {
             let stats = enough_rounds(cell, technique);
             pairs.extend(stats.map(|stats| AsynchronousPair {
@@ -85,25 +85,26 @@ pub fn cells_with_too_few_rounds(cells: &[&Cell]) -> usize {
 pub fn cells_with_helper(cells: &[&Cell]) -> usize {
     let has_asynchronous = |cell: &&&Cell| {
         let mut techniques = cell.techniques.iter();
-        has_helper(cell) && techniques.any(|technique| technique.name.is_asynchronous())
+        has_helper(cell) && techniques.any(|technique| technique.in_flight)
     };
     cells.iter().filter(has_asynchronous).count()
 }
 
 /// The asynchronous techniques of a cell that are compared with the synchronous call.
-fn rivals(cell: &Cell) -> impl Iterator<Item = Technique> {
-    let synchronous = cell.technique(Technique::vectored_call(cell.conditions.operation));
+fn rivals(cell: &Cell) -> impl Iterator<Item = TechniqueName> {
+    let synchronous = cell.technique(TechniqueName::vectored_call(cell.conditions.operation));
     let is_compared = synchronous.is_some() && !has_helper(cell);
-    let techniques = cell.techniques.iter().map(|technique| technique.name);
-    techniques.filter(move |technique| is_compared && technique.is_asynchronous())
+    let techniques = cell.techniques.iter();
+    let compared = techniques.filter(move |technique| is_compared && technique.in_flight);
+    compared.map(|technique| technique.name)
 }
 
 /// An asynchronous technique against the synchronous call, if the rounds with both are enough for a verdict.
-fn enough_rounds(cell: &Cell, technique: Technique) -> Option<PairStats> {
+fn enough_rounds(cell: &Cell, technique: TechniqueName) -> Option<PairStats> {
     let stats = pair(
         cell,
         technique,
-        Technique::vectored_call(cell.conditions.operation),
+        TechniqueName::vectored_call(cell.conditions.operation),
     );
     stats.filter(|stats| stats.rounds >= MIN_ROUNDS)
 }

@@ -11,7 +11,7 @@
 
 use crate::model::{
     COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
-    FloorChange, Host, Results, Technique,
+    FloorChange, Host, Results, TechniqueName,
 };
 use crate::stats::holm::holm_rejects;
 use crate::stats::series::has_helper;
@@ -139,9 +139,9 @@ fn is_same(a: &Cell, b: &Cell) -> bool {
 }
 
 /// The techniques that any of the runs measured.
-fn techniques(list: &List<'_>) -> Vec<Technique> {
+fn techniques(list: &List<'_>) -> Vec<TechniqueName> {
     let all = list.all().flatten().flat_map(|cell| &cell.techniques);
-    let mut names: Vec<Technique> = Vec::new();
+    let mut names: Vec<TechniqueName> = Vec::new();
     for technique in all {
         if !names.contains(&technique.name) {
             names.push(technique.name);
@@ -162,7 +162,7 @@ struct Item {
 impl Item {
     fn new(
         conditions: Conditions,
-        technique: Technique,
+        technique: TechniqueName,
         base: Vec<f64>,
         new: Vec<f64>,
         within: f64,
@@ -211,7 +211,7 @@ impl Item {
 }
 
 /// A run's logarithm of time ÷ floor, and its variance from the interval.
-fn of_run(cell: &Cell, technique: Technique) -> Option<(f64, f64)> {
+fn of_run(cell: &Cell, technique: TechniqueName) -> Option<(f64, f64)> {
     let result = cell.technique(technique)?;
     let log = result.floor_ratio?.ln();
     let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
@@ -221,7 +221,7 @@ fn of_run(cell: &Cell, technique: Technique) -> Option<(f64, f64)> {
     (log.is_finite() && sd.is_finite()).then_some((log, sd * sd))
 }
 
-fn of_cell(list: &List<'_>, technique: Technique) -> Option<Item> {
+fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
     let logs = |cells: &[Option<&Cell>]| -> Option<Vec<(f64, f64)>> {
         cells
             .iter()
@@ -255,7 +255,8 @@ fn of_cell(list: &List<'_>, technique: Technique) -> Option<Item> {
 fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for (conditions, group) in by_target(lists) {
-        let mut names: Vec<Technique> = group.iter().flat_map(|list| techniques(list)).collect();
+        let mut names: Vec<TechniqueName> =
+            group.iter().flat_map(|list| techniques(list)).collect();
         names.sort_unstable();
         names.dedup();
         for technique in names {
@@ -465,7 +466,7 @@ fn properties(run: &Results) -> Vec<(&'static str, Option<String>)> {
             Some(
                 run.rivals
                     .iter()
-                    .map(|rival| rival.name())
+                    .map(|rival| rival.as_str())
                     .collect::<Vec<_>>()
                     .join(", "),
             ),

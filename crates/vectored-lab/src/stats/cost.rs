@@ -3,7 +3,7 @@
 use vectored::{CostModel, Observation, TargetKind};
 
 use crate::model::{
-    Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Target, Technique,
+    Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Target, TechniqueName,
 };
 use crate::stats::series::pair;
 
@@ -101,17 +101,17 @@ fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
 }
 
 /// One call a segment, all copied, all referenced.
-fn techniques(operation: Operation) -> [Technique; 3] {
+fn techniques(operation: Operation) -> [TechniqueName; 3] {
     match operation {
         Operation::Write => [
-            Technique::WriteEach,
-            Technique::CopyThenWrite,
-            Technique::Writev,
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
         ],
         Operation::Read => [
-            Technique::ReadEach,
-            Technique::ReadThenSplit,
-            Technique::Readv,
+            TechniqueName::READ_EACH,
+            TechniqueName::READ_THEN_SPLIT,
+            TechniqueName::READV,
         ],
     }
 }

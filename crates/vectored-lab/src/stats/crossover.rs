@@ -10,7 +10,7 @@
 //! the interval is the range over which the crossover can be shifted from that size, at the smaller of
 //! the slopes on its two sides.
 
-use crate::model::{Cell, Crossover, Technique, TechniqueResult};
+use crate::model::{Cell, Crossover, TechniqueName, TechniqueResult};
 use crate::stats::series::{SizeSeries, pair, series};
 use crate::stats::sign_test::paired;
 use crate::stats::verdict::{TIE_ZONE, lead};
@@ -72,7 +72,7 @@ pub enum RefinementRequest {
 ///
 /// Cells have no verdict during a run, so crossovers are located between two cells with a fastest
 /// technique by unadjusted intervals.
-pub fn refinement_requests(cells: &[&Cell], rivals: &[Technique]) -> Vec<RefinementRequest> {
+pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<RefinementRequest> {
     let mut sizes = Vec::new();
     let mut rounds: Vec<(u32, f64, usize)> = Vec::new();
     for series in series(cells) {
@@ -112,14 +112,14 @@ struct Point<'a> {
     bytes: f64,
     /// The rival that is significantly faster than every other, by more than the
     /// tie zone and the noise of its cell.
-    fastest: Option<Technique>,
+    fastest: Option<TechniqueName>,
     noise: f64,
 }
 
 /// `fastest` takes a cell and its noise.
 fn points<'a>(
     cells: &[&'a Cell],
-    fastest: impl Fn(&Cell, f64) -> Option<Technique>,
+    fastest: impl Fn(&Cell, f64) -> Option<TechniqueName>,
 ) -> Vec<Point<'a>> {
     cells
         .iter()
@@ -145,7 +145,7 @@ fn noise(cell: &Cell) -> f64 {
 }
 
 /// The fastest rival by unadjusted 95 % intervals.
-fn fastest(cell: &Cell, rivals: &[Technique], noise: f64) -> Option<Technique> {
+fn fastest(cell: &Cell, rivals: &[TechniqueName], noise: f64) -> Option<TechniqueName> {
     let measured: Vec<&TechniqueResult> = rivals
         .iter()
         .filter_map(|&name| cell.technique(name))
@@ -156,7 +156,7 @@ fn fastest(cell: &Cell, rivals: &[Technique], noise: f64) -> Option<Technique> {
         .collect();
     let leader = measured[lead(&samples)?].name;
     let clearance = (1.0 + TIE_ZONE).ln().max(noise);
-    let is_beaten = |&name: &Technique| {
+    let is_beaten = |&name: &TechniqueName| {
         name == leader
             || cell.technique(name).is_none()
             || pair(cell, name, leader)
@@ -167,8 +167,8 @@ fn fastest(cell: &Cell, rivals: &[Technique], noise: f64) -> Option<Technique> {
 
 /// The sizes from one at which a technique is significantly the fastest to the next at which another is.
 struct Bracket<'a> {
-    below: Technique,
-    above: Technique,
+    below: TechniqueName,
+    above: TechniqueName,
     /// Both ends and all sizes between them.
     steps: Vec<Step<'a>>,
 }
@@ -195,7 +195,7 @@ impl Step<'_> {
 
 fn brackets<'a>(points: &'a [Point<'a>]) -> Vec<Bracket<'a>> {
     let mut found = Vec::new();
-    let clear: Vec<(usize, Technique)> = points
+    let clear: Vec<(usize, TechniqueName)> = points
         .iter()
         .enumerate()
         .filter_map(|(index, point)| Some((index, point.fastest?)))
@@ -210,7 +210,7 @@ fn brackets<'a>(points: &'a [Point<'a>]) -> Vec<Bracket<'a>> {
 }
 
 impl<'a> Bracket<'a> {
-    fn new(points: &'a [Point<'a>], below: Technique, above: Technique) -> Option<Self> {
+    fn new(points: &'a [Point<'a>], below: TechniqueName, above: TechniqueName) -> Option<Self> {
         let mut steps = Vec::new();
         for point in points {
             let Some(stats) = pair(point.cell, below, above) else {

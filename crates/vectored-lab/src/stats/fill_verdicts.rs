@@ -1,13 +1,13 @@
 //! Fills in medians, ratios and verdicts from the samples of measured cells.
 
-use crate::model::{Cell, Technique, Verdict};
+use crate::model::{Cell, TechniqueName, Verdict};
 use crate::stats::sign_test::paired;
 use crate::stats::summary::{median, minimum};
 use crate::stats::verdict::{Decision, Evidence, TechniqueSamples, decide, weigh};
 
 /// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same
 /// samples give the same results, so it can be repeated on loaded cells.
-pub fn judge(cells: &mut [Cell], rivals: &[Technique]) {
+pub fn judge(cells: &mut [Cell], rivals: &[TechniqueName]) {
     let evidence: Vec<Option<Evidence>> =
         cells.iter().map(|cell| weigh_cell(cell, rivals)).collect();
     let decisions = decide(evidence.iter().flatten());
@@ -23,7 +23,7 @@ pub fn judge(cells: &mut [Cell], rivals: &[Technique]) {
 }
 
 /// The evidence in the samples of one cell. `None` without any round.
-pub fn weigh_cell(cell: &Cell, rivals: &[Technique]) -> Option<Evidence> {
+pub fn weigh_cell(cell: &Cell, rivals: &[TechniqueName]) -> Option<Evidence> {
     let series: Vec<TechniqueSamples<'_>> = cell
         .techniques
         .iter()

@@ -1,6 +1,6 @@
 //! Series of cells that differ in one size only.
 
-use crate::model::{Cell, Conditions, Drain, ListShape, Technique};
+use crate::model::{Cell, Conditions, Drain, ListShape, TechniqueName};
 use crate::stats::sign_test::{PairStats, paired};
 
 /// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
@@ -48,7 +48,7 @@ pub(crate) fn has_helper(cell: &Cell) -> bool {
 }
 
 /// One technique against another in one cell, by round.
-pub fn pair(cell: &Cell, of: Technique, to: Technique) -> Option<PairStats> {
+pub fn pair(cell: &Cell, of: TechniqueName, to: TechniqueName) -> Option<PairStats> {
     let of = &cell.technique(of)?.samples_ns;
     let to = &cell.technique(to)?.samples_ns;
     let logs: Vec<f64> = std::iter::zip(of, to)

@@ -7,12 +7,13 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use vectored_lab::measure::{
-    Clock, Contender, DescriptorSampler, Lists, MeasureError, MonotonicClock, Mover, Outcome,
-    ReadMover, RunError, Timed, Timing, Watch, check_available, movers, read_movers, run,
+    Clock, Contender, DescriptorSampler, DrainChoice, Lists, MeasureError, MonotonicClock, Mover,
+    Outcome, ReadMover, RunError, Sampler, Timed, Timing, Watch, check_available, movers,
+    read_movers, run,
 };
 use vectored_lab::model::{
-    Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, Technique, Verdict,
-    Workload,
+    Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, TechniqueName,
+    Verdict, Workload,
 };
 use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
 use vectored_lab::stats::{
@@ -21,6 +22,8 @@ use vectored_lab::stats::{
 
 use crate::honest_reads::skip;
 use crate::report::{cell, results, technique};
+
+const ASYNCHRONOUS: [&str; 2] = ["io-uring", "linux-aio"];
 
 /// What an invented cell shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,9 +55,10 @@ fn measured(bytes: usize, queue_depth: u32, truth: Truth) -> Cell {
     let samples = |of: &dyn Fn(usize) -> f64| (0..40).map(|round| Some(of(round))).collect();
     // Independent rounds: no pattern that the serial correlation would see.
     let turn = |round: usize| ((round * 37 + 11) % 101) as f64 / 100.0 - 0.5;
-    let mut synchronous = technique(Technique::Writev, 0.0, 1.0, None);
+    let mut synchronous = technique(TechniqueName::WRITEV, 0.0, 1.0, None);
     synchronous.samples_ns = samples(&|_| 1000.0);
-    let mut asynchronous = technique(Technique::IoUring, 0.0, 1.0, None);
+    let mut asynchronous = technique(TechniqueName::new("io-uring"), 0.0, 1.0, None);
+    asynchronous.in_flight = true;
     asynchronous.samples_ns = samples(&|round| match truth {
         Half => 500.0 * (1.0 + 0.1 * turn(round)),
         Same => 1000.0 * (1.0 + 0.001 * turn(round)),
@@ -121,7 +125,9 @@ fn the_advice_names_depths_and_sizes_where_asynchronous_calls_are_faster() {
 fn nothing_is_said_without_an_asynchronous_technique_or_without_its_rival() {
     assert_eq!(said(&[cell(Target::File, 16, Verdict::Open, vec![])]), "");
     let mut alone = measured(64, 8, Half);
-    alone.techniques.retain(|t| t.name == Technique::IoUring);
+    alone
+        .techniques
+        .retain(|t| t.name == TechniqueName::new("io-uring"));
     assert_eq!(said(&[alone]), "");
 }
 
@@ -308,7 +314,7 @@ fn latencies_are_saved_and_impossible_ones_are_refused() {
 /// Measures a cell on real descriptors for a few rounds.
 fn measure(
     spec: CellSpec,
-    rivals: &[Technique],
+    rivals: &[TechniqueName],
     make_mover: impl FnMut(Contender) -> Option<Box<dyn Mover>> + 'static,
     make_read_mover: impl FnMut(Contender) -> Option<Box<dyn ReadMover>> + 'static,
 ) -> Result<Outcome, RunError> {
@@ -338,9 +344,9 @@ fn measure(
 }
 
 /// The asynchronous techniques that this machine has, with a synchronous one of the operation.
-fn offered(test: &str, synchronous: Technique) -> Vec<Technique> {
+fn offered(test: &str, synchronous: TechniqueName) -> Vec<TechniqueName> {
     let mut offered = vec![synchronous];
-    for technique in Technique::ASYNCHRONOUS {
+    for technique in ASYNCHRONOUS.map(TechniqueName::new) {
         match check_available(technique, 64) {
             Ok(()) => offered.push(technique),
             Err(unavailable) => skip(test, &unavailable.to_string()),
@@ -364,7 +370,7 @@ fn cases() -> [(Workload, u32); 4] {
 #[test]
 fn asynchronous_writes_are_measured_at_every_depth() {
     let test = "asynchronous_writes_are_measured_at_every_depth";
-    let rivals = offered(test, Technique::Writev);
+    let rivals = offered(test, TechniqueName::WRITEV);
     for target in [Target::File, Target::FileOverwrite, Target::Null] {
         for (workload, queue_depth) in cases() {
             let spec =
@@ -379,7 +385,7 @@ fn asynchronous_writes_are_measured_at_every_depth() {
 #[test]
 fn asynchronous_reads_are_measured_at_every_depth() {
     let test = "asynchronous_reads_are_measured_at_every_depth";
-    let rivals = offered(test, Technique::Readv);
+    let rivals = offered(test, TechniqueName::READV);
     for (workload, queue_depth) in cases() {
         let spec = CellSpec::read(Target::File, workload, PageCache::Hot)
             .with(|asked| asked.queue_depth = queue_depth);
@@ -393,7 +399,7 @@ fn asynchronous_reads_are_measured_at_every_depth() {
 fn asynchronous_reads_are_measured_from_streams() {
     let rivals = offered(
         "asynchronous_reads_are_measured_from_streams",
-        Technique::Readv,
+        TechniqueName::READV,
     );
     for target in [Target::Pipe, Target::Unix, Target::Tcp] {
         for sizes in [vec![100, 200], vec![3, 5000, 1, 70_000, 9]] {
@@ -405,7 +411,7 @@ fn asynchronous_reads_are_measured_from_streams() {
     }
 }
 
-fn check(cell: &Cell, queue_depth: u32, rivals: &[Technique]) {
+fn check(cell: &Cell, queue_depth: u32, rivals: &[TechniqueName]) {
     assert_eq!(cell.conditions.queue_depth, queue_depth);
     for &rival in rivals {
         let result = cell.technique(rival).unwrap();
@@ -419,8 +425,8 @@ fn check(cell: &Cell, queue_depth: u32, rivals: &[Technique]) {
 #[test]
 fn cells_without_an_asynchronous_technique_have_no_latencies() {
     let spec = CellSpec::write(Target::Null, Workload::uniform(2, 8));
-    let outcome = measure(spec, &[Technique::Writev], |_| None, |_| None).unwrap();
-    let result = outcome.cells[0].technique(Technique::Writev).unwrap();
+    let outcome = measure(spec, &[TechniqueName::WRITEV], |_| None, |_| None).unwrap();
+    let result = outcome.cells[0].technique(TechniqueName::WRITEV).unwrap();
     assert_eq!(result.latency, Default::default());
 }
 
@@ -495,18 +501,18 @@ fn wrong_bytes_of(outcome: Result<Outcome, RunError>) {
 fn a_list_that_is_missing_among_those_in_flight_is_caught() {
     let rivals = offered(
         "a_list_that_is_missing_among_those_in_flight_is_caught",
-        Technique::Writev,
+        TechniqueName::WRITEV,
     );
-    if !rivals.contains(&Technique::IoUring) {
+    if !rivals.contains(&TechniqueName::new("io-uring")) {
         return;
     }
-    let uring = Contender::Technique(Technique::IoUring);
+    let uring = Contender::Technique(TechniqueName::new("io-uring"));
     for target in [Target::File, Target::FileOverwrite] {
         let spec =
             CellSpec::write(target, Workload::uniform(5, 100)).with(|asked| asked.queue_depth = 4);
         wrong_bytes_of(measure(
             spec,
-            &[Technique::Writev, Technique::IoUring],
+            &[TechniqueName::WRITEV, TechniqueName::new("io-uring")],
             move |contender| {
                 let right = || movers(contender, &vectored::CostModel::default());
                 (contender == uring).then(|| Box::new(OneListShort(right())) as Box<dyn Mover>)
@@ -520,17 +526,17 @@ fn a_list_that_is_missing_among_those_in_flight_is_caught() {
 fn a_wrong_byte_in_any_list_in_flight_is_caught() {
     let rivals = offered(
         "a_wrong_byte_in_any_list_in_flight_is_caught",
-        Technique::Readv,
+        TechniqueName::READV,
     );
-    if !rivals.contains(&Technique::IoUring) {
+    if !rivals.contains(&TechniqueName::new("io-uring")) {
         return;
     }
-    let uring = Contender::Technique(Technique::IoUring);
+    let uring = Contender::Technique(TechniqueName::new("io-uring"));
     let spec = CellSpec::read(Target::File, Workload::uniform(5, 100), PageCache::Hot)
         .with(|asked| asked.queue_depth = 4);
     wrong_bytes_of(measure(
         spec,
-        &[Technique::Readv, Technique::IoUring],
+        &[TechniqueName::READV, TechniqueName::new("io-uring")],
         |_| None,
         move |contender| {
             let right = || read_movers(contender, &vectored::CostModel::default());
@@ -541,14 +547,18 @@ fn a_wrong_byte_in_any_list_in_flight_is_caught() {
 
 #[test]
 fn asynchronous_transfers_are_refused_with_an_array_that_is_filled_once() {
-    for technique in Technique::ASYNCHRONOUS {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let mut sampler = DescriptorSampler::new(&MonotonicClock, &directory, 1);
+    for technique in ASYNCHRONOUS.map(TechniqueName::new) {
         for spec in [
             CellSpec::write(Target::Null, Workload::uniform(2, 8)),
             CellSpec::read(Target::File, Workload::uniform(2, 8), PageCache::Hot),
         ] {
             let spec = spec.with(|asked| asked.iovec_setup = IovecSetup::Once);
-            let error = measure(spec, &[technique], |_| None, |_| None).unwrap_err();
-            let words = format!("{technique} cannot be measured with --iovec-setup once");
+            let error = sampler
+                .begin_cell(&spec, &[technique], DrainChoice::Probe)
+                .unwrap_err();
+            let words = format!("{technique} fills the array of each transfer itself");
             assert!(error.to_string().contains(&words), "{error}");
         }
     }
@@ -559,7 +569,7 @@ fn streams_are_refused_with_several_transfers_in_flight() {
     for target in [Target::Pipe, Target::Unix, Target::Tcp] {
         let spec =
             CellSpec::write(target, Workload::uniform(2, 8)).with(|asked| asked.queue_depth = 2);
-        let error = measure(spec, &[Technique::Writev], |_| None, |_| None).unwrap_err();
+        let error = measure(spec, &[TechniqueName::WRITEV], |_| None, |_| None).unwrap_err();
         assert!(error.to_string().contains("order"), "{error}");
     }
 }

@@ -1,22 +1,22 @@
 //! Runs against runs, invented: what is the same is not called, what is slower is.
 
 use fastrand::Rng;
-use vectored_lab::model::{Change, Comparison, Drain, Results, Target, Technique, Verdict};
+use vectored_lab::model::{Change, Comparison, Drain, Results, Target, TechniqueName, Verdict};
 use vectored_lab::report::{comparison_csv, comparison_markdown, comparison_table};
 use vectored_lab::stats::compare;
 
 use crate::report::{cell, results, technique};
 
-const TECHNIQUES: [Technique; 4] = [
-    Technique::WriteEach,
-    Technique::CopyThenWrite,
-    Technique::Writev,
-    Technique::Adaptive,
+const TECHNIQUES: [TechniqueName; 4] = [
+    TechniqueName::WRITE_EACH,
+    TechniqueName::COPY_THEN_WRITE,
+    TechniqueName::WRITEV,
+    TechniqueName::ADAPTIVE,
 ];
 
 /// A run of 51 cells whose figures vary as those of ten real runs did: a target
 /// and technique as a whole, each cell on its own, and some cells much more.
-fn run(rng: &mut Rng, slower: impl Fn(Target, Technique) -> f64) -> Results {
+fn run(rng: &mut Rng, slower: impl Fn(Target, TechniqueName) -> f64) -> Results {
     let mut cells = Vec::new();
     for target in [Target::File, Target::Pipe, Target::Unix] {
         let whole = TECHNIQUES.map(|_| 0.015 * normal(rng));
@@ -49,7 +49,7 @@ fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
-fn same(_: Target, _: Technique) -> f64 {
+fn same(_: Target, _: TechniqueName) -> f64 {
     1.0
 }
 
@@ -89,7 +89,7 @@ fn three_runs_against_three_of_one_build_rarely_differ() {
 #[test]
 fn a_technique_that_is_ten_percent_slower_is_caught_with_three_runs_a_side() {
     let slower = |target, technique| match (target, technique) {
-        (Target::Pipe, Technique::Writev) => 1.1,
+        (Target::Pipe, TechniqueName::WRITEV) => 1.1,
         _ => 1.0,
     };
     let mut caught = 0;
@@ -98,7 +98,8 @@ fn a_technique_that_is_ten_percent_slower_is_caught_with_three_runs_a_side() {
         let base = [(); 3].map(|()| run(&mut rng, same));
         let new = [(); 3].map(|()| run(&mut rng, slower));
         let comparison = compared(&base, &new);
-        let is_it = |target, technique| target == Target::Pipe && technique == Technique::Writev;
+        let is_it =
+            |target, technique| target == Target::Pipe && technique == TechniqueName::WRITEV;
         let targets = comparison.targets.iter();
         caught += targets
             .filter(|one| is_it(one.conditions.target, one.technique))
@@ -217,7 +218,7 @@ fn where_nothing_can_be_compared_that_is_said_first() {
 #[test]
 fn the_table_and_the_lines_of_a_comparison() {
     let slower = |target, technique| match (target, technique) {
-        (Target::Unix, Technique::WriteEach) => 1.6,
+        (Target::Unix, TechniqueName::WRITE_EACH) => 1.6,
         _ => 1.0,
     };
     let mut rng = Rng::with_seed(6);

@@ -6,7 +6,7 @@
 use fastrand::Rng;
 use vectored::CostModel;
 use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine};
-use vectored_lab::model::{Cell, CellSpec, Experiment, Target, Technique, Workload};
+use vectored_lab::model::{Cell, CellSpec, Experiment, Target, TechniqueName, Workload};
 use vectored_lab::stats::{crossovers, fitted_models};
 
 use crate::simulation::simulations;
@@ -149,10 +149,10 @@ fn what_is_not_refined_is_measured_at_the_sizes_of_the_grid_only() {
     assert!(refined.len() > grid.len());
 }
 
-const RIVALS: [Technique; 3] = [
-    Technique::WriteEach,
-    Technique::CopyThenWrite,
-    Technique::Writev,
+const RIVALS: [TechniqueName; 3] = [
+    TechniqueName::WRITE_EACH,
+    TechniqueName::COPY_THEN_WRITE,
+    TechniqueName::WRITEV,
 ];
 
 pub fn any_machine(rng: &mut Rng) -> CostModel {
@@ -186,12 +186,12 @@ fn true_crossovers(machine: &CostModel, count: usize) -> usize {
         .count()
 }
 
-fn cost(machine: &CostModel, technique: Technique, count: usize, bytes: usize) -> f64 {
+fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
     let all = (count * bytes) as u64;
     match technique {
-        Technique::WriteEach => count as f64 * machine.call_ns + all as f64 * machine.byte_ns,
-        Technique::CopyThenWrite => machine.copy_then_write_ns(count, all),
-        Technique::Writev => machine.writev_ns(count, all),
+        TechniqueName::WRITE_EACH => count as f64 * machine.call_ns + all as f64 * machine.byte_ns,
+        TechniqueName::COPY_THEN_WRITE => machine.copy_then_write_ns(count, all),
+        TechniqueName::WRITEV => machine.writev_ns(count, all),
         other => panic!("{other} is no rival here"),
     }
 }

@@ -12,11 +12,11 @@ use vectored::{AlignedBuffer, CostModel};
 use vectored_lab::measure::{
     Contender, DescriptorSampler, FakeClock, MeasureError, MonotonicClock, Mover, Noise, Outcome,
     ReadMover, RunError, SyntheticMachine, Watch, check_available, check_direct, movers,
-    read_movers, run,
+    read_movers, refusal, run, techniques,
 };
 use vectored_lab::model::{
     Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, Operation, PageCache, Results,
-    Target, Technique, Verdict, Workload,
+    Role, Target, TechniqueName, Verdict, Workload,
 };
 use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
 use vectored_lab::stats::compare;
@@ -62,14 +62,14 @@ const CASES: [(Operation, Target); 3] = [
 
 fn measure(
     spec: CellSpec,
-    rivals: &[Technique],
+    rivals: &[TechniqueName],
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
     make_read_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
 ) -> Result<Outcome, RunError> {
     let experiment = Experiment {
         cells: vec![spec],
         rivals: rivals.to_vec(),
-        unranked: vec![Technique::Adaptive],
+        unranked: vec![TechniqueName::ADAPTIVE],
         refine: false,
         // Enough to begin the cell, which then gets the minimum of rounds.
         budget_ns: 10_000_000,
@@ -88,16 +88,18 @@ fn measure(
 }
 
 /// All techniques of an operation that this machine offers and that bypass the page cache.
-fn offered(test: &str, operation: Operation) -> Vec<Technique> {
-    let mut offered = Technique::of(operation).to_vec();
-    offered.retain(|technique| technique.is_pure());
-    for &technique in Technique::opt_in(operation) {
-        if !technique.works_past_page_cache() || !technique.works_on(Target::File) {
+fn offered(test: &str, operation: Operation) -> Vec<TechniqueName> {
+    let mut offered = techniques(operation, true);
+    offered.retain(|technique| technique.role() != Role::Adaptive);
+    let direct = Conditions {
+        direct: true,
+        ..Conditions::write(Target::File)
+    };
+    for technique in techniques(operation, false) {
+        if refusal(technique, &direct).is_some() {
             continue;
         }
-        if technique.is_asynchronous()
-            && let Err(unavailable) = check_available(technique, 8)
-        {
+        if let Err(unavailable) = check_available(technique, 8) {
             skip(test, &unavailable.to_string());
             continue;
         }
@@ -208,7 +210,7 @@ fn every_call_has_the_flag_and_aligned_segments_in_every_layout() {
                 spec(direct, target, operation, &[1, 2, 1]).with(|asked| asked.layout = layout);
             let seen = Rc::new(RefCell::new(Seen::default()));
             let (writes, reads) = (Rc::clone(&seen), Rc::clone(&seen));
-            let vectored_call = Technique::vectored_call(operation);
+            let vectored_call = TechniqueName::vectored_call(operation);
             measure(
                 spec,
                 &[vectored_call],
@@ -324,10 +326,10 @@ fn every_fault_is_caught_past_the_page_cache() {
         return;
     };
     for (operation, target) in CASES {
-        let vectored_call = Technique::vectored_call(operation);
+        let vectored_call = TechniqueName::vectored_call(operation);
         for fault in FAULTS {
             let is_wrong = move |contender| {
-                contender == Contender::Technique(Technique::vectored_call(operation))
+                contender == Contender::Technique(TechniqueName::vectored_call(operation))
             };
             let outcome = measure(
                 spec(direct, target, operation, &[1; 4]),
@@ -345,7 +347,7 @@ fn every_fault_is_caught_past_the_page_cache() {
                 Err(RunError {
                     error: MeasureError::WrongBytes { contender, .. },
                     ..
-                }) => assert_eq!(contender, vectored_call.name()),
+                }) => assert_eq!(contender, vectored_call.as_str()),
                 other => panic!("{fault:?}, {operation} {target}: {other:?}"),
             }
         }
@@ -359,7 +361,7 @@ fn cells_whose_transfers_would_not_be_aligned_or_not_bypass_the_cache_are_refuse
         offset_bytes: 512,
     };
     let usual = || spec(direct, Target::File, Operation::Write, &[2, 2]);
-    let refused = |spec: CellSpec, technique: Technique, words: &str| {
+    let refused = |spec: CellSpec, technique: TechniqueName, words: &str| {
         let error = measure(spec, &[technique], movers, read_movers).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(words), "{text}");
@@ -372,33 +374,42 @@ fn cells_whose_transfers_would_not_be_aligned_or_not_bypass_the_cache_are_refuse
     let sizes = Workload::from_sizes(vec![512, 700]);
     refused(
         with(&|spec| spec.workload = sizes.clone()),
-        Technique::Writev,
+        TechniqueName::WRITEV,
         "must be a multiple of 512 bytes",
     );
     refused(
         with(&|spec| spec.conditions.target = Target::Pipe),
-        Technique::Writev,
+        TechniqueName::WRITEV,
         "--direct applies only to files",
     );
     refused(
         with(&|spec| spec.conditions.cache = Cache::Cold),
-        Technique::Writev,
+        TechniqueName::WRITEV,
         "not the CPU",
     );
     refused(
         with(&|spec| {
             spec.conditions.writers = Some(2);
         }),
-        Technique::Writev,
+        TechniqueName::WRITEV,
         "records are not aligned",
     );
     let hot = |spec: &mut CellSpec| {
         spec.conditions.operation = Operation::Read;
         spec.conditions.page_cache = Some(PageCache::Hot);
     };
-    refused(with(&hot), Technique::Readv, "the page cache is bypassed");
-    refused(usual(), Technique::Mmap, "mmap");
-    refused(usual(), Technique::Stdio, "stdio");
+    refused(
+        with(&hot),
+        TechniqueName::READV,
+        "the page cache is bypassed",
+    );
+    for technique in ["mmap", "stdio"].map(TechniqueName::new) {
+        let reason = refusal(technique, &usual().conditions);
+        assert!(
+            reason.is_some_and(|reason| reason.contains("omit --direct")),
+            "{technique}"
+        );
+    }
 }
 
 #[test]
@@ -431,7 +442,7 @@ fn sizes_between_the_requested_ones_are_aligned_too() {
         cells: [512, 16 << 10, 256 << 10]
             .map(|bytes| spec(direct, Target::File, Operation::Write, &[bytes / 512; 16]))
             .to_vec(),
-        rivals: vec![Technique::CopyThenWrite, Technique::Writev],
+        rivals: vec![TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV],
         unranked: vec![],
         refine: true,
         budget_ns: 60_000_000_000,
@@ -442,7 +453,7 @@ fn sizes_between_the_requested_ones_are_aligned_too() {
     let mut machine = SyntheticMachine::new(clock.clone(), noise, 3, |cell, contender| {
         let bytes = cell.workload.total_bytes() as f64 / 16.0;
         match contender {
-            Contender::Technique(Technique::CopyThenWrite) => 1000.0 + 2.0 * bytes,
+            Contender::Technique(TechniqueName::COPY_THEN_WRITE) => 1000.0 + 2.0 * bytes,
             Contender::Technique(_) => 21_000.0 + bytes,
             Contender::Floor | Contender::FloorAgain => 900.0,
         }
@@ -475,8 +486,8 @@ fn past_cache(alignment: Option<DirectIo>, mut cell: Cell) -> Cell {
 /// A run with one cell of a file.
 fn of_file(direct: Option<DirectIo>) -> Results {
     let techniques = vec![
-        technique(Technique::CopyThenWrite, 0.1, 1.0, Some((1.0, 1.0))),
-        technique(Technique::Writev, 0.2, 1.1, Some((1.0, 1.2))),
+        technique(TechniqueName::COPY_THEN_WRITE, 0.1, 1.0, Some((1.0, 1.0))),
+        technique(TechniqueName::WRITEV, 0.2, 1.1, Some((1.0, 1.2))),
     ];
     let cell = past_cache(direct, cell(Target::File, 1024, Verdict::Open, techniques));
     Results {
@@ -537,10 +548,11 @@ fn sections_and_sentences_say_that_the_page_cache_is_bypassed() {
     for direct in [None, Some(BLOCKS)] {
         let samples = |ns: f64| vec![Some(ns); 40];
         let mut pair = vec![
-            technique(Technique::Writev, 0.0, 1.0, None),
-            technique(Technique::IoUring, 0.0, 1.0, None),
+            technique(TechniqueName::WRITEV, 0.0, 1.0, None),
+            technique(TechniqueName::new("io-uring"), 0.0, 1.0, None),
         ];
         pair[0].samples_ns = samples(1000.0);
+        pair[1].in_flight = true;
         pair[1].samples_ns = samples(if direct.is_some() { 500.0 } else { 2000.0 });
         let cell = cell(Target::File, 1024, Verdict::Open, pair);
         cells.push(past_cache(direct, cell));

@@ -7,10 +7,10 @@ use vectored_lab::measure::{
     CellExtras, CellSetup, Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome,
     Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run,
 };
-use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
+use vectored_lab::model::{CellSpec, Drain, Experiment, Target, TechniqueName, Verdict, Workload};
 use vectored_lab::stats::judge;
 
-use crate::support::{run_quietly, run_rounds_quietly};
+use crate::support::{place, run_quietly, run_rounds_quietly};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -20,11 +20,11 @@ fn experiment(cells: usize, budget_ns: u64) -> Experiment {
             .map(|count| CellSpec::write(Target::Pipe, Workload::uniform(count, 100)))
             .collect(),
         rivals: vec![
-            Technique::WriteEach,
-            Technique::CopyThenWrite,
-            Technique::Writev,
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
         ],
-        unranked: vec![Technique::Adaptive],
+        unranked: vec![TechniqueName::ADAPTIVE],
         refine: false,
         budget_ns,
         seed: 5,
@@ -40,7 +40,7 @@ fn machine(clock: &FakeClock, noise: Noise, costs: [f64; 5]) -> SyntheticMachine
         1,
         move |_, contender| match contender {
             Contender::Floor | Contender::FloorAgain => costs[0],
-            Contender::Technique(technique) => costs[1 + technique as usize],
+            Contender::Technique(technique) => costs[1 + place(technique)],
         },
     )
 }
@@ -61,15 +61,15 @@ fn exact_timings_give_exact_figures() {
     assert!(outcome.complete);
     let cell = &outcome.cells[0];
     assert_eq!(cell.verdict, Verdict::Faster);
-    assert_eq!(cell.winner, Some(Technique::CopyThenWrite));
+    assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
     assert_eq!(cell.floor_ns, 1000.0);
     assert_eq!(cell.noise_floor, Some(0.0));
-    let writev = cell.technique(Technique::Writev).unwrap();
+    let writev = cell.technique(TechniqueName::WRITEV).unwrap();
     assert_eq!(writev.median_ns, 1250.0);
     assert_eq!(writev.gather_tax, 0.25);
     assert!((writev.ratio_to_leader - 1250.0 / 1100.0).abs() < 1e-12);
     assert!((writev.ratio_low.unwrap() - 1250.0 / 1100.0).abs() < 1e-12);
-    let adaptive = cell.technique(Technique::Adaptive).unwrap();
+    let adaptive = cell.technique(TechniqueName::ADAPTIVE).unwrap();
     assert_eq!(adaptive.ratio_to_leader, 1.0);
 }
 
@@ -114,12 +114,12 @@ fn a_technique_far_behind_is_sampled_in_every_tenth_round() {
     let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let cell = &outcome.cells[0];
     assert!(cell.rounds >= 80, "{}", cell.rounds);
-    let far = cell.technique(Technique::WriteEach).unwrap();
+    let far = cell.technique(TechniqueName::WRITE_EACH).unwrap();
     assert!(!far.contender);
     for (round, sample) in far.samples_ns.iter().enumerate() {
         assert_eq!(sample.is_some(), round < 20 || round % 10 == 0, "{round}");
     }
-    let near = cell.technique(Technique::Writev).unwrap();
+    let near = cell.technique(TechniqueName::WRITEV).unwrap();
     assert!(near.samples_ns.iter().all(Option::is_some));
     assert_eq!(near.samples_ns.len(), cell.rounds as usize);
     assert_eq!(cell.floor_samples_ns.len(), cell.rounds as usize);
@@ -139,16 +139,21 @@ fn a_technique_that_only_seemed_far_behind_is_a_contender_again() {
             samples.set(samples.get() + 1);
             let unusual = samples.get() <= 100;
             match contender {
-                Contender::Technique(Technique::Writev) if unusual => 90_000.0,
-                Contender::Technique(Technique::Writev) => 10_000.0,
+                Contender::Technique(TechniqueName::WRITEV) if unusual => 90_000.0,
+                Contender::Technique(TechniqueName::WRITEV) => 10_000.0,
                 _ => 12_000.0,
             }
         },
     );
     let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let cell = &outcome.cells[0];
-    assert!(cell.technique(Technique::Writev).unwrap().contender);
-    assert_eq!(cell.winner, Some(Technique::Writev), "{:?}", cell.verdict);
+    assert!(cell.technique(TechniqueName::WRITEV).unwrap().contender);
+    assert_eq!(
+        cell.winner,
+        Some(TechniqueName::WRITEV),
+        "{:?}",
+        cell.verdict
+    );
 }
 
 #[test]
@@ -157,10 +162,12 @@ fn only_a_rival_can_put_other_rivals_far_behind() {
     let mut sampler = machine(&clock, Noise::None, [400.0, 9000.0, 2500.0, 3000.0, 500.0]);
     let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let cell = &outcome.cells[0];
-    assert_eq!(cell.winner, Some(Technique::CopyThenWrite));
-    assert!(cell.technique(Technique::Writev).unwrap().contender);
+    assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
+    assert!(cell.technique(TechniqueName::WRITEV).unwrap().contender);
     assert_eq!(
-        cell.technique(Technique::Adaptive).unwrap().ratio_to_leader,
+        cell.technique(TechniqueName::ADAPTIVE)
+            .unwrap()
+            .ratio_to_leader,
         0.2
     );
 }
@@ -198,9 +205,9 @@ fn open_cells_get_the_remaining_time() {
     let mut sampler = SyntheticMachine::new(clock.clone(), noise, 1, |cell, contender| {
         let hard = cell.workload.segment_count() == 2;
         match contender {
-            Contender::Technique(Technique::Writev) if hard => 10_200.0,
-            Contender::Technique(Technique::Writev) => 15_000.0,
-            Contender::Technique(Technique::WriteEach) => 30_000.0,
+            Contender::Technique(TechniqueName::WRITEV) if hard => 10_200.0,
+            Contender::Technique(TechniqueName::WRITEV) => 15_000.0,
+            Contender::Technique(TechniqueName::WRITE_EACH) => 30_000.0,
             _ => 10_000.0,
         }
     });
@@ -369,7 +376,10 @@ fn a_stopped_run_keeps_its_samples() {
     assert!(!outcome.complete);
     assert_eq!(outcome.cells.len(), 9);
     assert_eq!(outcome.left_out, []);
-    assert_eq!(outcome.cells[1].winner, Some(Technique::CopyThenWrite));
+    assert_eq!(
+        outcome.cells[1].winner,
+        Some(TechniqueName::COPY_THEN_WRITE)
+    );
     assert_eq!(outcome.cells[2].rounds, 10);
     assert_eq!(outcome.cells[2].verdict, Verdict::Open);
     assert_eq!(seen[11].cells_sampled, 2);
@@ -407,7 +417,7 @@ where
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         choice: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let drain = (self.before_visit)(cell, choice)?;
@@ -492,7 +502,7 @@ fn a_late_failure_keeps_the_samples() {
     let cells = &failed.outcome.cells;
     assert!(!failed.outcome.complete);
     assert_eq!(cells.len(), 5);
-    assert_eq!(cells[1].winner, Some(Technique::CopyThenWrite));
+    assert_eq!(cells[1].winner, Some(TechniqueName::COPY_THEN_WRITE));
     assert_eq!(cells[2].verdict, Verdict::Open);
 }
 
@@ -520,14 +530,15 @@ fn run_rounds_ignores_verdicts_and_the_budget() {
 
 #[test]
 fn a_guest_far_behind_is_sampled_rarely_but_adaptive_in_every_round() {
+    const LIBUV: TechniqueName = TechniqueName::new("libuv");
     let clock = FakeClock::default();
     let cost = |_: &CellSpec, contender| match contender {
-        Contender::Technique(Technique::Libuv | Technique::Adaptive) => 90_000.0,
+        Contender::Technique(LIBUV | TechniqueName::ADAPTIVE) => 90_000.0,
         _ => 1000.0,
     };
     let mut sampler = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
     let guests = Experiment {
-        unranked: vec![Technique::Adaptive, Technique::Libuv],
+        unranked: vec![TechniqueName::ADAPTIVE, LIBUV],
         ..experiment(1, 0)
     };
     let outcome = run_rounds_quietly(&guests, 40, &mut sampler, &clock).unwrap();
@@ -535,7 +546,7 @@ fn a_guest_far_behind_is_sampled_rarely_but_adaptive_in_every_round() {
         let result = outcome.cells[0].technique(technique).unwrap();
         result.samples_ns.iter().flatten().count()
     };
-    assert_eq!(sampled(Technique::Adaptive), 40);
+    assert_eq!(sampled(TechniqueName::ADAPTIVE), 40);
     // The first twenty rounds, then every tenth.
-    assert_eq!(sampled(Technique::Libuv), 20 + 2);
+    assert_eq!(sampled(LIBUV), 20 + 2);
 }

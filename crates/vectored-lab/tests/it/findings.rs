@@ -3,7 +3,7 @@
 
 use vectored::CostModel;
 use vectored_lab::measure::Noise;
-use vectored_lab::model::{Cell, ModelSource, Results, Target, Technique, Verdict};
+use vectored_lab::model::{Cell, ModelSource, Results, Target, TechniqueName, Verdict};
 
 use crate::crossovers::{COUNTS, any_machine, measure};
 use crate::report::results;
@@ -128,8 +128,8 @@ fn a_winner_that_the_crossover_contradicts_silences_the_advice() {
     assert!(said_of(&results, 2).unwrap().starts_with("Copy below"));
     let smallest = |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16));
     let cell = results.cells.iter_mut().find(smallest).unwrap();
-    assert_eq!(cell.winner, Some(Technique::CopyThenWrite));
-    cell.winner = Some(Technique::Writev);
+    assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
+    cell.winner = Some(TechniqueName::WRITEV);
     results.find(Vec::new());
     assert_eq!(said_of(&results, 2), None);
     assert!(said_of(&results, 16).is_some());
@@ -188,7 +188,7 @@ fn nothing_is_said_of_one_by_one_where_that_is_faster_somewhere() {
         |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16 << 10));
     let cell = results.cells.iter_mut().find(largest).unwrap();
     // Its median may be the lowest though it is slower round by round.
-    cell.leader = Some(Technique::CopyThenWrite);
+    cell.leader = Some(TechniqueName::COPY_THEN_WRITE);
     results.find(Vec::new());
     let after = said_of(&results, 2).unwrap();
     assert!(!after.contains("one by one"), "{after}");

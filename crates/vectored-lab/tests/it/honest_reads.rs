@@ -12,7 +12,8 @@ use vectored_lab::measure::{
     check_eviction, read_movers,
 };
 use vectored_lab::model::{
-    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, PageCache, Target, Technique, Workload,
+    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, PageCache, Target, TechniqueName,
+    Workload,
 };
 
 use crate::support::run_quietly;
@@ -112,12 +113,12 @@ fn measure(
     let experiment = Experiment {
         cells: vec![spec],
         rivals: vec![
-            Technique::ReadEach,
-            Technique::ReadThenSplit,
-            Technique::Readv,
-            Technique::Mmap,
+            TechniqueName::READ_EACH,
+            TechniqueName::READ_THEN_SPLIT,
+            TechniqueName::READV,
+            TechniqueName::new("mmap"),
         ],
-        unranked: vec![Technique::Adaptive],
+        unranked: vec![TechniqueName::ADAPTIVE],
         // Enough to begin the cell, which then gets the minimum of rounds.
         refine: false,
         budget_ns: 10_000_000,
@@ -140,7 +141,7 @@ fn states(target: Target, workload: Workload) -> [CellSpec; 2] {
 }
 
 /// Expects that reads with this fault are caught in place of the technique.
-fn caught(spec: CellSpec, technique: Technique, fault: Fault) {
+fn caught(spec: CellSpec, technique: TechniqueName, fault: Fault) {
     let target = spec.conditions.target;
     let outcome = measure(spec, &tmp(), move |contender, model| match contender {
         Contender::Technique(name) if name == technique => Box::new(Faulty { fault, calls: 0 }),
@@ -150,7 +151,7 @@ fn caught(spec: CellSpec, technique: Technique, fault: Fault) {
         Err(RunError {
             error: MeasureError::WrongBytes { contender, .. },
             ..
-        }) => assert_eq!(contender, technique.name()),
+        }) => assert_eq!(contender, technique.as_str()),
         other => panic!("{fault:?} on {target}: {other:?}"),
     }
 }
@@ -160,11 +161,11 @@ fn every_wrong_read_is_caught_on_every_target() {
     for fault in FAULTS {
         for target in Target::READABLE {
             for spec in states(target, Workload::uniform(5, 100)) {
-                caught(spec, Technique::Readv, fault);
+                caught(spec, TechniqueName::READV, fault);
             }
         }
         let [spec, _] = states(Target::File, Workload::uniform(5, 100));
-        caught(spec, Technique::Mmap, fault);
+        caught(spec, TechniqueName::new("mmap"), fault);
     }
 }
 
@@ -175,10 +176,10 @@ fn wrong_reads_are_caught_if_a_thread_writes() {
     // by a timeout, so all run at the same time.
     std::thread::scope(|scope| {
         for fault in FAULTS {
-            scope.spawn(move || caught(large(Target::Pipe, 40_000), Technique::Readv, fault));
+            scope.spawn(move || caught(large(Target::Pipe, 40_000), TechniqueName::READV, fault));
         }
         let dropped = Fault::ByteDropped;
-        scope.spawn(move || caught(large(Target::Unix, 100_000), Technique::Readv, dropped));
+        scope.spawn(move || caught(large(Target::Unix, 100_000), TechniqueName::READV, dropped));
     });
 }
 
@@ -202,7 +203,10 @@ fn right_reads_are_measured_on_every_target() {
                     cell.conditions.page_cache,
                     is_file.then_some(PageCache::Hot)
                 );
-                assert_eq!(cell.technique(Technique::Mmap).is_some(), is_file);
+                assert_eq!(
+                    cell.technique(TechniqueName::new("mmap")).is_some(),
+                    is_file
+                );
                 assert_eq!(cell.conditions.iovec_setup, spec.conditions.iovec_setup);
             }
         }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use vectored_lab::model::{
-    Advice, Crossover, Experiments, Results, Saved, Target, Technique, Verdict,
+    Advice, Crossover, Experiments, Results, Saved, Target, TechniqueName, Verdict,
 };
 use vectored_lab::report::{
     TableOptions, advisory, csv, csv_of_runs, experiments, html, json, machines_table, markdown,
@@ -11,8 +11,6 @@ use vectored_lab::report::{
 };
 
 use crate::report::{cell, results, technique};
-
-use Technique::{Adaptive, CopyThenWrite, WriteEach, Writev};
 
 /// The results of the tables, and a series of sizes with a crossover.
 fn with_curves() -> Results {
@@ -35,10 +33,10 @@ fn with_curves() -> Results {
             bytes,
             Verdict::Faster,
             vec![
-                technique(WriteEach, 5.0, 5.5, Some((5.4, 5.6))),
-                technique(CopyThenWrite, copying, copy.0, copy.1),
-                technique(Writev, gathering, gather.0, gather.1),
-                technique(Adaptive, 0.1, 1.0, Some((1.0, 1.0))),
+                technique(TechniqueName::WRITE_EACH, 5.0, 5.5, Some((5.4, 5.6))),
+                technique(TechniqueName::COPY_THEN_WRITE, copying, copy.0, copy.1),
+                technique(TechniqueName::WRITEV, gathering, gather.0, gather.1),
+                technique(TechniqueName::ADAPTIVE, 0.1, 1.0, Some((1.0, 1.0))),
             ],
         );
         cell.segment_count = 16;
@@ -49,8 +47,8 @@ fn with_curves() -> Results {
         conditions,
         segment_count: 16,
         swept_mix: None,
-        below: CopyThenWrite,
-        above: Writev,
+        below: TechniqueName::COPY_THEN_WRITE,
+        above: TechniqueName::WRITEV,
         at_bytes: 1400.0,
         low_bytes: 1300.0,
         high_bytes: 1600.0,
@@ -95,7 +93,7 @@ fn without_a_crossover_the_table_the_chart_and_the_page_say_the_same() {
             .retain(|cell| cell.conditions.target == Target::Unix);
         for (cell, verdict) in std::iter::zip(&mut run.cells, verdicts) {
             cell.verdict = verdict;
-            cell.winner = (verdict == Verdict::Faster).then_some(CopyThenWrite);
+            cell.winner = (verdict == Verdict::Faster).then_some(TechniqueName::COPY_THEN_WRITE);
         }
         run
     };

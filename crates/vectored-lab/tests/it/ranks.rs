@@ -11,17 +11,17 @@ use vectored_lab::measure::{
     SyntheticMachine, Timing, Watch, agree, follow, run_rounds, run_saving,
 };
 use vectored_lab::model::{
-    Cell, CellSpec, Experiment, Rank, Results, Saved, Target, Technique, Workload,
+    Cell, CellSpec, Experiment, Rank, Results, Saved, Target, TechniqueName, Workload,
 };
 use vectored_lab::report::{TableOptions, csv, json, markdown, parse, table};
 
 use crate::report::results;
 use crate::thread_group::ThreadGroup;
 
-const TECHNIQUES: [Technique; 3] = [
-    Technique::WriteEach,
-    Technique::CopyThenWrite,
-    Technique::Writev,
+const TECHNIQUES: [TechniqueName; 3] = [
+    TechniqueName::WRITE_EACH,
+    TechniqueName::COPY_THEN_WRITE,
+    TechniqueName::WRITEV,
 ];
 
 fn experiment(cells: Vec<CellSpec>) -> Experiment {
@@ -71,10 +71,10 @@ fn machine(clock: &FakeClock, factor: f64) -> SyntheticMachine {
         let bytes = cell.workload.total_bytes() as u64;
         factor
             * match contender {
-                Contender::Technique(Technique::CopyThenWrite) => {
+                Contender::Technique(TechniqueName::COPY_THEN_WRITE) => {
                     model.copy_then_write_ns(segments, bytes)
                 }
-                Contender::Technique(Technique::Writev) => model.writev_ns(segments, bytes),
+                Contender::Technique(TechniqueName::WRITEV) => model.writev_ns(segments, bytes),
                 Contender::Technique(_) => segments as f64 * model.write_ns(bytes),
                 _ => model.write_ns(bytes),
             }
@@ -354,7 +354,7 @@ impl Sampler for Failing {
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         self.drain = drain;
@@ -484,7 +484,7 @@ impl Sampler for Counting {
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         if self.fails {

@@ -2,22 +2,21 @@
 
 use vectored_lab::model::{
     Cell, Conditions, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, Ruler,
-    SCHEMA, Saved, Target, Technique, TechniqueResult, Verdict,
+    SCHEMA, Saved, Target, TechniqueName, TechniqueResult, Verdict,
 };
 use vectored_lab::report::{TableOptions, csv, html, json, markdown, parse, table};
-
-use Technique::{Adaptive, CopyThenWrite, WriteEach, Writev};
 
 /// A technique with its gather tax, and its ratio to the leader with the
 /// interval of that.
 pub fn technique(
-    name: Technique,
+    name: TechniqueName,
     tax: f64,
     ratio: f64,
     interval: Option<(f64, f64)>,
 ) -> TechniqueResult {
     TechniqueResult {
         name,
+        in_flight: false,
         contender: ratio < 4.0,
         calls_per_sample: 64,
         median_ns: 1000.0 * (1.0 + tax),
@@ -46,7 +45,7 @@ pub fn cell(
 ) -> Cell {
     let leader = techniques
         .iter()
-        .filter(|technique| technique.name != Adaptive)
+        .filter(|technique| technique.name != TechniqueName::ADAPTIVE)
         .min_by(|a, b| a.median_ns.total_cmp(&b.median_ns))
         .map(|technique| technique.name);
     Cell {
@@ -80,7 +79,12 @@ pub fn results() -> Results {
     type Figures = (f64, f64, Option<(f64, f64)>);
     /// The techniques of a cell.
     fn four(figures: [Figures; 4]) -> Vec<TechniqueResult> {
-        let names = [WriteEach, CopyThenWrite, Writev, Adaptive];
+        let names = [
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
+            TechniqueName::ADAPTIVE,
+        ];
         let all = std::iter::zip(names, figures);
         all.map(|(name, (tax, ratio, interval))| technique(name, tax, ratio, interval))
             .collect()
@@ -134,7 +138,11 @@ pub fn results() -> Results {
         elapsed_s: 15.94,
         budget_s: 16.0,
         seed: 42,
-        rivals: vec![WriteEach, CopyThenWrite, Writev],
+        rivals: vec![
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
+        ],
         host: Host {
             name: "stand".to_owned(),
             system: "Linux x86_64".to_owned(),
@@ -233,7 +241,7 @@ fn at_80_columns_a_row_has_the_floor_and_the_interval_of_an_open_cell() {
 
 /// Cells of every verdict on every target, with figures as wide as they come, and
 /// every fifth of them between the others.
-fn results_of_everything(rivals: &[Technique]) -> Results {
+fn results_of_everything(rivals: &[TechniqueName]) -> Results {
     let mut all = results();
     all.cells.clear();
     all.rivals = rivals.to_vec();
@@ -254,7 +262,7 @@ fn results_of_everything(rivals: &[Technique]) -> Results {
             for verdict in [Verdict::Faster, Verdict::Tie, Verdict::Open] {
                 turn += 1;
                 let ratios = [1.0, 1.04 + 0.37 * (turn % 4) as f64, 1.5, 4.0, 120.0];
-                let techniques = rivals.iter().chain(&[Adaptive]).enumerate();
+                let techniques = rivals.iter().chain(&[TechniqueName::ADAPTIVE]).enumerate();
                 let techniques = techniques
                     .map(|(index, &name)| {
                         let ratio = ratios[(index + turn) % rivals.len()];
@@ -287,11 +295,11 @@ fn results_of_everything(rivals: &[Technique]) -> Results {
 #[test]
 fn every_row_of_a_decided_cell_has_winner_and_interval() {
     let many = [
-        WriteEach,
-        CopyThenWrite,
-        Writev,
-        Technique::Pwritev2,
-        Technique::Stdio,
+        TechniqueName::WRITE_EACH,
+        TechniqueName::COPY_THEN_WRITE,
+        TechniqueName::WRITEV,
+        TechniqueName::new("pwritev2"),
+        TechniqueName::new("stdio"),
     ];
     for rivals in [&many[..3], &many[..]] {
         let all = results_of_everything(rivals);
@@ -305,10 +313,10 @@ fn every_row_of_a_decided_cell_has_winner_and_interval() {
             let rows: Vec<&str> = text.lines().filter(|line| line.contains(" × ")).collect();
             for winner in rivals {
                 let won = cells().filter(|cell| cell.winner == Some(*winner)).count();
-                let short = match winner {
-                    CopyThenWrite => "copy",
-                    WriteEach => "each",
-                    other => other.name(),
+                let short = match *winner {
+                    TechniqueName::COPY_THEN_WRITE => "copy",
+                    TechniqueName::WRITE_EACH => "each",
+                    other => other.as_str(),
                 };
                 let rows = rows.iter().filter(|row| {
                     let names = [format!(" {winner} by "), format!(" {short} by ")];
@@ -328,7 +336,11 @@ fn every_row_of_a_decided_cell_has_winner_and_interval() {
 /// Also of lists as long as they come and of readers, where rivals are the usual three.
 #[test]
 fn every_row_of_an_open_cell_has_leader_and_interval() {
-    let mut all = results_of_everything(&[WriteEach, CopyThenWrite, Writev]);
+    let mut all = results_of_everything(&[
+        TechniqueName::WRITE_EACH,
+        TechniqueName::COPY_THEN_WRITE,
+        TechniqueName::WRITEV,
+    ]);
     for cells in [&mut all.cells, &mut all.refined_cells] {
         cells.retain(|cell| cell.segment_sizes.is_none());
     }
@@ -351,7 +363,11 @@ fn every_row_of_an_open_cell_has_leader_and_interval() {
 /// The first line, the tallies and the number of rows agree with the cells of the JSON.
 #[test]
 fn counts_of_cells_agree() {
-    let all = results_of_everything(&[WriteEach, CopyThenWrite, Writev]);
+    let all = results_of_everything(&[
+        TechniqueName::WRITE_EACH,
+        TechniqueName::COPY_THEN_WRITE,
+        TechniqueName::WRITEV,
+    ]);
     let (asked, between) = (all.cells.len(), all.refined_cells.len());
     assert!(between > 5);
     let page = html(&[&Saved::Results(Box::new(all.clone()))]);

@@ -6,12 +6,12 @@
 //! `docs/method.md` with more runs:
 //! `VECTORED_SIMULATIONS=2000 cargo test -p vectored-lab simulation -- --nocapture`.
 
-use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine};
+use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, techniques};
 use vectored_lab::model::{
-    Cell, CellSpec, Experiment, Operation, Target, Technique, Verdict, Workload,
+    Cell, CellSpec, Experiment, Operation, Role, Target, TechniqueName, Verdict, Workload,
 };
 
-use crate::support::run_quietly;
+use crate::support::{place, run_quietly};
 
 /// Runs of each scenario. A procedure that is wrong in 5 % of its runs exceeds [`MAX_WRONG_FASTER`] in 250 of them with
 /// a probability of 99 % (binomial).
@@ -94,7 +94,7 @@ fn a_large_difference_is_found_in_every_run() {
     for seed in 0..50 {
         for cell in simulate(&scenario, LEVEL_SHIFTS, seed) {
             assert_eq!(cell.verdict, Verdict::Faster);
-            assert_eq!(cell.winner, Some(Technique::CopyThenWrite));
+            assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
         }
     }
 }
@@ -156,7 +156,7 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
             tally.cells += 1;
             tally.decided += u64::from(cell.verdict != Verdict::Open);
             let leader = cell.leader.expect("every cell has rounds");
-            let cost = |technique: Technique| truth[technique as usize];
+            let cost = |technique: TechniqueName| truth[place(technique)];
             for technique in &cell.techniques {
                 if technique.name == leader {
                     continue;
@@ -168,9 +168,8 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
                 }
             }
             if let Some(winner) = cell.winner {
-                let others = Technique::of(Operation::Write)
-                    .into_iter()
-                    .filter(|t| t.is_pure());
+                let others = techniques(Operation::Write, true).into_iter();
+                let others = others.filter(|technique| technique.role() != Role::Adaptive);
                 wrong_faster |= others
                     .filter(|&other| other != winner)
                     .any(|other| cost(other) <= cost(winner));
@@ -190,7 +189,7 @@ fn simulate(scenario: &Scenario, noise: Noise, seed: u64) -> Vec<Cell> {
         20_000.0
             * match contender {
                 Contender::Floor | Contender::FloorAgain => 0.8,
-                Contender::Technique(technique) => row[technique as usize],
+                Contender::Technique(technique) => row[place(technique)],
             }
     });
     let experiment = Experiment {
@@ -198,11 +197,11 @@ fn simulate(scenario: &Scenario, noise: Noise, seed: u64) -> Vec<Cell> {
             .map(|count| CellSpec::write(Target::Pipe, Workload::uniform(count, 100)))
             .collect(),
         rivals: vec![
-            Technique::WriteEach,
-            Technique::CopyThenWrite,
-            Technique::Writev,
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
         ],
-        unranked: vec![Technique::Adaptive],
+        unranked: vec![TechniqueName::ADAPTIVE],
         refine: false,
         budget_ns: 400_000_000,
         seed,

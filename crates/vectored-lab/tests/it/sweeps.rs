@@ -4,9 +4,9 @@
 use fastrand::Rng;
 use vectored::CostModel;
 use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine};
-use vectored_lab::model::Technique::{Adaptive, CopyThenWrite, WriteEach, Writev};
 use vectored_lab::model::{
-    CellSpec, Crossover, Drain, Experiment, Results, SweptMix, Target, Technique, Verdict, Workload,
+    CellSpec, Crossover, Drain, Experiment, Results, SweptMix, Target, TechniqueName, Verdict,
+    Workload,
 };
 use vectored_lab::report::{TableOptions, csv, html, json, machines_table, markdown, parse, table};
 
@@ -34,8 +34,8 @@ fn uniform(count: usize) -> Vec<Workload> {
 
 fn measure(
     lists: Vec<Workload>,
-    rivals: &[Technique],
-    unranked: &[Technique],
+    rivals: &[TechniqueName],
+    unranked: &[TechniqueName],
     machine: CostModel,
     seed: u64,
 ) -> Results {
@@ -68,7 +68,11 @@ fn measure_mixes(mixes: &[SweptMix], machine: CostModel, seed: u64) -> Results {
     let lists = mixes.iter().flat_map(swept).collect();
     measure(
         lists,
-        &[WriteEach, CopyThenWrite, Writev],
+        &[
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
+        ],
         &[],
         machine,
         seed,
@@ -77,7 +81,10 @@ fn measure_mixes(mixes: &[SweptMix], machine: CostModel, seed: u64) -> Results {
 
 fn measure_joins(counts: &[usize], machine: CostModel, seed: u64) -> Results {
     let lists = counts.iter().flat_map(|&count| uniform(count)).collect();
-    let (rivals, beside) = ([WriteEach, CopyThenWrite], [Writev, Adaptive]);
+    let (rivals, beside) = (
+        [TechniqueName::WRITE_EACH, TechniqueName::COPY_THEN_WRITE],
+        [TechniqueName::WRITEV, TechniqueName::ADAPTIVE],
+    );
     measure(lists, &rivals, &beside, machine, seed)
 }
 
@@ -96,11 +103,13 @@ fn machine() -> CostModel {
     }
 }
 
-fn cost_ns(machine: &CostModel, technique: Technique, segments: usize, bytes: usize) -> f64 {
+fn cost_ns(machine: &CostModel, technique: TechniqueName, segments: usize, bytes: usize) -> f64 {
     match technique {
-        WriteEach => segments as f64 * machine.call_ns + bytes as f64 * machine.byte_ns,
-        CopyThenWrite => machine.copy_then_write_ns(segments, bytes as u64),
-        Writev => machine.writev_ns(segments, bytes as u64),
+        TechniqueName::WRITE_EACH => {
+            segments as f64 * machine.call_ns + bytes as f64 * machine.byte_ns
+        }
+        TechniqueName::COPY_THEN_WRITE => machine.copy_then_write_ns(segments, bytes as u64),
+        TechniqueName::WRITEV => machine.writev_ns(segments, bytes as u64),
         other => panic!("{other} is no rival here"),
     }
 }
@@ -142,18 +151,24 @@ fn the_crossover_of_a_swept_mix_is_found() {
             let covered = is_covered(&machine, crossover, |bytes| header + bytes);
             assert!(covered, "seed {seed}: {crossover:?}");
         }
-        let starts = |(below, above): (Technique, Technique)| {
+        let starts = |(below, above): (TechniqueName, TechniqueName)| {
             let mut all = results.crossovers.iter();
             all.any(|crossover| (crossover.below, crossover.above) == (below, above))
         };
         // The change must be found if both ends of the range are won by 5 % or more.
-        let is_clear = |bytes: usize, fast: Technique| {
+        let is_clear = |bytes: usize, fast: TechniqueName| {
             let ns = |technique| cost_ns(&machine, technique, 2, header + bytes);
-            let mut others = [WriteEach, CopyThenWrite, Writev].into_iter();
+            let mut others = [
+                TechniqueName::WRITE_EACH,
+                TechniqueName::COPY_THEN_WRITE,
+                TechniqueName::WRITEV,
+            ]
+            .into_iter();
             others.all(|other| other == fast || ns(other) > 1.05 * ns(fast))
         };
-        let is_certain = is_clear(SIZES[0], CopyThenWrite) && is_clear(SIZES[6], Writev);
-        let is_found = starts((CopyThenWrite, Writev));
+        let is_certain = is_clear(SIZES[0], TechniqueName::COPY_THEN_WRITE)
+            && is_clear(SIZES[6], TechniqueName::WRITEV);
+        let is_found = starts((TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV));
         assert!(
             is_found || !is_certain,
             "seed {seed}: {:?}",
@@ -284,7 +299,13 @@ fn a_size_equal_to_a_fixed_one_stays_in_the_sweep() {
     let even = mix(&[(2, Some(256)), (1, None)]);
     let mut lists = swept(&even);
     lists.extend(uniform(3));
-    let results = measure(lists, &[CopyThenWrite, Writev], &[], machine(), 3);
+    let results = measure(
+        lists,
+        &[TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV],
+        &[],
+        machine(),
+        3,
+    );
     let equal = &results.cells[2];
     assert_eq!(equal.segment_bytes, None);
     assert_eq!(

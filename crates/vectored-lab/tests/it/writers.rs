@@ -10,7 +10,7 @@ use vectored_lab::measure::{
     Contender, DescriptorSampler, MonotonicClock, Mover, Outcome, RunError, WriterMovers, movers,
 };
 use vectored_lab::model::{
-    Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Saved, Target, Technique,
+    Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Saved, Target, TechniqueName,
     Workload, WriterFigures, ZerocopyCounts,
 };
 use vectored_lab::report::{TableOptions, csv, html, json, markdown, parse, table};
@@ -19,16 +19,16 @@ use vectored_lab::stats::WriterSamples;
 use crate::report::results;
 use crate::support::run_rounds_quietly;
 
-const TECHNIQUES: [Technique; 4] = [
-    Technique::WriteEach,
-    Technique::CopyThenWrite,
-    Technique::Writev,
-    Technique::Stdio,
+const TECHNIQUES: [TechniqueName; 4] = [
+    TechniqueName::WRITE_EACH,
+    TechniqueName::COPY_THEN_WRITE,
+    TechniqueName::WRITEV,
+    TechniqueName::new("stdio"),
 ];
 
 fn measure(
     cells: Vec<CellSpec>,
-    techniques: &[Technique],
+    techniques: &[TechniqueName],
     make_mover: WriterMovers,
 ) -> Result<Outcome, RunError> {
     let experiment = Experiment {
@@ -151,7 +151,7 @@ fn wrong<const WAY: usize>(contender: Contender, model: &CostModel) -> Box<dyn M
 
 /// The message of the error of a cell with these movers.
 fn message_of(cell: CellSpec, make_mover: WriterMovers) -> String {
-    let failed = measure(vec![cell], &[Technique::Writev], make_mover).unwrap_err();
+    let failed = measure(vec![cell], &[TechniqueName::WRITEV], make_mover).unwrap_err();
     failed.error.to_string()
 }
 
@@ -192,7 +192,7 @@ fn each_writer_has_a_connection_to_another_program_whose_records_are_unknown() {
     });
     let cell = with_writers(Target::Remote, Workload::uniform(2, 100), 3)
         .with(|asked| asked.path = Some(format!("tcp://{address}")));
-    let outcome = measure(vec![cell], &[Technique::Writev], movers).unwrap();
+    let outcome = measure(vec![cell], &[TechniqueName::WRITEV], movers).unwrap();
     let cell = &outcome.cells[0];
     assert_eq!((cell.drain, cell.proof_calls), (Some(Drain::Peer), 0));
     let figures = cell.techniques[0].writers.as_ref().unwrap();

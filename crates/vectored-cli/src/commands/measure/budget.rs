@@ -2,7 +2,7 @@
 
 use vectored::CostModel;
 use vectored_lab::model::{
-    Cell, CellSpec, Experiment, FittedModel, Results, Target, Technique, TechniqueResult,
+    Cell, CellSpec, Experiment, FittedModel, Results, Role, Target, TechniqueResult,
 };
 use vectored_lab::report::list_in_words;
 use vectored_lab::stats::MIN_ROUNDS;
@@ -120,9 +120,9 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
         let count = cell.workload.segment_count() as f64;
         let techniques = experiment.rivals.iter().chain(&experiment.unranked);
         let techniques_ns: f64 = techniques
-            .map(|technique| match technique {
-                Technique::WriteEach | Technique::ReadEach => count * call_ns,
-                Technique::CopyThenWrite | Technique::ReadThenSplit => bytes * copy_byte_ns,
+            .map(|technique| match technique.role() {
+                Role::Each => count * call_ns,
+                Role::Copy => bytes * copy_byte_ns,
                 _ => call_ns,
             })
             .map(|own_ns| own_ns + bytes * byte_ns)

@@ -6,7 +6,7 @@ use anyhow::Context;
 use vectored_lab::measure::{
     ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock, Outcome,
     Progress, allowed_cpus, calibrate, check_available, check_directory, check_eviction,
-    check_fifo, measure_ruler,
+    check_fifo, is_in_flight, measure_ruler,
 };
 use vectored_lab::model::{
     Coordination, Experiment, FittedModel, Host, Operation, Rank, Ruler, SyncMode, Target,
@@ -228,7 +228,7 @@ fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
         .map(|cell| cell.conditions.queue_depth);
     let deepest = depths.max().unwrap_or(1);
     let rivals = experiment.rivals.iter().copied();
-    for technique in rivals.filter(|technique| technique.is_asynchronous()) {
+    for technique in rivals.filter(|technique| is_in_flight(*technique)) {
         check_available(technique, deepest).map_err(|unavailable| {
             let error = anyhow::anyhow!(
                 "cannot measure {technique}: {unavailable}; or omit {technique} from --technique"

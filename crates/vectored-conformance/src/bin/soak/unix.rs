@@ -25,7 +25,7 @@ use vectored_conformance::readers::{BROKEN_READER, READERS, Reader};
 use vectored_conformance::rings::{ring_readers, ring_writers};
 use vectored_conformance::soak::{Options, run};
 use vectored_conformance::writers::{BROKEN_WRITER, RANDOM_QUEUE, WRITERS, Writer};
-use vectored_lab::model::Technique;
+use vectored_lab::model::TechniqueName;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -138,7 +138,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
             "--backend" => match value()?.as_str() {
                 "plain" => {}
                 "uring" => {
-                    let (lists_out, lists_in) = lists_of(Technique::IoUring)?;
+                    let (lists_out, lists_in) = lists_of(TechniqueName::new("io-uring"))?;
                     only(
                         &mut options,
                         ring_writers().iter().chain(lists_out).collect(),
@@ -147,7 +147,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
                     options.rings = true;
                 }
                 "aio" => {
-                    let (writers, readers) = lists_of(Technique::LinuxAio)?;
+                    let (writers, readers) = lists_of(TechniqueName::new("linux-aio"))?;
                     let (writers, readers) = (writers.iter().collect(), readers.iter().collect());
                     only(&mut options, writers, readers);
                 }
@@ -180,7 +180,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
 }
 
 /// The ways to write and to read by a technique of the measuring engine.
-fn lists_of(technique: Technique) -> Result<(&'static [Writer], &'static [Reader]), String> {
+fn lists_of(technique: TechniqueName) -> Result<(&'static [Writer], &'static [Reader]), String> {
     match techniques().any(|offered| offered == technique) {
         true => Ok((writers_by(technique), readers_by(technique))),
         false => Err(format!("there is no {technique} here")),

@@ -3,8 +3,10 @@
 use crate::measure::engine::balanced_order::BalancedOrder;
 use crate::measure::sampling::cell_extras::{CellExtras, find};
 use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
+use crate::measure::techniques::{is_in_flight, techniques_of};
 use crate::model::{
-    Cell, CellSpec, Drain, Experiment, Latency, Technique, TechniqueResult, Verdict, Workload,
+    Cell, CellSpec, Drain, Experiment, Latency, Role, TechniqueName, TechniqueResult, Verdict,
+    Workload,
 };
 use crate::stats::{Evidence, LOOKS, Latencies, median, rank_figures};
 
@@ -24,7 +26,7 @@ pub(super) struct CellRun<'a> {
     pub is_refined: bool,
     experiment: &'a Experiment,
     /// The techniques that work on its target.
-    pub techniques: Vec<Technique>,
+    pub techniques: Vec<TechniqueName>,
     pub cell: Cell,
     /// CPU time per call of each sample, by technique.
     cpu_ns: Vec<Vec<f64>>,
@@ -41,9 +43,10 @@ pub(super) struct CellRun<'a> {
 
 impl<'a> CellRun<'a> {
     pub fn new(spec: CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
-        let techniques = experiment.techniques_of(&spec);
+        let techniques = techniques_of(experiment, &spec);
         let technique = |&name| TechniqueResult {
             name,
+            in_flight: is_in_flight(name),
             contender: true,
             calls_per_sample: 1,
             median_ns: 0.0,
@@ -208,7 +211,7 @@ impl<'a> CellRun<'a> {
         techniques
             .iter()
             .map(|technique| {
-                let is_fixed = is_rival(technique) || technique.name.is_pure();
+                let is_fixed = is_rival(technique) || technique.name.role() != Role::Adaptive;
                 !is_fixed || typical(technique) <= FAR_BEHIND * fastest
             })
             .collect()

@@ -7,8 +7,8 @@ use vectored::CostModel;
 
 use crate::measure::prices::probes::Manner;
 use crate::measure::sampling::sampler::Contender;
+use crate::measure::techniques::{movers, write_all};
 use crate::measure::write::mover::Mover;
-use crate::measure::write::movers::{movers, write_all};
 use crate::platform::fd::BorrowedFd;
 use crate::platform::plain_calls::{SeekFrom, seek};
 

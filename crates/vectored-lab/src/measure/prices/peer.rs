@@ -19,8 +19,8 @@ use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 use crate::measure::targets::{pipe, tcp_pair, unix_pair};
-use crate::measure::write::movers::write_all;
-use crate::model::{CellSpec, Target, Technique};
+use crate::measure::techniques::write_all;
+use crate::model::{CellSpec, Target, TechniqueName};
 use crate::platform::fd::{AsFd, OwnedFd};
 
 /// The value of every byte.
@@ -63,7 +63,7 @@ impl Sampler for PeerSampler<'_> {
     fn begin_cell(
         &mut self,
         spec: &CellSpec,
-        _techniques: &[Technique],
+        _techniques: &[TechniqueName],
         _drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let cell = PeerCell::open(spec).map_err(MeasureError::io(format!(

@@ -1,12 +1,14 @@
 //! The probes of a price: the states in which programs find a target.
 
-use crate::model::{CellSpec, DescriptorKind, Operation, PageCache, Target, Technique, Workload};
+use crate::model::{
+    CellSpec, DescriptorKind, Operation, PageCache, Target, TechniqueName, Workload,
+};
 
 /// A cell in which one call and many calls move the same bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Probe {
     pub spec: CellSpec,
-    pub technique: Technique,
+    pub technique: TechniqueName,
     pub manner: Manner,
     pub quantity: Quantity,
     /// Share of the budget.
@@ -85,8 +87,8 @@ pub(super) fn probes(target: DescriptorKind, operation: Operation) -> Vec<Probe>
     let of = |(pieces, bytes), manner, quantity, share| Probe {
         spec: spec(place, operation, Workload::uniform(pieces, bytes)),
         technique: match operation {
-            Operation::Write => Technique::WriteEach,
-            Operation::Read => Technique::ReadEach,
+            Operation::Write => TechniqueName::WRITE_EACH,
+            Operation::Read => TechniqueName::READ_EACH,
         },
         manner,
         quantity,
@@ -96,7 +98,7 @@ pub(super) fn probes(target: DescriptorKind, operation: Operation) -> Vec<Probe>
     // Reads use the cost of `lseek` between writes, too: it is the same call.
     let seek = |share| Probe {
         spec: spec(place, Operation::Write, Workload::uniform(SMALL.0, SMALL.1)),
-        technique: Technique::WriteEach,
+        technique: TechniqueName::WRITE_EACH,
         manner: Manner::Seeking { pieces: SMALL.0 },
         quantity: Quantity::Seek,
         share,

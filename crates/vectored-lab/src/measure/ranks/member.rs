@@ -9,7 +9,7 @@ use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::model::{CellSpec, Technique};
+use crate::model::{CellSpec, TechniqueName};
 use crate::stats::{RankSamples, median};
 
 /// The bits of a rank in a word beside a time.
@@ -41,7 +41,7 @@ struct CellTally {
 pub(crate) struct OpenCell {
     /// The ranks that have opened it.
     pub part: Rc<dyn Group>,
-    techniques: Vec<Technique>,
+    techniques: Vec<TechniqueName>,
     /// The place in the tallies.
     tally: usize,
     round: u32,
@@ -91,7 +91,7 @@ impl<'a> Member<'a> {
     pub fn open(
         &mut self,
         spec: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Option<Result<(CellSetup, OpenCell), MeasureError>> {
         let part = self.part(spec)?;

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::measure::sampling::sampler::{Contender, DrainChoice};
-use crate::model::{CellSpec, Technique};
+use crate::model::{CellSpec, TechniqueName};
 
 /// What all ranks of a group do next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// The ranks of the cell open it; the others rest until it is closed.
-    Cell(CellSpec, Vec<Technique>, DrainChoice),
+    Cell(CellSpec, Vec<TechniqueName>, DrainChoice),
     /// A round begins.
     Round(u32),
     /// A sample of this many calls.

@@ -8,7 +8,7 @@ use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::model::{CellSpec, Coordination, Technique};
+use crate::model::{CellSpec, Coordination, TechniqueName};
 use crate::stats::Latencies;
 
 /// Takes each sample on the first [`Conditions::ranks`](crate::model::Conditions::ranks) ranks at the same time; its time is that of the slowest rank.
@@ -73,7 +73,7 @@ impl Sampler for RankedSampler<'_> {
     fn begin_cell(
         &mut self,
         spec: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let cell = Order::Cell(spec.clone(), techniques.to_vec(), drain);

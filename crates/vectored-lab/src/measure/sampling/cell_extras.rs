@@ -1,6 +1,6 @@
 //! What a sampler knows of a cell beside the times of its samples.
 
-use crate::model::{Technique, ZerocopyCounts};
+use crate::model::{TechniqueName, ZerocopyCounts};
 use crate::stats::{Latencies, RankSamples, WriterSamples};
 
 /// What happened in a cell since it was opened, beside the times of its samples. A technique that is not in a list has
@@ -10,13 +10,13 @@ pub struct CellExtras {
     /// The calls whose every byte was compared as a proof.
     pub proof_calls: u64,
     /// The times of single transfers.
-    pub latencies: Vec<(Technique, Latencies)>,
+    pub latencies: Vec<(TechniqueName, Latencies)>,
     /// What several writers did.
-    pub writers: Vec<(Technique, WriterSamples)>,
+    pub writers: Vec<(TechniqueName, WriterSamples)>,
     /// The numbers of sends without a copy.
-    pub zerocopy: Vec<(Technique, ZerocopyCounts)>,
+    pub zerocopy: Vec<(TechniqueName, ZerocopyCounts)>,
     /// What each rank of a cluster did since the first round of the first visit.
-    pub ranks: Vec<(Technique, Vec<RankSamples>)>,
+    pub ranks: Vec<(TechniqueName, Vec<RankSamples>)>,
 }
 
 impl CellExtras {
@@ -41,7 +41,10 @@ impl CellExtras {
 }
 
 /// The entry of a technique, which is added if it is missing.
-pub(crate) fn entry<T: Default>(list: &mut Vec<(Technique, T)>, technique: Technique) -> &mut T {
+pub(crate) fn entry<T: Default>(
+    list: &mut Vec<(TechniqueName, T)>,
+    technique: TechniqueName,
+) -> &mut T {
     let known = list.iter().position(|(name, _)| *name == technique);
     let index = known.unwrap_or_else(|| {
         list.push((technique, T::default()));
@@ -51,7 +54,7 @@ pub(crate) fn entry<T: Default>(list: &mut Vec<(Technique, T)>, technique: Techn
 }
 
 /// The entry of a technique, if there is one.
-pub(crate) fn find<T>(list: &[(Technique, T)], technique: Technique) -> Option<&T> {
+pub(crate) fn find<T>(list: &[(TechniqueName, T)], technique: TechniqueName) -> Option<&T> {
     let mut entries = list.iter();
     entries.find_map(|(name, value)| (*name == technique).then_some(value))
 }

@@ -10,7 +10,6 @@ use vectored::CostModel;
 use crate::measure::read::cell::{FirstCall, ReadCell};
 use crate::measure::read::feed_thread::FeedThreadSource;
 use crate::measure::read::mover::ReadMover;
-use crate::measure::read::movers::read_movers;
 use crate::measure::read::read_source::{FileSource, PatternFile, Source, StreamSource};
 use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::clock::Clock;
@@ -26,14 +25,14 @@ use crate::measure::targets::{
     DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, StreamKind, TargetOpener,
     check_directory,
 };
+use crate::measure::techniques::{is_in_flight, movers, read_movers};
 use crate::measure::unsuited::unsuited;
 use crate::measure::write::cell::{Participant, WriteCell};
 use crate::measure::write::mover::Mover;
-use crate::measure::write::movers::movers;
 use crate::measure::writers::cell::{WritersCell, WritersOpening};
 use crate::measure::writers::writer::WriterMovers;
 use crate::model::{
-    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
+    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, TechniqueName,
 };
 use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 use crate::stats::target_kind;
@@ -174,7 +173,7 @@ impl DescriptorSampler<'_> {
     fn begin_write(
         &mut self,
         spec: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
@@ -322,18 +321,16 @@ impl DescriptorSampler<'_> {
     fn begin_read(
         &mut self,
         spec: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
         let (source, mut setup) = self.open_source(spec, drain)?;
         // Transfers in flight cannot share segments.
-        let count = match techniques
-            .iter()
-            .any(|technique| technique.is_asynchronous())
-        {
-            true => spec.conditions.queue_depth,
-            false => 1,
+        let count = if techniques.iter().any(|name| is_in_flight(*name)) {
+            spec.conditions.queue_depth
+        } else {
+            1
         };
         let model = CostModel::default_for(target_kind(spec.conditions.target));
         self.seed = self.seed.wrapping_add(1);
@@ -479,7 +476,7 @@ impl Sampler for DescriptorSampler<'_> {
     fn begin_cell(
         &mut self,
         spec: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         if let Some(why) = unsuited(spec, techniques) {
@@ -597,7 +594,7 @@ fn calls_multiple(spec: &CellSpec) -> u32 {
 }
 
 /// Both floors, then the techniques.
-fn contenders(techniques: &[Technique]) -> Vec<Contender> {
+fn contenders(techniques: &[TechniqueName]) -> Vec<Contender> {
     [Contender::Floor, Contender::FloorAgain]
         .into_iter()
         .chain(techniques.iter().copied().map(Contender::Technique))

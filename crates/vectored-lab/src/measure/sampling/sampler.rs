@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::ranks::failure::RankFailure;
 use crate::measure::sampling::cell_extras::CellExtras;
-use crate::model::{CellSpec, Drain, Technique};
+use crate::model::{CellSpec, Drain, TechniqueName};
 
 /// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;
@@ -38,7 +38,7 @@ pub enum Contender {
     /// The floor a second time: the A/A control.
     FloorAgain,
     /// One of the techniques.
-    Technique(Technique),
+    Technique(TechniqueName),
 }
 
 /// One timed batch of calls.
@@ -87,7 +87,7 @@ pub trait Sampler {
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError>;
 

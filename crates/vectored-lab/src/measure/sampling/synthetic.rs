@@ -9,7 +9,8 @@ use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
-use crate::model::{CellSpec, RecordCounts, Technique};
+use crate::measure::techniques::{Costs, technique};
+use crate::model::{CellSpec, RecordCounts, Role, TechniqueName};
 use crate::stats::WriterSamples;
 
 /// The noise in the timings of a [`SyntheticMachine`].
@@ -58,7 +59,7 @@ pub struct SyntheticMachine {
     slow: bool,
     round: u32,
     latencies: Option<TechniqueLatencies>,
-    writers: Vec<(Technique, WriterSamples)>,
+    writers: Vec<(TechniqueName, WriterSamples)>,
 }
 
 impl SyntheticMachine {
@@ -94,42 +95,24 @@ impl SyntheticMachine {
         Self::new(clock, noise, seed, move |cell, contender| {
             let segments = cell.workload.segment_count();
             let bytes = cell.workload.total_bytes() as u64;
-            let copied = model.copy_then_write_ns(segments, bytes);
-            let referenced = model.writev_ns(segments, bytes);
             // The kernel serves one writer after the other; copies are made at the same time.
-            let others = cell.conditions.writers.unwrap_or(1) - 1;
-            let others = f64::from(others);
-            let (copied, referenced) = (
-                copied + others * model.write_ns(bytes),
-                (1.0 + others) * referenced,
-            );
+            let writers = f64::from(cell.conditions.writers.unwrap_or(1));
+            let written = model.write_ns(bytes);
+            let each = segments as f64 * model.call_ns + bytes as f64 * model.byte_ns;
+            let costs = Costs {
+                call_ns: model.call_ns,
+                each_ns: writers * each,
+                copied_ns: model.copy_then_write_ns(segments, bytes) + (writers - 1.0) * written,
+                referenced_ns: writers * model.writev_ns(segments, bytes),
+                queue_depth: f64::from(cell.conditions.queue_depth),
+            };
             let waited = direct_ns(cell, contender, model.call_ns);
             let called = match contender {
-                Contender::Floor | Contender::FloorAgain => (1.0 + others) * model.write_ns(bytes),
-                Contender::Technique(
-                    Technique::WriteEach | Technique::ReadEach | Technique::SendMore,
-                ) => {
-                    (1.0 + others)
-                        * (segments as f64 * model.call_ns + bytes as f64 * model.byte_ns)
-                }
-                Contender::Technique(Technique::CopyThenWrite | Technique::ReadThenSplit) => copied,
-                Contender::Technique(Technique::Writev | Technique::Readv) => referenced,
-                // Slightly more than the technique that they resemble.
-                Contender::Technique(Technique::Pwritev2) => referenced + 0.1 * model.call_ns,
-                Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
-                // A notification for each call.
-                Contender::Technique(Technique::SendZerocopy) => referenced + model.call_ns,
-                // Four more calls: fstat, ftruncate, mmap, munmap.
-                Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
-                // One call submits and reaps as many lists as are in flight.
-                Contender::Technique(Technique::IoUring) => {
-                    0.6 * referenced + 2.0 * model.call_ns / f64::from(cell.conditions.queue_depth)
-                }
-                Contender::Technique(Technique::LinuxAio) => {
-                    referenced + 1.5 * model.call_ns / f64::from(cell.conditions.queue_depth)
-                }
-                Contender::Technique(Technique::Adaptive) => copied.min(referenced),
-                Contender::Technique(_) => panic!("the cost model has no cost for {contender}"),
+                Contender::Floor | Contender::FloorAgain => writers * written,
+                Contender::Technique(name) => match technique(&name) {
+                    Some(technique) => (technique.cost_ns)(&costs),
+                    None => panic!("the cost model has no cost for {name}"),
+                },
             };
             called + waited
         })
@@ -187,7 +170,7 @@ fn direct_ns(cell: &CellSpec, contender: Contender, call_ns: f64) -> f64 {
     let transfer_ns = 100.0 * call_ns;
     let at_once = f64::from(depth_of(contender, cell.conditions.queue_depth).clamp(1, 16));
     let transfers = match contender {
-        Contender::Technique(Technique::WriteEach | Technique::ReadEach) => {
+        Contender::Technique(name) if name.role() == Role::Each => {
             cell.workload.segment_count() as f64
         }
         _ => 1.0,
@@ -216,7 +199,7 @@ impl Sampler for SyntheticMachine {
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
-        techniques: &[Technique],
+        techniques: &[TechniqueName],
         _drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         self.cell = Some(cell.clone());

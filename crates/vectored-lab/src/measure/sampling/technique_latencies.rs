@@ -2,7 +2,8 @@
 
 use crate::measure::sampling::cell_extras::entry;
 use crate::measure::sampling::sampler::Contender;
-use crate::model::Technique;
+use crate::measure::techniques::is_in_flight;
+use crate::model::TechniqueName;
 use crate::stats::Latencies;
 
 /// One round in this many has a batch for latencies after each sample. A second batch in every round would
@@ -12,16 +13,14 @@ const EVERY: u32 = 2;
 /// The times of single transfers by technique.
 #[derive(Debug, Default)]
 pub(crate) struct TechniqueLatencies {
-    all: Vec<(Technique, Latencies)>,
+    all: Vec<(TechniqueName, Latencies)>,
 }
 
 impl TechniqueLatencies {
     /// Those of the open cell, if one of its techniques is asynchronous.
-    pub fn of(techniques: &[Technique]) -> Option<Self> {
-        let is_asynchronous = techniques
-            .iter()
-            .any(|technique| technique.is_asynchronous());
-        is_asynchronous.then(TechniqueLatencies::default)
+    pub fn of(techniques: &[TechniqueName]) -> Option<Self> {
+        let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
+        has_in_flight.then(TechniqueLatencies::default)
     }
 
     /// Those to add to, if a batch for latencies is due in this round. Round 0 is for trials, and the floors
@@ -37,7 +36,7 @@ impl TechniqueLatencies {
     }
 
     /// Their list.
-    pub fn into_inner(self) -> Vec<(Technique, Latencies)> {
+    pub fn into_inner(self) -> Vec<(TechniqueName, Latencies)> {
         self.all
     }
 }
@@ -45,7 +44,7 @@ impl TechniqueLatencies {
 /// Transfers in flight: only asynchronous techniques have more than one.
 pub(crate) fn depth_of(contender: Contender, queue_depth: u32) -> u32 {
     match contender {
-        Contender::Technique(technique) if technique.is_asynchronous() => queue_depth,
+        Contender::Technique(name) if is_in_flight(name) => queue_depth,
         _ => 1,
     }
 }

@@ -11,7 +11,7 @@ use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timi
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, Mismatch, Sink};
 use crate::measure::write::mover::{Mover, Timed};
-use crate::model::{IovecSetup, Technique, ZerocopyCounts};
+use crate::model::{IovecSetup, TechniqueName, ZerocopyCounts};
 use crate::platform::fd::BorrowedFd;
 
 /// Bytes sent through a stream with a reader thread before it is measured.
@@ -114,10 +114,18 @@ impl WriteCell {
         Ok(())
     }
 
+    /// A number that differs from that of every other contender, round and batch.
+    fn mark(&self, contender: Contender, round: u32) -> u64 {
+        let mut movers = self.movers.iter();
+        let place = movers.position(|participant| participant.contender == contender);
+        let number = place.map_or(0, |place| place as u64 + 1);
+        (number << 56) ^ (u64::from(round) << 24) ^ self.batches.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
     /// Makes one call and compares every byte, if the target can be read back.
     pub fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
         self.batches += 1;
-        let mark = mark(contender, u32::MAX, self.batches);
+        let mark = self.mark(contender, u32::MAX);
         self.supply.draw(contender, 1, mark);
         let lists = self.supply.lists(contender);
         let mover = &mut find(&mut self.movers, contender).mover;
@@ -178,7 +186,7 @@ impl WriteCell {
     }
 
     /// The numbers of sends without a copy since the last call.
-    pub fn take_zerocopy(&mut self) -> Vec<(Technique, ZerocopyCounts)> {
+    pub fn take_zerocopy(&mut self) -> Vec<(TechniqueName, ZerocopyCounts)> {
         let participants = self.movers.iter_mut();
         participants
             .filter_map(|one| match one.contender {
@@ -202,7 +210,7 @@ impl WriteCell {
         };
         let cannot = || failed(contender, &self.name);
         self.batches += 1;
-        let mark = mark(contender, self.round, self.batches);
+        let mark = self.mark(contender, self.round);
         self.supply.draw(contender, batch.calls, mark);
         let lists = self.supply.lists(contender);
         let mover = &mut find(&mut self.movers, contender).mover;
@@ -229,16 +237,6 @@ fn find(participants: &mut [Participant], contender: Contender) -> &mut Particip
         .iter_mut()
         .find(|participant| participant.contender == contender)
         .expect("begin_cell named every contender that is sampled")
-}
-
-/// A number that differs from that of every other contender, round and batch.
-fn mark(contender: Contender, round: u32, batch: u64) -> u64 {
-    let number = match contender {
-        Contender::Floor => 1,
-        Contender::FloorAgain => 2,
-        Contender::Technique(technique) => 3 + technique as u64,
-    };
-    (number << 56) ^ (u64::from(round) << 24) ^ batch.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> MeasureError {

@@ -3,4 +3,3 @@
 pub(crate) mod cell;
 pub(crate) mod fsync;
 pub(crate) mod mover;
-pub(crate) mod movers;

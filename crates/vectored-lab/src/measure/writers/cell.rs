@@ -13,7 +13,7 @@ use crate::measure::writers::promise::whole_records_promised;
 use crate::measure::writers::records::{self, WriterRecord, body};
 use crate::measure::writers::target::{self, RecordTarget};
 use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
-use crate::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, Technique};
+use crate::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, TechniqueName};
 use crate::stats::WriterSamples;
 use crate::text::format::count;
 
@@ -49,7 +49,7 @@ pub(crate) struct WritersCell {
     batches: u32,
     pub round: u32,
     pub proof_calls: u64,
-    pub samples: Vec<(Technique, WriterSamples)>,
+    pub samples: Vec<(TechniqueName, WriterSamples)>,
 }
 
 impl WritersCell {
@@ -196,7 +196,7 @@ impl WritersCell {
 
     fn note(
         &mut self,
-        technique: Technique,
+        technique: TechniqueName,
         counts: RecordCounts,
         promised: bool,
         record_ns: Vec<f64>,

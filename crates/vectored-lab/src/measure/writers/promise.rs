@@ -1,6 +1,6 @@
 //! Whether the kernel writes each record whole, whatever other writers do.
 
-use crate::model::{CellSpec, Target, Technique};
+use crate::model::{CellSpec, Role, Target, TechniqueName};
 
 /// The limit up to which a write to a pipe is not mixed with others, see `pipe(7)`.
 pub(crate) const PIPE_BUF: usize = 4096;
@@ -18,7 +18,7 @@ const MAX_CALL_BYTES: usize = 0x7fff_f000;
 /// Whether each record of a technique (`None`: the floor) arrives whole: always if no other writer writes to the
 /// target; otherwise if the technique makes one call for it and the target keeps calls apart.
 pub(crate) fn whole_records_promised(
-    technique: Option<Technique>,
+    technique: Option<TechniqueName>,
     spec: &CellSpec,
     file_system: Option<&str>,
 ) -> bool {
@@ -28,10 +28,10 @@ pub(crate) fn whole_records_promised(
     let (count, bytes) = (spec.workload.segment_count(), spec.workload.total_bytes());
     let fits_list = count <= vectored::iov_max();
     let is_one_call = bytes <= MAX_CALL_BYTES
-        && match technique {
-            None | Some(Technique::CopyThenWrite) => true,
-            Some(Technique::Writev | Technique::Pwritev2 | Technique::Adaptive) => fits_list,
-            Some(Technique::WriteEach) => count == 1,
+        && match technique.map(TechniqueName::role) {
+            None | Some(Role::Copy) => true,
+            Some(Role::Gather | Role::Adaptive) => fits_list,
+            Some(Role::Each) => count == 1,
             // A buffer of the C library is flushed whenever it is full.
             Some(_) => false,
         };
@@ -54,7 +54,7 @@ mod tests {
                 .with(|asked| asked.writers = Some(2));
             whole_records_promised(technique, &spec, file_system)
         };
-        let (writev, each) = (Some(Technique::Writev), Some(Technique::WriteEach));
+        let (writev, each) = (Some(TechniqueName::WRITEV), Some(TechniqueName::WRITE_EACH));
         let (ext4, file) = (Some("ext4"), Target::File);
         assert!(promised(writev, file, (1024, 1000), ext4));
         assert!(promised(None, file, (4, 1000), Some("xfs")));
@@ -65,7 +65,7 @@ mod tests {
         assert!(promised(writev, Target::Pipe, (4, 1024), None));
         assert!(!promised(writev, Target::Pipe, (4, 1025), None));
         // Each writer has a connection of its own.
-        let stdio = Some(Technique::Stdio);
+        let stdio = Some(TechniqueName::new("stdio"));
         assert!(promised(stdio, Target::Unix, (2000, 16), None));
         let alone = CellSpec::write(file, Workload::uniform(2000, 16))
             .with(|asked| asked.writers = Some(1));

@@ -15,7 +15,7 @@ use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::{Mover, Timed};
 use crate::measure::writers::gate::Gate;
 use crate::measure::writers::records::{body, head};
-use crate::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, Technique};
+use crate::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
 use crate::platform::fd::BorrowedFd;
 
 /// What all writers of a cell are told at the beginning.
@@ -37,7 +37,7 @@ pub(crate) struct WriterSetup {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order {
     /// The technique; `None` for the floor.
-    pub technique: Option<Technique>,
+    pub technique: Option<TechniqueName>,
     /// Whether the floor is the second one.
     pub again: bool,
     /// Records to write.

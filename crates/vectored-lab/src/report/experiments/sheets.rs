@@ -2,7 +2,7 @@
 
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, PublishedRow, Ratio,
-    Reproduction, SyncMode, Technique,
+    Reproduction, SyncMode, TechniqueName,
 };
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words, margin};
@@ -323,7 +323,11 @@ fn passes(experiment: &Reproduction, direct: bool) -> Sheet {
 
 /// Whether its buffers were moved one by one.
 pub fn is_one_by_one(row: &ExperimentRow) -> bool {
-    [Technique::WriteEach.name(), Technique::ReadEach.name()].contains(&row.technique.as_str())
+    [
+        TechniqueName::WRITE_EACH.as_str(),
+        TechniqueName::READ_EACH.as_str(),
+    ]
+    .contains(&row.technique.as_str())
 }
 
 /// The legend.
@@ -411,7 +415,10 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
                 "array: filled within the timed call, or once before it. The published notes give \
                  rates and times in inconsistent units: compare times.",
             );
-            let vectored = [Technique::Writev.name(), Technique::Readv.name()];
+            let vectored = [
+                TechniqueName::WRITEV.as_str(),
+                TechniqueName::READV.as_str(),
+            ];
             let mut rows = experiment.rows.iter();
             if rows.any(|row| !is_one_by_one(row) && !vectored.contains(&row.technique.as_str())) {
                 note(

@@ -1,6 +1,6 @@
 //! One run: the answer, then the map, charts and figures of each target.
 
-use crate::model::{Results, Technique, Verdict};
+use crate::model::{Results, TechniqueName, Verdict};
 use crate::report::asynchronous;
 use crate::report::costs::costs;
 use crate::report::notes::notes;
@@ -148,7 +148,7 @@ fn map(panel: &Panel<'_>) -> String {
 }
 
 fn square_of(square: &Square<'_>) -> String {
-    let name = square.technique.map_or("none", Technique::name);
+    let name = square.technique.map_or("none", TechniqueName::as_str);
     let short = square.technique.map_or("none", short_name);
     let (class, sign, words) = match square.cell.verdict {
         Verdict::Faster => ("faster", "", square.margin.as_str()),

@@ -1,6 +1,6 @@
 //! Explanations of the table heads of the page, a sentence each.
 
-use crate::model::Technique;
+use crate::model::TechniqueName;
 
 /// The explanation of a column: `here, seconds: user` is the column `user` of a group. Empty for an
 /// unknown head.
@@ -43,7 +43,7 @@ pub fn of(head: &str) -> String {
 }
 
 /// The explanation of the figures of a technique; `has_tax` if they are gather taxes.
-pub fn of_technique(technique: Technique, has_tax: bool, is_rival: bool) -> String {
+pub fn of_technique(technique: TechniqueName, has_tax: bool, is_rival: bool) -> String {
     let figure = match has_tax {
         true => format!("Time of {technique} ÷ floor − 1, the median of the rounds."),
         false => format!("Median time of a call with {technique}."),

@@ -5,7 +5,7 @@ pub(crate) mod crossover_chart;
 mod drawing;
 mod scale;
 
-use crate::model::{Cell, Reproduction, Technique};
+use crate::model::{Cell, Reproduction, TechniqueName};
 use crate::report::experiments::experiment_chart;
 use crate::report::panels::{Curves, Panel};
 use crate::report::shape_text::{SIZE, shape_in_words};
@@ -33,8 +33,8 @@ pub(crate) fn curves(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<String> {
         Some(_) => SIZE,
         None => "segment size",
     };
-    let curve = |&technique: &Technique| Curve {
-        name: technique.name().to_owned(),
+    let curve = |&technique: &TechniqueName| Curve {
+        name: technique.as_str().to_owned(),
         class: format!("t-{technique}"),
         points: curves
             .cells
@@ -65,7 +65,7 @@ pub(crate) fn curves(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<String> {
     })
 }
 
-fn point(cell: &Cell, technique: Technique, has_tax: bool) -> Option<Point> {
+fn point(cell: &Cell, technique: TechniqueName, has_tax: bool) -> Option<Point> {
     let result = cell.technique(technique)?;
     let bytes = cell.swept_bytes()?;
     let time = format::time(result.median_ns);

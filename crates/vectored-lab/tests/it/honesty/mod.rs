@@ -15,11 +15,12 @@ use std::thread::JoinHandle;
 use vectored::CostModel;
 use vectored_lab::measure::{
     Clock, Contender, DescriptorSampler, FILE_SPAN_BYTES, Lists, MeasureError, MonotonicClock,
-    Mover, Outcome, RunError, Timed, Timing, check_fifo, movers,
+    Mover, Outcome, RunError, Timed, Timing, check_fifo, movers, refusal, target_refusal,
+    techniques,
 };
 use vectored_lab::model::{
-    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, Operation, SyncMode, Target, Technique,
-    Workload,
+    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, Operation, SyncMode, Target,
+    TechniqueName, Workload,
 };
 
 use crate::support::run_quietly;
@@ -146,11 +147,11 @@ fn experiment(place: impl Place, workload: Workload) -> Experiment {
     Experiment {
         cells: vec![place.cell(workload)],
         rivals: vec![
-            Technique::WriteEach,
-            Technique::CopyThenWrite,
-            Technique::Writev,
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
         ],
-        unranked: vec![Technique::Adaptive],
+        unranked: vec![TechniqueName::ADAPTIVE],
         // Enough to begin the cell, which then gets the minimum of rounds.
         refine: false,
         budget_ns: 10_000_000,
@@ -193,7 +194,7 @@ fn caught(target: impl Place, workload: &Workload, fault: Fault) {
         target,
         workload.clone(),
         move |contender, model| {
-            if contender == Contender::Technique(Technique::Writev) {
+            if contender == Contender::Technique(TechniqueName::WRITEV) {
                 Box::new(Faulty { fault, calls: 0 })
             } else {
                 movers(contender, model)
@@ -300,7 +301,7 @@ fn watch_for(budget_ns: u64, target: Target, workload: Workload) -> (Outcome, Rc
     let shared = Rc::clone(&seen);
     let outcome = measure_for(budget_ns, target, workload, move |contender, model| {
         let inner = movers(contender, model);
-        if contender == Contender::Technique(Technique::Writev) {
+        if contender == Contender::Technique(TechniqueName::WRITEV) {
             let seen = Rc::clone(&shared);
             Box::new(Watching {
                 inner,

@@ -32,27 +32,19 @@ fn states(target: Target, workload: &Workload) -> [CellSpec; 4] {
     ]
 }
 
-/// Those of the techniques that can be given an array that was filled before, if that is the state.
-fn heeding(rivals: &[Technique], state: &CellSpec) -> Vec<Technique> {
-    let rivals = rivals.iter().copied();
-    rivals
-        .filter(|rival| rival.heeds_setup(state.conditions.iovec_setup))
-        .collect()
-}
-
 /// A pool smaller than the caches: these tests check bytes, not times.
 const SMALL_POOL_BYTES: u64 = 1 << 20;
 
 fn measure_spec(
     budget_ns: u64,
     spec: CellSpec,
-    rivals: &[Technique],
+    rivals: &[TechniqueName],
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
 ) -> Result<Outcome, RunError> {
     let experiment = Experiment {
         cells: vec![spec],
         rivals: rivals.to_vec(),
-        unranked: vec![Technique::Adaptive],
+        unranked: vec![TechniqueName::ADAPTIVE],
         refine: false,
         budget_ns,
         seed: 12,
@@ -68,12 +60,12 @@ fn measure_spec(
 /// A run in which `wrong` replaces `technique`.
 fn replaced<M: Mover + 'static>(
     spec: &CellSpec,
-    technique: Technique,
+    technique: TechniqueName,
     wrong: impl Fn() -> M + 'static,
 ) -> Result<Outcome, RunError> {
     let rivals = match technique {
-        Technique::Writev => vec![Technique::CopyThenWrite, Technique::Writev],
-        other => vec![Technique::Writev, other],
+        TechniqueName::WRITEV => vec![TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV],
+        other => vec![TechniqueName::WRITEV, other],
     };
     // Enough for each fault to occur. Its detection ends the run.
     let budget_ns = 10_000_000_000;
@@ -88,12 +80,12 @@ fn replaced<M: Mover + 'static>(
     )
 }
 
-fn assert_caught(outcome: Result<Outcome, RunError>, technique: Technique, case: &str) {
+fn assert_caught(outcome: Result<Outcome, RunError>, technique: TechniqueName, case: &str) {
     match outcome {
         Err(RunError {
             error: MeasureError::WrongBytes { contender, .. },
             ..
-        }) => assert_eq!(contender, technique.name(), "{case}"),
+        }) => assert_eq!(contender, technique.as_str(), "{case}"),
         other => panic!("{case}: {other:?}"),
     }
 }
@@ -103,9 +95,15 @@ fn every_fault_is_caught_in_every_state() {
     for target in PROVED {
         for spec in all_states(target, &Workload::from_sizes(vec![100, 300, 100, 40, 7])) {
             for fault in FAULTS {
-                let outcome =
-                    replaced(&spec, Technique::Writev, move || Faulty { fault, calls: 0 });
-                assert_caught(outcome, Technique::Writev, &format!("{fault:?} {spec:?}"));
+                let outcome = replaced(&spec, TechniqueName::WRITEV, move || Faulty {
+                    fault,
+                    calls: 0,
+                });
+                assert_caught(
+                    outcome,
+                    TechniqueName::WRITEV,
+                    &format!("{fault:?} {spec:?}"),
+                );
             }
         }
     }
@@ -115,16 +113,19 @@ fn every_fault_is_caught_in_every_state() {
 fn faults_in_cold_bytes_are_caught_by_the_reader_thread_too() {
     let [cold, ..] = states(Target::Pipe, &Workload::uniform(5, 40_000));
     for fault in [Fault::ByteChanged, Fault::SegmentDropped, Fault::Surplus] {
-        let outcome = replaced(&cold, Technique::Writev, move || Faulty { fault, calls: 0 });
-        assert_caught(outcome, Technique::Writev, &format!("{fault:?}"));
+        let outcome = replaced(&cold, TechniqueName::WRITEV, move || Faulty {
+            fault,
+            calls: 0,
+        });
+        assert_caught(outcome, TechniqueName::WRITEV, &format!("{fault:?}"));
     }
 }
 
 #[test]
 fn every_fault_is_caught_in_place_of_each_opt_in_technique() {
     for target in PROVED {
-        for &technique in Technique::opt_in(Operation::Write) {
-            if !technique.works_on(target) {
+        for technique in techniques(Operation::Write, false) {
+            if target_refusal(technique, target).is_some() {
                 continue;
             }
             for fault in [Fault::ByteDropped, Fault::SegmentDoubled, Fault::OnlyLater] {
@@ -160,13 +161,13 @@ impl Mover for SameAgain {
 fn cold_calls_that_send_the_segments_of_another_are_caught() {
     for target in PROVED {
         let [cold, adjacent, ..] = states(target, &Workload::uniform(5, 100));
-        let outcome = replaced(&cold, Technique::Writev, SameAgain::default);
-        assert_caught(outcome, Technique::Writev, "cold");
+        let outcome = replaced(&cold, TechniqueName::WRITEV, SameAgain::default);
+        assert_caught(outcome, TechniqueName::WRITEV, "cold");
         // If all calls send the same segments, the technique is correct.
-        let rivals = [Technique::CopyThenWrite, Technique::Writev];
+        let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
         let make = |contender: Contender, model: &CostModel| -> Box<dyn Mover> {
             match contender {
-                Contender::Technique(Technique::Writev) => Box::<SameAgain>::default(),
+                Contender::Technique(TechniqueName::WRITEV) => Box::<SameAgain>::default(),
                 _ => movers(contender, model),
             }
         };
@@ -216,8 +217,8 @@ fn an_array_that_outlives_its_sample_is_caught() {
     for target in PROVED {
         let [.., once, all] = states(target, &Workload::uniform(5, 100));
         for spec in [once, all] {
-            let outcome = replaced(&spec, Technique::Writev, SetUpOnceForAll::default);
-            assert_caught(outcome, Technique::Writev, &format!("{spec:?}"));
+            let outcome = replaced(&spec, TechniqueName::WRITEV, SetUpOnceForAll::default);
+            assert_caught(outcome, TechniqueName::WRITEV, &format!("{spec:?}"));
         }
     }
 }
@@ -225,9 +226,9 @@ fn an_array_that_outlives_its_sample_is_caught() {
 #[test]
 fn right_techniques_are_measured_in_every_state() {
     let pure = [
-        Technique::WriteEach,
-        Technique::CopyThenWrite,
-        Technique::Writev,
+        TechniqueName::WRITE_EACH,
+        TechniqueName::COPY_THEN_WRITE,
+        TechniqueName::WRITEV,
     ];
     for target in Target::NAMED {
         for sizes in [
@@ -253,8 +254,8 @@ fn right_techniques_are_measured_in_every_state() {
 
 #[test]
 fn opt_in_techniques_are_measured_on_the_targets_they_work_on() {
-    let opt_in = Technique::opt_in(Operation::Write);
-    let rivals = [&[Technique::Writev], opt_in].concat();
+    let opt_in = techniques(Operation::Write, false);
+    let rivals = [&[TechniqueName::WRITEV], &opt_in[..]].concat();
     for target in Target::NAMED {
         // The last does not fit a pipe, so a thread reads.
         for sizes in [
@@ -267,12 +268,10 @@ fn opt_in_techniques_are_measured_on_the_targets_they_work_on() {
             let usual = CellSpec::write(target, workload.clone());
             let [cold, .., all] = states(target, &workload);
             for spec in [usual, cold, all] {
-                let rivals = heeding(&rivals, &spec);
-                let setup = spec.conditions.iovec_setup;
-                let outcome = measure_spec(10_000_000, spec, &rivals, movers).unwrap();
+                let outcome = measure_spec(10_000_000, spec.clone(), &rivals, movers).unwrap();
                 let cell = &outcome.cells[0];
-                for &technique in opt_in {
-                    let works = technique.works_on(target) && technique.heeds_setup(setup);
+                for &technique in &opt_in {
+                    let works = refusal(technique, &spec.conditions).is_none();
                     let measured = cell.technique(technique).is_some();
                     assert_eq!(measured, works, "{technique} on {target}");
                 }
@@ -286,15 +285,18 @@ fn opt_in_techniques_are_measured_on_the_targets_they_work_on() {
 fn opt_in_techniques_are_measured_in_every_state_on_a_fifo() {
     let fifo = Fifo::make("states");
     let rivals = [
-        &[Technique::Writev, Technique::Pwritev2, Technique::Stdio],
-        &Technique::ASYNCHRONOUS[..],
+        &[
+            TechniqueName::WRITEV,
+            TechniqueName::new("pwritev2"),
+            TechniqueName::new("stdio"),
+        ],
+        &["io-uring", "linux-aio"].map(TechniqueName::new)[..],
     ]
     .concat();
     // The larger lists do not fit, so a thread reads.
     for bytes in [64, 40_000] {
         for state in states(Target::Fifo, &Workload::uniform(3, bytes)) {
             let spec = state.with(|asked| asked.path = fifo.0.to_str().map(str::to_owned));
-            let rivals = heeding(&rivals, &spec);
             let outcome = measure_spec(10_000_000, spec, &rivals, movers).unwrap();
             assert!(outcome.cells[0].proof_calls > 0);
         }
@@ -302,38 +304,34 @@ fn opt_in_techniques_are_measured_in_every_state_on_a_fifo() {
 }
 
 #[test]
-fn opt_in_techniques_are_measured_with_every_sync_mode() {
+fn opt_in_techniques_are_measured_with_the_sync_modes_that_reach_them() {
+    let rivals = [
+        "writev",
+        "pwritev2",
+        "stdio",
+        "io-uring",
+        "linux-aio",
+        "mmap",
+    ];
     for target in [Target::File, Target::FileOverwrite] {
         for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
             let [cold, ..] = states(target, &Workload::uniform(3, 64));
             let spec = cold.with(|asked| asked.sync = sync);
-            let mut rivals = vec![Technique::Writev, Technique::Pwritev2, Technique::Stdio];
-            let measure = |rivals: &[Technique]| {
-                measure_spec(10_000_000, spec.clone(), rivals, movers).map(|outcome| {
-                    assert_eq!(outcome.cells[0].conditions.sync, sync);
-                    assert!(outcome.cells[0].proof_calls > 0);
-                })
-            };
-            measure(&rivals).unwrap();
-            for technique in Technique::ASYNCHRONOUS {
-                let with_it = [&rivals[..], &[technique]].concat();
-                match sync {
+            let outcome = measure_spec(10_000_000, spec, &rivals.map(TechniqueName::new), movers);
+            let outcome = outcome.unwrap();
+            let cell = &outcome.cells[0];
+            assert_eq!(cell.conditions.sync, sync);
+            assert!(cell.proof_calls > 0);
+            for rival in rivals {
+                let reaches = match rival {
                     // It would wait for every transfer in flight.
-                    SyncMode::Fsync => {
-                        let error = measure(&with_it).unwrap_err().to_string();
-                        assert!(error.contains(technique.name()), "{error}");
-                    }
-                    SyncMode::None | SyncMode::Dsync | SyncMode::Sync => measure(&with_it).unwrap(),
-                }
-            }
-            rivals.push(Technique::Mmap);
-            match sync {
-                // O_DSYNC and O_SYNC have no effect on a mapping.
-                SyncMode::Dsync | SyncMode::Sync => {
-                    let error = measure(&rivals).unwrap_err().to_string();
-                    assert!(error.contains("mmap"), "{error}");
-                }
-                SyncMode::None | SyncMode::Fsync => measure(&rivals).unwrap(),
+                    "io-uring" | "linux-aio" => sync != SyncMode::Fsync,
+                    // O_DSYNC and O_SYNC have no effect on a mapping.
+                    "mmap" => sync == SyncMode::Fsync,
+                    _ => true,
+                };
+                let is_measured = cell.technique(TechniqueName::new(rival)).is_some();
+                assert_eq!(is_measured, reaches, "{rival} with --sync {sync}");
             }
         }
     }
@@ -365,7 +363,7 @@ fn places_of_a_run(budget_ns: u64, of_floor: bool) -> (usize, Vec<Vec<usize>>) {
     let places = Places::default();
     let shared = Rc::clone(&places);
     let [_, _, _, spec] = states(Target::File, &Workload::uniform(4, 4096));
-    let rivals = [Technique::CopyThenWrite, Technique::Writev];
+    let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
     let outcome = measure_spec(budget_ns, spec, &rivals, move |contender, model| {
         let inner = movers(contender, model);
         let places = Rc::clone(&shared);

@@ -13,12 +13,30 @@ use rustix::process::{Resource, getrlimit};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
+use crate::measure::techniques::Technique;
+use crate::measure::techniques::gathering::{Gathering, WithArray};
 use crate::measure::write::mover::{Mover, Timed};
-use crate::measure::write::movers::array::{Gathering, WithArray};
-use crate::model::ZerocopyCounts;
+use crate::model::{Target, ZerocopyCounts};
 use crate::stats::Latencies;
 use crate::sys::zerocopy::{enable, next_done, send};
 use crate::text::format::bytes_in_words;
+
+pub const SEND_ZEROCOPY: Technique = Technique {
+    about: "MSG_ZEROCOPY; TCP",
+    refuses: |conditions| {
+        if !matches!(conditions.target, Target::Tcp | Target::Remote) {
+            Some("is for TCP connections only")
+        } else if conditions.writers.is_some() {
+            Some("counts its notifications for one writer only: omit --writers")
+        } else {
+            None
+        }
+    },
+    // A notification for each call.
+    cost_ns: |costs| costs.referenced_ns + costs.call_ns,
+    write: Some(|_| Box::new(SendZerocopy::new())),
+    ..Technique::named("send-zerocopy")
+};
 
 /// Time without a notification after which a peer counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -182,12 +200,12 @@ fn beyond_limit(error: io::Error, iovecs: &[IoSlice<'_>]) -> io::Error {
 
 /// Sends a list without a copy. Notifications that are there are taken in each call, and waited for after the last
 /// one, outside of the timed region: they wait for the acknowledgements of the peer.
-pub struct SendZerocopy {
+struct SendZerocopy {
     array: WithArray<ZerocopySends>,
 }
 
 impl SendZerocopy {
-    pub fn new() -> Self {
+    fn new() -> Self {
         SendZerocopy {
             array: WithArray::new(ZerocopySends::default()),
         }

@@ -1,12 +1,40 @@
-//! Copies into a shared mapping of the file, instead of `write`.
+//! Copies between the segments and a shared mapping of the file, instead of `write` and `read`.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek};
 
+use crate::measure::read::mover::ReadMover;
+use crate::measure::techniques::Technique;
 use crate::measure::write::mover::Mover;
+use crate::model::{Conditions, SyncMode};
 use crate::sys::mapping::Mapping;
+
+pub const MMAP: Technique = Technique {
+    about: "a shared mapping for each call; files",
+    refuses,
+    // Four more calls: fstat, ftruncate, mmap, munmap.
+    cost_ns: |costs| costs.copied_ns + 4.0 * costs.call_ns,
+    write: Some(|_| Box::new(MmapWrite::default())),
+    read: Some(|_| Box::new(MmapRead)),
+    ..Technique::named("mmap")
+};
+
+fn refuses(conditions: &Conditions) -> Option<&'static str> {
+    if !conditions.target.is_file() {
+        Some("is for files only")
+    } else if matches!(conditions.sync, SyncMode::Dsync | SyncMode::Sync) {
+        // Flags of the descriptor have no effect on a mapping.
+        Some("writes to a mapping, which --sync dsync and sync do not reach: use --sync fsync")
+    } else if conditions.direct {
+        Some("maps pages of the page cache: omit --direct")
+    } else if conditions.writers.is_some() {
+        Some("writes to offsets that other writers do not know: omit --writers")
+    } else {
+        None
+    }
+}
 
 /// In every call, maps the range that `write` would write, copies the segments
 /// there and unmaps it, as a program does that appends occasionally.
@@ -15,13 +43,13 @@ use crate::sys::mapping::Mapping;
 /// bytes, the copied ones are in the page cache, where every reader of the file
 /// sees them at once. The file position moves as after a `write`.
 #[derive(Default)]
-pub struct Mmap {
+struct MmapWrite {
     /// Whether the descriptor has `O_APPEND`; read in the first call, which is
     /// not timed.
     appends: Option<bool>,
 }
 
-impl Mover for Mmap {
+impl Mover for MmapWrite {
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
@@ -53,6 +81,31 @@ impl Mover for Mmap {
     }
 }
 
+/// In every call, maps the range that `read` would read, copies it to the
+/// segments and unmaps it. The file position moves as after a `read`.
+struct MmapRead;
+
+impl ReadMover for MmapRead {
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let place = seek(fd, SeekFrom::Current(0))?;
+        let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
+        let end = place + bytes as u64;
+        // Touching a mapping beyond the end of the file raises SIGBUS.
+        if end > fstat(fd)?.st_size as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut mapping = Mapping::to_read(fd, place, bytes)?;
+        for segment in segments {
+            mapping.get(segment);
+        }
+        drop(mapping);
+        seek(fd, SeekFrom::Start(end))?;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
@@ -75,14 +128,14 @@ mod tests {
             .unwrap()
             .into();
         file.write_all(b"0123456789").unwrap();
-        let mut appending = Mmap::default();
+        let mut appending = MmapWrite::default();
         file.rewind().unwrap();
         appending.call(file.as_fd(), &[b"ab", b"c"]).unwrap();
         appending.call(file.as_fd(), &[b"d"]).unwrap();
         assert_eq!(content(&file), "0123456789abcd");
 
         rustix::fs::fcntl_setfl(&file, OFlags::empty()).unwrap();
-        let mut writing = Mmap::default();
+        let mut writing = MmapWrite::default();
         file.seek(io::SeekFrom::Start(2)).unwrap();
         writing.call(file.as_fd(), &[b"xy", b"z"]).unwrap();
         assert_eq!(content(&file), "01xyz56789abcd");

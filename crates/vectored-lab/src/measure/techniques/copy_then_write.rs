@@ -3,12 +3,21 @@
 use std::io;
 
 use crate::measure::sampling::staging::prepare_staging;
+use crate::measure::techniques::Technique;
+use crate::measure::techniques::write_each::write_all;
 use crate::measure::write::mover::Mover;
-use crate::measure::write::movers::each::write_all;
 use crate::platform::fd::BorrowedFd;
 
+pub const COPY_THEN_WRITE: Technique = Technique {
+    about: "copy into one buffer, then one call",
+    usual: true,
+    cost_ns: |costs| costs.copied_ns,
+    write: Some(|_| Box::new(CopyThenWrite::default())),
+    ..Technique::named("copy-then-write")
+};
+
 #[derive(Default)]
-pub struct CopyThenWrite {
+struct CopyThenWrite {
     staging: Vec<u8>,
     start_bytes: usize,
 }

@@ -1,30 +1,46 @@
-//! One `writev` or `pwritev2` for the whole array.
+//! One `writev` for the whole array.
 
 use std::io::{self, IoSlice};
 
 use vectored::write_all_vectored;
 
-use crate::measure::write::movers::array::Gathering;
-use crate::platform::calls::pwritev2;
+use crate::measure::techniques::Technique;
+use crate::measure::techniques::gathering::{Gathering, WithArray};
+use crate::model::Conditions;
 use crate::platform::fd::BorrowedFd;
 use crate::platform::plain_calls::{retry_on_intr, writev};
 
-/// The properties of a list that both techniques need.
+pub const WRITEV: Technique = Technique {
+    about: "one call for the whole list",
+    usual: true,
+    refuses: TAKES_LISTS,
+    cost_ns: |costs| costs.referenced_ns,
+    write: Some(|_| Box::new(WithArray::new(Writev::default()))),
+    ..Technique::named("writev")
+};
+
+/// The refusal of `writev` and `readv`: on Windows, WriteFile and ReadFile take one buffer.
+pub const TAKES_LISTS: fn(&Conditions) -> Option<&'static str> = |conditions| {
+    let takes_lists = !cfg!(windows) || conditions.target.is_socket();
+    (!takes_lists).then_some("is for sockets only")
+};
+
+/// The properties of a list that `pwritev2` needs, too.
 #[derive(Default)]
-struct ListShape {
+pub struct ListShape {
     iov_max: usize,
     total_bytes: usize,
 }
 
 impl ListShape {
-    fn prepare(&mut self, segments: &[&[u8]]) {
+    pub fn prepare(&mut self, segments: &[&[u8]]) {
         self.iov_max = vectored::iov_max();
         self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
     }
 
     /// Calls `send` with up to `iov_max` entries at a time and their total bytes.
     #[inline]
-    fn send_all(
+    pub fn send_all(
         &self,
         iovecs: &[IoSlice<'_>],
         send: impl Fn(&[IoSlice<'_>], usize) -> io::Result<()>,
@@ -40,7 +56,7 @@ impl ListShape {
 }
 
 #[derive(Default)]
-pub struct Writev(ListShape);
+struct Writev(ListShape);
 
 impl Gathering for Writev {
     fn prepare(&mut self, segments: &[&[u8]]) {
@@ -50,22 +66,6 @@ impl Gathering for Writev {
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
         self.0
             .send_all(iovecs, |chunk, bytes| writev_all(fd, chunk, bytes))
-    }
-}
-
-/// `pwritev2` with offset −1, which means the descriptor's own position. It
-/// therefore works on streams as well. Since Linux 4.6.
-#[derive(Default)]
-pub struct Pwritev2(ListShape);
-
-impl Gathering for Pwritev2 {
-    fn prepare(&mut self, segments: &[&[u8]]) {
-        self.0.prepare(segments);
-    }
-
-    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
-        self.0
-            .send_all(iovecs, |chunk, bytes| pwritev2_all(fd, chunk, bytes))
     }
 }
 
@@ -80,18 +80,8 @@ fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) ->
     Ok(())
 }
 
-/// One `pwritev2`; after a short one, the library's loop writes the rest.
-#[inline(never)]
-fn pwritev2_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
-    let written = retry_on_intr(|| pwritev2(fd, iovecs, u64::MAX, 0))?;
-    if written < total_bytes {
-        send_rest(fd, iovecs, written)?;
-    }
-    Ok(())
-}
-
 #[cold]
-fn send_rest(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], written: usize) -> io::Result<()> {
+pub fn send_rest(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], written: usize) -> io::Result<()> {
     let mut rest: Vec<IoSlice<'_>> = iovecs.iter().map(|s| IoSlice::new(s)).collect();
     let mut rest = rest.as_mut_slice();
     IoSlice::advance_slices(&mut rest, written);

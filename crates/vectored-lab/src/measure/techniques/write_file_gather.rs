@@ -10,14 +10,36 @@ use crate::measure::sampling::full_queue::{
 };
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
+use crate::measure::techniques::{Technique, asynchronous};
 use crate::measure::write::mover::{Mover, Timed};
+use crate::model::{Cache, Conditions, SyncMode};
 use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
+
+pub const WRITE_FILE_GATHER: Technique = Technique {
+    about: "lists of whole pages past the cache; files",
+    in_flight: true,
+    refuses,
+    write: Some(|_| Box::new(WriteFileGather::default())),
+    ..Technique::named("write-file-gather")
+};
+
+fn refuses(conditions: &Conditions) -> Option<&'static str> {
+    if !conditions.target.is_file() {
+        Some("is for files only")
+    } else if matches!(conditions.sync, SyncMode::Dsync | SyncMode::Sync) {
+        Some("opens the file again, without the flags of --sync dsync and sync: omit --sync")
+    } else if conditions.cache == Cache::Cold {
+        Some("has its segments in pages of its own: omit --cache cold")
+    } else {
+        asynchronous::refuses(conditions)
+    }
+}
 
 /// `WriteFileGather`. The segments of a list lie in pages of its own, as in a program that uses it: they are copied there
 /// before a batch, which is not timed. The file is open a second time, past the cache.
 #[derive(Default)]
-pub struct WriteFileGather {
+struct WriteFileGather {
     queue: Option<PageQueue>,
     /// Of the list, until there is a queue.
     segments: Vec<Vec<u8>>,

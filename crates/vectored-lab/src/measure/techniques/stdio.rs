@@ -6,9 +6,28 @@ use std::os::fd::BorrowedFd;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
+use crate::measure::techniques::Technique;
 use crate::measure::write::mover::{Mover, Timed, time_calls, time_each_call};
 use crate::stats::Latencies;
 use crate::sys::stdio::Stream;
+
+pub const STDIO: Technique = Technique {
+    about: "fwrite and fflush",
+    refuses: |conditions| {
+        conditions
+            .direct
+            .then_some("has a buffer that is not aligned: omit --direct")
+    },
+    cost_ns: |costs| costs.copied_ns + 0.2 * costs.call_ns,
+    write: Some(|_| Box::new(Stdio::default())),
+    ..Technique::named("stdio")
+};
+
+/// `stdio` with a buffer of 1 MiB (`setvbuf`): for the project's own measurements, so it is not listed.
+pub const STDIO_LARGE: Technique = Technique {
+    write: Some(|_| Box::new(Stdio::with_buffer(1 << 20))),
+    ..Technique::named("stdio-large")
+};
 
 /// `fwrite` for every segment, then `fflush`.
 ///

@@ -1,0 +1,17 @@
+//! Linux native AIO: io_submit(2).
+
+use crate::in_flight::{AioQueue, ListQueue};
+use crate::measure::techniques::in_flight::{AsynchronousRead, AsynchronousWrite};
+use crate::measure::techniques::{Technique, asynchronous};
+
+pub const LINUX_AIO: Technique = Technique {
+    about: "io_submit; asynchronous",
+    in_flight: true,
+    refuses: asynchronous::refuses,
+    offered: |depth| AioQueue::with_depth(depth).map(drop),
+    // One call submits and reaps as many lists as are in flight.
+    cost_ns: |costs| costs.referenced_ns + 1.5 * costs.call_ns / costs.queue_depth,
+    write: Some(|_| Box::new(AsynchronousWrite::<AioQueue>::new())),
+    read: Some(|_| Box::new(AsynchronousRead::<AioQueue>::new())),
+    ..Technique::named("linux-aio")
+};

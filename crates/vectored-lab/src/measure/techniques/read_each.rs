@@ -1,0 +1,46 @@
+//! One call per segment.
+
+use std::io;
+
+use crate::measure::read::mover::ReadMover;
+use crate::measure::techniques::Technique;
+use crate::platform::fd::BorrowedFd;
+use crate::platform::plain_calls::{Errno, read};
+
+pub const READ_EACH: Technique = Technique {
+    about: "one call for each segment",
+    usual: true,
+    cost_ns: |costs| costs.each_ns,
+    read: Some(|_| Box::new(ReadEach)),
+    ..Technique::named("read-each")
+};
+
+/// One `read` a segment.
+pub struct ReadEach;
+
+impl ReadMover for ReadEach {
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        for segment in segments {
+            read_exact(fd, segment)?;
+        }
+        Ok(())
+    }
+}
+
+/// One `read`; after a short read, further calls for the rest.
+///
+/// Never inlined, nor is `readv_exact`: see `write_all`.
+#[inline(never)]
+pub(crate) fn read_exact(fd: BorrowedFd<'_>, mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match read(fd, &mut *bytes) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => bytes = &mut bytes[count..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}

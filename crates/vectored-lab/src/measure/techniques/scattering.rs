@@ -1,0 +1,172 @@
+//! Techniques that read into an array of `iovec`, filled in every call or once per
+//! sample.
+
+use std::io::{self, IoSliceMut};
+
+use crate::measure::read::mover::ReadMover;
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::sampler::Timing;
+use crate::measure::write::mover::{Timed, time_calls, time_each_call};
+use crate::model::IovecSetup;
+use crate::platform::fd::BorrowedFd;
+use crate::stats::Latencies;
+
+/// A technique that reads into the segments of an `iovec` array and leaves the
+/// array unchanged.
+pub trait Scattering {
+    /// See [`ReadMover::prepare`].
+    fn prepare(&mut self, _segments: &[&mut [u8]]) {}
+
+    /// See [`ReadMover::call`].
+    fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()>;
+}
+
+/// Fills the array, in every call or once per sample, and passes it to a
+/// [`Scattering`].
+pub struct WithArray<S> {
+    scattering: S,
+    iovecs: Vec<IoSliceMut<'static>>,
+}
+
+impl<S> WithArray<S> {
+    pub fn new(scattering: S) -> Self {
+        WithArray {
+            scattering,
+            iovecs: Vec::new(),
+        }
+    }
+}
+
+impl<S: Scattering> ReadMover for WithArray<S> {
+    fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
+        self.iovecs.reserve(segments.len());
+        self.scattering.prepare(segments);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
+        iovecs.extend(segments.iter_mut().map(|segment| IoSliceMut::new(segment)));
+        let outcome = self.scattering.receive(fd, &mut iovecs);
+        self.iovecs = recycled(iovecs);
+        outcome
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        segments: &mut [&mut [u8]],
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<Timing> {
+        match batch.iovec_setup {
+            IovecSetup::Timed => time_calls(fd, batch, clock, || self.call(fd, segments)),
+            IovecSetup::Once => {
+                let mut iovecs: Vec<IoSliceMut<'_>> =
+                    segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+                time_calls(fd, batch, clock, || {
+                    self.scattering.receive(fd, &mut iovecs)
+                })
+            }
+        }
+    }
+
+    fn latencies(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        clock: &dyn Clock,
+        latencies: &mut Latencies,
+    ) -> io::Result<Vec<u32>> {
+        let segments = &mut lists[0];
+        match batch.iovec_setup {
+            IovecSetup::Timed => {
+                time_each_call(batch, clock, latencies, || self.call(fd, segments))?;
+            }
+            IovecSetup::Once => {
+                let mut iovecs: Vec<IoSliceMut<'_>> =
+                    segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+                time_each_call(batch, clock, latencies, || {
+                    self.scattering.receive(fd, &mut iovecs)
+                })?;
+            }
+        }
+        Ok(vec![batch.all_calls() - 1])
+    }
+}
+
+/// Converts to an empty array with the same allocation, for slices of another
+/// lifetime. Collecting a vector's own iterator reuses its memory.
+fn recycled<'to>(mut iovecs: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'to>> {
+    iovecs.clear();
+    iovecs
+        .into_iter()
+        .map(|_| IoSliceMut::new(&mut []))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::measure::sampling::clock::FakeClock;
+
+    /// Notes the size of the first segment, and swaps it with the second one. An array that is filled again
+    /// is in the old order.
+    #[derive(Default)]
+    struct Swapping(Vec<usize>);
+
+    impl Scattering for Swapping {
+        fn receive(
+            &mut self,
+            _fd: BorrowedFd<'_>,
+            iovecs: &mut [IoSliceMut<'_>],
+        ) -> io::Result<()> {
+            self.0.push(iovecs[0].len());
+            iovecs.swap(0, 1);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn latencies_are_of_the_same_calls_as_samples() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let clock = FakeClock::default();
+        for (iovec_setup, sizes) in [
+            (IovecSetup::Timed, [1, 1, 1, 1]),
+            (IovecSetup::Once, [1, 2, 1, 2]),
+        ] {
+            let batch = Timed {
+                calls: 4,
+                untimed_first: false,
+                iovec_setup,
+                fsync: false,
+                queue_depth: 1,
+            };
+            let (mut one, mut other) = ([0; 1], [0; 2]);
+            let mut lists = [vec![&mut one[..], &mut other[..]]];
+            let mut mover = WithArray::new(Swapping::default());
+            mover
+                .sample(null.as_fd(), &mut lists[0], batch, &clock)
+                .unwrap();
+            assert_eq!(std::mem::take(&mut mover.scattering.0), sizes);
+            let mut latencies = Latencies::default();
+            let last = mover.latencies(null.as_fd(), &mut lists, batch, &clock, &mut latencies);
+            assert_eq!(last.unwrap(), [3]);
+            assert_eq!(mover.scattering.0, sizes, "{iovec_setup:?}");
+            assert_eq!(latencies.summary().latency_transfers, Some(4));
+        }
+    }
+
+    #[test]
+    fn recycled_arrays_keep_their_memory() {
+        let mut bytes = [0; 1000];
+        let iovecs: Vec<IoSliceMut<'_>> = bytes.chunks_mut(1).map(IoSliceMut::new).collect();
+        let memory = iovecs.as_ptr().addr();
+        let again: Vec<IoSliceMut<'static>> = recycled(iovecs);
+        assert!(again.is_empty());
+        assert!(again.capacity() >= 1000);
+        assert_eq!(again.as_ptr().addr(), memory);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a technique is.
+
+use std::io;
+
+use vectored::CostModel;
+
+use crate::measure::read::mover::ReadMover;
+use crate::measure::write::mover::Mover;
+use crate::model::{Conditions, Operation, TechniqueName};
+
+/// Makes what writes, for a target with this cost model.
+pub type MakeMover = fn(&CostModel) -> Box<dyn Mover>;
+
+/// Makes what reads, for a target with this cost model.
+pub type MakeReadMover = fn(&CostModel) -> Box<dyn ReadMover>;
+
+/// A way to move the bytes of several segments through one descriptor.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Technique {
+    /// The name, the same on the command line, in JSON and in tables.
+    pub name: TechniqueName,
+    /// What it does, in a few words: for the help.
+    pub about: &'static str,
+    /// Whether it is measured if no technique is named.
+    pub usual: bool,
+    /// Whether it keeps up to `queue_depth` lists in flight. Others have one.
+    pub in_flight: bool,
+    /// Why it cannot be measured under these conditions, as the rest of a sentence that begins with its name.
+    pub refuses: fn(&Conditions) -> Option<&'static str>,
+    /// Whether the kernel offers it with so many lists in flight; the error names the remedy.
+    pub offered: fn(u32) -> io::Result<()>,
+    /// The time of a list on a simulated machine.
+    pub cost_ns: fn(&Costs) -> f64,
+    /// What writes, for a target with this cost model. Its loop is compiled for it alone: see [`Mover::sample`].
+    pub write: Option<MakeMover>,
+    /// What reads.
+    pub read: Option<MakeReadMover>,
+}
+
+/// The times of a list on a simulated machine, by a cost model.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Costs {
+    /// One call.
+    pub call_ns: f64,
+    /// A call for each segment.
+    pub each_ns: f64,
+    /// All segments copied, and one call.
+    pub copied_ns: f64,
+    /// One call with the list.
+    pub referenced_ns: f64,
+    /// The lists that may be in flight.
+    pub queue_depth: f64,
+}
+
+impl Technique {
+    /// A synchronous technique that moves nothing yet, measured only if it is named, on all targets and on every system.
+    pub(super) const fn named(name: &'static str) -> Technique {
+        Technique {
+            name: TechniqueName::new(name),
+            about: "",
+            usual: false,
+            in_flight: false,
+            refuses: |_| None,
+            offered: |_| Ok(()),
+            cost_ns: |costs| costs.referenced_ns,
+            write: None,
+            read: None,
+        }
+    }
+
+    /// Whether it writes, or reads.
+    pub fn moves(&self, operation: Operation) -> bool {
+        match operation {
+            Operation::Write => self.write.is_some(),
+            Operation::Read => self.read.is_some(),
+        }
+    }
+}
