@@ -2,8 +2,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use vectored_lab::model::Saved;
-use vectored_lab::report::{self, TableOptions, advisory, experiments};
+use vectored_lab::report;
 use vectored_lab::stats::compare;
+use vectored_report::{Document, TerminalOptions, html, markdown, terminal};
 
 // Any file is either rejected as a saved result or rendered in every form without a panic. No text in it
 // controls a terminal or becomes markup.
@@ -14,32 +15,27 @@ fuzz_target!(|data: &[u8]| {
     let Ok(saved) = report::parse_saved(text) else {
         return;
     };
-    let page = report::html(&[&saved, &saved]);
-    assert!(!page.contains("<script"));
-    let mut texts = vec![page];
-    let options = TableOptions::default();
-    match &saved {
-        Saved::Results(results) => {
-            texts.push(report::table(results, options));
-            texts.push(report::markdown(results));
-            texts.push(report::csv(results));
-            texts.push(report::machines_table(&[results, results], 80));
-            let comparison = compare(&[results], &[results, results]).expect("runs on both sides");
-            texts.push(report::comparison_table(&comparison, 100));
-            texts.push(report::comparison_csv(&comparison));
-        }
-        Saved::Experiments(found) => {
-            texts.push(experiments::table(found, options));
-            texts.push(experiments::markdown(found));
-            texts.push(experiments::csv(found));
-        }
-        Saved::Advisory(found) => {
-            texts.push(advisory::table(found, options, advisory::TOP));
-            texts.push(advisory::markdown(found, advisory::TOP));
-        }
+    let document = report::document(&saved);
+    let mut texts = of_document(&document);
+    texts.extend(report::csv(&[&saved, &saved]));
+    if let Saved::Results(results) = &saved {
+        texts.extend(of_document(&report::machines_document(&[results, results])));
+        let comparison = compare(&[results], &[results, results]).expect("runs on both sides");
+        texts.extend(of_document(&report::comparison_document(&comparison)));
+        texts.push(report::comparison_csv(&comparison));
     }
     for text in texts {
         let is_control = |c: &char| c.is_control() && *c != '\n';
         assert_eq!(text.chars().find(is_control), None);
     }
 });
+
+fn of_document(document: &Document) -> Vec<String> {
+    let options = TerminalOptions {
+        details: true,
+        ..TerminalOptions::default()
+    };
+    let page = html(&[document.clone(), document.clone()]);
+    assert!(!page.contains("<script"));
+    vec![page, markdown(document), terminal(document, &options)]
+}

@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     const LIBRARY: &str = "crates/vectored/src/write/all.rs";
-    const REPORT: &str = "crates/vectored-lab/src/report/table.rs";
+    const REPORT: &str = "crates/vectored-lab/src/report/words.rs";
 
     #[test]
     fn unsafe_code_is_allowed_in_sys_alone() {

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use vectored_lab::report::{TableOptions, escape_control};
+use vectored_report::{Document, TerminalOptions, terminal, visible};
 
 use crate::charset::to_ascii;
 
@@ -39,7 +39,7 @@ pub fn set_color(when: ColorWhen) {
 /// Width, colours and characters of printed tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
-    options: TableOptions,
+    options: TerminalOptions,
     /// Whether only ASCII can be shown.
     is_ascii: bool,
 }
@@ -71,18 +71,24 @@ impl Screen {
         };
         let width = columns.or(of_terminal).filter(|&width| width > 0);
         Screen {
-            options: TableOptions {
+            options: TerminalOptions {
                 color: wants_color(when, &variable, destination),
                 width: width
-                    .unwrap_or(TableOptions::default().width)
+                    .unwrap_or(TerminalOptions::default().width)
                     .min(MAX_WIDTH),
+                details: false,
             },
             is_ascii: !shows_unicode(&variable, destination),
         }
     }
 
+    /// A document, with its sections if `details` are wanted.
+    pub fn show(&self, document: &Document, details: bool) -> String {
+        self.set(|options| terminal(document, &TerminalOptions { details, ..options }))
+    }
+
     /// The text that `render` returns, in characters that can be shown.
-    pub fn set(&self, render: impl Fn(TableOptions) -> String) -> String {
+    pub fn set(&self, render: impl Fn(TerminalOptions) -> String) -> String {
         let text = render(self.options);
         if !self.is_ascii {
             return text;
@@ -99,7 +105,7 @@ impl Screen {
             .max();
         match excess {
             None | Some(0) => ascii,
-            Some(excess) => to_ascii(&render(TableOptions {
+            Some(excess) => to_ascii(&render(TerminalOptions {
                 width: width.saturating_sub(excess).max(1),
                 ..self.options
             })),
@@ -190,7 +196,7 @@ pub fn messages_are_ascii() -> bool {
 /// Prints an error or a note on standard error, in characters that can be shown.
 pub fn print_message(text: &str) {
     // It may hold the name of a file.
-    let mut text = escape_control(text);
+    let mut text = visible(text);
     if messages_are_ascii() {
         text = to_ascii(&text);
     }
@@ -292,7 +298,7 @@ mod tests {
     #[test]
     fn columns_come_before_the_terminal_and_that_before_the_default() {
         let width = |variables, destination| Screen::new(of(variables), destination).options.width;
-        let default = TableOptions::default().width;
+        let default = TerminalOptions::default().width;
         assert_eq!(width("", TERMINAL), 80);
         assert_eq!(width("COLUMNS=61", TERMINAL), 61);
         assert_eq!(width("COLUMNS=61", Destination::Pipe), 61);
@@ -332,9 +338,9 @@ mod tests {
     #[test]
     fn a_line_that_grows_in_ascii_is_set_again_more_narrowly() {
         let screen = Screen {
-            options: TableOptions {
-                color: false,
+            options: TerminalOptions {
                 width: 10,
+                ..TerminalOptions::default()
             },
             is_ascii: true,
         };

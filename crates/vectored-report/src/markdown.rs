@@ -138,7 +138,9 @@ fn map(map: &Map) -> String {
         .keys
         .iter()
         .map(|key| format!("{} {}", key.letter, key.name));
-    let legend = format!("{}. {}", keys.collect::<Vec<_>>().join(", "), map.legend);
+    let keys = keys.collect::<Vec<_>>().join(", ");
+    let stop = if keys.is_empty() { "" } else { ". " };
+    let legend = format!("{keys}{stop}{}", map.legend);
     text + &format!("\n{}\n", escaped(&legend))
 }
 

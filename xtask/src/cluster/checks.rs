@@ -63,7 +63,7 @@ fn measure(mpi: &Mpi, ranks: u32, program: &Path, state: &Path) -> Command {
 
 fn together(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     let mut command = measure(mpi, 4, program, state);
-    command.args("--target pipe --sizes 64 --ranks 1,2,4 --budget 3s".split(' '));
+    command.args("--details --target pipe --sizes 64 --ranks 1,2,4 --budget 3s".split(' '));
     let output = succeeded(&mut command)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     ensure!(

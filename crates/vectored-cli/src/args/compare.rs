@@ -32,6 +32,8 @@ Examples:
           The newest run against the one before it
   vectored compare old-*.json --against new-*.json --fail-if-slower 5%
           For continuous integration, with three runs of each version or more
+  vectored compare old-*.json --against new-*.json --html changes.html
+          The changes as a page, with a chart
   vectored compare --machines host-*.json --html machines.html
           Differences between machine types, kernels or file systems
 
@@ -63,8 +65,8 @@ pub struct CompareArgs {
     )]
     pub fail_if_slower: Option<f64>,
 
-    /// With --machines: write a web page of all results
-    #[arg(long, value_name = "FILE", requires = "machines")]
+    /// Write the comparison as a web page, with --machines followed by all results
+    #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
     /// Format of the comparison

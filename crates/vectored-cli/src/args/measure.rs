@@ -9,7 +9,7 @@ use vectored_lab::model::{Conditions, Operation, Target};
 
 use super::axes::AxisOptions;
 use super::format::{CSV_OF_CELLS, Format, formats};
-use super::parsers::{budget, pinning, whole_number};
+use super::parsers::{budget, pinning, rate, whole_number};
 use crate::size_lists::{Counts, Mix, Sizes};
 use crate::synthetic::Synthetic;
 use crate::target_path::TargetName;
@@ -27,7 +27,7 @@ read back and compared: all of them on pipes and sockets, and those of every fif
 files. On /dev/null, on other devices and on sockets of other programs they cannot be \
 compared.
 
-The result is printed, and saved as JSON in $XDG_STATE_HOME/vectored (by default \
+The answer is printed: a map and a sentence for each target. Everything is saved as JSON in $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored). The path of the saved file is the last line on standard error. \
 Ctrl-C stops the run and keeps what was measured.";
 
@@ -38,6 +38,8 @@ pub const MEASURE_AFTER: &str = "\
 Examples:
   vectored measure
           The default grid on files, pipes and Unix sockets, in 18 seconds
+  vectored measure --mix 12,3000 --target tcp --rate 50000/s
+          A header and a body, 50,000 times a second: what would a change be worth?
   vectored measure --target pipe --segments 2 --sizes 100,200
           Two small segments into a pipe
   vectored measure --target file --dir /var/lib/mysql --budget 1m
@@ -73,6 +75,32 @@ SIGINT or SIGTERM.";
 /// Options of `vectored measure`.
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
+    /// List of segments of mixed sizes, for example 9x16,1x4KiB; may be repeated
+    ///
+    /// COUNTxSIZE, in the order of the list; a size alone is one segment. Replaces --segments and
+    /// --sizes. A list may have up to 64 MiB.
+    ///
+    /// One of the sizes may be a range, as in --sizes: 1x150,1x16..64KiB is a header of 150 bytes and
+    /// a body of 16 bytes to 64 KiB. The result then says from which size of the body gathering is
+    /// faster.
+    #[arg(long, value_name = "LIST", conflicts_with_all = ["segments", "sizes"])]
+    pub mix: Vec<Mix>,
+
+    /// Counts of messages to join, for example 16 or 2..64
+    ///
+    /// Answers up to which message size copying that many messages into one buffer, for one call, is
+    /// faster than a call for each. The same as --segments LIST --technique write-each,copy-then-write,
+    /// with writev shown beside the verdict, and sizes of 64..64KiB unless --sizes is given.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub join: Option<Counts>,
+
+    /// Lists that a program sends in a second, for example 50000/s
+    ///
+    /// The answer then says what the choice is worth: saving 200 ns in each of 50,000 lists a second is 1 % of a CPU. Give
+    /// it with --mix or --join, which measure the lists of a program.
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
+    pub rate: Option<f64>,
+
     #[cfg_attr(
         unix,
         doc = "Target to write to or read from; may be repeated [default: file,pipe,unix]"
@@ -123,25 +151,6 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub sizes: Option<Sizes>,
 
-    /// List of segments of mixed sizes, for example 9x16,1x4KiB; may be repeated
-    ///
-    /// COUNTxSIZE, in the order of the list; a size alone is one segment. Replaces --segments and
-    /// --sizes. A list may have up to 64 MiB.
-    ///
-    /// One of the sizes may be a range, as in --sizes: 1x150,1x16..64KiB is a header of 150 bytes and
-    /// a body of 16 bytes to 64 KiB. The result then says from which size of the body gathering is
-    /// faster.
-    #[arg(long, value_name = "LIST", conflicts_with_all = ["segments", "sizes"])]
-    pub mix: Vec<Mix>,
-
-    /// Counts of messages to join, for example 16 or 2..64
-    ///
-    /// Answers up to which message size copying that many messages into one buffer, for one call, is
-    /// faster than a call for each. The same as --segments LIST --technique write-each,copy-then-write,
-    /// with writev shown beside the verdict, and sizes of 64..64KiB unless --sizes is given.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub join: Option<Counts>,
-
     /// Technique to compare; may be repeated [default: all except adaptive]
     #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',', long_help = technique_help())]
     pub technique: Vec<String>,
@@ -175,6 +184,12 @@ pub struct MeasureArgs {
     /// CPU to run on, or none to let the scheduler choose [default: the current CPU]
     #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
     pub pin: Option<Pinning>,
+
+    /// Print all figures before the answer: tables, cost models, notes
+    ///
+    /// `vectored report latest` prints them afterwards.
+    #[arg(long)]
+    pub details: bool,
 
     /// Format of the result
     #[arg(long, value_name = "FORMAT", value_parser = formats(CSV_OF_CELLS), default_value = "table")]

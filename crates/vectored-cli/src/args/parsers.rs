@@ -88,6 +88,16 @@ pub fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, St
 /// Shares are below this. A larger one is a typing error.
 const MAX_SHARE: f64 = 10.0;
 
+/// Lists a second, as `50000/s` or `50000`.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text).trim_end();
+    let rate = number
+        .parse()
+        .ok()
+        .filter(|rate: &f64| *rate > 0.0 && rate.is_finite());
+    rate.ok_or_else(|| format!("'{text}' is no rate: expected lists a second, for example 50000/s"))
+}
+
 /// A share, as `5%` or `0.05`.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.strip_suffix('%') {

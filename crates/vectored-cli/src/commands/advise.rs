@@ -9,6 +9,7 @@ use signal_hook::consts::SIGINT;
 use vectored_lab::advisor::Options;
 use vectored_lab::model::{Advisory, Saved};
 use vectored_lab::report::{self, advisory};
+use vectored_report::{html, markdown};
 
 use crate::advise_pipeline::{
     CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, merged,
@@ -22,6 +23,9 @@ use crate::results_store::{ResultName, Store, paths};
 use crate::strace::{self, Ended};
 use crate::terminal::{Screen, print, print_aside};
 use crate::untraced_rerun::{self, Input, NoRerunTime};
+
+/// Findings that a page shows; the JSON has all.
+const PAGE_TOP: usize = 100;
 
 /// Runs the command. Wrong usage is reported before a command runs or a log is read.
 pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
@@ -204,8 +208,7 @@ impl Outputs {
 
     fn show(&self, args: &AdviseArgs, advisory: &Advisory, json: String) -> anyhow::Result<()> {
         if let Some(page) = &self.page {
-            let saved = Saved::Advisory(Box::new(advisory.clone()));
-            page.write(&report::html(&[&saved]))?;
+            page.write(&html(&[advisory::document(advisory, PAGE_TOP)]))?;
         }
         // Standard output belongs to the command, unless `--output` is given.
         let aside = !args.command.is_empty() && args.output.is_none();
@@ -214,10 +217,13 @@ impl Outputs {
             false => Screen::of_output(self.file.is_some()),
         };
         let text = match args.format {
-            Format::Table => screen.set(|options| advisory::table(advisory, options, args.top)),
+            Format::Table => screen.show(&advisory::document(advisory, args.top), false),
             Format::Json => json,
-            Format::Csv => advisory::csv(&[advisory]),
-            Format::Markdown => advisory::markdown(advisory, args.top),
+            Format::Csv => {
+                let saved = Saved::Advisory(Box::new(advisory.clone()));
+                report::csv(&[&saved]).expect("one result is of one kind")
+            }
+            Format::Markdown => markdown(&advisory::document(advisory, args.top)),
         };
         match &self.file {
             Some(file) => file.write(&text),

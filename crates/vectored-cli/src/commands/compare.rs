@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use vectored_lab::model::{Change, Compared, Comparison, Results, Saved};
 use vectored_lab::report;
 use vectored_lab::stats::compare;
+use vectored_report::{Document, html, markdown};
 
 use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
@@ -19,13 +20,6 @@ const REGRESSION: u8 = 3;
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
-    // clap skips `requires` if the required option conflicts with --against.
-    if args.html.is_some() && !args.machines {
-        return Err(Failure::usage(
-            "--html requires --machines: add it, or use `vectored report --html` with several \
-             results",
-        ));
-    }
     if args.against.is_empty() && !args.machines {
         return Err(Failure::usage(
             "nothing to compare with: name the new results with --against, or add --machines to \
@@ -49,8 +43,15 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let base = load(&args.result)?;
     let screen = Screen::of_output(output.is_some());
     let mut compared = true;
-    let (text, slower) = match args.machines {
-        true => (machines(&base, args.format, screen)?, Vec::new()),
+    let (text, slower, document) = match args.machines {
+        true => {
+            let document = report::machines_document(&by_reference(&base));
+            (
+                machines(&base, &document, args.format, screen)?,
+                Vec::new(),
+                document,
+            )
+        }
         false => {
             let new = load(&args.against)?;
             each_once(&args.result, &base)?;
@@ -59,16 +60,19 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             let comparison = compare(&by_reference(&base), &by_reference(&new))
                 .expect("a result on each side was asked for");
             compared = !comparison.cells.is_empty();
-            let text = rendered(&comparison, args.format, screen);
+            let document = report::comparison_document(&comparison);
+            let text = rendered(&comparison, &document, args.format, screen);
             let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
-            (text, slower.unwrap_or_default())
+            (text, slower.unwrap_or_default(), document)
         }
     };
     OutputFile::write_or_print(output.as_ref(), &text)?;
     if let Some(page) = page {
-        let saved = base.into_iter().map(|run| Saved::Results(Box::new(run)));
-        let saved: Vec<Saved> = saved.collect();
-        page.write(&report::html(&saved.iter().collect::<Vec<_>>()))?;
+        // Each machine in full stands below the comparison.
+        let runs = base.iter().filter(|_| args.machines);
+        let runs = runs.map(|run| report::measured(run, None));
+        let documents: Vec<Document> = [document].into_iter().chain(runs).collect();
+        page.write(&html(&documents))?;
     }
     if args.fail_if_slower.is_some() && !compared {
         return Err(Failure::from(anyhow::anyhow!(
@@ -127,12 +131,21 @@ fn by_reference(runs: &[Results]) -> Vec<&Results> {
     runs.iter().collect()
 }
 
-fn machines(runs: &[Results], format: Format, screen: Screen) -> Result<String, Failure> {
-    let runs = by_reference(runs);
+fn machines(
+    runs: &[Results],
+    document: &Document,
+    format: Format,
+    screen: Screen,
+) -> Result<String, Failure> {
     match format {
-        Format::Table => Ok(screen.set(|options| report::machines_table(&runs, options.width))),
-        Format::Markdown => Ok(report::machines_markdown(&runs)),
-        Format::Csv => Ok(report::csv_of_runs(&runs)),
+        Format::Table => Ok(screen.show(document, true)),
+        Format::Markdown => Ok(markdown(document)),
+        Format::Csv => {
+            let saved = runs.iter().map(|run| Saved::Results(Box::new(run.clone())));
+            let saved: Vec<Saved> = saved.collect();
+            let csv = report::csv(&saved.iter().collect::<Vec<_>>());
+            Ok(csv.expect("all are results of measure"))
+        }
         Format::Json => Err(Failure::usage(
             "--format json is not available with --machines, because the saved results are that \
              JSON: choose table, csv or markdown",
@@ -140,10 +153,15 @@ fn machines(runs: &[Results], format: Format, screen: Screen) -> Result<String, 
     }
 }
 
-fn rendered(comparison: &Comparison, format: Format, screen: Screen) -> String {
+fn rendered(
+    comparison: &Comparison,
+    document: &Document,
+    format: Format,
+    screen: Screen,
+) -> String {
     match format {
-        Format::Table => screen.set(|options| report::comparison_table(comparison, options.width)),
-        Format::Markdown => report::comparison_markdown(comparison),
+        Format::Table => screen.show(document, false),
+        Format::Markdown => markdown(document),
         Format::Csv => report::comparison_csv(comparison),
         Format::Json => report::comparison_json(comparison),
     }

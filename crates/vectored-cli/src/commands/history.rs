@@ -10,7 +10,8 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use vectored_lab::model::{ADVISORY_SCHEMA, EXPERIMENTS_SCHEMA, SCHEMA};
 use vectored_lab::report::advisory::seconds_in_words;
-use vectored_lab::report::{escape_control, grouped, paragraph};
+use vectored_lab::report::grouped;
+use vectored_report::{Block, Document, Sentence, Tone};
 
 use crate::args::{HistoryArgs, HistoryFormat};
 use crate::failure::Failure;
@@ -31,9 +32,9 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
         Ok(directory) => directory,
         Err(why) => {
             print(&match args.format {
-                HistoryFormat::Table => screen.set(|options| {
-                    paragraph(&format!("no saved results: {why}"), 2, options.width)
-                }),
+                HistoryFormat::Table => {
+                    screen.show(&document(&[], &format!("no saved results: {why}")), false)
+                }
                 HistoryFormat::Json => json(&[]),
             })?;
             return Ok(ExitCode::SUCCESS);
@@ -50,11 +51,11 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     if let Some(age) = args.prune {
         entries = to_prune(entries, SystemTime::now().checked_sub(age), args.keep);
     }
-    let directory_name = escape_control(&directory.display().to_string());
+    let directory_name = directory.display().to_string();
     let text = match args.format {
         HistoryFormat::Table => {
             let heading = heading(args, entries.len(), &directory_name);
-            screen.set(|options| table(&entries, &heading, options.width))
+            screen.show(&document(&entries, &heading), false)
         }
         HistoryFormat::Json => json(&entries),
     };
@@ -274,23 +275,25 @@ fn time_in_name(name: &str, prefix: &str) -> Option<SystemTime> {
         .filter(|_| is_written_so)
 }
 
-fn table(entries: &[Entry], heading: &str, width: usize) -> String {
-    let mut text = paragraph(heading, 2, width);
-    if !entries.is_empty() {
-        text.push('\n');
-    }
-    let name_width = entries.iter().map(|e| e.name.len()).max().unwrap_or(0);
-    for entry in entries {
-        let file = entry.path.file_name().unwrap_or_default().to_string_lossy();
+fn document(entries: &[Entry], heading: &str) -> Document {
+    let sentence = |entry: &Entry| {
         let words = match (&entry.found, &entry.error) {
             (Some(found), _) => words(found),
             (None, error) => format!("cannot be read: {}", error.as_deref().unwrap_or_default()),
         };
-        let line = format!("{:<name_width$}  {}", entry.name, escape_control(&words));
-        text += &paragraph(&line, name_width + 4, width);
-        text += &format!("{:name_width$}    {}\n", "", escape_control(&file));
+        let file = entry.path.file_name().unwrap_or_default().to_string_lossy();
+        Block::Sentence(Sentence::of(
+            entry.name.as_str(),
+            format!("{words}; {file}"),
+        ))
+    };
+    let mut answer = vec![Block::Sentence(Sentence::toned(Tone::Plain, heading))];
+    answer.extend(entries.iter().map(sentence));
+    Document {
+        title: "Saved results".into(),
+        answer,
+        ..Document::default()
     }
-    text
 }
 
 /// `'sort numbers'`, cut after 40 characters.

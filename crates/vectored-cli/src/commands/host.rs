@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use vectored_lab::measure::{MonotonicClock, probe_host};
 use vectored_lab::report::host;
+use vectored_report::markdown;
 
 use crate::args::{HostArgs, HostFormat};
 use crate::failure::Failure;
@@ -22,10 +23,10 @@ pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
     }
     let text = match args.format {
         HostFormat::Table => {
-            Screen::of_output(output.is_some()).set(|options| host::table(&report, options.width))
+            Screen::of_output(output.is_some()).show(&host::document(&report), false)
         }
         HostFormat::Json => host::json(&report),
-        HostFormat::Markdown => host::markdown(&report),
+        HostFormat::Markdown => markdown(&host::document(&report)),
     };
     OutputFile::write_or_print(output.as_ref(), &text)?;
     Ok(interrupt

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use vectored_lab::model::{Advisory, Experiments, Results, Saved};
-use vectored_lab::report::{self, advisory, experiments};
+use vectored_lab::model::{Results, Saved};
+use vectored_lab::report;
+use vectored_report::{Document, html, markdown};
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
@@ -16,8 +17,10 @@ use crate::terminal::{Screen, print};
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     type Render = fn(&[&Saved]) -> Result<String, Failure>;
     let wanted: [(&str, &Option<PathBuf>, Render); 3] = [
-        ("--html", &args.html, |saved| Ok(report::html(saved))),
-        ("--markdown", &args.markdown, |saved| Ok(markdown(saved))),
+        ("--html", &args.html, |saved| Ok(html(&documents(saved)))),
+        ("--markdown", &args.markdown, |saved| {
+            Ok(each(saved, markdown))
+        }),
         ("--csv", &args.csv, csv),
     ];
     let mut outputs = Vec::new();
@@ -40,7 +43,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         .collect::<Result<_, _>>()?;
     let saved: Vec<&Saved> = saved.iter().collect();
     if outputs.is_empty() {
-        print(&tables(&saved))?;
+        let screen = Screen::of_output(false);
+        print(&each(&saved, |document| screen.show(document, true)))?;
     }
     for (output, render) in outputs {
         output.write(&render(&saved)?)?;
@@ -77,50 +81,33 @@ impl Output {
     }
 }
 
-fn tables(saved: &[&Saved]) -> String {
-    Screen::of_output(false).set(|options| {
-        each(saved, |one| match one {
-            Saved::Results(results) => report::table(results, options),
-            Saved::Experiments(found) => experiments::table(found, options),
-            Saved::Advisory(found) => advisory::table(found, options, advisory::TOP),
-        })
-    })
+/// One document for each result; several runs of measure are first shown beside each other.
+fn documents(saved: &[&Saved]) -> Vec<Document> {
+    let runs = saved.iter().filter_map(|one| match one {
+        Saved::Results(results) => Some(&**results),
+        _ => None,
+    });
+    let runs: Vec<&Results> = runs.collect();
+    let beside = (runs.len() > 1).then(|| report::machines_document(&runs));
+    let each = saved.iter().map(|one| report::document(one));
+    beside.into_iter().chain(each).collect()
 }
 
-fn markdown(saved: &[&Saved]) -> String {
-    each(saved, |one| match one {
-        Saved::Results(results) => report::markdown(results),
-        Saved::Experiments(found) => experiments::markdown(found),
-        Saved::Advisory(found) => advisory::markdown(found, advisory::TOP),
-    })
-}
-
-fn each(saved: &[&Saved], render: impl Fn(&Saved) -> String) -> String {
-    let texts: Vec<String> = saved.iter().map(|one| render(one)).collect();
+fn each(saved: &[&Saved], render: impl Fn(&Document) -> String) -> String {
+    let texts: Vec<String> = saved
+        .iter()
+        .map(|one| render(&report::document(one)))
+        .collect();
     texts.join("\n")
 }
 
 /// CSV of results of one command: columns differ between commands.
 fn csv(saved: &[&Saved]) -> Result<String, Failure> {
-    let mut runs: Vec<&Results> = Vec::new();
-    let mut reproductions: Vec<&Experiments> = Vec::new();
-    let mut advisories: Vec<&Advisory> = Vec::new();
-    for one in saved {
-        match one {
-            Saved::Results(results) => runs.push(results),
-            Saved::Experiments(found) => reproductions.push(found),
-            Saved::Advisory(found) => advisories.push(found),
-        }
-    }
-    match (&runs[..], &reproductions[..], &advisories[..]) {
-        ([one], [], []) => Ok(report::csv(one)),
-        ([], [one], []) => Ok(experiments::csv(one)),
-        (_, [], []) => Ok(report::csv_of_runs(&runs)),
-        ([], [], advisories) => Ok(advisory::csv(advisories)),
-        _ => Err(Failure::usage(
-            "--csv cannot combine these results, because their columns differ: name one result of \
-             `vectored reproduce`, only results of `vectored measure`, or only results of \
-             `vectored advise`",
-        )),
-    }
+    report::csv(saved).ok_or_else(|| {
+        Failure::usage(
+            "--csv cannot combine these results, because their columns differ: name only results of \
+             `vectored measure`, only results of `vectored reproduce`, or only results of `vectored \
+             advise`",
+        )
+    })
 }

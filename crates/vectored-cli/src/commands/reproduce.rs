@@ -7,9 +7,10 @@ use anyhow::Context;
 use vectored_lab::measure::{
     Environment, MeasureError, MonotonicClock, allowed_cpus, measure_ruler,
 };
-use vectored_lab::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
-use vectored_lab::report::experiments::{csv, json, markdown, table};
+use vectored_lab::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction, Saved};
+use vectored_lab::report::{self, experiments::json};
 use vectored_lab::reproduce::{Bench, EtaTracker, run as run_plans};
+use vectored_report::markdown;
 
 use crate::args::{Format, ReproduceArgs};
 use crate::cluster::Launch;
@@ -80,11 +81,12 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let saved_form = json(&results);
     let text = match args.format {
         Format::Table => {
-            Screen::of_output(output.is_some()).set(|options| table(&results, options))
+            let document = report::experiments::document(&results);
+            Screen::of_output(output.is_some()).show(&document, false)
         }
         Format::Json => saved_form.clone(),
         Format::Csv => csv(&results),
-        Format::Markdown => markdown(&results),
+        Format::Markdown => markdown(&report::experiments::document(&results)),
     };
     let saved = store.save("reproduce", &results.started_at, &saved_form);
     // Show the result even if saving failed, and print its path even if showing failed.
@@ -100,6 +102,12 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     Ok(interrupt
         .exit_code()
         .map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// One line for each measured or published row.
+fn csv(results: &Experiments) -> String {
+    let saved = Saved::Experiments(Box::new(results.clone()));
+    report::csv(&[&saved]).expect("one result is of one kind")
 }
 
 /// The published experiments are those of one process.

@@ -59,12 +59,13 @@ fn host_works_in_a_directory_where_no_file_can_be_created() {
     here.current_dir("/proc");
     for command in [&mut bench.command("host --dir /proc"), &mut here] {
         let table = stdout_of(command);
-        for line in ["directory      /proc, proc, ", "IOV_MAX ", "tcp socket "] {
+        let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
+        for line in ["directory /proc, proc, ", "IOV_MAX ", "tcp socket "] {
             assert!(table.contains(line), "{line}in\n{table}");
         }
         for name in ["O_DIRECT ", "pwritev2 ", "preadv2 "] {
-            let line = table.lines().find(|line| line.starts_with(name)).unwrap();
-            assert!(line.contains("unknown: no temporary file"), "{line}");
+            let unknown = format!("{name}unknown: no temporary file");
+            assert!(table.contains(&unknown), "{table}");
         }
     }
     let report = json(&stdout_of(
@@ -82,7 +83,7 @@ fn an_output_file_is_written_whole() {
     let path = bench.work().join("host.md");
     let text = fs::read_to_string(&path).unwrap();
     assert!(
-        text.starts_with("| | |\n|---|---|\n| system | Linux"),
+        text.contains("\n|  |  |\n| --- | --- |\n| system | Linux"),
         "{text}"
     );
     assert_eq!(entries(&bench.work()), [path]);

@@ -161,7 +161,7 @@ fn measuring_works_without_a_home_directory() {
             (text(output.stdout), text(output.stderr))
         };
         let (table, notes) = run("measure --synthetic call=200", 0);
-        assert!(table.contains("copy-then-write"), "{table}");
+        assert!(table.contains("G gather"), "{table}");
         let note = notes.lines().last().unwrap();
         for word in [
             "note: the result is not saved",

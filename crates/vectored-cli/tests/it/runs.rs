@@ -43,7 +43,7 @@ fn a_real_run_moves_bytes_past_the_page_cache_and_leaves_no_file() {
     }
     for words in ["write --target file-overwrite", "read --target file"] {
         let bench = Bench::new();
-        let options = "measure --direct --budget 300ms --mix 1x4KiB,2x8KiB --operation";
+        let options = "measure --details --direct --budget 300ms --mix 1x4KiB,2x8KiB --operation";
         let table = stdout_of(&mut bench.command(&format!("{options} {words}")));
         assert!(table.contains("O_DIRECT: transfers go between"), "{table}");
         assert!(entries(&bench.work()).is_empty());
@@ -67,7 +67,14 @@ fn a_real_run_measures_io_uring_with_several_transfers_in_flight() {
     for target in ["file", "null"] {
         let bench = Bench::new();
         let mut command = bench.vectored();
-        command.args(["measure", "--target", target, "--budget", "300ms"]);
+        command.args([
+            "measure",
+            "--details",
+            "--target",
+            target,
+            "--budget",
+            "300ms",
+        ]);
         command.args(["--technique", "io-uring", "--queue-depth", "8"]);
         command.args(["--segments", "16", "--sizes", "1KiB"]);
         let table = stdout_of(&mut command);

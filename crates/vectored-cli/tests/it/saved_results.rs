@@ -22,7 +22,7 @@ fn stderr(bench: &Bench, words: &str, code: i32) -> String {
 #[test]
 fn a_report_is_what_the_run_printed() {
     let bench = Bench::new();
-    let printed = stdout_of(&mut bench.synthetic());
+    let printed = stdout_of(&mut bench.synthetic_with("--details"));
     assert_eq!(stdout(&bench, "report"), printed);
     assert_eq!(stdout(&bench, "report latest"), printed);
     let path = bench.saved().remove(0);
@@ -38,12 +38,15 @@ fn exports_go_to_the_named_files() {
     measured(&bench, 1);
     let words = "report --html a.html --markdown a.md --csv -";
     let printed = stdout(&bench, words);
-    assert!(printed.starts_with("target,path,"), "{printed}");
+    assert!(printed.starts_with("refined,target,path,"), "{printed}");
     let begin = |name: &str| fs::read_to_string(bench.work().join(name)).unwrap();
-    assert!(begin("a.html").starts_with("<!doctype html>"));
-    assert!(begin("a.md").contains("| segments |"));
+    assert!(begin("a.html").starts_with("<!DOCTYPE html>"));
+    assert!(begin("a.md").contains("| segments | "));
     let two = stdout(&bench, "report latest latest --csv -");
-    assert!(two.starts_with("host,kernel,started_at,target,"), "{two}");
+    assert!(
+        two.starts_with("host,kernel,started_at,refined,target,"),
+        "{two}"
+    );
     assert_eq!(two.lines().count(), 2 * printed.lines().count() - 1);
 }
 
@@ -76,10 +79,10 @@ fn history_lists_saved_results_with_their_names() {
     let list = stdout(&bench, "history");
     let rows: Vec<&str> = list.split(".json\n").collect();
     for (row, (name, words)) in [
-        ("latest ", "unknown schema \"vectored-results/9\""),
-        ("latest~1 ", "12 cells on pipe"),
-        ("latest~2 ", "0.0, no cells in "),
-        ("latest~3 ", "cannot be read: it is not JSON"),
+        ("latest: ", "unknown schema \"vectored-results/9\""),
+        ("latest~1: ", "12 cells on pipe"),
+        ("latest~2: ", "0.0, no cells in "),
+        ("latest~3: ", "cannot be read: it is not JSON"),
     ]
     .into_iter()
     .enumerate()
@@ -188,9 +191,16 @@ fn machines_are_compared_and_experiments_are_not() {
     let bench = Bench::new();
     measured(&bench, 1);
     let table = stdout(&bench, "compare --machines latest latest --html m.html");
-    assert!(table.starts_with("Crossovers: "), "{table}");
+    assert!(table.contains("\nCrossovers: "), "{table}");
     let page = fs::read_to_string(bench.work().join("m.html")).unwrap();
-    assert!(page.contains(">By machine<"));
+    assert!(page.contains("2 runs beside each other</h2>"));
+    let words = "compare latest --against other.json --html changes.html";
+    let mut other = json(&fs::read_to_string(bench.saved().remove(0)).unwrap());
+    other["seed"] = 2.into();
+    fs::write(bench.work().join("other.json"), other.to_string()).unwrap();
+    stdout(&bench, words);
+    let page = fs::read_to_string(bench.work().join("changes.html")).unwrap();
+    assert!(page.contains("Faster or slower? 1 new run against 1 base run"));
 }
 
 #[test]

@@ -112,7 +112,8 @@ fn a_locale_without_utf_8_gets_the_same_text_in_ascii() {
         assert_eq!(unknown(&ascii), unknown(&whole), "{words}:\n{ascii}");
         assert!(widest(&ascii) <= widest(&whole), "{words}:\n{ascii}");
     }
-    let notes = stderr_of(bench.synthetic().env("LC_ALL", "C"), 0);
+    let mut long = bench.synthetic_with("--sizes 16KiB");
+    let notes = stderr_of(long.env("LC_ALL", "C"), 0);
     assert!(
         notes.contains("1000 x 16 KiB") && notes.is_ascii(),
         "{notes}"
@@ -128,6 +129,35 @@ fn a_locale_without_utf_8_gets_the_same_text_in_ascii() {
         };
         assert_eq!(of("C"), of("C.UTF-8"));
     }
+}
+
+/// At 80 × 24, with the path of the result: the shell's own line stays in sight.
+#[test]
+fn the_default_run_is_one_screen() {
+    let bench = Bench::new();
+    let output = bench.synthetic().env("COLUMNS", "80").output().unwrap();
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(text.lines().count() <= 22, "{text}");
+    assert!(widest(text.lines().next().unwrap()) <= 80, "{text}");
+    for (target, begin) in [
+        ("file", "copy below "),
+        ("pipe", "copy below "),
+        ("unix", "copy below "),
+    ] {
+        assert!(text.contains(&format!("\n{target}: {begin}")), "{text}");
+    }
+    assert!(text.contains("never one by one"), "{text}");
+}
+
+#[test]
+fn a_rate_says_what_the_choice_is_worth() {
+    let bench = Bench::new();
+    let words = "--mix 12,3000 --target pipe --rate 50000/s";
+    let text = stdout_of(&mut bench.synthetic_with(words));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words =
+        "pipe: At 50,000 lists a second the fastest saves 0.3 % of a CPU against the next best";
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]

@@ -154,6 +154,7 @@ fn bytes_into_a_tcp_connection_are_reported_as_not_compared() {
         command.args(["measure", "--budget", "5s", "--segments", "4"]);
         command.args(["--sizes", "100,16KiB", "--target", &target]);
         command.args(["--technique", "writev,send-zerocopy"]);
+        command.arg("--details");
         let table = stdout_of(&mut command);
         let words: Vec<&str> = table.split_whitespace().collect();
         let words = words.join(" ");
@@ -273,7 +274,7 @@ fn the_table_of_every_target() {
 
 #[test]
 fn the_table_of_null_has_times() {
-    let words = "--target null --segments 2,16 --sizes 16,4KiB";
+    let words = "--details --target null --segments 2,16 --sizes 16,4KiB";
     insta::assert_snapshot!(stdout_of(&mut Bench::new().synthetic_with(words)));
 }
 

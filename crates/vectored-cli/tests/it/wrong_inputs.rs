@@ -24,6 +24,8 @@ const FILES: [(&str, &[u8]); 9] = [
 /// Command lines, each with its exit code and parts of its message. `''` is an empty word, `·` a blank in a word.
 const REFUSED: &str = "\
 measure --nonsense => 2: --nonsense
+measure --rate fast => 2: 'fast' is no rate | 50000/s
+measure --rate -1/s => 2: '-1/s' is no rate
 measure --sizes 4.5k => 2: '4.5k' | whole number | 512KiB
 measure --sizes 4TB => 2: --sizes | unknown unit 'TB' | use B, KiB
 measure --sizes 0 => 2: --sizes | '0' is zero
@@ -175,7 +177,6 @@ compare broken --against broken => 1: 'broken' | not JSON | latest
 compare old-*.json --against=b => 2: no file matches
 compare a --against b --fail-if-slower '' => 2: expected a share | 5% or 0.05
 compare a --against b --fail-if-slower -1% => 2: '-1%' | 5% or 0.05
-compare a --against b --html x.html => 2: requires --machines
 compare --machines a --html - => 2: cannot be standard output
 history --prune -1d => 2: 30d or 12h
 history --prune 0 => 2: --prune | 30d or 12h

@@ -1,13 +1,13 @@
 //! Advice in words, from cells and crossovers; none where these do not support it.
 
-use std::borrow::Cow;
+use vectored_report::words::capital;
 
 use crate::model::{Advice, Cell, Crossover, Drain, Role, TechniqueName};
 use crate::report::advice_figures::{
-    OneWinner, capital, dearest, longer, one_winner, place, ratios, size, span,
+    OneWinner, dearest, longer, one_winner, place, ratios, size, span,
 };
 use crate::report::join_advice;
-use crate::report::table_rows::tally_of;
+use crate::report::words::{Words, tally};
 use crate::stats::{PairStats, SizeSeries, pair, series};
 
 /// One entry for each series of `cells` (lists that differ in one size only) in which some technique is
@@ -104,13 +104,13 @@ fn undecided(cells: &[&Cell], rivals: &[TechniqueName], is_swept: bool) -> Optio
         "No crossover was found from {} to {} ({}).",
         varied(first, is_swept),
         size(last),
-        tally_of(cells, rivals)
+        tally(cells, rivals)
     ))
 }
 
 /// Whether the winner of some size differs from what these crossovers imply: rarely, one of two crossovers
 /// cannot be placed.
-fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
+pub(crate) fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
     let breaks = |pair: &[&Crossover]| pair[0].above != pair[1].below;
     let is_other = |cell: &&Cell| {
         let (Some(winner), Some(bytes)) = (cell.winner, cell.swept_bytes()) else {
@@ -143,7 +143,11 @@ fn in_one_sentence(one: &OneWinner<'_>, is_swept: bool, rivals: &[TechniqueName]
     let others: Vec<String> = runner_up
         .filter_map(|rival| {
             let ratios = ratios(&one.won, rival, one.winner);
-            Some(format!("{} takes {}", gerund(rival), span(&ratios)?))
+            Some(format!(
+                "{} takes {}",
+                Words::of(rival).gerund,
+                span(&ratios)?
+            ))
         })
         .collect();
     let costs = match others.is_empty() {
@@ -153,10 +157,10 @@ fn in_one_sentence(one: &OneWinner<'_>, is_swept: bool, rivals: &[TechniqueName]
     let OneWinner {
         at_sizes, range, ..
     } = one;
-    let verb = verb(one.winner);
+    let verb = Words::of(one.winner).verb;
     match is_swept {
         true => format!("No crossover: {verb} {at_sizes} {range}{costs}"),
-        false => format!("{} {at_sizes} {range}{costs}", capital(&verb)),
+        false => format!("{} {at_sizes} {range}{costs}", capital(verb)),
     }
 }
 
@@ -170,17 +174,20 @@ fn several_winners(cells: &[&Cell], crossovers: &[&Crossover], is_swept: bool) -
         text += &match index {
             0 => format!(
                 "{} below {variable}{place}",
-                capital(&verb(crossover.below))
+                capital(Words::of(crossover.below).verb)
             ),
-            _ => format!(", {} to {place}", verb(crossover.below)),
+            _ => format!(", {} to {place}", Words::of(crossover.below).verb),
         };
     }
     let last = crossovers[crossovers.len() - 1];
-    text += &format!(", {} above.", verb(last.above));
+    text += &format!(", {} above.", Words::of(last.above).verb);
     if let [only] = crossovers
         && is_swept
     {
-        let (below, above) = (verb(only.below), capital(&verb(only.above)));
+        let (below, above) = (
+            Words::of(only.below).verb,
+            capital(Words::of(only.above).verb),
+        );
         text = format!("{above} from {variable}{} on, {below} below.", place(only));
     }
     let first = crossovers[0];
@@ -198,7 +205,7 @@ fn several_winners(cells: &[&Cell], crossovers: &[&Crossover], is_swept: bool) -
             let bytes = varied(cell, is_swept);
             Some(format!(
                 "{} {at}{bytes} takes {}",
-                gerund(technique),
+                Words::of(technique).gerund,
                 longer(ratio)
             ))
         })
@@ -232,7 +239,7 @@ fn one_by_one(cells: &[&Cell], rivals: &[TechniqueName], is_swept: bool) -> Opti
     }
     let ratios: Vec<f64> = significant.into_iter().flatten().collect();
     let longer = span(&ratios)?;
-    let name = capital(gerund(each));
+    let name = capital(Words::of(each).gerund);
     Some(match count == cells.len() {
         true => format!("{name} takes {longer}."),
         false => {
@@ -258,30 +265,4 @@ fn varied(cell: &Cell, is_swept: bool) -> String {
 
 fn is_each(technique: TechniqueName) -> bool {
     technique.role() == Role::Each
-}
-
-fn verb(technique: TechniqueName) -> Cow<'static, str> {
-    Cow::Borrowed(match technique {
-        TechniqueName::WRITE_EACH => "write one by one",
-        TechniqueName::COPY_THEN_WRITE => "copy",
-        TechniqueName::WRITEV => "gather",
-        TechniqueName::ADAPTIVE => "let adaptive choose",
-        TechniqueName::READ_EACH => "read one by one",
-        TechniqueName::READ_THEN_SPLIT => "read and split",
-        TechniqueName::READV => "scatter",
-        other => return Cow::Owned(format!("use {other}")),
-    })
-}
-
-fn gerund(technique: TechniqueName) -> &'static str {
-    match technique {
-        TechniqueName::WRITE_EACH => "writing one by one",
-        TechniqueName::COPY_THEN_WRITE => "copying",
-        TechniqueName::WRITEV => "gathering",
-        TechniqueName::ADAPTIVE => "adaptive",
-        TechniqueName::READ_EACH => "reading one by one",
-        TechniqueName::READ_THEN_SPLIT => "splitting",
-        TechniqueName::READV => "scattering",
-        other => other.as_str(),
-    }
 }

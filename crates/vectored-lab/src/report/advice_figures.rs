@@ -1,5 +1,7 @@
 //! What advice is made of: where one technique wins, and ratios, sizes and crossovers in words.
 
+use vectored_report::words::{about_within, three_digits};
+
 use crate::model::{Cell, Crossover, TechniqueName, Verdict};
 use crate::stats::{PairStats, pair};
 use crate::text::format;
@@ -74,69 +76,31 @@ pub(crate) fn dearest<'a>(
 
 /// The size of a crossover, with its interval: `1.40 KiB [1.31, 1.52]`.
 pub(crate) fn place(crossover: &Crossover) -> String {
-    let sizes = [
+    about_within(
         crossover.at_bytes,
         crossover.low_bytes,
         crossover.high_bytes,
-    ];
-    let (at, low, high, unit) = in_one_unit(sizes);
-    format!("{at} {unit} [{low}, {high}]")
-}
-
-/// Three sizes in the unit that fits the first.
-pub(crate) fn in_one_unit(sizes: [f64; 3]) -> (String, String, String, &'static str) {
-    let (scale, unit) = match sizes[0] {
-        at if at < 999.5 => (1.0, "B"),
-        at if at < 1023.5 * 1024.0 => (1024.0, "KiB"),
-        _ => (1024.0 * 1024.0, "MiB"),
-    };
-    let number = |bytes: f64| match scale {
-        1.0 => format!("{bytes:.0}"),
-        _ => format::three_digits(bytes / scale),
-    };
-    let [at, low, high] = sizes.map(number);
-    (at, low, high, unit)
+    )
 }
 
 pub(crate) fn size(cell: &Cell) -> String {
     format::bytes_in_words(cell.swept_bytes().unwrap_or(0) as u64)
 }
 
-/// `5.6 to 47 % longer`, `1.3 to 15 times as long`.
+/// `1.06 to 1.47 times as long`.
 pub(crate) fn span(ratios: &[f64]) -> Option<String> {
     let least = ratios.iter().copied().reduce(f64::min)?;
     let most = ratios.iter().copied().reduce(f64::max)?;
-    let (low, high) = (longer(least), longer(most));
-    if low == high {
-        return Some(low);
-    }
-    // Both have the unit of the larger one, which is written once.
-    let low = match high.ends_with(LONGER) {
-        true => low.strip_suffix(LONGER).unwrap_or(&low).to_owned(),
-        false => match low.strip_suffix(TIMES) {
-            Some(low) => low.to_owned(),
-            None => format!("{least:.1}"),
-        },
-    };
-    Some(format!("{low} to {high}"))
+    let (low, high) = (three_digits(least), longer(most));
+    Some(match high.strip_suffix(TIMES) == Some(&low) {
+        true => high,
+        false => format!("{low} to {high}"),
+    })
 }
 
-const LONGER: &str = " % longer";
 const TIMES: &str = " times as long";
 
-/// `47 % longer`; from ten times on `12 times as long`.
+/// `1.47 times as long`.
 pub(crate) fn longer(ratio: f64) -> String {
-    let tax = format::tax(ratio - 1.0);
-    match tax.strip_suffix('×') {
-        Some(times) => format!("{times}{TIMES}"),
-        None => format!("{} longer", tax.trim_start_matches('+')),
-    }
-}
-
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().chain(letters).collect(),
-        None => String::new(),
-    }
+    format!("{}{TIMES}", three_digits(ratio))
 }

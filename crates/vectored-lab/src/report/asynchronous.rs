@@ -1,9 +1,8 @@
 //! Where asynchronous techniques are faster, in words, and the table of latencies.
 
 use crate::model::{AsynchronousAdvice, Cell, Conditions, ListShape, Operation, Results};
-use crate::report::grid::Grid;
 use crate::report::shape_text::{SIZE, list_of_shape};
-use crate::report::target_names::{Titles, conditions_in_words, sections};
+use crate::report::target_names::conditions_in_words;
 use crate::stats::{
     AsynchronousOutcome, AsynchronousPair, MIN_ROUNDS, TIE_ZONE, asynchronous_pairs,
     cells_with_helper, cells_with_too_few_rounds,
@@ -269,62 +268,6 @@ pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A table for each section with latencies.
-pub(crate) fn latencies(results: &Results) -> Vec<Grid> {
-    let titles = Titles::among(&results.cells);
-    let has_latency = |cell: &&Cell| {
-        let mut techniques = cell.techniques.iter();
-        techniques.any(|technique| technique.latency.latency_transfers.is_some())
-    };
-    sections(results.cells.iter().filter(has_latency))
-        .into_iter()
-        .map(|kind| {
-            let is_here = |cell: &&Cell| cell.conditions == *kind && has_latency(cell);
-            Grid {
-                title: format!("Latency of a transfer: {}", titles.of(kind)),
-                heads: LATENCY_HEADS.map(str::to_owned).to_vec(),
-                names: 2,
-                rows: results
-                    .cells
-                    .iter()
-                    .filter(is_here)
-                    .flat_map(latency_rows)
-                    .collect(),
-            }
-        })
-        .collect()
-}
-
-const LATENCY_HEADS: [&str; 6] = ["list", "technique", "median", "99 %", "99.9 %", "transfers"];
-
-/// A row for each technique; only the first one has the list.
-fn latency_rows(cell: &Cell) -> Vec<Vec<String>> {
-    let mut list = list_of(cell);
-    let time = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), format::time);
-    let techniques = cell.techniques.iter();
-    techniques
-        .filter_map(|technique| {
-            let latency = &technique.latency;
-            let transfers = latency.latency_transfers?;
-            Some(vec![
-                std::mem::take(&mut list),
-                technique.name.to_string(),
-                time(latency.latency_p50_ns),
-                time(latency.latency_p99_ns),
-                time(latency.latency_p999_ns),
-                format::grouped(transfers),
-            ])
-        })
-        .collect()
-}
-
-fn list_of(cell: &Cell) -> String {
-    match (cell.segment_bytes, &cell.segment_sizes) {
-        (None, Some(runs)) => list_in_words(runs),
-        (bytes, _) => list_in_words(&[(cell.segment_count, bytes.unwrap_or(0))]),
-    }
-}
-
 /// What the queue depth and the latencies are.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
@@ -345,7 +288,8 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         }
         notes.push(note);
     }
-    if !latencies(results).is_empty() {
+    let techniques = || results.cells.iter().flat_map(|cell| &cell.techniques);
+    if techniques().any(|one| one.latency.latency_transfers.is_some()) {
         notes.push(
             "Latency: the time from the moment when a transfer is prepared to its completion; of \
              synchronous techniques, from call to return. 99 % and 99.9 % of the transfers take no longer \

@@ -1,42 +1,47 @@
 //! A comparison of two sets of runs as text: differences of the environment first, then reported
 //! changes, then all figures.
 
+use vectored_report::words::{ratio, ratio_within};
+use vectored_report::{
+    Bar, Bars, Block, Cell, Column, Document, Role, Sentence, Series, Table, Tone, Unit, csv,
+};
+
 use crate::model::{Change, Compared, Comparison};
-use crate::report::grid;
-use crate::report::grid::Grid;
 use crate::report::target_names::conditions_in_words;
+use crate::report::words::Words;
 use crate::stats::MIN_RUNS;
 use crate::text::format;
-use crate::text::format::{escape_control, escape_markdown, list_in_words, three_digits};
+use crate::text::format::{escape_control, list_in_words};
 
-/// For a terminal of `width` columns.
-pub fn comparison_table(comparison: &Comparison, width: usize) -> String {
-    let mut text = String::new();
-    for paragraph in before(comparison) {
-        text += &grid::paragraph(&paragraph, 2, width);
+/// The comparison as a document: differences of the environment and reported changes are the answer.
+pub fn comparison_document(comparison: &Comparison) -> Document {
+    let mut answer: Vec<Block> = before(comparison)
+        .into_iter()
+        .map(|text| Block::Sentence(Sentence::toned(Tone::Plain, text)))
+        .collect();
+    answer.extend(tables(comparison).into_iter().map(Block::Table));
+    answer.extend(bars(comparison).map(Block::Bars));
+    answer.extend(
+        notes(comparison)
+            .into_iter()
+            .map(|note| Block::Note(note.into())),
+    );
+    Document {
+        title: format!(
+            "Faster or slower? {} against {}",
+            format::count(comparison.new.len(), "new run"),
+            format::count(comparison.base.len(), "base run")
+        )
+        .into(),
+        lead: LEAD.into(),
+        answer,
+        sections: Vec::new(),
     }
-    text.push('\n');
-    text += &grid::texts(&grids(comparison), width);
-    text.push('\n');
-    for note in notes(comparison) {
-        text += &grid::paragraph(&note, 2, width);
-    }
-    text
 }
 
-/// For a document.
-pub fn comparison_markdown(comparison: &Comparison) -> String {
-    let mut text = String::new();
-    for paragraph in before(comparison) {
-        text += &format!("{}\n\n", escape_markdown(&paragraph));
-    }
-    text += &grid::markdowns(&grids(comparison));
-    text.push('\n');
-    for note in notes(comparison) {
-        text += &format!("- {}\n", escape_markdown(&note));
-    }
-    text
-}
+const LEAD: &str = "\
+Two versions of a program or of a system, compared by the times of the same cells. The figure is the time of a technique \
+divided by that of the floor in the same round, so that a slower or busier machine does not look like a change.";
 
 /// For programs.
 pub fn comparison_json(comparison: &Comparison) -> String {
@@ -45,43 +50,10 @@ pub fn comparison_json(comparison: &Comparison) -> String {
     text
 }
 
-/// One line a cell and technique; lines without `segment_sizes` are of all cells
-/// of a target.
+/// One line a cell and technique; lines without `segment_sizes` are of all cells of a target.
 pub fn comparison_csv(comparison: &Comparison) -> String {
-    // Writing to memory, with as many fields in each line, cannot fail.
-    const SOUND: &str = "a line as long as the head, into memory";
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    let head = [
-        "target",
-        "path",
-        "operation",
-        "layout",
-        "cache",
-        "page_cache",
-        "iovec_setup",
-        "sync",
-        "segment_sizes",
-        "cell_count",
-        "technique",
-        "base_floor_ratio",
-        "new_floor_ratio",
-        "ratio",
-        "ratio_low",
-        "ratio_high",
-        "p",
-        "change",
-        "queue_depth",
-        "writers",
-        "direct",
-    ];
-    writer.write_record(head).expect(SOUND);
-    for compared in comparison.targets.iter().chain(&comparison.cells) {
-        let value = serde_json::to_value(compared).expect("plain data");
-        let line = head.map(|name| format::csv_word(&value[name]));
-        writer.write_record(line).expect(SOUND);
-    }
-    let bytes = writer.into_inner().expect(SOUND);
-    String::from_utf8(bytes).expect("text in, text out")
+    let rows: Vec<&Compared> = comparison.targets.iter().chain(&comparison.cells).collect();
+    csv(&serde_json::json!({ "compared": rows }), &["compared"])
 }
 
 fn before(comparison: &Comparison) -> Vec<String> {
@@ -125,10 +97,10 @@ fn before(comparison: &Comparison) -> Vec<String> {
     text
 }
 
-fn grids(comparison: &Comparison) -> Vec<Grid> {
-    let mut grids = Vec::new();
+fn tables(comparison: &Comparison) -> Vec<Table> {
+    let mut tables = Vec::new();
     if !comparison.targets.is_empty() {
-        grids.push(grid_of(
+        tables.push(table(
             "Target means: time ÷ floor, over the cells of a target",
             &comparison.targets.iter().collect::<Vec<_>>(),
         ));
@@ -139,53 +111,68 @@ fn grids(comparison: &Comparison) -> Vec<Grid> {
         .filter(|compared| compared.change != Change::None)
         .collect();
     if !changed.is_empty() {
-        grids.push(grid_of("Cell results with a reported change", &changed));
+        tables.push(table("Cell results with a reported change", &changed));
     }
-    grids
+    tables
 }
 
-fn grid_of(title: &str, all: &[&Compared]) -> Grid {
-    let heads = [
-        "target",
-        "list",
-        "technique",
-        "base",
-        "new",
-        "new ÷ base",
-        "95 %",
-        "",
-    ];
-    Grid {
-        title: title.to_owned(),
-        heads: heads.map(str::to_owned).to_vec(),
-        names: 3,
+fn table(title: &str, all: &[&Compared]) -> Table {
+    let names = ["target", "list", "technique"]
+        .map(Column::words)
+        .into_iter();
+    let figures = ["base", "new", "new ÷ base"].map(Column::figures);
+    Table {
+        title: title.into(),
+        columns: names
+            .chain(figures)
+            .chain([Column::words("change")])
+            .collect(),
         rows: all.iter().map(|compared| row(compared)).collect(),
     }
 }
 
-fn row(compared: &Compared) -> Vec<String> {
+fn row(compared: &Compared) -> Vec<Cell> {
     let list = match &compared.segment_sizes {
         Some(runs) => list_in_words(runs),
         None => format::count(compared.cell_count, "cell"),
     };
-    let (change, interval) = format::margin(
-        compared.ratio,
-        Some((compared.ratio_low, compared.ratio_high)),
-    );
+    let ends = (compared.ratio_low, compared.ratio_high);
+    let role = match compared.change {
+        Change::Slower => Role::Loser,
+        Change::Faster => Role::Winner,
+        Change::None => Role::Plain,
+    };
     vec![
-        conditions_in_words(&compared.conditions),
-        list,
-        compared.technique.to_string(),
-        format!("{}×", three_digits(compared.base_floor_ratio)),
-        format!("{}×", three_digits(compared.new_floor_ratio)),
-        // `12×` is no addition.
-        match change.starts_with(['-', '–']) || change.ends_with('×') {
-            true => change,
-            false => format!("+{change}"),
-        },
-        interval.unwrap_or_default(),
-        change_in_words(compared.change).to_owned(),
+        conditions_in_words(&compared.conditions).into(),
+        list.into(),
+        compared.technique.to_string().into(),
+        ratio(compared.base_floor_ratio).into(),
+        ratio(compared.new_floor_ratio).into(),
+        ratio_within(compared.ratio, Some(ends)).into(),
+        Cell::with_role(change_in_words(compared.change), role),
     ]
+}
+
+/// The target means as bars; `None` if there are none.
+fn bars(comparison: &Comparison) -> Option<Bars> {
+    let bar = |compared: &Compared| {
+        let ends = (compared.ratio_low, compared.ratio_high);
+        Bar {
+            group: conditions_in_words(&compared.conditions).into(),
+            name: compared.technique.to_string().into(),
+            series: Series::new(Words::of(compared.technique).hue),
+            value: Some(compared.ratio),
+            interval: Some(ends),
+            words: ratio_within(compared.ratio, Some(ends)).into(),
+        }
+    };
+    (!comparison.targets.is_empty()).then(|| Bars {
+        title: "New ÷ base, over the cells of a target: beyond 1× the new runs are slower".into(),
+        unit: Unit::Ratio,
+        base: Some(1.0),
+        bars: comparison.targets.iter().map(bar).collect(),
+        ..Bars::default()
+    })
 }
 
 fn change_in_words(change: Change) -> &'static str {
@@ -214,9 +201,11 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     let floors = comparison.floors.iter().map(|floor| {
-        let (change, _) = format::margin(floor.ratio, None);
-        let sign = if change.starts_with('-') { "" } else { "+" };
-        format!("{} {sign}{change}", conditions_in_words(&floor.conditions))
+        format!(
+            "{} {}",
+            conditions_in_words(&floor.conditions),
+            ratio(floor.ratio)
+        )
     });
     let floors = floors.collect::<Vec<_>>().join("; ");
     if !floors.is_empty() {

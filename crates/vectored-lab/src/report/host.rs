@@ -2,52 +2,26 @@
 //!
 //! A value that is unknown is shown with the reason; no line is left out.
 
+use vectored_report::{Block, Column, Document, Table};
+
 use crate::model::{FlagAnswer, HostReport, Known};
-use crate::report::grid;
 use crate::text::format;
-use crate::text::format::escape_markdown;
 
-/// Width of the labels.
-const LABEL: usize = 14;
-
-/// The report for people at a terminal, `width` columns wide.
-pub fn table(report: &HostReport, width: usize) -> String {
-    let mut text = String::new();
-    for section in sections(report) {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        for (label, value) in section {
-            let mut line = format!("{label:<LABEL$}");
-            let mut used = LABEL;
-            for word in value.split(' ') {
-                let length = word.chars().count();
-                if used > LABEL && used + 1 + length > width {
-                    text.push_str(line.trim_end());
-                    text.push('\n');
-                    line = " ".repeat(LABEL);
-                    used = LABEL;
-                }
-                line.push(' ');
-                line.push_str(word);
-                used += 1 + length;
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
+/// The report as a document: a table without heads.
+pub fn document(report: &HostReport) -> Document {
+    let lines = sections(report).into_iter().flatten();
+    let table = Table {
+        columns: vec![Column::words(""), Column::words("")],
+        rows: lines
+            .map(|(label, value)| vec![label.into(), value.into()])
+            .collect(),
+        ..Table::default()
+    };
+    Document {
+        title: format!("What a machine offers: {}", report.host.name).into(),
+        answer: vec![Block::Table(table), Block::Note(NOTE.into())],
+        ..Document::default()
     }
-    text.push('\n');
-    text + &grid::paragraph(NOTE, 0, width)
-}
-
-/// The report for a document.
-pub fn markdown(report: &HostReport) -> String {
-    let mut text = "| | |\n|---|---|\n".to_owned();
-    for (label, value) in sections(report).into_iter().flatten() {
-        text += &format!("| {label} | {} |\n", escape_markdown(&value));
-    }
-    text += &format!("\n{NOTE}\n");
-    text
 }
 
 /// The report as one line of JSON, with everything that is known.

@@ -1,9 +1,9 @@
 //! Advice on joining: up to which size several messages are copied into one call.
 
+use vectored_report::words::capital;
+
 use crate::model::{Crossover, TechniqueName};
-use crate::report::advice_figures::{
-    capital, dearest, longer, one_winner, place, ratios, size, span,
-};
+use crate::report::advice_figures::{dearest, longer, one_winner, place, ratios, size, span};
 use crate::stats::SizeSeries;
 
 /// Whether only joining into one call and a call for each message compete.

@@ -1,42 +1,54 @@
 //! Comparison of machines: the crossovers of several runs beside each other.
 
+use vectored_report::words::count;
+use vectored_report::{Bar, Bars, Block, Column, Document, Sentence, Series, Table, Tone, Unit};
+
 use crate::model::{Cell, Conditions, Crossover, ListShape, Results, TechniqueName};
 use crate::report::advice_figures::place;
 use crate::report::crossover_text::no_crossover;
-use crate::report::grid::{self, Grid};
 use crate::report::shape_text::shape_in_words;
-use crate::report::svg::{Group, MachineCrossover};
 use crate::report::target_names::{Titles, sections};
 use crate::text::format::escape_control;
 
-/// Stands in place of a table without columns.
-const NO_SIZES: &str =
-    "No run has lists that differ only in a size, so there are no crossovers to compare.\n";
+const LEAD: &str = "\
+Several machines, kernels or file systems beside each other: the size of a segment below which copying, and above which \
+gathering, is faster on each.";
 
-/// Crossovers by target and machine, for a terminal of `width` columns.
+/// Crossovers by target and machine.
 ///
 /// # Examples
 ///
 /// ```
-/// assert!(vectored_lab::report::machines_table(&[], 100).contains("no crossovers"));
+/// let document = vectored_lab::report::machines_document(&[]);
+/// assert!(vectored_report::markdown(&document).contains("no crossovers"));
 /// ```
-pub fn machines_table(runs: &[&Results], width: usize) -> String {
-    grid(runs).map_or(NO_SIZES.to_owned(), |grid| grid::text(&grid, width))
-}
-
-/// The table in Markdown.
-pub fn machines_markdown(runs: &[&Results]) -> String {
-    grid(runs).map_or(NO_SIZES.to_owned(), |grid| grid::markdown(&grid))
+pub fn machines_document(runs: &[&Results]) -> Document {
+    let answer = match table(runs) {
+        None => vec![Block::Sentence(Sentence::toned(
+            Tone::Plain,
+            "No run has lists that differ only in a size, so there are no crossovers to compare.",
+        ))],
+        Some(table) => vec![Block::Bars(bars(runs)), Block::Table(table)],
+    };
+    Document {
+        title: format!(
+            "Copy or gather? {} beside each other",
+            count(runs.len(), "run")
+        )
+        .into(),
+        lead: LEAD.into(),
+        answer,
+        sections: Vec::new(),
+    }
 }
 
 /// A row for each target and each run that measured it, a column for each segment count or swept mix.
-pub(crate) fn grid(runs: &[&Results]) -> Option<Grid> {
+fn table(runs: &[&Results]) -> Option<Table> {
     let shapes = shapes(runs.iter().flat_map(|run| &run.cells));
     if shapes.is_empty() {
         return None;
     }
     let (kinds, titles) = kinds(runs);
-    let names = ["target", "machine", "processor"].map(str::to_owned);
     let rows = kinds.into_iter().flat_map(|kind| {
         let measured = runs
             .iter()
@@ -46,61 +58,65 @@ pub(crate) fn grid(runs: &[&Results]) -> Option<Grid> {
             let names = [
                 titles.of(kind),
                 machine_name(run, runs),
-                escape_control(&run.host.cpu.model),
+                run.host.cpu.model.clone(),
             ];
             let of_shapes = shapes.iter().map(|&shape| crossover_text(run, kind, shape));
-            names.into_iter().chain(of_shapes).collect()
+            names.into_iter().chain(of_shapes).map(Into::into).collect()
         })
     });
-    Some(Grid {
-        title: "Crossovers: copy below, gather above; segment size, with its 95 % interval"
-            .to_owned(),
-        names: names.len(),
+    let names = ["target", "machine", "processor"]
+        .map(Column::words)
+        .into_iter();
+    let figures = shapes
+        .iter()
+        .map(|&shape| Column::figures(shape_in_words(shape)));
+    Some(Table {
+        title: "Crossovers: copy below, gather above; segment size, with its 95 % interval".into(),
         rows: rows.collect(),
-        heads: names
-            .into_iter()
-            .chain(shapes.iter().map(|&shape| shape_in_words(shape)))
-            .collect(),
+        columns: names.chain(figures).collect(),
     })
 }
 
-/// The chart of crossovers: the machines by target and list, without lists that have a crossover on no machine.
-pub(crate) fn groups(runs: &[&Results]) -> Vec<Group> {
+/// The machines by target and list.
+fn bars(runs: &[&Results]) -> Bars {
     let (kinds, titles) = kinds(runs);
-    let of_kind = |kind| {
-        let shapes = shapes(runs.iter().flat_map(|run| cells(run, kind)));
-        let title = titles.of(kind);
-        shapes.into_iter().map(move |shape| Group {
-            title: format!("{title}, {}", shape_in_words(shape)),
-            machines: runs
+    let mut bars = Vec::new();
+    for kind in kinds {
+        for shape in shapes(runs.iter().flat_map(|run| cells(run, kind))) {
+            let here = runs
                 .iter()
-                .filter(|run| cells(run, kind).any(|cell| cell.shape() == shape))
-                .map(|run| MachineCrossover {
-                    machine: machine_name(run, runs),
-                    at: last_crossover(run, kind, shape),
-                })
-                .collect(),
-        })
-    };
-    let is_found = |group: &Group| group.machines.iter().any(|machine| machine.at.is_ok());
-    kinds
-        .into_iter()
-        .flat_map(of_kind)
-        .filter(is_found)
-        .collect()
+                .filter(|run| cells(run, kind).any(|cell| cell.shape() == shape));
+            bars.extend(here.map(|run| {
+                let found = last_crossover(run, kind, shape);
+                Bar {
+                    group: format!("{}, {}", titles.of(kind), shape_in_words(shape)).into(),
+                    name: machine_name(run, runs).into(),
+                    series: Series::new(3),
+                    value: found.map(|crossover| crossover.at_bytes),
+                    interval: found.map(|crossover| (crossover.low_bytes, crossover.high_bytes)),
+                    words: crossover_text(run, kind, shape).into(),
+                }
+            }));
+        }
+    }
+    Bars {
+        title: "Copy below the mark, gather above; segment size, with its 95 % interval".into(),
+        unit: Unit::Bytes,
+        is_logarithmic: true,
+        base: None,
+        bars,
+    }
 }
 
-/// The largest size from which gathering is faster, and its interval; or the text in its place.
-fn last_crossover(
-    run: &Results,
-    kind: &Conditions,
-    shape: ListShape<'_>,
-) -> Result<(f64, f64, f64), String> {
+/// The crossover to the largest size from which gathering is faster.
+fn last_crossover<'a>(
+    run: &'a Results,
+    kind: &'a Conditions,
+    shape: ListShape<'a>,
+) -> Option<&'a Crossover> {
     crossovers(run, kind, shape)
         .filter(|crossover| is_copy_to_gather(crossover))
         .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes))
-        .map(|found| (found.at_bytes, found.low_bytes, found.high_bytes))
-        .ok_or_else(|| crossover_text(run, kind, shape))
 }
 
 /// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]

@@ -1,19 +1,11 @@
-//! What the ranks of a cluster achieve, in words and as tables.
+//! What the ranks of a cluster achieve, in words.
 
-use crate::model::{Cell, Rank, RankAdvice, Results, STRAGGLER, TechniqueName};
-use crate::report::grid::Grid;
-use crate::report::scaling::{Crowd, extremes, list_of};
+use crate::model::{Cell, RankAdvice, Results, STRAGGLER, TechniqueName};
+use crate::report::scaling::Crowd;
 use crate::text::format;
-use crate::text::format::escape_control;
-
-/// The most rows of the table of ranks. With more ranks it shows the slowest.
-const MAX_ROWS: usize = 16;
-
-/// The most stragglers that a row names.
-const MAX_NAMED: usize = 4;
 
 /// Several ranks, for the sentences on their number.
-const RANKS: Crowd = Crowd {
+pub(crate) const RANKS: Crowd = Crowd {
     noun: ("rank", "ranks"),
     count: |cell| cell.conditions.ranks,
     count_in: |conditions| &mut conditions.ranks,
@@ -39,111 +31,6 @@ pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
     let entries = results.rank_advice.iter();
     let texts = entries.map(|advice| (&advice.conditions, &*advice.text));
     RANKS.answers(&results.cells, texts)
-}
-
-/// A table for each set of conditions with ranks, and one of the ranks.
-pub(crate) fn tables(results: &Results) -> Vec<Grid> {
-    let places = RANKS.tables(&results.cells, &HEADS, rows).into_iter();
-    places.chain(rank_table(&results.ranks)).collect()
-}
-
-const HEADS: [&str; 7] = [
-    "list",
-    "ranks",
-    "technique",
-    "fastest rank",
-    "slowest rank",
-    "calls/s",
-    "stragglers",
-];
-
-/// A row for each technique; only the first one has the list and the number of ranks.
-fn rows(cell: &Cell) -> Vec<Vec<String>> {
-    let (mut list, mut count) = (
-        list_of(cell),
-        cell.conditions.ranks.unwrap_or(1).to_string(),
-    );
-    let techniques = cell.techniques.iter();
-    techniques
-        .filter_map(|technique| {
-            let figures = technique.ranks.as_ref()?;
-            let [fastest, slowest] = extremes(&figures.rank_median_ns);
-            Some(vec![
-                std::mem::take(&mut list),
-                std::mem::take(&mut count),
-                technique.name.to_string(),
-                fastest,
-                slowest,
-                format::grouped(figures.calls_per_s as u64),
-                named(&figures.stragglers),
-            ])
-        })
-        .collect()
-}
-
-/// `–`; `3`; `1, 5, 6, 7 and 12 more`.
-fn named(stragglers: &[u32]) -> String {
-    let names: Vec<String> = stragglers
-        .iter()
-        .take(MAX_NAMED)
-        .map(u32::to_string)
-        .collect();
-    match stragglers.len().saturating_sub(MAX_NAMED) {
-        _ if stragglers.is_empty() => "–".to_owned(),
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
-    }
-}
-
-/// The ranks, or the slowest if there are many.
-fn rank_table(ranks: &[Rank]) -> Option<Grid> {
-    if ranks.is_empty() {
-        return None;
-    }
-    let mut shown: Vec<&Rank> = ranks.iter().collect();
-    if shown.len() > MAX_ROWS {
-        let slowdown = |rank: &Rank| rank.slowdown.unwrap_or(0.0);
-        shown.sort_by(|a, b| {
-            slowdown(b)
-                .total_cmp(&slowdown(a))
-                .then(a.rank.cmp(&b.rank))
-        });
-        shown.truncate(MAX_ROWS);
-    }
-    let title = match shown.len() == ranks.len() {
-        true => "Ranks".to_owned(),
-        false => format!("Ranks: the slowest {MAX_ROWS} of {}", ranks.len()),
-    };
-    let heads = [
-        "rank",
-        "node",
-        "CPU",
-        "time ÷ median rank",
-        "last in",
-        "straggles in",
-    ];
-    Some(Grid {
-        title,
-        heads: heads.map(str::to_owned).to_vec(),
-        names: 2,
-        rows: shown.into_iter().map(rank_row).collect(),
-    })
-}
-
-fn rank_row(rank: &Rank) -> Vec<String> {
-    let unknown = || "–".to_owned();
-    vec![
-        rank.rank.to_string(),
-        escape_control(&rank.host),
-        rank.pinned_cpu.map_or_else(unknown, |cpu| cpu.to_string()),
-        rank.slowdown
-            .map_or_else(unknown, |ratio| format!("{ratio:.2}")),
-        rank.last_share.map_or_else(unknown, format::percent),
-        match rank.figures {
-            0 => unknown(),
-            all => format!("{} of {all}", rank.straggles),
-        },
-    ]
 }
 
 /// What the figures of several ranks are.
@@ -181,29 +68,4 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_stragglers_are_counted_and_many_ranks_shown_by_slowness() {
-        assert_eq!(named(&[]), "–");
-        assert_eq!(named(&[1, 2, 3, 4]), "1, 2, 3, 4");
-        assert_eq!(named(&[1, 2, 3, 4, 7, 9]), "1, 2, 3, 4 and 2 more");
-        let ranks = |count| {
-            let rank = |rank| Rank {
-                rank,
-                slowdown: Some(f64::from(rank)),
-                ..Rank::default()
-            };
-            (0..count).map(rank).collect::<Vec<_>>()
-        };
-        let few = rank_table(&ranks(16)).unwrap();
-        assert_eq!((few.rows[0][0].as_str(), few.rows.len()), ("0", 16));
-        let many = rank_table(&ranks(1000)).unwrap();
-        assert_eq!((many.rows[0][0].as_str(), many.rows.len()), ("999", 16));
-        assert_eq!(many.title, "Ranks: the slowest 16 of 1000");
-    }
 }

@@ -1,10 +1,12 @@
 //! How the fastest technique, and what all achieve together, changes with the number of those who work at the same
 //! time: writers, or ranks of a cluster.
 
+use vectored_report::words::{enumerated, three_digits};
+
 use crate::model::{Cell, Conditions, TechniqueName, TechniqueResult, Verdict};
-use crate::report::grid::Grid;
+use crate::report::shape_text::list_of_cell;
 use crate::report::target_names::{conditions_in_words, place};
-use crate::text::format::{self, escape_control, list_in_words, three_digits};
+use crate::text::format::escape_control;
 
 /// Those who work at the same time.
 pub(crate) struct Crowd {
@@ -82,7 +84,7 @@ impl Crowd {
     }
 
     /// Conditions in words, without their number: see [`place_of`].
-    fn title(&self, conditions: &Conditions, cell: Option<&Cell>) -> String {
+    pub fn title(&self, conditions: &Conditions, cell: Option<&Cell>) -> String {
         place_of(&self.with_count(conditions.clone(), None), cell)
     }
 
@@ -111,28 +113,6 @@ impl Crowd {
             (self.title(conditions, cell), escape_control(text))
         };
         texts.map(answer).collect()
-    }
-
-    /// A table for each set of conditions other than their number, with the rows of each cell. The first three columns are
-    /// names.
-    pub fn tables(
-        &self,
-        cells: &[Cell],
-        heads: &[&str],
-        rows: fn(&Cell) -> Vec<Vec<String>>,
-    ) -> Vec<Grid> {
-        let cells: Vec<&Cell> = cells.iter().collect();
-        let table = |(conditions, cells): (Conditions, Vec<&Cell>)| Grid {
-            title: format!(
-                "Several {}: {}",
-                self.noun.1,
-                self.title(&conditions, cells.first().copied())
-            ),
-            heads: heads.iter().map(|head| (*head).to_owned()).collect(),
-            names: 3,
-            rows: cells.into_iter().flat_map(rows).collect(),
-        };
-        self.groups(&cells).into_iter().map(table).collect()
     }
 
     /// `with 1 writer`, `with 1, 2 and 4 writers`.
@@ -219,7 +199,10 @@ fn sentence(lists: &[ListCells<'_>], rivals: &[TechniqueName]) -> String {
             }
         })
         .collect();
-    let names: Vec<String> = lists.iter().map(|list| list_of(list.cells[0])).collect();
+    let names: Vec<String> = lists
+        .iter()
+        .map(|list| list_of_cell(list.cells[0]))
+        .collect();
     let mut text = format!("{}: {}", enumerated(&names), parts.join("; "));
     let ratios: Vec<f64> = lists.iter().filter_map(ListCells::scaling).collect();
     if !ratios.is_empty() {
@@ -257,15 +240,6 @@ fn fastest(cell: &Cell, rivals: &[TechniqueName]) -> Fastest {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn enumerated(words: &[String]) -> String {
-    match words.split_last() {
-        None => String::new(),
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
-}
-
 /// Conditions in words, with the file system: `file (ext4) read hot`.
 pub(crate) fn place_of(conditions: &Conditions, cell: Option<&Cell>) -> String {
     let file_system = cell.and_then(|cell| cell.file_system.as_deref());
@@ -276,22 +250,6 @@ pub(crate) fn place_of(conditions: &Conditions, cell: Option<&Cell>) -> String {
     let words = conditions_in_words(conditions);
     let states = words.strip_prefix(&target).unwrap_or_default();
     format!("{target}{file_system}{states}")
-}
-
-/// The times of the fastest and of the slowest of them.
-pub(crate) fn extremes(times_ns: &[f64]) -> [String; 2] {
-    let times = || times_ns.iter().copied();
-    [
-        format::time(times().fold(f64::INFINITY, f64::min)),
-        format::time(times().fold(0.0, f64::max)),
-    ]
-}
-
-pub(crate) fn list_of(cell: &Cell) -> String {
-    match (cell.segment_bytes, &cell.segment_sizes) {
-        (None, Some(runs)) => list_in_words(runs),
-        (bytes, _) => list_in_words(&[(cell.segment_count, bytes.unwrap_or(0))]),
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Shapes of lists, and the lists of a swept mix, in words.
 
-use crate::model::{ListShape, SweptMix};
+use crate::model::{Cell, ListShape, SweptMix};
 use crate::text::format;
-use crate::text::format::bytes_in_words;
+use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Stands for the size that is varied.
 pub(crate) const SIZE: &str = "SIZE";
@@ -20,6 +20,15 @@ pub(crate) fn list_of_shape(shape: ListShape<'_>) -> String {
     match shape.swept_mix {
         None => format!("{} × {SIZE}", shape.segment_count),
         Some(mix) => mix_in_words(mix),
+    }
+}
+
+/// The list of a cell: `16 × 4 KiB`, `9 × 16 B + 1 × 4 KiB`.
+pub(crate) fn list_of_cell(cell: &Cell) -> String {
+    match (cell.segment_bytes, &cell.segment_sizes) {
+        (None, Some(runs)) => list_in_words(runs),
+        (Some(bytes), _) => list_in_words(&[(cell.segment_count, bytes)]),
+        (None, None) => format!("{} × mixed", cell.segment_count),
     }
 }
 
@@ -46,11 +55,6 @@ pub(crate) fn swept_list_in_words(mix: &SweptMix, runs: &[(usize, usize)]) -> St
         }
     }
     words.join(" + ")
-}
-
-/// The swept run alone: `1 × 4 KiB`.
-pub(crate) fn swept_run_in_words(mix: &SweptMix, bytes: usize) -> String {
-    run(mix.runs()[mix.swept_run()].0, bytes)
 }
 
 fn run(count: usize, bytes: usize) -> String {

@@ -1,14 +1,10 @@
-//! What several writers at once achieve, in words and as tables.
+//! What several writers at once achieve, in words.
 
-use crate::model::{
-    Cell, RecordCounts, Results, Target, TechniqueName, WriterAdvice, WriterFigures,
-};
-use crate::report::grid::Grid;
-use crate::report::scaling::{Crowd, extremes, list_of};
-use crate::text::format;
+use crate::model::{Cell, Results, Target, TechniqueName, WriterAdvice, WriterFigures};
+use crate::report::scaling::Crowd;
 
 /// Several writers, for the sentences on their number.
-const WRITERS: Crowd = Crowd {
+pub(crate) const WRITERS: Crowd = Crowd {
     noun: ("writer", "writers"),
     count: |cell| cell.conditions.writers,
     count_in: |conditions| &mut conditions.writers,
@@ -34,82 +30,6 @@ pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
     let entries = results.writer_advice.iter();
     let texts = entries.map(|advice| (&advice.conditions, &*advice.text));
     WRITERS.answers(&results.cells, texts)
-}
-
-/// A table for each set of conditions with writers.
-pub(crate) fn tables(results: &Results) -> Vec<Grid> {
-    WRITERS.tables(&results.cells, &HEADS, rows)
-}
-
-const HEADS: [&str; 8] = [
-    "list",
-    "writers",
-    "technique",
-    "fastest writer",
-    "slowest writer",
-    "records/s",
-    "fairness",
-    "not whole",
-];
-
-/// A row for each technique; only the first one has the list and the number of writers.
-fn rows(cell: &Cell) -> Vec<Vec<String>> {
-    let (mut list, mut count) = (
-        list_of(cell),
-        cell.conditions.writers.unwrap_or(1).to_string(),
-    );
-    let techniques = cell.techniques.iter();
-    techniques
-        .filter_map(|technique| {
-            let figures = technique.writers.as_ref()?;
-            let [fastest, slowest] = extremes(&figures.writer_median_ns);
-            Some(vec![
-                std::mem::take(&mut list),
-                std::mem::take(&mut count),
-                technique.name.to_string(),
-                fastest,
-                slowest,
-                format::grouped(figures.records_per_s as u64),
-                format!("{:.2}", figures.fairness),
-                not_whole(figures),
-            ])
-        })
-        .collect()
-}
-
-/// `0`; `3.1 % torn`, with a `?` if the kernel does not promise whole records; `unknown` if another program read them.
-fn not_whole(figures: &WriterFigures) -> String {
-    if figures.records.records == 0 {
-        return "unknown".to_owned();
-    }
-    let sign = if figures.whole_records_promised {
-        ""
-    } else {
-        "?"
-    };
-    if figures.records.is_sound() {
-        return format!("0{sign}");
-    }
-    let all = figures.records.records.max(1) as f64;
-    let parts = kinds(&figures.records);
-    let parts = parts.filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts
-        .map(|(count, what)| match count as f64 / all {
-            share if share < 0.001 => format!("<0.1 % {what}"),
-            share => format!("{} {what}", format::percent(share)),
-        })
-        .collect();
-    format!("{}{sign}", parts.join(", "))
-}
-
-fn kinds(counts: &RecordCounts) -> impl Iterator<Item = (u64, &'static str)> {
-    [
-        (counts.torn, "torn"),
-        (counts.lost, "lost"),
-        (counts.doubled, "doubled"),
-        (counts.out_of_order, "out of order"),
-    ]
-    .into_iter()
 }
 
 /// What the figures of several writers are.
@@ -168,30 +88,4 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         );
     }
     notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_observation_without_a_promise_is_marked() {
-        let figures = |records, torn, whole_records_promised| WriterFigures {
-            writer_median_ns: vec![1.0],
-            records_per_s: 1.0,
-            bytes_per_s: 1.0,
-            fairness: 1.0,
-            fairness_min: 1.0,
-            whole_records_promised,
-            records: RecordCounts {
-                records,
-                torn,
-                ..RecordCounts::default()
-            },
-        };
-        assert_eq!(not_whole(&figures(0, 0, true)), "unknown");
-        assert_eq!(not_whole(&figures(1000, 0, true)), "0");
-        assert_eq!(not_whole(&figures(1000, 0, false)), "0?");
-        assert_eq!(not_whole(&figures(1000, 31, false)), "3.1 % torn?");
-    }
 }

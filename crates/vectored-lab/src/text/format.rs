@@ -1,7 +1,5 @@
 //! Numbers, sizes and external texts in words.
 
-use serde::Serialize;
-use serde_json::Value;
 pub use vectored_report::visible as escape_control;
 pub use vectored_report::words::{bytes as bytes_in_words, grouped, list as list_in_words};
 pub(crate) use vectored_report::words::{
@@ -9,20 +7,6 @@ pub(crate) use vectored_report::words::{
 };
 
 use crate::model::{Host, Results};
-
-/// A gather tax: `+2.4 %`, `+480 %`, and from ten times the floor on `12×`.
-pub(crate) fn tax(tax: f64) -> String {
-    let times = 1.0 + tax;
-    if !tax.is_finite() {
-        "–".to_owned()
-    } else if times >= 10.0 {
-        format!("{}×", grouped(times.round() as u64))
-    } else if tax.abs() < 0.0995 {
-        format!("{} %", signed(tax * 100.0, 1))
-    } else {
-        format!("{} %", signed(tax * 100.0, 0))
-    }
-}
 
 /// How much longer the nearest rival takes, with its interval.
 pub(crate) fn margin(ratio: f64, interval: Option<(f64, f64)>) -> (String, Option<String>) {
@@ -47,15 +31,6 @@ pub(crate) fn margin(ratio: f64, interval: Option<(f64, f64)>) -> (String, Optio
     )
 }
 
-fn signed(value: f64, decimals: usize) -> String {
-    let text = unsigned_zero(value, decimals);
-    if text.starts_with('-') {
-        text
-    } else {
-        format!("+{text}")
-    }
-}
-
 /// Drops the sign of a negative number that is rounded to zero.
 fn unsigned_zero(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
@@ -63,34 +38,6 @@ fn unsigned_zero(value: f64, decimals: usize) -> String {
     match text.strip_prefix('-') {
         Some(positive) if is_zero => positive.to_owned(),
         _ => text,
-    }
-}
-
-/// Escapes the characters that could end a table cell in Markdown, or start a link, markup or HTML.
-pub(crate) fn escape_markdown(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '\\' | '|' | '`' | '<' | '[' | ']' | '*') {
-            safe.push('\\');
-        }
-        safe.push(c);
-    }
-    safe
-}
-
-/// A value for a spreadsheet: as in the JSON, without quotes; empty for null. A text that starts like a
-/// formula gets an apostrophe in front, so that no program evaluates it.
-pub(crate) fn csv_word(value: &impl Serialize) -> String {
-    match serde_json::to_value(value).expect("plain data") {
-        Value::Null => String::new(),
-        Value::String(text) => {
-            let safe = escape_control(&text);
-            match safe.starts_with(['=', '+', '-', '@']) {
-                true => format!("'{safe}"),
-                false => safe,
-            }
-        }
-        other => other.to_string(),
     }
 }
 
@@ -129,23 +76,6 @@ pub(crate) fn system(host: &Host) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_tax_has_the_digits_that_matter() {
-        for (share, expected) in [
-            (-0.0001, "+0.0 %"),
-            (-0.031, "-3.1 %"),
-            (0.024, "+2.4 %"),
-            (0.0997, "+10 %"),
-            (4.8, "+480 %"),
-            (8.99, "+899 %"),
-            (9.0, "10×"),
-            (12_344.0, "12,345×"),
-            (f64::INFINITY, "–"),
-        ] {
-            assert_eq!(tax(share), expected);
-        }
-    }
 
     #[test]
     fn a_margin_has_one_precision() {

@@ -15,7 +15,9 @@ use vectored_lab::model::{
     Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, TechniqueName,
     Verdict, Workload,
 };
-use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
+use vectored_lab::report::{asynchronous_advice, json, parse};
+
+use crate::shown::table;
 use vectored_lab::stats::{
     AsynchronousOutcome, Latencies, asynchronous_pairs, cells_with_too_few_rounds,
 };
@@ -148,13 +150,10 @@ fn differences_below_the_noise_floor_are_open_and_too_few_rounds_are_left_out() 
     assert!(asynchronous_pairs(&[&short]).is_empty());
     assert_eq!(cells_with_too_few_rounds(&[&short, &loud]), 1);
     let notes = |cell: &Cell| {
-        table(
-            &Results {
-                cells: vec![cell.clone()],
-                ..results()
-            },
-            TableOptions::default(),
-        )
+        table(&Results {
+            cells: vec![cell.clone()],
+            ..results()
+        })
     };
     let words =
         "No statement on asynchronous calls for 1 cell, with fewer than 20 rounds; raise --budget.";

@@ -2,7 +2,9 @@
 
 use fastrand::Rng;
 use vectored_lab::model::{Change, Comparison, Drain, Results, Target, TechniqueName, Verdict};
-use vectored_lab::report::{comparison_csv, comparison_markdown, comparison_table};
+use vectored_lab::report::{comparison_csv, comparison_document};
+
+use crate::shown::answer as text;
 use vectored_lab::stats::compare;
 
 use crate::report::{cell, results, technique};
@@ -147,12 +149,12 @@ fn a_slower_machine_is_no_difference_and_its_environment_comes_first() {
     }
     let comparison = compared(&[base], &[new]);
     assert_eq!(called(&comparison), 0);
-    let text = comparison_table(&comparison, 100);
+    let text = text(&comparison_document(&comparison), 100);
     let first =
         "Different kernel: 6.18.0 #1 SMP in the base runs, 6.19.0 #2 <script> in the new runs.\n";
     assert!(text.starts_with(first), "{text}");
-    assert!(text.contains("Changes of the floors: file +50 %"), "{text}");
-    let markdown = comparison_markdown(&comparison);
+    assert!(text.contains("Changes of the floors: file 1.50×"), "{text}");
+    let markdown = vectored_report::markdown(&comparison_document(&comparison));
     assert!(!markdown.contains(" <script"), "{markdown}");
 }
 
@@ -197,7 +199,7 @@ fn techniques_that_not_every_run_has_are_counted() {
     new.cells[1].techniques[0].floor_ratio_low = None;
     let comparison = compared(&[short], &[new]);
     assert_eq!(comparison.unmatched_techniques, 2);
-    let text = comparison_table(&comparison, 100);
+    let text = text(&comparison_document(&comparison), 100);
     assert!(text.contains("Not compared: 2 cell results"), "{text}");
 }
 
@@ -209,7 +211,7 @@ fn where_nothing_can_be_compared_that_is_said_first() {
     for cell in &mut new.cells {
         cell.segment_count += 1;
     }
-    let text = comparison_table(&compared(&[base], &[new]), 100);
+    let text = text(&comparison_document(&compared(&[base], &[new])), 100);
     let second = text.lines().nth(1).unwrap();
     assert!(second.starts_with("Nothing was compared: "), "{text}");
     assert!(!text.contains("not told apart"), "{text}");
@@ -225,7 +227,7 @@ fn the_table_and_the_lines_of_a_comparison() {
     let base = [(); 3].map(|()| run(&mut rng, same));
     let new = [(); 3].map(|()| run(&mut rng, slower));
     let comparison = compared(&base, &new);
-    insta::assert_snapshot!(comparison_table(&comparison, 100));
+    insta::assert_snapshot!(text(&comparison_document(&comparison), 100));
     let lines = comparison_csv(&comparison);
     let head: Vec<&str> = lines.lines().take(2).collect();
     insta::assert_snapshot!(head.join("\n"));

@@ -18,7 +18,9 @@ use vectored_lab::model::{
     Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, Operation, PageCache, Results,
     Role, Target, TechniqueName, Verdict, Workload,
 };
-use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
+use vectored_lab::report::{asynchronous_advice, json, parse};
+
+use crate::shown::table;
 use vectored_lab::stats::compare;
 
 use crate::honest_reads::skip;
@@ -535,7 +537,7 @@ fn transfers_past_the_page_cache_are_compared_with_their_like_only() {
 #[test]
 fn sections_and_sentences_say_that_the_page_cache_is_bypassed() {
     let text = |results: &Results| {
-        let text = table(results, TableOptions::default());
+        let text = table(results);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let direct = text(&of_file(Some(BLOCKS)));

@@ -2,11 +2,13 @@
 
 use vectored_lab::model::{
     EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, Host, IovecSetup, Operation,
-    PageCache, Reproduction, Setting, SyncMode,
+    PageCache, Reproduction, Saved, Setting, SyncMode,
 };
-use vectored_lab::report::TableOptions;
-use vectored_lab::report::experiments::{csv, json, markdown, table};
+use vectored_lab::report::csv as csv_of;
+use vectored_lab::report::experiments::{document, json};
 use vectored_lab::reproduce::{CopyPlan, PUBLISHED_FILE_BYTES, conclude, published};
+
+use crate::shown::text;
 
 /// Factors by which repeats differ, in an order without a trend.
 const NOISE: [f64; 7] = [1.01, 0.99, 1.02, 0.98, 1.00, 1.03, 0.97];
@@ -198,17 +200,20 @@ pub fn all() -> Experiments {
 
 #[test]
 fn the_tables_of_fixed_samples() {
-    insta::assert_snapshot!(table(&all(), TableOptions::default()));
+    insta::assert_snapshot!(text(&document(&all()), 100));
 }
 
 #[test]
 fn the_markdown_of_fixed_samples() {
-    insta::assert_snapshot!(markdown(&shown(vec![records(1.09)])));
+    insta::assert_snapshot!(vectored_report::markdown(&document(&shown(vec![records(
+        1.09
+    )]))));
 }
 
 #[test]
 fn the_csv_of_fixed_samples() {
-    insta::assert_snapshot!(csv(&shown(vec![records(1.09), passes()])));
+    let saved = Saved::Experiments(Box::new(shown(vec![records(1.09), passes()])));
+    insta::assert_snapshot!(csv_of(&[&saved]).unwrap());
 }
 
 #[test]
@@ -217,8 +222,7 @@ fn no_line_is_wider_than_the_terminal() {
     reduced.reduced = true;
     let experiments = shown(vec![reduced, records(1.09), elements(0.1), passes()]);
     for width in [60, 72, 80, 97, 100, 160] {
-        let color = false;
-        let text = table(&experiments, TableOptions { color, width });
+        let text = text(&document(&experiments), width);
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
@@ -228,8 +232,7 @@ fn no_line_is_wider_than_the_terminal() {
 #[test]
 fn what_is_too_wide_is_broken_between_groups_and_keeps_its_names() {
     let width = 80;
-    let color = false;
-    let text = table(&shown(vec![elements(0.1)]), TableOptions { color, width });
+    let text = text(&document(&shown(vec![elements(0.1)])), width);
     let lines: Vec<&str> = text.lines().collect();
     let heads: Vec<usize> = (0..lines.len())
         .filter(|&line| lines[line].starts_with("element "))
@@ -256,15 +259,15 @@ fn every_table_says_that_it_is_reduced() {
         conclude(experiment);
     }
     for text in [
-        table(&experiments, TableOptions::default()),
-        markdown(&experiments),
+        text(&document(&experiments), 100),
+        vectored_report::markdown(&document(&experiments)),
     ] {
         // Lines are broken between words.
-        let text = text.replace('\n', " ");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let marks = text.matches("REDUCED: smaller than published").count();
         assert_eq!(marks, 4, "{text}");
         let hints = text
-            .matches("At a reduced size, so only an indication. ")
+            .matches("At a reduced size, so only an indication.")
             .count();
         assert_eq!(hints, 4, "{text}");
     }
@@ -275,9 +278,12 @@ fn a_table_says_which_rows_were_left_out() {
     let mut few = copies(PageCache::Hot);
     few.rows.retain(|row| row.buffer_bytes > Some(2));
     conclude(&mut few);
-    let text = table(&shown(vec![few, records(1.09)]), TableOptions::default());
-    assert!(text.contains("Left out: buffers of 1 B, 2 B.\n"), "{text}");
-    assert!(!table(&all(), TableOptions::default()).contains("Left out"));
+    let table = text(&document(&shown(vec![few, records(1.09)])), 100);
+    assert!(
+        table.contains("Left out: buffers of 1 B, 2 B.\n"),
+        "{table}"
+    );
+    assert!(!text(&document(&all()), 100).contains("Left out"));
 }
 
 #[test]

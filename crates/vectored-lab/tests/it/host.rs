@@ -6,7 +6,9 @@ use vectored_lab::model::{
     BufferLimits, CpuInfo, DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport,
     HugePages, IoUringOffer, Known, Ruler,
 };
-use vectored_lab::report::host::{json, markdown, table};
+use vectored_lab::report::host::{document, json};
+
+use crate::shown::answer as text;
 
 fn flag(name: &str, buffered: &str, direct: Option<&str>) -> FlagAnswer {
     FlagAnswer {
@@ -152,14 +154,14 @@ fn secretive() -> HostReport {
 
 #[test]
 fn a_machine_in_one_screen() {
-    let text = table(&report(), 100);
+    let text = text(&document(&report()), 100);
     assert!(text.lines().count() <= 40);
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn what_is_unknown_is_told_with_its_reason() {
-    let text = table(&secretive(), 100);
+    let text = text(&document(&secretive()), 100);
     assert!(text.lines().count() <= 40);
     insta::assert_snapshot!(text);
 }
@@ -167,7 +169,7 @@ fn what_is_unknown_is_told_with_its_reason() {
 #[test]
 fn no_line_is_left_out_for_want_of_an_answer() {
     let labels = |report: &HostReport| -> Vec<String> {
-        let text = markdown(report);
+        let text = vectored_report::markdown(&document(report));
         let lines = text.lines().filter_map(|line| line.strip_prefix("| "));
         let labels = lines.filter_map(|line| line.split(" |").next());
         // Warnings are no answers.
@@ -183,7 +185,7 @@ fn no_line_is_left_out_for_want_of_an_answer() {
 #[test]
 fn lines_keep_within_the_width() {
     for width in [60, 80, 100] {
-        for line in table(&secretive(), width)
+        for line in text(&document(&secretive()), width)
             .lines()
             .filter(|line| !line.starts_with("ok: "))
         {
@@ -191,12 +193,12 @@ fn lines_keep_within_the_width() {
         }
     }
     // However narrow, it ends.
-    table(&report(), 0);
+    text(&document(&report()), 0);
 }
 
 #[test]
 fn the_report_in_a_document() {
-    insta::assert_snapshot!(markdown(&report()));
+    insta::assert_snapshot!(vectored_report::markdown(&document(&report())));
 }
 
 #[test]
@@ -228,11 +230,14 @@ fn foreign_text_stays_text() {
     hostile.write_flags[0].buffered = evil.to_owned();
     hostile.io_uring.ring = Known::Unknown(evil.to_owned());
     hostile.io_uring.operations[0].0 = evil.to_owned();
-    for text in [table(&hostile, 100), markdown(&hostile)] {
+    for text in [
+        text(&document(&hostile), 100),
+        vectored_report::markdown(&document(&hostile)),
+    ] {
         assert!(!text.contains(['\x1b', '\x07', '\u{202e}']), "{text}");
         assert!(text.contains("\\u{1b}"), "{text}");
     }
     // One more line: the warning.
-    let lines = |report| markdown(report).lines().count();
+    let lines = |report| vectored_report::markdown(&document(report)).lines().count();
     assert_eq!(lines(&hostile), lines(&report()) + 1);
 }

@@ -17,6 +17,7 @@ mod ranks;
 mod refused_aio;
 mod report;
 mod rows;
+mod shown;
 mod simulation;
 mod support;
 mod sweeps;

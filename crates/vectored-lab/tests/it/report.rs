@@ -4,7 +4,10 @@ use vectored_lab::model::{
     Cell, Conditions, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, Ruler,
     SCHEMA, Saved, Target, TechniqueName, TechniqueResult, Verdict,
 };
-use vectored_lab::report::{TableOptions, csv, html, json, markdown, parse, table};
+use vectored_lab::report::{json, measured, parse};
+use vectored_report::{TerminalOptions, terminal};
+
+use crate::shown::{csv, html, markdown, text};
 
 /// A technique with its gather tax, and its ratio to the leader with the
 /// interval of that.
@@ -183,16 +186,13 @@ pub fn results() -> Results {
     }
 }
 
-fn plain(width: usize) -> TableOptions {
-    TableOptions {
-        color: false,
-        width,
-    }
+fn table(results: &Results, width: usize) -> String {
+    text(&measured(results, None), width)
 }
 
 #[test]
 fn a_table_has_the_answer_the_figures_and_the_notes() {
-    insta::assert_snapshot!(table(&results(), plain(100)));
+    insta::assert_snapshot!(table(&results(), 100));
 }
 
 #[test]
@@ -207,36 +207,23 @@ fn csv_is_one_line_a_technique() {
 
 #[test]
 fn a_narrow_table_keeps_winner_and_interval() {
-    let wide = table(&results(), plain(100));
-    let narrow = table(&results(), plain(80));
-    assert!(wide.contains("copy-then-write by 9 % [7, 11]"));
-    assert!(narrow.contains("copy by 9 % [7, 11]\n"), "{narrow}");
-    for figure in ["86×", "+13 %*", "+23 %", "+12 %=", "+3.0 % [-1.2, 8.0]"] {
-        assert!(narrow.contains(figure), "{figure}");
+    let wide = table(&results(), 100);
+    let narrow = table(&results(), 80);
+    assert!(
+        wide.contains("copy-then-write by 1.09× [1.07, 1.11]"),
+        "{wide}"
+    );
+    assert!(narrow.contains("copy by 1.09× [1.07, 1.11]\n"), "{narrow}");
+    for figure in ["1.13×*", "1.23×", "1.12×=", "1.03× [0.99, 1.08]"] {
+        assert!(narrow.contains(figure), "{figure} in\n{narrow}");
     }
-    let narrow = table(&results(), plain(50));
-    assert!(narrow.contains("copy by 9 % [7, 11]\n"), "{narrow}");
-    assert!(narrow.contains("Columns left out"), "{narrow}");
-    assert!(narrow.contains("Short names: "), "{narrow}");
+    let narrow = table(&results(), 50);
+    assert!(narrow.contains("copy by 1.09×"), "{narrow}");
+    assert!(narrow.contains("Left out"), "{narrow}");
     // However narrow, it ends.
     for width in 0..50 {
-        table(&results(), plain(width));
+        table(&results(), width);
     }
-}
-
-#[test]
-fn at_80_columns_a_row_has_the_floor_and_the_interval_of_an_open_cell() {
-    let mut results = results();
-    results.cells.retain(|cell| cell.segment_bytes.is_some());
-    for cell in &mut results.cells {
-        cell.segment_count = 1000;
-        cell.floor_ns = 2_340_000.0;
-    }
-    let text = table(&results, plain(80));
-    let open = text.lines().find(|line| line.contains("open (budget): "));
-    let open = open.unwrap_or_else(|| panic!("{text}"));
-    assert!(open.contains("2.34 ms"), "{text}");
-    assert!(open.ends_with("writev +3.0 % [-1.2, 8.0]"), "{text}");
 }
 
 /// Cells of every verdict on every target, with figures as wide as they come, and
@@ -292,8 +279,10 @@ fn results_of_everything(rivals: &[TechniqueName]) -> Results {
     all
 }
 
+/// In a table as wide as it asks for, in Markdown and on the page each cell has its verdict, and tallies agree with the
+/// cells of the JSON.
 #[test]
-fn every_row_of_a_decided_cell_has_winner_and_interval() {
+fn every_cell_has_a_row_with_its_verdict() {
     let many = [
         TechniqueName::WRITE_EACH,
         TechniqueName::COPY_THEN_WRITE,
@@ -303,114 +292,42 @@ fn every_row_of_a_decided_cell_has_winner_and_interval() {
     ];
     for rivals in [&many[..3], &many[..]] {
         let all = results_of_everything(rivals);
+        let (asked, between) = (all.cells.len(), all.refined_cells.len());
         let cells = || all.cells.iter().chain(&all.refined_cells);
         let of = |verdict| cells().filter(|cell| cell.verdict == verdict).count();
-        for width in [80, 100, 120] {
-            let text = table(&all, plain(width));
-            for line in text.lines() {
-                assert!(line.chars().count() <= width, "{width}: {line}");
-            }
+        for text in [table(&all, 300), markdown(&all)] {
+            let headline = format!("{asked} cells and {between} between them in ");
+            assert!(text.contains(&headline), "{text}");
             let rows: Vec<&str> = text.lines().filter(|line| line.contains(" × ")).collect();
+            let with = |words: &str| rows.iter().filter(|row| row.contains(words)).count();
             for winner in rivals {
                 let won = cells().filter(|cell| cell.winner == Some(*winner)).count();
-                let short = match *winner {
-                    TechniqueName::COPY_THEN_WRITE => "copy",
-                    TechniqueName::WRITE_EACH => "each",
-                    other => other.as_str(),
-                };
-                let rows = rows.iter().filter(|row| {
-                    let names = [format!(" {winner} by "), format!(" {short} by ")];
-                    let verdict = names.iter().find_map(|name| row.split_once(name));
-                    verdict.is_some_and(|(_, rest)| rest.contains(" [") && rest.ends_with(']'))
-                });
-                assert_eq!(rows.count(), won, "{width}: {winner}\n{text}");
+                let leads = cells()
+                    .filter(|cell| cell.leader == Some(*winner) && cell.verdict == Verdict::Open);
+                assert_eq!(
+                    with(&format!(" {winner} by ")),
+                    won + leads.count(),
+                    "{winner}\n{text}"
+                );
             }
-            let ties = rows.iter().filter(|row| row.ends_with("tie (±2 %)"));
-            assert_eq!(ties.count(), of(Verdict::Tie), "{width}\n{text}");
-            let open = rows.iter().filter(|row| row.contains("open (budget)"));
-            assert_eq!(open.count(), of(Verdict::Open), "{width}\n{text}");
+            assert_eq!(with("tie (±2 %)"), of(Verdict::Tie), "{text}");
+            assert_eq!(with("open (budget): "), of(Verdict::Open), "{text}");
         }
-    }
-}
-
-/// Also of lists as long as they come and of readers, where rivals are the usual three.
-#[test]
-fn every_row_of_an_open_cell_has_leader_and_interval() {
-    let mut all = results_of_everything(&[
-        TechniqueName::WRITE_EACH,
-        TechniqueName::COPY_THEN_WRITE,
-        TechniqueName::WRITEV,
-    ]);
-    for cells in [&mut all.cells, &mut all.refined_cells] {
-        cells.retain(|cell| cell.segment_sizes.is_none());
-    }
-    let cells = || all.cells.iter().chain(&all.refined_cells);
-    let open = cells().filter(|cell| cell.verdict == Verdict::Open).count();
-    for width in [80, 100, 120] {
-        let text = table(&all, plain(width));
-        let rows = text.lines().filter(|line| line.contains(" × "));
-        let verdicts = rows.filter_map(|line| line.split_once("open (budget): "));
-        let whole = verdicts.filter(|(_, leader)| {
-            let interval = leader
-                .split_once(" +")
-                .and_then(|(_, rest)| rest.split_once(" % ["));
-            interval.is_some_and(|(_, rest)| rest.ends_with(']'))
-        });
-        assert_eq!(whole.count(), open, "{width}\n{text}");
-    }
-}
-
-/// The first line, the tallies and the number of rows agree with the cells of the JSON.
-#[test]
-fn counts_of_cells_agree() {
-    let all = results_of_everything(&[
-        TechniqueName::WRITE_EACH,
-        TechniqueName::COPY_THEN_WRITE,
-        TechniqueName::WRITEV,
-    ]);
-    let (asked, between) = (all.cells.len(), all.refined_cells.len());
-    assert!(between > 5);
-    let page = html(&[&Saved::Results(Box::new(all.clone()))]);
-    for (text, row) in [
-        (table(&all, plain(120)), " × "),
-        (markdown(&all), "| "),
-        (page.clone(), "<tr><th scope=\"row\">"),
-    ] {
-        let headline = format!("{asked} cells and {between} between them in ");
-        assert!(text.contains(&headline), "{text}");
-        let tallied = |begin: &str| -> usize {
-            let counts = text.split(begin).skip(1);
-            let numbers = counts.map(|rest| rest.split([' ', ',', ')', '<', '\n']).next().unwrap());
-            numbers
-                .filter_map(|number| number.parse::<usize>().ok())
-                .sum()
-        };
-        assert_eq!(tallied("(and "), between);
-        let words = [" wins ", ", write-each ", ", copy-then-write ", ", writev "];
-        let decided: usize = words.iter().map(|word| tallied(word)).sum();
+        for width in [80, 100, 120] {
+            for line in table(&all, width).lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+        let lines = csv(&all);
         assert_eq!(
-            decided + tallied(" tie ") + tallied(" open "),
-            asked,
-            "{text}"
+            lines.matches(",\"[[900,1000],").count() % (rivals.len() + 1),
+            0
         );
-        let is_row = |line: &&str| line.contains(row) && line.contains(" × ");
-        let rows = text.lines().filter(is_row).filter(|line| {
-            [" by ", "tie (±2 %)", "open ("]
-                .iter()
-                .any(|verdict| line.contains(verdict))
-        });
-        assert_eq!(rows.count(), asked + between, "{text}");
+        assert_eq!(
+            lines.lines().count() - 1,
+            (rivals.len() + 1) * (asked + between)
+        );
     }
-    let lines = csv(&all);
-    // From the end, since lists of sizes, which come before it, have commas.
-    let head = lines.lines().next().unwrap();
-    let place = head.rsplit(',').position(|name| name == "refined").unwrap();
-    let refined = lines
-        .lines()
-        .filter(|line| line.rsplit(',').nth(place) == Some("true"))
-        .count();
-    assert_eq!(refined, 4 * between);
-    assert_eq!(lines.lines().count() - 1, 4 * (asked + between));
 }
 
 #[test]
@@ -421,25 +338,23 @@ fn an_open_cell_names_no_leader_that_trails() {
     open.techniques[1].ratio_low = Some(0.95);
     open.techniques[1].ratio_high = Some(0.99);
     for text in [
-        table(&old, plain(120)),
+        table(&old, 120),
         markdown(&old),
         html(&[&Saved::Results(Box::new(old.clone()))]),
     ] {
         assert!(text.contains("open (budget): no leader"), "{text}");
-        assert!(!text.contains("open (budget): writev +3"), "{text}");
-        assert!(!text.contains("open (budget): writev -"), "{text}");
+        assert!(!text.contains("open (budget): writev by 1.03"), "{text}");
     }
 }
 
 #[test]
 fn colour_changes_nothing_but_colour() {
-    let coloured = table(
-        &results(),
-        TableOptions {
-            color: true,
-            width: 100,
-        },
-    );
+    let options = TerminalOptions {
+        color: true,
+        details: true,
+        width: 100,
+    };
+    let coloured = terminal(&measured(&results(), None), &options);
     assert!(coloured.contains("\x1b[32m"));
     let mut stripped = String::new();
     let mut rest = coloured.as_str();
@@ -448,7 +363,12 @@ fn colour_changes_nothing_but_colour() {
         rest = after.split_once('m').unwrap().1;
     }
     stripped += rest;
-    assert_eq!(stripped, table(&results(), plain(100)));
+    // A tie has a coloured square of blanks.
+    let stripped: String = stripped
+        .lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect();
+    assert_eq!(stripped, table(&results(), 100));
 }
 
 #[test]
@@ -516,7 +436,7 @@ fn damaged_text_is_an_error_and_never_a_panic() {
         }
         // What is still readable can also be shown.
         if let Ok(results) = parse(&String::from_utf8_lossy(&bytes)) {
-            table(&results, plain(100));
+            table(&results, 100);
             markdown(&results);
             csv(&results);
         }
@@ -533,14 +453,15 @@ fn foreign_text_stays_text() {
     hostile.host.warnings = vec![evil.to_owned()];
     hostile.left_out[0].reason = evil.to_owned();
     let lines = |text: &str| text.lines().count();
-    let table = table(&hostile, plain(1000));
-    let markdown = markdown(&hostile);
+    let table = table(&hostile, 1000);
+    let shown = markdown(&hostile);
+    let plain_markdown = markdown(&results());
+    let markdown = shown;
     for text in [&table, &markdown] {
         assert!(!text.contains(['\x1b', '\x07', '\u{202e}']), "{text}");
         assert!(text.contains("\\u{1b}"), "{text}");
     }
     // The two lists that were left out now have a reason each: one line more.
-    let plain_markdown = vectored_lab::report::markdown(&results());
     assert_eq!(lines(&markdown), lines(&plain_markdown) + 1);
     assert!(!markdown.contains(" <b>") && markdown.contains("\\<b>"));
     assert!(!markdown.contains(" [x]") && markdown.contains("\\[x\\]"));
@@ -558,20 +479,21 @@ fn figures_that_make_no_sense_are_shown_as_none() {
             technique.ratio_to_leader = f64::NAN;
         }
     }
-    assert!(table(&broken, plain(100)).contains('–'));
+    assert!(table(&broken, 100).contains('–'));
     markdown(&broken);
     csv(&broken);
     broken.rivals.clear();
-    table(&broken, plain(100));
+    table(&broken, 100);
 }
 
 #[test]
 fn a_run_without_cells_is_told_as_such() {
     let mut empty = results();
     empty.cells.clear();
-    let text = table(&empty, plain(100));
+    let text = table(&empty, 100);
     assert!(text.contains("0 cells in 15.9 s"), "{text}");
-    assert!(text.contains("incomplete"), "{text}");
+    assert!(text.contains("Incomplete"), "{text}");
+    assert!(text.contains("No cell was measured."), "{text}");
     markdown(&empty);
-    assert_eq!(csv(&empty).lines().count(), 1);
+    assert_eq!(csv(&empty), "");
 }

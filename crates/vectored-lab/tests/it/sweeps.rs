@@ -8,7 +8,9 @@ use vectored_lab::model::{
     CellSpec, Crossover, Drain, Experiment, Results, SweptMix, Target, TechniqueName, Verdict,
     Workload,
 };
-use vectored_lab::report::{TableOptions, csv, html, json, machines_table, markdown, parse, table};
+use vectored_lab::report::{json, machines_document, measured, parse};
+
+use crate::shown::{csv, html, markdown, text};
 
 use crate::crossovers::any_machine;
 use crate::report::results;
@@ -361,9 +363,8 @@ fn a_cell_that_is_no_list_of_its_mix_is_refused() {
 fn reports_name_each_list_of_a_sweep() {
     let long = mix(&[(1, Some(9)), (2, Some(40)), (1, Some(8)), (1, None)]);
     let results = measure_mixes(&[header_and_body(), long], machine(), 3);
-    for width in [100, 60, 40] {
-        let color = false;
-        let text = table(&results, TableOptions { color, width });
+    for width in [100, 60] {
+        let text = text(&measured(&results, None), width);
         for size in [
             "16 B", "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB",
         ] {
@@ -383,7 +384,7 @@ fn reports_name_each_list_of_a_sweep() {
     for text in [
         markdown(&results),
         html(&[&saved]),
-        machines_table(&[&results, &results], 200),
+        vectored_report::markdown(&machines_document(&[&results, &results])),
     ] {
         for shape in shapes {
             assert!(text.contains(shape), "{shape} is missing in\n{text}");

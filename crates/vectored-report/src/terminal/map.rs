@@ -7,7 +7,7 @@ use crate::terminal::lines::{BOLD, Screen, left, right, width};
 /// A longer title stands on a line of its own.
 const LONGEST_TITLE: usize = 24;
 
-/// Prints maps that have their columns and their legend in common, below one line of heads. If that is too wide, squares
+/// Prints maps that have their columns in common, below one line of heads. If that is too wide, squares
 /// have only their letters; if it still is, the columns are split.
 pub(super) fn maps(maps: &[&Map], screen: &mut Screen) {
     let is_short = |map: &&&Map| width(&map.title) <= LONGEST_TITLE;
@@ -62,11 +62,16 @@ pub(super) fn maps(maps: &[&Map], screen: &mut Screen) {
             }
         }
     }
-    let keys = maps[0].keys.iter();
+}
+
+/// Prints how to read the maps before.
+pub(super) fn legend(map: &Map, screen: &mut Screen) {
+    let keys = map.keys.iter();
     let keys: Vec<String> = keys
         .map(|key| format!("{} {}", key.letter, key.name))
         .collect();
-    let legend = format!("{}. {}", keys.join(", "), maps[0].legend);
+    let stop = if keys.is_empty() { "" } else { ". " };
+    let legend = format!("{}{stop}{}", keys.join(", "), map.legend);
     screen.paragraph("", "", 2, &legend);
 }
 

@@ -70,7 +70,9 @@ impl Screen {
         let shown: Vec<&Block> = blocks.iter().filter(shown).collect();
         let mut before = None;
         let mut number = 0;
-        for group in shown.chunk_by(|one, other| are_one_map(one, other)) {
+        let groups = shown.chunk_by(|one, other| are_one_map(one, other));
+        let groups: Vec<&[&Block]> = groups.collect();
+        for (index, group) in groups.iter().enumerate() {
             let kind = match group[0] {
                 Block::Sentence(_) | Block::Note(_) => Kind::Sentences,
                 Block::Map(_) => Kind::Maps,
@@ -88,7 +90,13 @@ impl Screen {
                     self.item(number, item);
                 }
                 Block::Table(of) => table::table(of, self),
-                Block::Map(_) => map::maps(&maps_of(group), self),
+                Block::Map(of) => {
+                    map::maps(&maps_of(group), self);
+                    let next = groups.get(index + 1).map(|group| group[0]);
+                    if !next.is_some_and(|next| shares_legend(of, next)) {
+                        map::legend(of, self);
+                    }
+                }
                 Block::Details(details) => {
                     self.paragraph(BOLD, "", 2, &details.summary);
                     self.blocks(&details.blocks);
@@ -135,19 +143,17 @@ impl Screen {
         }
     }
 
-    /// Lines of code are never broken; one alone follows the name of its language.
+    /// Lines of code are never broken, except one that follows the name of its language.
     fn code(&mut self, code: &Code, indent: usize) {
         let begin = " ".repeat(indent);
-        let mut lines = code.lines.iter();
-        match (&*code.language, &code.lines[..]) {
-            ("", _) => {}
-            (language, [only]) => {
-                lines.next();
-                self.line(&format!("{begin}{language}: {only}"));
-            }
-            (language, _) => self.line(&format!("{begin}{language}:")),
+        let language = &*code.language;
+        if let ([only], false) = (&code.lines[..], language.is_empty()) {
+            return self.paragraph("", &begin, indent, &format!("{language}: {only}"));
         }
-        for line in lines {
+        if !language.is_empty() {
+            self.line(&format!("{begin}{language}:"));
+        }
+        for line in &code.lines {
             self.line(&format!("{begin}{line}"));
         }
     }
@@ -156,11 +162,13 @@ impl Screen {
 /// Whether two blocks are maps with the same columns and the same legend.
 fn are_one_map(one: &Block, other: &Block) -> bool {
     match (one, other) {
-        (Block::Map(one), Block::Map(other)) => {
-            one.heads == other.heads && one.keys == other.keys && one.legend == other.legend
-        }
+        (Block::Map(of), Block::Map(next)) => of.heads == next.heads && shares_legend(of, other),
         _ => false,
     }
+}
+
+fn shares_legend(map: &Map, next: &Block) -> bool {
+    matches!(next, Block::Map(next) if next.keys == map.keys && next.legend == map.legend)
 }
 
 fn maps_of<'a>(blocks: &[&'a Block]) -> Vec<&'a Map> {

@@ -163,7 +163,13 @@ impl<'a> View<'a> {
                 width,
             )
         });
-        self.print_row(&heads.collect::<Vec<_>>(), BOLD, gap, screen);
+        if self
+            .columns
+            .iter()
+            .any(|&column| !self.table.columns[column].head.is_empty())
+        {
+            self.print_row(&heads.collect::<Vec<_>>(), BOLD, gap, screen);
+        }
         for row in 0..self.table.rows.len() {
             let cells = columns().map(|(&column, &width)| {
                 let align = self.table.columns[column].align;
@@ -216,7 +222,9 @@ impl<'a> View<'a> {
                     .checked_sub(skipped)
                     .and_then(|index| lines.get(index));
                 let piece = piece.map_or("", String::as_str);
+                let is_last = Some(&column) == self.columns.last();
                 let mut set = match align {
+                    Align::Left if is_last => piece.to_owned(),
                     Align::Left => left(piece, *width),
                     Align::Right => right(piece, *width),
                 };

@@ -6,8 +6,9 @@ mod measured;
 
 use std::process::ExitCode;
 
-use vectored_lab::model::{Results, SCHEMA};
+use vectored_lab::model::{Results, SCHEMA, Saved};
 use vectored_lab::report::{self, left_out_in_words};
+use vectored_report::markdown;
 
 use self::budget::incomplete;
 use self::measured::{Measured, Save, measured};
@@ -113,14 +114,9 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
             });
         }
     };
-    // After the measurement, so that an error stands alone.
-    for group in left_out_in_words(&plan.left_out) {
-        notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
-    }
-    if let Some(counts) = plan.usual_limit {
-        notes.note(&format!(
-            "to measure such lists, up to 64 MiB, give both {counts} and --sizes"
-        ));
+    // After the measurement, so that an error stands alone. The longest lists of the default grid are too long on purpose.
+    if args.segments.is_some() || args.sizes.is_some() || plan.usual_limit.is_none() {
+        note_left_out(&plan, &notes);
     }
     let unmeasured = measured.outcome.left_out.len();
     if measured.outcome.cells.is_empty()
@@ -136,7 +132,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
         notes.note(&note);
     }
 
-    let text = rendered(&results, args.format, output.is_some());
+    let text = rendered(&results, args, output.is_some());
     let json = report::json(&results);
     let saved = growing.save(&results.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
@@ -152,6 +148,17 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     Ok(interrupt
         .exit_code()
         .map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+fn note_left_out(plan: &MeasurePlan, notes: &Notes) {
+    for group in left_out_in_words(&plan.left_out) {
+        notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
+    }
+    if let Some(counts) = plan.usual_limit {
+        notes.note(&format!(
+            "to measure such lists, up to 64 MiB, give both {counts} and --sizes"
+        ));
+    }
 }
 
 fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
@@ -188,11 +195,15 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
     results
 }
 /// The results in a format.
-fn rendered(results: &Results, format: Format, to_file: bool) -> String {
-    match format {
-        Format::Table => Screen::of_output(to_file).set(|options| report::table(results, options)),
+fn rendered(results: &Results, args: &MeasureArgs, to_file: bool) -> String {
+    let document = || report::measured(results, args.rate);
+    match args.format {
+        Format::Table => Screen::of_output(to_file).show(&document(), args.details),
         Format::Json => report::json(results),
-        Format::Csv => report::csv(results),
-        Format::Markdown => report::markdown(results),
+        Format::Csv => {
+            let saved = Saved::Results(Box::new(results.clone()));
+            report::csv(&[&saved]).expect("one result is of one kind")
+        }
+        Format::Markdown => markdown(&document()),
     }
 }

@@ -13,10 +13,13 @@ fn every_format_goes_to_the_named_file() {
     command.args("log --html page.html --output a.csv --format csv".split(' '));
     assert_eq!(stdout_of(&mut command), "");
     let read = |name: &str| fs::read_to_string(bench.work().join(name)).unwrap();
-    assert!(read("page.html").starts_with("<!doctype html>"));
-    assert!(read("a.csv").starts_with("counted,reason,"));
+    assert!(read("page.html").starts_with("<!DOCTYPE html>"));
+    assert!(read("a.csv").starts_with("counted,"));
     let markdown = stdout_of(advise(&bench).args(["log", "--format", "markdown"]));
-    assert!(markdown.starts_with("**"), "{markdown}");
+    assert!(
+        markdown.starts_with("# Where would gathering help?"),
+        "{markdown}"
+    );
     let output = advise(&bench).args(["log", "--quiet"]).output().unwrap();
     assert_eq!(text(&output.stderr), "");
 }
@@ -30,12 +33,12 @@ fn report_compare_and_history_handle_advice() {
     let path = text(&output.stderr).lines().last().unwrap().to_owned();
     assert_eq!(bench.saved(), [std::path::PathBuf::from(&path)]);
     let report = stdout_of(&mut bench.command("report advice"));
-    assert_eq!(report, text(&output.stdout));
+    assert!(report.ends_with(&text(&output.stdout)), "{report}");
     let page = stdout_of(&mut bench.command("report advice --html -"));
     assert!(page.contains("Where would gathering help?"));
     let lines = stdout_of(&mut bench.command(&format!("report advice {path} --csv -")));
     assert!(
-        lines.starts_with("host,started_at,sources,counted,"),
+        lines.starts_with("host,kernel,started_at,counted,"),
         "{lines}"
     );
     let history = stdout_of(&mut bench.command("history"));

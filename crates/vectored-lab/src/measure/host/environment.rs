@@ -95,7 +95,7 @@ impl Environment {
                 self.host.steal_share = Some(share);
                 if share > MUCH_STEAL {
                     self.host.warnings.push(format!(
-                        "the hypervisor took {:.1} % of the CPU time during the run",
+                        "the hypervisor took {:.1} % of the CPU time during the run: measure again when the host is quieter",
                         share * 100.0
                     ));
                 }
@@ -227,7 +227,7 @@ fn standing_warnings(host: &Host, online_cpus: Option<usize>) -> Vec<String> {
     if let Some(load) = host.load_average.filter(is_much) {
         let unit = if cpus == 1 { "CPU" } else { "CPUs" };
         warnings.push(format!(
-            "the machine is busy (load average {load} on {cpus} {unit}): figures will vary more"
+            "the machine is busy (load {load} on {cpus} {unit}): stop other programs, retry"
         ));
     }
     if let Some(governor) = &host.cpu.governor
@@ -443,7 +443,7 @@ mod tests {
             ..Host::default()
         };
         let busy = |cpus: &str| {
-            format!("the machine is busy (load average 1.5 on {cpus}): figures will vary more")
+            format!("the machine is busy (load 1.5 on {cpus}): stop other programs, retry")
         };
         let warnings = standing_warnings(&host, None);
         assert_eq!(warnings.len(), 2, "{warnings:?}");

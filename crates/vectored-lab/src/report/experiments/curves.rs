@@ -1,74 +1,99 @@
-//! The chart of each experiment that has curves.
+//! The charts of experiments: curves where their rows differ in a size, otherwise bars.
 
-use crate::model::{ExperimentName, ExperimentRow, Measure, PublishedRow, Reproduction};
+use vectored_report::words::{bytes, ratio, ratio_within, time};
+use vectored_report::{Bar, Bars, Block, Chart, Curve, Point, Series, Unit};
+
+use crate::model::{ExperimentName, ExperimentRow, Measure, PublishedRow, Ratio, Reproduction};
 use crate::report::experiments::sheets::published_of;
-use crate::report::svg::chart::{Chart, Curve, Point};
-use crate::report::svg::times;
-use crate::text::format;
-use crate::text::format::bytes_in_words;
+use crate::text::format::list_in_words;
 
-/// `None` if the rows of the experiment are no curve.
-pub fn experiment_chart(experiment: &Reproduction) -> Option<Chart<'static>> {
-    let (title, curves, up): (_, _, &dyn Fn(f64) -> String) = match experiment.name {
-        ExperimentName::Apue35 => (
-            "Seconds a copy, by the size of the buffer",
-            copies(experiment),
-            &seconds,
-        ),
-        ExperimentName::Kalinin => (
-            "Time of writev ÷ time of copying, by the size of an element: below 1× writev wins",
-            elements(experiment),
-            &times,
-        ),
-        ExperimentName::Apue1428 | ExperimentName::Mincer => return None,
-    };
-    Some(Chart {
-        title: title.to_owned(),
-        curves,
-        marks: Vec::new(),
-        base: (experiment.name == ExperimentName::Kalinin).then_some(1.0),
-        along: &|bytes| bytes_in_words(bytes as u64),
-        up,
-    })
-}
+/// CPU time has the colour of copying, wall time that of gathering.
+const CPU: Series = Series {
+    hue: 2,
+    is_other: false,
+};
+const WALL: Series = Series {
+    hue: 3,
+    is_other: false,
+};
 
-fn seconds(seconds: f64) -> String {
-    format::time(seconds * 1e9)
+/// The chart of an experiment.
+pub fn experiment_chart(experiment: &Reproduction) -> Block {
+    match experiment.name {
+        ExperimentName::Apue35 => Block::Chart(Chart {
+            title: "Seconds a copy, by the size of the buffer".into(),
+            along: Unit::Bytes,
+            up: Unit::Nanoseconds,
+            curves: copies(experiment),
+            ..Chart::default()
+        }),
+        ExperimentName::Kalinin => Block::Chart(Chart {
+            title:
+                "Time of writev ÷ time of copying, by the size of an element: below 1× writev wins"
+                    .into(),
+            along: Unit::Bytes,
+            up: Unit::Ratio,
+            curves: elements(experiment),
+            base: Some(1.0),
+            ..Chart::default()
+        }),
+        ExperimentName::Apue1428 => Block::Bars(Bars {
+            title: "CPU time ÷ that of copying".into(),
+            unit: Unit::Ratio,
+            base: Some(1.0),
+            bars: records(experiment),
+            ..Bars::default()
+        }),
+        ExperimentName::Mincer => Block::Bars(Bars {
+            title: "Wall time of one call a buffer ÷ that of the vectored calls".into(),
+            unit: Unit::Ratio,
+            base: Some(1.0),
+            bars: passes(experiment),
+            ..Bars::default()
+        }),
+    }
 }
 
 fn copies(experiment: &Reproduction) -> Vec<Curve> {
-    let here = |time: fn(&ExperimentRow) -> Option<f64>| {
+    let here = |seconds: fn(&ExperimentRow) -> Option<f64>| {
         let rows = experiment.rows.iter();
-        rows.filter_map(|row| Some((row.buffer_bytes?, time(row)?)))
+        rows.filter_map(|row| Some((row.buffer_bytes?, seconds(row)? * 1e9)))
             .collect()
     };
-    let then = |time: fn(&PublishedRow) -> Option<f64>| {
+    let then = |seconds: fn(&PublishedRow) -> Option<f64>| {
         let rows = experiment.rows.iter().filter_map(|row| {
             let published = published_of(row, &experiment.published)?;
-            Some((row.buffer_bytes?, time(published)?))
+            Some((row.buffer_bytes?, seconds(published)? * 1e9))
         });
         rows.collect()
     };
     let mut all = vec![
-        curve("CPU here", "cpu", here(|row| row.cpu_s), seconds),
-        curve("wall here", "wall", here(|row| row.clock_s), seconds),
+        curve("CPU here", CPU, here(|row| row.cpu_s), time),
+        curve("wall here", WALL, here(|row| row.clock_s), time),
     ];
     // Seconds of a smaller file cannot be compared with published ones.
     if !experiment.reduced {
         all.extend([
-            curve("CPU 2005", "cpu then", then(|row| row.cpu_s), seconds),
-            curve("wall 2005", "wall then", then(|row| row.clock_s), seconds),
+            curve("CPU 2005", earlier(CPU), then(|row| row.cpu_s), time),
+            curve("wall 2005", earlier(WALL), then(|row| row.clock_s), time),
         ]);
     }
     all
+}
+
+fn earlier(series: Series) -> Series {
+    Series {
+        is_other: true,
+        ..series
+    }
 }
 
 fn elements(experiment: &Reproduction) -> Vec<Curve> {
     let here = |measure: Measure| {
         let ratios = experiment.ratios.iter().filter(|r| r.measure == measure);
         let points = ratios.filter_map(|ratio| {
-            let bytes = experiment.rows[ratio.of].segment_bytes?;
-            Some((bytes as u64, ratio.ratio))
+            let size = experiment.rows[ratio.of].segment_bytes?;
+            Some((size as u64, ratio.ratio))
         });
         points.collect()
     };
@@ -77,28 +102,89 @@ fn elements(experiment: &Reproduction) -> Vec<Curve> {
         .iter()
         .filter(|ratio| ratio.measure == Measure::Cpu)
         .filter_map(|ratio| {
-            let bytes = experiment.rows[ratio.of].segment_bytes?;
-            Some((bytes as u64, ratio.published.first()?.ratio))
+            let size = experiment.rows[ratio.of].segment_bytes?;
+            Some((size as u64, ratio.published.first()?.ratio))
         });
     vec![
-        curve("CPU here", "cpu", here(Measure::Cpu), times),
-        curve("wall here", "wall", here(Measure::Clock), times),
-        curve("CPU 2001", "cpu then", then.collect(), times),
+        curve("CPU here", CPU, here(Measure::Cpu), ratio),
+        curve("wall here", WALL, here(Measure::Clock), ratio),
+        curve("CPU 2001", earlier(CPU), then.collect(), ratio),
     ]
 }
 
 /// A line runs along the axis, also where the file's rows do not.
-fn curve(name: &str, class: &str, mut points: Vec<(u64, f64)>, words: fn(f64) -> String) -> Curve {
+fn curve(
+    name: &str,
+    series: Series,
+    mut points: Vec<(u64, f64)>,
+    words: fn(f64) -> String,
+) -> Curve {
     points.sort_by_key(|point| point.0);
-    let point = |(bytes, value): (u64, f64)| Point {
-        at: bytes as f64,
+    let point = |(size, value): (u64, f64)| Point {
+        at: size as f64,
         value,
         interval: None,
-        words: format!("{name}, {}: {}", bytes_in_words(bytes), words(value)),
+        words: format!("{name}, {}: {}", bytes(size), words(value)).into(),
     };
     Curve {
-        name: name.to_owned(),
-        class: class.to_owned(),
+        name: name.into(),
+        series,
         points: points.into_iter().map(point).collect(),
+    }
+}
+
+/// The measured ratios, then those of each publication.
+fn records(experiment: &Reproduction) -> Vec<Bar> {
+    let of_cpu = || {
+        experiment
+            .ratios
+            .iter()
+            .filter(|ratio| ratio.measure == Measure::Cpu)
+    };
+    let name = |ratio: &Ratio| experiment.rows[ratio.of].technique.as_str();
+    let here = of_cpu().map(|ratio| measured("here", name(ratio).to_owned(), ratio));
+    let then = of_cpu().flat_map(|of| {
+        of.published.iter().map(move |published| Bar {
+            group: published.source.as_str().into(),
+            name: name(of).into(),
+            series: earlier(CPU),
+            value: Some(published.ratio),
+            interval: None,
+            words: ratio(published.ratio).into(),
+        })
+    });
+    let mut then: Vec<Bar> = then.collect();
+    // Each publication is a group of neighbours.
+    let mut groups: Vec<_> = then.iter().map(|bar| bar.group.clone()).collect();
+    groups.dedup();
+    then.sort_by_key(|bar| groups.iter().position(|group| *group == bar.group));
+    here.chain(then).collect()
+}
+
+fn passes(experiment: &Reproduction) -> Vec<Bar> {
+    let bars = experiment.ratios.iter().map(|ratio| {
+        let row = &experiment.rows[ratio.of];
+        let list = list_in_words(&[(
+            row.segment_count.unwrap_or(0),
+            row.segment_bytes.unwrap_or(0),
+        )]);
+        let operation = row.operation.map_or("", |operation| operation.name());
+        let array = row.iovec_setup.map_or("", |setup| setup.name());
+        let direct = if row.direct { ", O_DIRECT" } else { "" };
+        let group = format!("{list}, {operation}{direct}");
+        measured(&group, format!("{} ({array})", row.technique), ratio)
+    });
+    bars.collect()
+}
+
+fn measured(group: &str, name: String, ratio: &Ratio) -> Bar {
+    let interval = ratio.ratio_low.zip(ratio.ratio_high);
+    Bar {
+        group: group.into(),
+        name: name.into(),
+        series: CPU,
+        value: Some(ratio.ratio),
+        interval,
+        words: ratio_within(ratio.ratio, interval).into(),
     }
 }

@@ -1,30 +1,62 @@
 //! The content of the tables, independent of the output format.
 
+use vectored_report::words::ratio_within;
+use vectored_report::{Align, Cell, Column, Table, Text};
+
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, PublishedRow, Ratio,
     Reproduction, SyncMode, TechniqueName,
 };
+use crate::report::experiments::tooltips;
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words, margin};
 
 /// A table: two lines of heads, and rows of texts.
-pub struct Sheet {
+struct Sheet {
     /// For each column: the group that begins with it, and its name.
-    pub heads: Vec<(String, String)>,
-    /// The number of columns on the left that hold names. The others hold figures, which are
-    /// right-aligned.
-    pub names: usize,
-    pub rows: Vec<Vec<String>>,
+    heads: Vec<(String, String)>,
+    /// The number of columns on the left that hold names.
+    names: usize,
+    rows: Vec<Vec<String>>,
 }
 
 impl Sheet {
-    /// The number of columns on the left that identify the row.
-    pub fn keys(&self) -> usize {
-        self.names.max(1)
+    /// A group lasts until the next one begins.
+    fn table(self) -> Table {
+        let mut group = String::new();
+        let columns = self
+            .heads
+            .into_iter()
+            .enumerate()
+            .map(|(index, (begun, name))| {
+                if !begun.is_empty() {
+                    group = begun;
+                }
+                let head = format!("{group} {name}");
+                Column {
+                    head: name.as_str().into(),
+                    group: group.as_str().into(),
+                    // The first column names the row, also if it holds figures.
+                    align: if index < self.names.max(1) {
+                        Align::Left
+                    } else {
+                        Align::Right
+                    },
+                    drop_order: 0,
+                    tooltip: tooltips::of(head.trim()).into(),
+                }
+            });
+        Table {
+            title: Text::default(),
+            columns: columns.collect(),
+            rows: self
+                .rows
+                .into_iter()
+                .map(|row| row.into_iter().map(Cell::from).collect())
+                .collect(),
+        }
     }
-}
 
-impl Sheet {
     fn new(names: usize, heads: &[(&str, &str)]) -> Self {
         let owned = |&(group, name): &(&str, &str)| (group.to_owned(), name.to_owned());
         Sheet {
@@ -88,8 +120,8 @@ pub fn title(experiment: &Reproduction) -> String {
 }
 
 /// The tables of an experiment.
-pub fn sheets(experiment: &Reproduction) -> Vec<Sheet> {
-    match experiment.name {
+pub fn sheets(experiment: &Reproduction) -> Vec<Table> {
+    let sheets = match experiment.name {
         ExperimentName::Apue35 => vec![copies(experiment)],
         ExperimentName::Apue1428 => vec![records(experiment), published_records(experiment)],
         ExperimentName::Kalinin => vec![elements(experiment)],
@@ -101,7 +133,8 @@ pub fn sheets(experiment: &Reproduction) -> Vec<Sheet> {
                 .chain(direct)
                 .collect()
         }
-    }
+    };
+    sheets.into_iter().map(Sheet::table).collect()
 }
 
 fn copies(experiment: &Reproduction) -> Sheet {
@@ -499,13 +532,8 @@ pub fn ratio_of(experiment: &Reproduction, of: usize, measure: Measure) -> Optio
     ratios.find(|ratio| ratio.of == of && ratio.measure == measure)
 }
 
-/// `1.09 [1.07, 1.11]`.
 fn with_interval(ratio: &Ratio) -> String {
-    let middle = format!("{:.2}", ratio.ratio);
-    match ratio.ratio_low.zip(ratio.ratio_high) {
-        Some((low, high)) => format!("{middle} [{low:.2}, {high:.2}]"),
-        None => middle,
-    }
+    ratio_within(ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high))
 }
 
 /// `9 % [7, 11]`: how much more the numerator takes.

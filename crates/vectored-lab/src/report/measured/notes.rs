@@ -4,15 +4,14 @@ use crate::model::{
     Cache, Cell, Crossover, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
     TechniqueName,
 };
-use crate::report::asynchronous;
-use crate::report::costs::legend;
 use crate::report::join_advice;
 use crate::report::left_out::left_out_in_words;
+use crate::report::measured::columns;
+use crate::report::measured::figures::REFINED_MARK;
 use crate::report::shape_text::SIZE;
-use crate::report::table_rows::{REFINED_MARK, columns, unsuited_in_words};
-use crate::report::target_names;
-use crate::report::target_names::has_tax;
-use crate::report::{ranks, writers};
+use crate::report::target_names::{self, has_tax};
+use crate::report::words::unsuited_in_words;
+use crate::report::{asynchronous, ranks, writers};
 use crate::stats::{MIN_ROUNDS, median};
 use crate::text::format;
 
@@ -25,19 +24,16 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         true => ("read of the same bytes into one piece", "readv"),
     };
     let figures = match results.cells.iter().any(has_tax) || results.cells.is_empty() {
-        true => {
-            "The other figures are gather taxes, the time beyond the floor (time ÷ floor − 1); 12× means twelve \
-             times the floor."
-        }
+        true => "The other figures are time ÷ floor: 1.02× is 2 % longer than the floor.",
         false => "The other figures are times per call.",
     };
     let mut notes = vec![format!("floor: one {floor}. {figures}")];
     if results.rivals.len() > 1 {
         notes.push(format!(
-            "*: the winner, significantly faster than every rival. =: a tie, within ±2 % of the leader. \
-             \"{example} by 9 % [7, 11]\": {example} wins, and the nearest rival takes 9 % longer; in brackets \
-             the 95 % interval, not adjusted for the number of cells (verdicts are). \"open (budget): \
-             {example} +9 % [-2, 20]\": {example} leads, but the difference is not significant."
+            "*: the winner, significantly faster than every rival. =: a tie, within ±2 % of the leader. \"{example} by \
+             1.09× [1.07, 1.11]\": {example} wins, and the nearest rival takes 1.09 times as long; in brackets the 95 % \
+             interval, not adjusted for the number of cells (verdicts are). \"open (budget): {example} by 1.09× [0.98, \
+             1.20]\": {example} leads, but the difference is not significant."
         ));
     }
     notes.extend(why_open(results));
@@ -48,40 +44,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(crossovers(results));
-    for (state, words) in [
-        (PageCache::Hot, "hot: the file was in the page cache."),
-        (
-            PageCache::Cold,
-            "cold: the file was evicted from the page cache before each call, and each call was verified \
-             to read from the device.",
-        ),
-    ] {
-        if results
-            .cells
-            .iter()
-            .any(|cell| cell.conditions.page_cache == Some(state))
-        {
-            notes.push(words.to_owned());
-        }
-    }
-    let has = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
-    if has(&|cell| cell.conditions.cache == Cache::Cold) {
-        notes.push(
-            "cache cold: the bytes of each call, the floor's too, come from memory: from a pool larger \
-             than the CPU's caches."
-                .to_owned(),
-        );
-    }
-    if has(&|cell| cell.conditions.layout == Layout::Adjacent) {
-        notes.push(
-            "layout adjacent: the segments lie one directly after another in memory.".to_owned(),
-        );
-    }
-    if has(&|cell| cell.conditions.iovec_setup == IovecSetup::Once) {
-        notes.push(
-            "iovec-setup once: the iovec array is filled once, before the timed calls.".to_owned(),
-        );
-    }
+    notes.extend(states(results));
     let unranked: Vec<&str> = columns(results)
         .into_iter()
         .filter(|technique| !results.rivals.contains(technique))
@@ -116,11 +79,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes.extend(asynchronous::notes(results));
     notes.extend(writers::notes(results));
     notes.extend(ranks::notes(results));
-    notes.extend(legend(results));
     notes.extend(noise(results));
-    for warning in &results.host.warnings {
-        notes.push(format!("Warning: {}.", format::escape_control(warning)));
-    }
     for sentence in unsuited_in_words(results) {
         notes.push(format!("{sentence}."));
     }
@@ -128,6 +87,46 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         notes.push(format!("Not measured ({}): {}.", group.reason, group.cells));
     }
     notes.push(format!("Seed {}.", results.seed));
+    notes
+}
+
+/// The states of caches and lists.
+fn states(results: &Results) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (state, words) in [
+        (PageCache::Hot, "hot: the file was in the page cache."),
+        (
+            PageCache::Cold,
+            "cold: the file was evicted from the page cache before each call, and each call was verified \
+             to read from the device.",
+        ),
+    ] {
+        if results
+            .cells
+            .iter()
+            .any(|cell| cell.conditions.page_cache == Some(state))
+        {
+            notes.push(words.to_owned());
+        }
+    }
+    let has = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
+    if has(&|cell| cell.conditions.cache == Cache::Cold) {
+        notes.push(
+            "cache cold: the bytes of each call, the floor's too, come from memory: from a pool larger \
+             than the CPU's caches."
+                .to_owned(),
+        );
+    }
+    if has(&|cell| cell.conditions.layout == Layout::Adjacent) {
+        notes.push(
+            "layout adjacent: the segments lie one directly after another in memory.".to_owned(),
+        );
+    }
+    if has(&|cell| cell.conditions.iovec_setup == IovecSetup::Once) {
+        notes.push(
+            "iovec-setup once: the iovec array is filled once, before the timed calls.".to_owned(),
+        );
+    }
     notes
 }
 

@@ -1,0 +1,115 @@
+//! A chart for each shape of lists that were measured with several sizes.
+
+use vectored_report::words::{about, bytes, ratio_within, time};
+use vectored_report::{Chart, Curve, Mark, Point, Series, Unit};
+
+use crate::model::{Cell, ListShape, Results, TechniqueName};
+use crate::report::measured::{Group, columns};
+use crate::report::shape_text::{SIZE, shape_in_words};
+use crate::report::target_names::has_tax;
+use crate::report::words::Words;
+
+pub(super) fn charts(group: &Group<'_>, results: &Results) -> Vec<Chart> {
+    let placed = group
+        .cells
+        .iter()
+        .filter(|cell| cell.swept_bytes().is_some());
+    let mut shapes: Vec<ListShape<'_>> = placed.map(|cell| cell.shape()).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let charts = shapes
+        .into_iter()
+        .filter_map(|shape| chart(group, shape, results));
+    charts.collect()
+}
+
+/// `None` if there is one size only.
+fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<Chart> {
+    let is_here = |cell: &&&Cell| cell.shape() == shape && cell.swept_bytes().is_some();
+    let all = group.cells.iter().chain(&group.refined);
+    let mut cells: Vec<&Cell> = all.filter(is_here).copied().collect();
+    cells.sort_by_key(|cell| cell.swept_bytes());
+    // A malformed file may contain a size twice.
+    cells.dedup_by_key(|cell| cell.swept_bytes());
+    if cells.len() < 2 {
+        return None;
+    }
+    let has_tax = group.cells.iter().all(|cell| has_tax(cell));
+    let what = if has_tax {
+        "time ÷ floor"
+    } else {
+        "time per call"
+    };
+    let size = match shape.swept_mix {
+        Some(_) => SIZE,
+        None => "segment size",
+    };
+    let is_measured = |technique: &TechniqueName| {
+        cells
+            .iter()
+            .any(|cell| cell.technique(*technique).is_some())
+    };
+    let curve = |technique: TechniqueName| Curve {
+        name: technique.as_str().into(),
+        series: Series::new(Words::of(technique).hue),
+        points: cells
+            .iter()
+            .filter_map(|cell| point(cell, technique, has_tax))
+            .collect(),
+    };
+    let here = results.crossovers.iter().filter(|crossover| {
+        crossover.shape() == shape && crossover.conditions == *group.conditions
+    });
+    let requested = group.cells.iter().filter(is_here);
+    Some(Chart {
+        title: format!("{}: {what}, by {size}", shape_in_words(shape)).into(),
+        along: Unit::Bytes,
+        up: if has_tax {
+            Unit::Ratio
+        } else {
+            Unit::Nanoseconds
+        },
+        curves: columns(results)
+            .into_iter()
+            .filter(is_measured)
+            .map(curve)
+            .collect(),
+        marks: here
+            .map(|crossover| Mark {
+                at: crossover.at_bytes,
+                low: crossover.low_bytes,
+                high: crossover.high_bytes,
+                label: about(crossover.at_bytes).into(),
+            })
+            .collect(),
+        // Sizes between would crowd the axis.
+        labelled: requested
+            .filter_map(|cell| Some(cell.swept_bytes()? as f64))
+            .collect(),
+        base: has_tax.then_some(1.0),
+    })
+}
+
+fn point(cell: &Cell, technique: TechniqueName, has_tax: bool) -> Option<Point> {
+    let result = cell.technique(technique)?;
+    let size = cell.swept_bytes()?;
+    let took = time(result.median_ns);
+    let (value, interval, words) = match has_tax {
+        false => (result.median_ns, None, took),
+        true => {
+            let ratio = result.floor_ratio?;
+            let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
+            (
+                ratio,
+                interval,
+                format!("{}, {took}", ratio_within(ratio, interval)),
+            )
+        }
+    };
+    Some(Point {
+        at: size as f64,
+        value,
+        interval,
+        words: format!("{technique}, {}: {words}", bytes(size as u64)).into(),
+    })
+}

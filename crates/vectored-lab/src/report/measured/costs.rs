@@ -1,0 +1,152 @@
+//! Cost models as a table, a row a model.
+
+use vectored_report::words::{count, percent, three_digits};
+use vectored_report::{Block, Cell, Column, Section, Table};
+
+use crate::model::{Drain, FittedModel, ModelSource, Results};
+use crate::report::target_names::Titles;
+
+/// Segment counts whose copy threshold has a column. The JSON has others too.
+const THRESHOLD_COUNTS: [usize; 3] = [2, 8, 64];
+
+/// The models that were fitted to the cells, each followed by the calibrated one for the same conditions, and how to
+/// read them. `None` if nothing was fitted.
+pub(super) fn section(results: &Results) -> Option<Section> {
+    let titles = Titles::among(&results.cells);
+    let models: Vec<&FittedModel> = fitted(results)
+        .flat_map(|model| [Some(model), calibrated(results, model)])
+        .flatten()
+        .collect();
+    if models.is_empty() {
+        return None;
+    }
+    let table = Table {
+        title: format!(
+            "Times in ns, copy thresholds in bytes; regret over {}",
+            judged_cells(&models)
+        )
+        .into(),
+        columns: columns(),
+        rows: models.iter().map(|model| row(model, &titles)).collect(),
+    };
+    let notes = legend(results)
+        .into_iter()
+        .map(|note| Block::Note(note.into()));
+    Some(Section {
+        title: "Cost models, fitted to the cells".into(),
+        blocks: [Block::Table(table)].into_iter().chain(notes).collect(),
+    })
+}
+
+fn columns() -> Vec<Column> {
+    let figure = |head: &str, tooltip: &str| Column {
+        tooltip: tooltip.into(),
+        ..Column::figures(head)
+    };
+    let mut columns = vec![
+        Column {
+            tooltip: "Where the bytes went, or came from, and under which conditions.".into(),
+            ..Column::words("target")
+        },
+        figure("call", "Time of a system call, in ns."),
+        figure(
+            "gather call",
+            "Additional time of a call with a list of segments, in ns.",
+        ),
+        figure(
+            "segment",
+            "Time of a segment that is referenced, not copied, in ns.",
+        ),
+        figure(
+            "copy byte",
+            "Time to copy a byte into the staging buffer, in ns.",
+        ),
+    ];
+    columns.extend(THRESHOLD_COUNTS.map(|count| {
+        let tooltip = format!(
+            "The longest segment, in bytes, at which a list of {count} segments is copied."
+        );
+        figure(&format!("copy {count} ×"), &tooltip)
+    }));
+    columns.extend([
+        figure("join", "The most bytes of messages that are copied into one call, instead of two calls."),
+        figure(
+            "regret",
+            "How much longer the model's choice takes than the fastest technique, in the median cell.",
+        ),
+        figure("regret p95", "Regret in the 95th percentile of the cells."),
+    ]);
+    columns
+}
+
+/// The columns in words.
+fn legend(results: &Results) -> Vec<String> {
+    let mut notes = vec![
+        "\"call\" is the time of a call, \"gather call\" the additional time of a call with a list, \"segment\" that of \
+         each segment of less than 256 B, \"copy byte\" the time to copy a byte. \"copy 8 ×\": a list of 8 segments is \
+         copied if each is at most this long. \"join\": messages of up to this many bytes in all are copied into one \
+         call; longer ones take less time in two calls, if the program does other work between them."
+            .to_owned(),
+        "Regret of a model: how much longer its choice between copying and gathering takes than the fastest technique, \
+         in the median cell and (p95) in the 95th percentile of the cells. A fitted model is cross-validated: its choice \
+         for a cell is that of a fit to the other cells."
+            .to_owned(),
+    ];
+    if fitted(results).any(|model| calibrated(results, model).is_some()) {
+        notes.push(
+            "calibrated: the model that adaptive uses; it is measured before the run.".to_owned(),
+        );
+    }
+    notes
+}
+
+fn fitted(results: &Results) -> impl Iterator<Item = &FittedModel> {
+    let models = results.cost_models.iter();
+    models.filter(|model| model.source == ModelSource::Cells)
+}
+
+/// The judged calibration for the conditions of `fitted`.
+fn calibrated<'a>(results: &'a Results, fitted: &FittedModel) -> Option<&'a FittedModel> {
+    results.cost_models.iter().find(|model| {
+        model.source == ModelSource::Calibration
+            && model.conditions == fitted.conditions
+            && model.drain == fitted.drain
+            && model.regret_median.is_some()
+    })
+}
+
+/// `17 cells each`, or `13 to 21 cells each`.
+fn judged_cells(models: &[&FittedModel]) -> String {
+    let cells = || models.iter().map(|model| model.judged_cells);
+    let (fewest, most) = (cells().min().unwrap_or(0), cells().max().unwrap_or(0));
+    match fewest == most {
+        true => format!("{} each", count(most, "cell")),
+        false => format!("{fewest} to {most} cells each"),
+    }
+}
+
+fn row(model: &FittedModel, titles: &Titles) -> Vec<Cell> {
+    let mut title = titles.of(&model.conditions);
+    if matches!(model.drain, Some(Drain::ReaderThread | Drain::WriterThread)) {
+        title += ", with a thread";
+    }
+    if model.source == ModelSource::Calibration {
+        title += ", calibrated";
+    }
+    let threshold = |count| {
+        let known = model.copy_below_bytes.iter().find(|known| known.0 == count);
+        known.map_or("–".to_owned(), |(_, bytes)| bytes.to_string())
+    };
+    let regret = |share: Option<f64>| share.map_or("–".to_owned(), percent);
+    let mut cells = vec![
+        title,
+        three_digits(model.model.call_ns),
+        three_digits(model.model.gather_call_ns),
+        three_digits(model.model.segment_ns),
+        format!("{:.3}", model.model.copy_byte_ns),
+    ];
+    cells.extend(THRESHOLD_COUNTS.map(threshold));
+    cells.push(model.queue_join_below_bytes.to_string());
+    cells.extend([regret(model.regret_median), regret(model.regret_p95)]);
+    cells.into_iter().map(Cell::from).collect()
+}

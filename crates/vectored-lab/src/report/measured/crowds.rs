@@ -1,0 +1,272 @@
+//! What several writers, or the ranks of a cluster, achieve: the tables.
+
+use vectored_report::words::{grouped, percent, time};
+use vectored_report::{Block, Cell as Entry, Column, Section, Table};
+
+use crate::model::{Cell, Rank, RecordCounts, Results, WriterFigures};
+use crate::report::ranks::RANKS;
+use crate::report::scaling::Crowd;
+use crate::report::shape_text::list_of_cell;
+use crate::report::writers::WRITERS;
+
+/// The most rows of the table of ranks. With more ranks it shows the slowest.
+const MAX_ROWS: usize = 16;
+
+/// The most stragglers that a row names.
+const MAX_NAMED: usize = 4;
+
+/// A section for each set of conditions other than the number of writers or of ranks, and one of the ranks.
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let of_writers = [
+        "fastest writer",
+        "slowest writer",
+        "records/s",
+        "fairness",
+        "not whole",
+    ];
+    let of_ranks = ["fastest rank", "slowest rank", "calls/s", "stragglers"];
+    let mut sections = crowd(&WRITERS, &of_writers, writer_rows, results);
+    sections.extend(crowd(&RANKS, &of_ranks, rank_rows, results));
+    sections.extend(ranks(&results.ranks));
+    sections
+}
+
+fn crowd(
+    crowd: &Crowd,
+    figures: &[&str],
+    rows: fn(&Cell) -> Vec<Vec<String>>,
+    results: &Results,
+) -> Vec<Section> {
+    let cells: Vec<&Cell> = results.cells.iter().collect();
+    let section = |(conditions, cells): (_, Vec<&Cell>)| {
+        let names = ["list", crowd.noun.1, "technique"]
+            .into_iter()
+            .map(Column::words);
+        let rows = cells.iter().flat_map(|cell| rows(cell));
+        Section {
+            title: format!(
+                "Several {}: {}",
+                crowd.noun.1,
+                crowd.title(&conditions, cells.first().copied())
+            )
+            .into(),
+            blocks: vec![Block::Table(Table {
+                columns: names
+                    .chain(figures.iter().copied().map(Column::figures))
+                    .collect(),
+                rows: rows
+                    .map(|row| row.into_iter().map(Entry::from).collect())
+                    .collect(),
+                ..Table::default()
+            })],
+        }
+    };
+    crowd.groups(&cells).into_iter().map(section).collect()
+}
+
+/// A row for each technique; only the first one has the list and the number of writers.
+fn writer_rows(cell: &Cell) -> Vec<Vec<String>> {
+    let mut names = [
+        list_of_cell(cell),
+        cell.conditions.writers.unwrap_or(1).to_string(),
+    ];
+    let rows = cell.techniques.iter().filter_map(|technique| {
+        let figures = technique.writers.as_ref()?;
+        let [fastest, slowest] = extremes(&figures.writer_median_ns);
+        let [list, count] = std::mem::take(&mut names);
+        Some(vec![
+            list,
+            count,
+            technique.name.to_string(),
+            fastest,
+            slowest,
+            grouped(figures.records_per_s as u64),
+            format!("{:.2}", figures.fairness),
+            not_whole(figures),
+        ])
+    });
+    rows.collect()
+}
+
+/// A row for each technique; only the first one has the list and the number of ranks.
+fn rank_rows(cell: &Cell) -> Vec<Vec<String>> {
+    let mut names = [
+        list_of_cell(cell),
+        cell.conditions.ranks.unwrap_or(1).to_string(),
+    ];
+    let rows = cell.techniques.iter().filter_map(|technique| {
+        let figures = technique.ranks.as_ref()?;
+        let [fastest, slowest] = extremes(&figures.rank_median_ns);
+        let [list, count] = std::mem::take(&mut names);
+        Some(vec![
+            list,
+            count,
+            technique.name.to_string(),
+            fastest,
+            slowest,
+            grouped(figures.calls_per_s as u64),
+            named(&figures.stragglers),
+        ])
+    });
+    rows.collect()
+}
+
+/// The times of the fastest and of the slowest of them.
+fn extremes(times_ns: &[f64]) -> [String; 2] {
+    let times = || times_ns.iter().copied();
+    [
+        time(times().fold(f64::INFINITY, f64::min)),
+        time(times().fold(0.0, f64::max)),
+    ]
+}
+
+/// `0`; `3.1 % torn`, with a `?` if the kernel does not promise whole records; `unknown` if another program read them.
+fn not_whole(figures: &WriterFigures) -> String {
+    if figures.records.records == 0 {
+        return "unknown".to_owned();
+    }
+    let sign = if figures.whole_records_promised {
+        ""
+    } else {
+        "?"
+    };
+    if figures.records.is_sound() {
+        return format!("0{sign}");
+    }
+    let all = figures.records.records.max(1) as f64;
+    let parts = kinds(&figures.records)
+        .into_iter()
+        .filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, what)| match count as f64 / all {
+            share if share < 0.001 => format!("<0.1 % {what}"),
+            share => format!("{} {what}", percent(share)),
+        })
+        .collect();
+    format!("{}{sign}", parts.join(", "))
+}
+
+fn kinds(counts: &RecordCounts) -> [(u64, &'static str); 4] {
+    [
+        (counts.torn, "torn"),
+        (counts.lost, "lost"),
+        (counts.doubled, "doubled"),
+        (counts.out_of_order, "out of order"),
+    ]
+}
+
+/// `–`; `3`; `1, 5, 6, 7 and 12 more`.
+fn named(stragglers: &[u32]) -> String {
+    let names: Vec<String> = stragglers
+        .iter()
+        .take(MAX_NAMED)
+        .map(u32::to_string)
+        .collect();
+    match stragglers.len().saturating_sub(MAX_NAMED) {
+        _ if stragglers.is_empty() => "–".to_owned(),
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// The ranks, or the slowest if there are many.
+fn ranks(ranks: &[Rank]) -> Option<Section> {
+    if ranks.is_empty() {
+        return None;
+    }
+    let mut shown: Vec<&Rank> = ranks.iter().collect();
+    if shown.len() > MAX_ROWS {
+        let slowdown = |rank: &Rank| rank.slowdown.unwrap_or(0.0);
+        shown.sort_by(|a, b| {
+            slowdown(b)
+                .total_cmp(&slowdown(a))
+                .then(a.rank.cmp(&b.rank))
+        });
+        shown.truncate(MAX_ROWS);
+    }
+    let title = match shown.len() == ranks.len() {
+        true => "Ranks".to_owned(),
+        false => format!("Ranks: the slowest {MAX_ROWS} of {}", ranks.len()),
+    };
+    let names = ["rank", "node"].map(Column::words);
+    let figures = ["CPU", "time ÷ median rank", "last in", "straggles in"].map(Column::figures);
+    Some(Section {
+        title: title.into(),
+        blocks: vec![Block::Table(Table {
+            columns: names.into_iter().chain(figures).collect(),
+            rows: shown.into_iter().map(rank_row).collect(),
+            ..Table::default()
+        })],
+    })
+}
+
+fn rank_row(rank: &Rank) -> Vec<Entry> {
+    let unknown = || "–".to_owned();
+    let texts = [
+        rank.rank.to_string(),
+        rank.host.clone(),
+        rank.pinned_cpu.map_or_else(unknown, |cpu| cpu.to_string()),
+        rank.slowdown
+            .map_or_else(unknown, |ratio| format!("{ratio:.2}")),
+        rank.last_share.map_or_else(unknown, percent),
+        match rank.figures {
+            0 => unknown(),
+            all => format!("{} of {all}", rank.straggles),
+        },
+    ];
+    texts.map(Entry::from).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_observation_without_a_promise_is_marked() {
+        let figures = |records, torn, whole_records_promised| WriterFigures {
+            writer_median_ns: vec![1.0],
+            records_per_s: 1.0,
+            bytes_per_s: 1.0,
+            fairness: 1.0,
+            fairness_min: 1.0,
+            whole_records_promised,
+            records: RecordCounts {
+                records,
+                torn,
+                ..RecordCounts::default()
+            },
+        };
+        assert_eq!(not_whole(&figures(0, 0, true)), "unknown");
+        assert_eq!(not_whole(&figures(1000, 0, true)), "0");
+        assert_eq!(not_whole(&figures(1000, 0, false)), "0?");
+        assert_eq!(not_whole(&figures(1000, 31, false)), "3.1 % torn?");
+    }
+
+    #[test]
+    fn many_stragglers_are_counted_and_many_ranks_shown_by_slowness() {
+        assert_eq!(named(&[]), "–");
+        assert_eq!(named(&[1, 2, 3, 4]), "1, 2, 3, 4");
+        assert_eq!(named(&[1, 2, 3, 4, 7, 9]), "1, 2, 3, 4 and 2 more");
+        let many: Vec<Rank> = (0..1000)
+            .map(|rank| Rank {
+                rank,
+                slowdown: Some(f64::from(rank)),
+                ..Rank::default()
+            })
+            .collect();
+        let shown = |ranks: &[Rank]| {
+            let section = super::ranks(ranks).unwrap();
+            let Block::Table(table) = &section.blocks[0] else {
+                panic!("a table");
+            };
+            (
+                table.rows[0][0].text.to_string(),
+                table.rows.len(),
+                section.title.to_string(),
+            )
+        };
+        assert_eq!(shown(&many[..16]), ("0".to_owned(), 16, "Ranks".to_owned()));
+        let title = "Ranks: the slowest 16 of 1000".to_owned();
+        assert_eq!(shown(&many), ("999".to_owned(), 16, title));
+    }
+}

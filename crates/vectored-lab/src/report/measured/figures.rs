@@ -1,0 +1,156 @@
+//! The figures of each cell, as a table.
+
+use vectored_report::words::{ratio, time};
+use vectored_report::{Cell as Entry, Column, Role, Table};
+
+use crate::model::{Cell, Drain, Results, TechniqueName, Verdict};
+use crate::report::measured::{Group, columns};
+use crate::report::shape_text::{list_of_cell, swept_list_in_words};
+use crate::report::target_names::has_tax;
+use crate::report::words::{Words, verdict_in_words};
+use crate::stats::TIE_ZONE;
+
+/// Stands behind the list of a cell that was measured between the requested ones.
+pub(super) const REFINED_MARK: &str = "+";
+
+/// A row for each cell: the requested ones in their order, with those between inserted by size.
+pub(super) fn table(group: &Group<'_>, results: &Results) -> Table {
+    let techniques = columns(results);
+    let has_tax = group.cells.iter().all(|cell| has_tax(cell));
+    Table {
+        title: match has_tax {
+            true => "Time ÷ floor",
+            false => "Time per call",
+        }
+        .into(),
+        columns: heads(&techniques, &results.rivals, has_tax),
+        rows: cells(group)
+            .into_iter()
+            .map(|(is_refined, cell)| row(is_refined, cell, &techniques, &results.rivals))
+            .collect(),
+    }
+}
+
+fn heads(techniques: &[TechniqueName], rivals: &[TechniqueName], has_tax: bool) -> Vec<Column> {
+    let mut heads = vec![
+        Column {
+            tooltip: "Number of segments in the list, and the size of each.".into(),
+            ..Column::words("list")
+        },
+        Column {
+            drop_order: 3,
+            tooltip:
+                "Median time of one call that moves the same bytes, which already lie in one piece."
+                    .into(),
+            ..Column::figures("floor")
+        },
+    ];
+    heads.extend(techniques.iter().map(|&technique| {
+        let is_rival = rivals.contains(&technique);
+        let figure = match has_tax {
+            true => format!("Time of {technique} ÷ floor, the median of the rounds."),
+            false => format!("Median time of a call with {technique}."),
+        };
+        let role = match is_rival {
+            true => "* marks the winner, = a tie.",
+            false => "It takes no part in the verdict.",
+        };
+        Column {
+            head: match is_rival {
+                true => technique.to_string(),
+                false => format!("unranked {technique}"),
+            }
+            .into(),
+            // One call a segment is rarely near the fastest; the floor is the only time in a row.
+            drop_order: match technique {
+                _ if !is_rival => 1,
+                TechniqueName::WRITE_EACH | TechniqueName::READ_EACH => 2,
+                _ => 4,
+            },
+            tooltip: format!("{figure} {role}").into(),
+            ..Column::default()
+        }
+    }));
+    heads.push(Column {
+        tooltip: "The fastest technique, and how many times as long the nearest rival takes, with the 95 % interval; or \
+                  a tie; or why the cell is open."
+            .into(),
+        ..Column::words("verdict")
+    });
+    heads
+}
+
+/// The cells of a group, and whether each was measured between the requested ones.
+fn cells<'a>(group: &Group<'a>) -> Vec<(bool, &'a Cell)> {
+    let mut cells: Vec<(bool, &Cell)> = group.cells.iter().map(|&cell| (false, cell)).collect();
+    // Requested cells keep their order, and lists of one shape stay together.
+    for &cell in &group.refined {
+        let list = |cell: &Cell| (cell.segment_count, cell.swept_bytes());
+        let is_below = |(_, other): &(bool, &Cell)| list(other) <= list(cell);
+        let is_like = |(_, other): &(bool, &Cell)| other.shape() == cell.shape();
+        let of_shape = cells
+            .iter()
+            .rposition(|other| is_like(other) && is_below(other));
+        let last = of_shape.or_else(|| cells.iter().rposition(is_below));
+        cells.insert(last.map_or(0, |last| last + 1), (true, cell));
+    }
+    cells
+}
+
+fn row(
+    is_refined: bool,
+    cell: &Cell,
+    techniques: &[TechniqueName],
+    rivals: &[TechniqueName],
+) -> Vec<Entry> {
+    let thread_mark = match cell.drain.filter(|_| cell.conditions.writers.is_none()) {
+        Some(Drain::ReaderThread) => "r",
+        Some(Drain::WriterThread) => "w",
+        Some(Drain::BetweenSamples | Drain::Peer) | None => "",
+    };
+    let between = if is_refined { REFINED_MARK } else { "" };
+    let list = match (&cell.swept_mix, &cell.segment_sizes) {
+        (Some(mix), Some(runs)) => swept_list_in_words(mix, runs),
+        _ => list_of_cell(cell),
+    };
+    let label = format!("{list} {between}{thread_mark}");
+    let mut row: Vec<Entry> = vec![label.trim_end().into(), time(cell.floor_ns).into()];
+    row.extend(
+        techniques
+            .iter()
+            .map(|&technique| entry(cell, technique, rivals)),
+    );
+    row.push(Entry {
+        text: verdict_in_words(cell, rivals, TechniqueName::as_str).into(),
+        short: Some(verdict_in_words(cell, rivals, |technique| Words::of(technique).short).into()),
+        role: match cell.verdict {
+            Verdict::Faster => Role::Plain,
+            Verdict::Tie => Role::Tie,
+            Verdict::Open => Role::Open,
+        },
+    });
+    row
+}
+
+fn entry(cell: &Cell, technique: TechniqueName, rivals: &[TechniqueName]) -> Entry {
+    let Some(result) = cell.technique(technique) else {
+        return "–".into();
+    };
+    let in_tie_zone = || {
+        let rival = rivals.contains(&technique);
+        let low = result.ratio_low.is_some_and(|low| low >= 1.0 - TIE_ZONE);
+        let high = result.ratio_high.is_some_and(|high| high <= 1.0 + TIE_ZONE);
+        cell.leader == Some(technique) || (rival && low && high)
+    };
+    let role = match cell.verdict {
+        Verdict::Faster if cell.winner == Some(technique) => Role::Winner,
+        Verdict::Tie if in_tie_zone() => Role::Tie,
+        _ => Role::Plain,
+    };
+    let text = match has_tax(cell) {
+        // Paired by round, as in verdicts and curves.
+        true => ratio(result.floor_ratio.unwrap_or(result.gather_tax + 1.0)),
+        false => time(result.median_ns),
+    };
+    Entry::with_role(text, role)
+}

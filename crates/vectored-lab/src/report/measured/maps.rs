@@ -1,0 +1,181 @@
+//! The maps: who wins where, and by how much.
+
+use vectored_report::words::{ratio, ratio_within};
+use vectored_report::{Block, Key, Map, MapRow, Role, Series, Square, Text};
+
+use crate::model::{Cell, Drain, ListShape, Results, TechniqueName, Verdict};
+use crate::report::measured::Group;
+use crate::report::shape_text::{list_of_cell, shape_in_words, swept_list_in_words};
+use crate::report::words::{Words, named_leader, nearest_rival, verdict_in_words};
+use crate::text::format::bytes_in_words;
+
+/// A map of the lists that have a place on it, by their shape and size, and one of fixed mixes.
+pub(super) fn maps(group: &Group<'_>, results: &Results) -> Vec<Block> {
+    let rivals = &results.rivals[..];
+    // All maps of a run have one legend.
+    let all: Vec<&Cell> = results.cells.iter().collect();
+    let mut maps = Vec::new();
+    let (sized, mixed): (Vec<&Cell>, Vec<&Cell>) = group
+        .cells
+        .iter()
+        .partition(|cell| cell.swept_bytes().is_some());
+    let letters = letters(rivals);
+    let legend = legend(&all, rivals);
+    let keys = keys(&all, &letters);
+    if !sized.is_empty() {
+        let sizes = sorted(sized.iter().filter_map(|cell| cell.swept_bytes()).collect());
+        let row = |shape: ListShape<'_>| MapRow {
+            head: match shape.swept_mix {
+                Some(_) => shape_in_words(shape),
+                None => shape.segment_count.to_string(),
+            }
+            .into(),
+            squares: sizes
+                .iter()
+                .map(|&bytes| {
+                    let is_here =
+                        |cell: &&&Cell| cell.shape() == shape && cell.swept_bytes() == Some(bytes);
+                    let found = sized.iter().find(is_here);
+                    found.map(|cell| square(cell, rivals, &letters))
+                })
+                .collect(),
+        };
+        maps.push(Map {
+            title: group.title.as_str().into(),
+            row_head: "segments".into(),
+            heads: sizes
+                .iter()
+                .map(|&bytes| bytes_in_words(bytes as u64).into())
+                .collect(),
+            rows: sorted(sized.iter().map(|cell| cell.shape()).collect())
+                .into_iter()
+                .map(row)
+                .collect(),
+            keys: keys.clone(),
+            legend: legend.clone(),
+        });
+    }
+    if !mixed.is_empty() {
+        let row = |cell: &&Cell| MapRow {
+            head: list_of_cell(cell).into(),
+            squares: vec![Some(square(cell, rivals, &letters))],
+        };
+        maps.push(Map {
+            title: group.title.as_str().into(),
+            row_head: "list".into(),
+            heads: vec!["winner".into()],
+            rows: mixed.iter().map(row).collect(),
+            keys,
+            legend,
+        });
+    }
+    maps.into_iter().map(Block::Map).collect()
+}
+
+fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char)]) -> Square {
+    let nearest = nearest_rival(cell, rivals);
+    let technique = named_leader(cell, rivals);
+    let letter = technique.and_then(|leader| letters.iter().find(|(other, _)| *other == leader));
+    let letter = letter.map_or('-', |&(_, letter)| match has_helper(cell) {
+        true => letter.to_ascii_lowercase(),
+        false => letter,
+    });
+    let figure = nearest.map_or(String::new(), |rival| ratio(rival.ratio_to_leader));
+    let (letter, figure, role) = match cell.verdict {
+        Verdict::Faster => (letter.to_string(), figure, Role::Winner),
+        Verdict::Tie => ("=".to_owned(), String::new(), Role::Tie),
+        Verdict::Open => ("?".to_owned(), String::new(), Role::Open),
+    };
+    let interval = nearest
+        .map(|rival| ratio_within(rival.ratio_to_leader, rival.ratio_low.zip(rival.ratio_high)));
+    let interval = interval
+        .filter(|_| cell.verdict == Verdict::Tie)
+        .unwrap_or_default();
+    let list = match (&cell.swept_mix, &cell.segment_sizes) {
+        (Some(mix), Some(runs)) => swept_list_in_words(mix, runs),
+        _ => list_of_cell(cell),
+    };
+    let words = format!(
+        "{list}: {} {interval}",
+        verdict_in_words(cell, rivals, TechniqueName::as_str)
+    );
+    Square {
+        letter: letter.into(),
+        figure: figure.into(),
+        words: words.trim_end().into(),
+        role,
+        strength: strength(cell, nearest.map(|rival| rival.ratio_to_leader)),
+        series: technique.map_or(Series::default(), |technique| {
+            Series::new(Words::of(technique).hue)
+        }),
+    }
+}
+
+/// From 0 at the tie zone to 1 at twice the time.
+fn strength(cell: &Cell, ratio: Option<f64>) -> f64 {
+    match (cell.verdict, ratio) {
+        (Verdict::Faster, Some(ratio)) if ratio.is_finite() && ratio > 1.0 => {
+            ratio.log2().clamp(0.0, 1.0).sqrt()
+        }
+        _ => 0.0,
+    }
+}
+
+/// Whether a thread at the other end worked during the timed calls.
+pub(super) fn has_helper(cell: &Cell) -> bool {
+    let helper = matches!(cell.drain, Some(Drain::ReaderThread | Drain::WriterThread));
+    helper && cell.conditions.writers.is_none()
+}
+
+/// A letter for each rival: the first of its short name that is free.
+fn letters(rivals: &[TechniqueName]) -> Vec<(TechniqueName, char)> {
+    let mut letters: Vec<(TechniqueName, char)> = Vec::new();
+    for &rival in rivals {
+        let of_name = Words::of(rival)
+            .short
+            .chars()
+            .filter(char::is_ascii_alphabetic);
+        let all = of_name
+            .map(|letter| letter.to_ascii_uppercase())
+            .chain('A'..='Z');
+        let is_free = |letter: &char| letters.iter().all(|(_, other)| other != letter);
+        let letter = all.into_iter().find(is_free).unwrap_or('-');
+        letters.push((rival, letter));
+    }
+    letters
+}
+
+/// The letters of techniques that win somewhere.
+fn keys(cells: &[&Cell], letters: &[(TechniqueName, char)]) -> Vec<Key> {
+    let wins = |technique: TechniqueName| cells.iter().any(|cell| cell.winner == Some(technique));
+    let shown = letters.iter().filter(|(technique, _)| wins(*technique));
+    let key = |&(technique, letter): &(TechniqueName, char)| {
+        let words = Words::of(technique);
+        Key {
+            letter: letter.to_string().into(),
+            name: words.short.into(),
+            series: Series::new(words.hue),
+        }
+    };
+    shown.map(key).collect()
+}
+
+fn legend(cells: &[&Cell], rivals: &[TechniqueName]) -> Text {
+    let mut legend = String::new();
+    if rivals.len() > 1 {
+        legend += "The next best takes so many times as long; = tie, ? undecided";
+    }
+    if cells.iter().any(|cell| has_helper(cell)) {
+        legend += "; small letters: beside a thread at the other end";
+    }
+    if !legend.is_empty() {
+        legend.push('.');
+    }
+    legend.trim_start_matches("; ").into()
+}

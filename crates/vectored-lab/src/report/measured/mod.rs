@@ -1,0 +1,160 @@
+//! Results of `vectored measure` as a document.
+//!
+//! The answer is a map and a sentence for each section, that is for each set of conditions. All figures behind it are in
+//! the sections of the document.
+
+mod answers;
+mod charts;
+mod costs;
+mod crowds;
+mod environment;
+mod figures;
+mod latencies;
+mod maps;
+mod notes;
+mod rates;
+mod warnings;
+
+use vectored_report::{Block, Document, Section, Sentence, Tone};
+
+use crate::model::{Cell, Conditions, Results, TechniqueName, measured_in};
+use crate::report::asynchronous;
+use crate::report::target_names::{Titles, sections};
+use crate::report::words::tally;
+use crate::report::{ranks, writers};
+use crate::text::format;
+
+const LEAD: &str = "\
+A program that has its bytes in several buffers can send each with a call of its own (write-each), copy them together \
+first (copy-then-write), or hand them all to the kernel in one call (writev). Which takes the least time depends on the \
+machine, the target, the number of pieces and their size. This page shows measurements.";
+
+/// The document of a run. With a `rate`, in lists a second, the answer says what the choice is worth at it.
+pub fn document(results: &Results, rate: Option<f64>) -> Document {
+    let groups = groups(results);
+    let mut answer = warnings::warnings(results);
+    answer.extend(groups.iter().flat_map(|group| maps::maps(group, results)));
+    for group in &groups {
+        answer.push(answers::answer(group, results));
+        answer.extend(rate.and_then(|rate| rates::sentence(group, results, rate)));
+    }
+    if groups.is_empty() {
+        answer.push(Block::Sentence(Sentence::toned(
+            Tone::Strong,
+            "No cell was measured.",
+        )));
+    }
+    let others = asynchronous::answers(results).into_iter();
+    let others = others
+        .chain(writers::answers(results))
+        .chain(ranks::answers(results));
+    answer.extend(others.map(|(place, text)| Block::Sentence(Sentence::of(place, text))));
+
+    let mut parts = vec![run(results)];
+    parts.extend(groups.iter().map(|group| section(group, results)));
+    parts.extend(costs::section(results));
+    parts.extend(latencies::sections(results));
+    parts.extend(crowds::sections(results));
+    parts.push(environment::section(results));
+    parts.push(Section {
+        title: "How to read this".into(),
+        blocks: notes::notes(results)
+            .into_iter()
+            .map(|note| Block::Note(note.into()))
+            .collect(),
+    });
+    Document {
+        title: format!(
+            "Copy or gather? {}, {}",
+            results.host.name, results.started_at
+        )
+        .into(),
+        lead: LEAD.into(),
+        answer,
+        sections: parts,
+    }
+}
+
+/// The cells under one set of conditions.
+struct Group<'a> {
+    title: String,
+    conditions: &'a Conditions,
+    /// The requested ones, in their order.
+    cells: Vec<&'a Cell>,
+    /// Those between.
+    refined: Vec<&'a Cell>,
+}
+
+fn groups(results: &Results) -> Vec<Group<'_>> {
+    let titles = Titles::among(&results.cells);
+    let all = sections(&results.cells).into_iter();
+    let group = all.map(|conditions| {
+        let is_here = |cell: &&Cell| cell.conditions == *conditions;
+        Group {
+            title: titles.of(conditions),
+            conditions,
+            cells: results.cells.iter().filter(is_here).collect(),
+            refined: results.refined_cells.iter().filter(is_here).collect(),
+        }
+    });
+    group.collect()
+}
+
+/// The measured techniques, rivals first.
+fn columns(results: &Results) -> Vec<TechniqueName> {
+    let mut columns = measured_in(&results.cells);
+    columns.sort_by_key(|technique| {
+        let mut rivals = results.rivals.iter();
+        rivals
+            .position(|rival| rival == technique)
+            .unwrap_or(usize::MAX)
+    });
+    columns
+}
+
+fn run(results: &Results) -> Section {
+    let sentence = |text: String| Block::Sentence(Sentence::toned(Tone::Quiet, format!("{text}.")));
+    Section {
+        title: "The run".into(),
+        blocks: vec![
+            sentence(format::machine(results)),
+            sentence(extent(results)),
+        ],
+    }
+}
+
+fn section(group: &Group<'_>, results: &Results) -> Section {
+    let between = match group.refined.len() {
+        0 => String::new(),
+        more => format!(" (and {} between)", format::count(more, "cell")),
+    };
+    let tally = format!("{}{between}.", tally(&group.cells, &results.rivals));
+    let mut blocks = vec![Block::Sentence(Sentence::toned(Tone::Plain, tally))];
+    blocks.extend(answers::advice(group, results));
+    blocks.push(Block::Table(figures::table(group, results)));
+    blocks.extend(charts::charts(group, results).into_iter().map(Block::Chart));
+    Section {
+        title: group.title.as_str().into(),
+        blocks,
+    }
+}
+
+/// How many cells and rounds were measured.
+fn extent(results: &Results) -> String {
+    let between = match results.refined_cells.len() {
+        0 => String::new(),
+        count => format!(" and {count} between them"),
+    };
+    let rounds = results.cells.iter().map(|cell| cell.rounds);
+    let fewest = rounds.clone().min().unwrap_or(0);
+    let most = rounds.max().unwrap_or(0);
+    let rounds = match fewest == most {
+        true => format::count(most as usize, "round"),
+        false => format!("{fewest} to {most} rounds"),
+    };
+    format!(
+        "{}{between} in {:.1} s, {rounds} each",
+        format::count(results.cells.len(), "cell"),
+        results.elapsed_s
+    )
+}

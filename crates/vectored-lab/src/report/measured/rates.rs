@@ -1,0 +1,66 @@
+//! What a choice is worth at the rate of a program.
+
+use vectored_report::words::grouped;
+use vectored_report::{Block, Sentence};
+
+use crate::model::{Cell, Results, TechniqueResult};
+use crate::report::measured::Group;
+use crate::report::measured::maps::has_helper;
+use crate::report::words::nearest_rival;
+
+/// `At 50,000 lists a second the fastest saves 0.2 to 1.0 % of a CPU against the next best, and 61 % against the worst.`
+/// `None` if no cell has a winner.
+pub(super) fn sentence(group: &Group<'_>, results: &Results, rate: f64) -> Option<Block> {
+    let mut nearest: Vec<f64> = Vec::new();
+    let mut worst: Vec<f64> = Vec::new();
+    for cell in group.cells.iter().filter(|cell| !has_helper(cell)) {
+        let Some(winner) = cell.winner.and_then(|winner| cell.technique(winner)) else {
+            continue;
+        };
+        let saved = |other: &TechniqueResult| {
+            (other.ratio_to_leader - 1.0) * winner.median_ns * 1e-9 * rate
+        };
+        nearest.extend(nearest_rival(cell, &results.rivals).map(saved));
+        worst.extend(slowest(cell, results).map(saved));
+    }
+    let text = format!(
+        "At {} lists a second the fastest saves {} against the next best, and {} against the slowest.",
+        grouped(rate.round() as u64),
+        range(&nearest)?,
+        range(&worst)?
+    );
+    Some(Block::Sentence(Sentence::of(group.title.as_str(), text)))
+}
+
+fn slowest<'a>(cell: &'a Cell, results: &Results) -> Option<&'a TechniqueResult> {
+    let rivals = cell
+        .techniques
+        .iter()
+        .filter(|one| results.rivals.contains(&one.name));
+    rivals.max_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
+}
+
+/// `1.0 % of a CPU`, `0.2 to 1.0 % of a CPU`, `0.5 to 2.3 CPUs`.
+fn range(shares: &[f64]) -> Option<String> {
+    let least = shares.iter().copied().reduce(f64::min)?;
+    let most = shares.iter().copied().reduce(f64::max)?;
+    let (scale, unit) = if most < 1.0 {
+        (100.0, "% of a CPU")
+    } else {
+        (1.0, "CPUs")
+    };
+    let [low, high] = [least, most].map(|share| digits(share * scale));
+    Some(match low == high {
+        true => format!("{high} {unit}"),
+        false => format!("{low} to {high} {unit}"),
+    })
+}
+
+/// Two digits, since more are not known: `0.02`, `1.0`, `61`.
+fn digits(value: f64) -> String {
+    match value {
+        _ if value < 0.095 => format!("{value:.2}"),
+        _ if value < 9.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}

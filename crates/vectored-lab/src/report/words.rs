@@ -1,0 +1,173 @@
+//! Techniques and verdicts in words.
+
+use vectored_report::words::{count, ratio_within};
+
+use crate::model::{Cell, Results, Target, TechniqueName, TechniqueResult, Verdict};
+use crate::report::target_names::place;
+use crate::stats::TIE_ZONE;
+
+/// What a technique is called where its name would not be said.
+pub(crate) struct Words {
+    /// For narrow columns and maps.
+    pub short: &'static str,
+    /// As an order: "copy".
+    pub verb: &'static str,
+    /// As a way: never "one by one".
+    pub way: &'static str,
+    /// As the subject of a sentence: "copying".
+    pub gerund: &'static str,
+    /// The number of its colour and dashes: see [`Series`](vectored_report::Series).
+    pub hue: u8,
+}
+
+impl Words {
+    pub fn of(technique: TechniqueName) -> Self {
+        let words = |short, verb, way, gerund, hue| Words {
+            short,
+            verb,
+            way,
+            gerund,
+            hue,
+        };
+        match technique {
+            TechniqueName::WRITE_EACH => words(
+                "each",
+                "write one by one",
+                "one by one",
+                "writing one by one",
+                1,
+            ),
+            TechniqueName::READ_EACH => words(
+                "each",
+                "read one by one",
+                "one by one",
+                "reading one by one",
+                1,
+            ),
+            TechniqueName::COPY_THEN_WRITE => words("copy", "copy", "copy", "copying", 2),
+            TechniqueName::READ_THEN_SPLIT => {
+                words("split", "read and split", "split", "splitting", 2)
+            }
+            TechniqueName::WRITEV => words("gather", "gather", "gather", "gathering", 3),
+            TechniqueName::READV => words("scatter", "scatter", "scatter", "scattering", 3),
+            TechniqueName::ADAPTIVE => {
+                words("adaptive", "let adaptive choose", "adaptive", "adaptive", 4)
+            }
+            other => {
+                let name = other.as_str();
+                words(name, name, name, name, 0)
+            }
+        }
+    }
+}
+
+/// The rival nearest to the leader, of those that compete.
+pub(crate) fn nearest_rival<'a>(
+    cell: &'a Cell,
+    rivals: &[TechniqueName],
+) -> Option<&'a TechniqueResult> {
+    cell.techniques
+        .iter()
+        .filter(|technique| rivals.contains(&technique.name))
+        .filter(|technique| Some(technique.name) != cell.leader)
+        .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
+}
+
+/// The technique that a report names as the leader. `None` if a rival takes less time in the median
+/// round, which is possible since median ratios are not transitive.
+pub(crate) fn named_leader(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
+    let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
+    let trails = cell.verdict == Verdict::Open && nearest.is_some_and(|ratio| ratio < 1.0);
+    cell.winner.or(cell.leader).filter(|_| !trails)
+}
+
+/// The verdict, with the 95 % interval of the ratio in it: `writev by 1.09× [1.07, 1.11]`,
+/// `open (noise): writev by 1.03× [0.99, 1.08]`.
+pub(crate) fn verdict_in_words(
+    cell: &Cell,
+    rivals: &[TechniqueName],
+    name: fn(TechniqueName) -> &'static str,
+) -> String {
+    let Some(nearest) = nearest_rival(cell, rivals).filter(|_| cell.leader.is_some()) else {
+        return "no rival".to_owned();
+    };
+    let interval = nearest.ratio_low.zip(nearest.ratio_high);
+    let margin = ratio_within(nearest.ratio_to_leader, interval);
+    let open = match cell.open_because {
+        Some(why) => format!("open ({})", why.name()),
+        None => "open".to_owned(),
+    };
+    match (cell.verdict, named_leader(cell, rivals)) {
+        (Verdict::Tie, _) => format!("tie (±{:.0} %)", TIE_ZONE * 100.0),
+        (Verdict::Faster, Some(winner)) => format!("{} by {margin}", name(winner)),
+        (Verdict::Open, _) if interval.is_none() => {
+            format!("{open}: {}", count(cell.rounds as usize, "round"))
+        }
+        (Verdict::Open, Some(leader)) => format!("{open}: {} by {margin}", name(leader)),
+        (Verdict::Faster | Verdict::Open, None) => format!("{open}: no leader"),
+    }
+}
+
+/// `copy-then-write wins 7 cells, writev 5, tie 3, open 2`.
+pub(crate) fn tally(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
+    let here: Vec<TechniqueName> = rivals
+        .iter()
+        .copied()
+        .filter(|rival| cells.iter().any(|cell| cell.technique(*rival).is_some()))
+        .collect();
+    if let [only] = &here[..] {
+        return format!("{only} had no rival in {}", count(cells.len(), "cell"));
+    }
+    let mut wins: Vec<(TechniqueName, usize)> = here
+        .into_iter()
+        .map(|technique| {
+            let won = |cell: &&&Cell| cell.winner == Some(technique);
+            (technique, cells.iter().filter(won).count())
+        })
+        .filter(|&(_, count)| count > 0)
+        .collect();
+    wins.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let mut parts: Vec<String> = wins
+        .iter()
+        .enumerate()
+        .map(|(index, (technique, wins))| match index {
+            0 => format!("{technique} wins {}", count(*wins, "cell")),
+            _ => format!("{technique} {wins}"),
+        })
+        .collect();
+    for (verdict, word) in [(Verdict::Tie, "tie"), (Verdict::Open, "open")] {
+        let count = cells.iter().filter(|cell| cell.verdict == verdict).count();
+        if count > 0 {
+            parts.push(format!("{word} {count}"));
+        }
+    }
+    parts.join(", ")
+}
+
+/// A sentence for each rival that some targets do not support:
+/// `mmap does not work on pipe, unix: it was not measured there`.
+pub fn unsuited_in_words(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for technique in &results.rivals {
+        let missing = results
+            .cells
+            .iter()
+            .filter(|cell| cell.technique(*technique).is_none());
+        let mut places: Vec<(Target, Option<&str>)> = missing
+            .map(|cell| (cell.conditions.target, cell.conditions.path.as_deref()))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        if !places.is_empty() {
+            let names: Vec<String> = places
+                .into_iter()
+                .map(|(target, path)| place(target, path))
+                .collect();
+            sentences.push(format!(
+                "{technique} does not work on {}: it was not measured there",
+                names.join(", ")
+            ));
+        }
+    }
+    sentences
+}

@@ -1,0 +1,46 @@
+//! Results in each format.
+
+use vectored_lab::model::{Results, Saved};
+use vectored_lab::report::{document, measured};
+use vectored_report::{Document, TerminalOptions, terminal};
+
+/// A whole document on a terminal without colours.
+pub fn text(document: &Document, width: usize) -> String {
+    let options = TerminalOptions {
+        width,
+        color: false,
+        details: true,
+    };
+    terminal(document, &options)
+}
+
+/// What a terminal shows of a document unless the details are asked for.
+pub fn answer(document: &Document, width: usize) -> String {
+    let options = TerminalOptions {
+        width,
+        ..TerminalOptions::default()
+    };
+    terminal(document, &options)
+}
+
+/// A whole run on a terminal of 100 columns.
+pub fn table(results: &Results) -> String {
+    text(&measured(results, None), 100)
+}
+
+/// A run in Markdown.
+pub fn markdown(results: &Results) -> String {
+    vectored_report::markdown(&measured(results, None))
+}
+
+/// Saved results as one page.
+pub fn html(saved: &[&Saved]) -> String {
+    let documents: Vec<Document> = saved.iter().map(|one| document(one)).collect();
+    vectored_report::html(&documents)
+}
+
+/// A run as CSV.
+pub fn csv(results: &Results) -> String {
+    let saved = Saved::Results(Box::new(results.clone()));
+    vectored_lab::report::csv(&[&saved]).unwrap()
+}
