@@ -255,10 +255,13 @@ fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
 fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for (conditions, group) in by_target(lists) {
-        let mut names: Vec<TechniqueName> =
-            group.iter().flat_map(|list| techniques(list)).collect();
-        names.sort_unstable();
-        names.dedup();
+        // In the order of the results.
+        let mut names: Vec<TechniqueName> = Vec::new();
+        for technique in group.iter().flat_map(|list| techniques(list)) {
+            if !names.contains(&technique) {
+                names.push(technique);
+            }
+        }
         for technique in names {
             let cells: Vec<Item> = group
                 .iter()

@@ -189,8 +189,7 @@ impl<Q: ListQueue> ReadMover for AsynchronousRead<Q> {
     }
 }
 
-/// Which list each call fills: the one that has been free for the longest time, as [`ListQueue::read`](crate::in_flight::ListQueue::read)
-/// says.
+/// Which list each call fills: the one that has been free for the longest time, as [`ListQueue::read`] says.
 struct Holders {
     free: VecDeque<usize>,
     /// The list of each call.
