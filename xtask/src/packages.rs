@@ -120,7 +120,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(published, 4);
+        assert_eq!(published, 5);
     }
 
     #[test]
