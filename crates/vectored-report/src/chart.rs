@@ -87,7 +87,7 @@ pub struct Point {
     pub value: f64,
     /// The ends of its interval.
     pub interval: Option<(f64, f64)>,
-    /// What a pointer shows.
+    /// The text that a pointer at the point shows.
     pub words: Text,
 }
 

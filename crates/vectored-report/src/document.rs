@@ -40,7 +40,7 @@ pub enum Block {
     Chart(Chart),
     /// Bars. Only the page draws them; their figures stand in a table, too.
     Bars(Bars),
-    /// What few readers need: folded on the page, and left out of the answer on a terminal.
+    /// Blocks that few readers need: folded on the page, and left out of the answer on a terminal.
     Details(Details),
     /// Lines of a program.
     Code(Code),
@@ -67,7 +67,7 @@ pub enum Tone {
 pub struct Sentence {
     /// What it is about, set apart before a colon; may be empty.
     pub subject: Text,
-    /// What is said.
+    /// The text after the subject.
     pub text: Text,
     /// What it is for.
     pub tone: Tone,
@@ -102,7 +102,7 @@ pub struct Item {
     pub headline: Text,
     /// Its part of all that was found, from 0 to 1, drawn as a bar.
     pub part: Option<f64>,
-    /// What else is known.
+    /// Further lines, each a sentence.
     pub lines: Vec<Text>,
     /// What to write instead.
     pub code: Option<Code>,
@@ -130,7 +130,7 @@ impl Code {
 /// Content that is folded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
-    /// What is in it.
+    /// The line that shows while the content is folded.
     pub summary: Text,
     /// The content.
     pub blocks: Vec<Block>,
@@ -218,7 +218,7 @@ pub enum Role {
     Tie,
     /// Not decided.
     Open,
-    /// What got worse.
+    /// A change for the worse.
     Loser,
 }
 

@@ -15,7 +15,7 @@ pub struct AxisOptions {
 /// One combination of the values.
 #[derive(Clone, Debug)]
 pub struct Combination<'a> {
-    /// What is asked.
+    /// The conditions of the cells.
     pub conditions: Conditions,
     /// The values that were given.
     pub given: Vec<(&'static Axis, &'a str)>,

@@ -27,7 +27,7 @@ pub struct RingList<B> {
 }
 
 impl<B> RingList<B> {
-    /// A list to be written, of so many segments.
+    /// A list to write, with the number of its segments.
     pub fn of_queue(queue: Box<SegmentQueue>, segments: usize) -> RingList<B> {
         RingList {
             bytes: queue.remaining() as u64,

@@ -42,7 +42,7 @@ pub enum Values {
     Numbers {
         /// The largest.
         max: u32,
-        /// What is measured if none is given.
+        /// The value that is measured if the option is not given.
         default: Option<&'static str>,
     },
 }

@@ -11,7 +11,7 @@ use crate::model::workload::{PageCache, Workload};
 /// One target × one workload × one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellSpec {
-    /// What is asked.
+    /// The conditions of the cell.
     pub conditions: Conditions,
     /// The list of segments.
     pub workload: Workload,

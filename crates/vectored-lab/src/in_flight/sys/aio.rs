@@ -61,7 +61,7 @@ struct Slot {
     /// Where it begins, if it is at an offset.
     offset: Option<u64>,
     moved: u64,
-    /// What is left of the list, from `first` on. No entry is empty.
+    /// The entries of the list from `first` on are not yet moved. No entry is empty.
     array: Vec<iovec>,
     first: usize,
     /// Bytes of the list that were not moved.

@@ -30,7 +30,7 @@ pub(super) struct CellRun<'a> {
     pub cell: Cell,
     /// CPU time per call of each sample, by technique.
     cpu_ns: Vec<Vec<f64>>,
-    /// What is known beside the samples.
+    /// The figures of the cell beside its samples.
     pub extras: CellExtras,
     pub order: BalancedOrder,
     pub drain: DrainChoice,

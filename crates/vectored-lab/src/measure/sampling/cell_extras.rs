@@ -15,7 +15,7 @@ pub struct CellExtras {
     pub writers: Vec<(TechniqueName, WriterSamples)>,
     /// The numbers of sends without a copy.
     pub zerocopy: Vec<(TechniqueName, ZerocopyCounts)>,
-    /// What each rank of a cluster did since the first round of the first visit.
+    /// The samples of each rank of a cluster since the first round of the first visit.
     pub ranks: Vec<(TechniqueName, Vec<RankSamples>)>,
 }
 

@@ -3,7 +3,7 @@
 use vectored_report::words::{grouped, percent, time};
 use vectored_report::{Block, Cell as Entry, Column, Section, Table};
 
-use crate::model::{Cell, Rank, RecordCounts, Results, WriterFigures};
+use crate::model::{Cell, Rank, RecordCounts, Results, TechniqueResult, WriterFigures};
 use crate::report::ranks::RANKS;
 use crate::report::scaling::Crowd;
 use crate::report::shape_text::list_of_cell;
@@ -64,49 +64,44 @@ fn crowd(
     crowd.groups(&cells).into_iter().map(section).collect()
 }
 
-/// A row for each technique; only the first one has the list and the number of writers.
 fn writer_rows(cell: &Cell) -> Vec<Vec<String>> {
-    let mut names = [
-        list_of_cell(cell),
-        cell.conditions.writers.unwrap_or(1).to_string(),
-    ];
-    let rows = cell.techniques.iter().filter_map(|technique| {
+    rows(cell, cell.conditions.writers, |technique| {
         let figures = technique.writers.as_ref()?;
-        let [fastest, slowest] = extremes(&figures.writer_median_ns);
-        let [list, count] = std::mem::take(&mut names);
-        Some(vec![
-            list,
-            count,
-            technique.name.to_string(),
-            fastest,
-            slowest,
+        let rest = vec![
             grouped(figures.records_per_s as u64),
             format!("{:.2}", figures.fairness),
             not_whole(figures),
-        ])
-    });
-    rows.collect()
+        ];
+        Some((&figures.writer_median_ns, rest))
+    })
 }
 
-/// A row for each technique; only the first one has the list and the number of ranks.
 fn rank_rows(cell: &Cell) -> Vec<Vec<String>> {
-    let mut names = [
-        list_of_cell(cell),
-        cell.conditions.ranks.unwrap_or(1).to_string(),
-    ];
-    let rows = cell.techniques.iter().filter_map(|technique| {
+    rows(cell, cell.conditions.ranks, |technique| {
         let figures = technique.ranks.as_ref()?;
-        let [fastest, slowest] = extremes(&figures.rank_median_ns);
-        let [list, count] = std::mem::take(&mut names);
-        Some(vec![
-            list,
-            count,
-            technique.name.to_string(),
-            fastest,
-            slowest,
+        let rest = vec![
             grouped(figures.calls_per_s as u64),
             named(&figures.stragglers),
-        ])
+        ];
+        Some((&figures.rank_median_ns, rest))
+    })
+}
+
+/// A row for each technique that has figures: the times of its writers or ranks, and the cells after the fastest and the
+/// slowest time. Only the first row has the list and the number of writers or ranks.
+fn rows(
+    cell: &Cell,
+    count: Option<u32>,
+    figures: impl Fn(&TechniqueResult) -> Option<(&Vec<f64>, Vec<String>)>,
+) -> Vec<Vec<String>> {
+    let mut names = [list_of_cell(cell), count.unwrap_or(1).to_string()];
+    let rows = cell.techniques.iter().filter_map(|technique| {
+        let (times_ns, rest) = figures(technique)?;
+        let [list, count] = std::mem::take(&mut names);
+        let [fastest, slowest] = extremes(times_ns);
+        let mut row = vec![list, count, technique.name.to_string(), fastest, slowest];
+        row.extend(rest);
+        Some(row)
     });
     rows.collect()
 }
