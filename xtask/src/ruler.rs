@@ -149,6 +149,7 @@ impl Bench<'_> {
         let watch = Watch {
             progress: &mut |_| (),
             stop: &AtomicBool::new(false),
+            save: None,
         };
         let outcome = vectored_lab::measure::run(&experiment, &mut sampler, &clock, watch)?;
         ensure!(outcome.cells.len() == 1, "the engine measured no cell");

@@ -201,6 +201,7 @@ impl Run<'_> {
         let watch = Watch {
             progress: &mut |_| (),
             stop: &stop,
+            save: None,
         };
         let rounds = self.options.rounds;
         let outcome = match run_rounds(&experiment, rounds, &mut sampler, &self.clock, watch) {

@@ -24,7 +24,7 @@
 //! };
 //! let clock = MonotonicClock;
 //! let mut sampler = DescriptorSampler::new(&clock, ".".as_ref(), experiment.seed);
-//! let watch = Watch { progress: &mut |_| (), stop: &AtomicBool::new(false) };
+//! let watch = Watch { progress: &mut |_| (), stop: &AtomicBool::new(false), save: None };
 //! let outcome = run(&experiment, &mut sampler, &clock, watch)?;
 //! for technique in &outcome.cells[0].techniques {
 //!     println!("{}: {:.0} ns a call", technique.name, technique.median_ns);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use vectored::CostModel;
 use vectored_lab::in_flight::Place;
-use vectored_lab::measure::{Contender, FakeClock, Lists, Timed, movers};
-use vectored_lab::model::{IovecSetup, TechniqueName};
+use vectored_lab::measure::{Contender, FakeClock, Lists, Meter, Timed, movers};
+use vectored_lab::model::TechniqueName;
 
 use crate::ring::RingPeer;
 
@@ -35,14 +35,13 @@ impl Counted {
             let mut mover = movers(technique, &CostModel::default());
             let lists = Lists::one(content.chunks(1).collect());
             let batch = Timed {
-                calls: self.lists,
                 untimed_first: true,
-                iovec_setup: IovecSetup::Timed,
-                fsync: false,
                 queue_depth: self.depth,
+                ..Timed::calls(self.lists)
             };
             mover.prepare(lists.first(), 0);
-            mover.sample(null.as_fd(), &lists, batch, &FakeClock::default())?;
+            let clock = FakeClock::default();
+            mover.sample(null.as_fd(), &lists, batch, Meter::whole(&clock))?;
             return Ok(());
         }
         let mut peer = RingPeer::open(self.depth, LISTS, &Arc::new(null.into()))?;

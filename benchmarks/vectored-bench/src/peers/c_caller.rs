@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use vectored_lab::measure::{Clock, Lists, Mover, Timed, Timing, time_calls};
+use vectored_lab::measure::{Lists, Meter, Mover, Timed, Timing};
 use vectored_lab::model::IovecSetup;
 
 use crate::sys::c_callers::{CCallers, How};
@@ -40,14 +40,14 @@ impl Mover for CProgram {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
         let mut caller = self.callers.open(self.how, fd, lists.segments().len())?;
         match batch.iovec_setup {
             IovecSetup::Timed => {
                 let mut turns = lists.in_turn();
                 let mut iovecs = Vec::new();
-                time_calls(fd, batch, clock, || {
+                meter.time(fd, batch, || {
                     iovecs.clear();
                     iovecs.extend(turns.next().iter().map(|segment| IoSlice::new(segment)));
                     caller.send(fd, &iovecs)
@@ -56,7 +56,7 @@ impl Mover for CProgram {
             IovecSetup::Once => {
                 let iovecs = array(lists.segments());
                 let mut turns = lists.turns_of(&iovecs);
-                time_calls(fd, batch, clock, || caller.send(fd, turns.next()))
+                meter.time(fd, batch, || caller.send(fd, turns.next()))
             }
         }
     }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use rustix::fs::{FileType, OFlags};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use vectored_lab::measure::{Clock, Lists, Mover, Timed, Timing};
+use vectored_lab::measure::{Lists, Meter, Mover, Timed, Timing};
 
 use super::peer::ONE_CALL;
 
@@ -200,10 +200,10 @@ impl Mover for GoNetBuffers {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        _clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
         let has_one_list = lists.segments().len() == lists.first().len();
-        if batch.fsync || !has_one_list {
+        if batch.fsync || meter.latencies.is_some() || !has_one_list {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let mut timing = self.program.run(fd.as_fd(), lists.first(), batch)?;

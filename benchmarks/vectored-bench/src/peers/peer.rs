@@ -3,8 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use vectored_lab::measure::{Clock, Lists, Mover, Timed, Timing, time_calls};
-use vectored_lab::model::IovecSetup;
+use vectored_lab::measure::{Lists, Meter, Mover, Timed, Timing};
 
 /// Writes lists to a descriptor that it was opened for.
 pub trait Peer {
@@ -19,13 +18,7 @@ pub trait Peer {
 }
 
 /// A single timed call, for a mover that times its calls itself.
-pub const ONE_CALL: Timed = Timed {
-    calls: 1,
-    untimed_first: false,
-    iovec_setup: IovecSetup::Timed,
-    fsync: false,
-    queue_depth: 1,
-};
+pub const ONE_CALL: Timed = Timed::calls(1);
 
 /// Makes a peer a mover of the engine.
 pub struct Opened<P>(pub P);
@@ -45,11 +38,11 @@ impl<P: Peer> Mover for Opened<P> {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
         self.0.open(fd)?;
         let mut turns = lists.in_turn();
-        let outcome = time_calls(fd, batch, clock, || self.0.send(fd, turns.next()));
+        let outcome = meter.time(fd, batch, || self.0.send(fd, turns.next()));
         self.0.close();
         outcome
     }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe::Sender;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Runtime;
-use vectored_lab::measure::{Clock, Lists, Mover, Timed, Timing};
+use vectored_lab::measure::{Clock, Lists, Meter, Mover, Timed, Timing};
 
 use super::peer::ONE_CALL;
 use super::std_vectored::recycled;
@@ -46,7 +46,7 @@ impl Mover for TokioUtil {
                 0
             }
         }
-        self.sample(fd, &Lists::one(segments.to_vec()), ONE_CALL, &NoClock)?;
+        self.sample(fd, &Lists::one(segments.to_vec()), ONE_CALL, Meter::whole(&NoClock))?;
         Ok(())
     }
 
@@ -55,16 +55,16 @@ impl Mover for TokioUtil {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
-        if batch.fsync {
+        if batch.fsync || meter.latencies.is_some() {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let flags = rustix::fs::fcntl_getfl(fd)?;
         let sample = Sample {
             lists,
             batch,
-            clock,
+            clock: meter.clock,
             is_read_from: !flags.contains(OFlags::NONBLOCK),
         };
         let fd_here = fd.try_clone_to_owned()?;

@@ -72,6 +72,7 @@ fn every_byte_of_every_peer_arrives() {
         let watch = Watch {
             progress: &mut |_| (),
             stop: &AtomicBool::new(false),
+            save: None,
         };
         let outcome = run_rounds(&experiment, 2, &mut sampler, &clock, watch)
             .unwrap_or_else(|error| panic!("{target}: {error}"));

@@ -120,6 +120,7 @@ fn measured(specs: &[CellSpec], peers: &[TechniqueName]) -> Vec<Cell> {
     let watch = Watch {
         progress: &mut |_| (),
         stop: &stop,
+        save: None,
     };
     let outcome = run_rounds(&experiment, 41, &mut machine, &clock, watch);
     outcome.unwrap().cells

@@ -21,7 +21,7 @@ pub(crate) mod writers;
 
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{
-    Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds, run_saving,
+    Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds,
 };
 pub use crate::measure::host::calibration::calibrate;
 pub use crate::measure::host::environment::{
@@ -66,7 +66,7 @@ pub use crate::measure::techniques::{
     lacks_for, movers, read_movers, refusal, target_refusal, technique, techniques, techniques_of,
 };
 pub use crate::measure::unsuited::unsuited;
-pub use crate::measure::write::mover::{Mover, Timed, time_calls};
+pub use crate::measure::write::mover::{Meter, Mover, Timed};
 pub use crate::measure::writers::writer::WriterMovers;
 #[cfg(unix)]
 pub use crate::sys::usage::{Usage, wait_for};

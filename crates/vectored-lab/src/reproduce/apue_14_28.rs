@@ -6,12 +6,12 @@ use fastrand::Rng;
 use vectored::CostModel;
 
 use crate::measure::{
-    Contender, Lists, MeasureError, Mover, Timed, calibrate, check_room, movers, techniques,
+    Contender, Lists, MeasureError, Meter, Mover, Timed, calibrate, check_room, movers, techniques,
     unnamed_file,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
-    Target, TechniqueName,
+    ExperimentName, ExperimentRow, Measure, Operation, Ratio, Reproduction, Setting, Target,
+    TechniqueName,
 };
 use crate::platform::fd::AsFd;
 use crate::platform::plain_calls::OFlags;
@@ -183,15 +183,9 @@ fn write_file(
     let began_ns = bench.clock.now_ns();
     while left > 0 {
         let calls = left.min(RECORDS_PER_CHECK);
-        let batch = Timed {
-            calls,
-            untimed_first: false,
-            iovec_setup: IovecSetup::Timed,
-            fsync: false,
-            queue_depth: 1,
-        };
+        let meter = Meter::whole(bench.clock);
         mover
-            .sample(file.as_fd(), &lists, batch, bench.clock)
+            .sample(file.as_fd(), &lists, Timed::calls(calls), meter)
             .map_err(failed)?;
         left -= calls;
         if bench.is_stopped() {

@@ -10,8 +10,8 @@ use vectored::{AlignedBuffer, CostModel, DirectAlignment};
 #[cfg(windows)]
 use crate::in_flight::pages::PageQueue;
 use crate::measure::{
-    Clock, Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_available,
-    check_room, movers, read_movers, unnamed_file,
+    Clock, Contender, Lists, MeasureError, Meter, Mismatch, Mover, ReadMover, Timed,
+    check_available, check_room, movers, read_movers, unnamed_file,
 };
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
@@ -326,7 +326,8 @@ impl Way {
                     writer.call(null.as_fd(), lists.first())?;
                 }
                 seek(fd, SeekFrom::Start(0))?;
-                writer.sample(fd, &lists, once(setup), clock)?.elapsed_ns
+                let meter = Meter::whole(clock);
+                writer.sample(fd, &lists, once(setup), meter)?.elapsed_ns
             }
             #[cfg(windows)]
             Way::Pages(queue) => {
@@ -352,7 +353,8 @@ impl Way {
             Way::Plain { reader, .. } => {
                 reader.prepare(&list, 0);
                 seek(fd, SeekFrom::Start(0))?;
-                let (timing, _) = reader.sample_lists(fd, &mut [list], once(setup), clock)?;
+                let meter = Meter::whole(clock);
+                let (timing, _) = reader.sample(fd, &mut [list], once(setup), meter)?;
                 timing.elapsed_ns
             }
             #[cfg(windows)]
@@ -376,11 +378,8 @@ impl Way {
 /// One timed call.
 fn once(iovec_setup: IovecSetup) -> Timed {
     Timed {
-        calls: 1,
-        untimed_first: false,
         iovec_setup,
-        fsync: false,
-        queue_depth: 1,
+        ..Timed::calls(1)
     }
 }
 

@@ -3,13 +3,11 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use vectored_lab::measure::{
-    Clock, Contender, DescriptorSampler, DrainChoice, Lists, MeasureError, MonotonicClock, Mover,
-    Outcome, ReadMover, RunError, Sampler, Timed, Timing, Watch, check_available, movers,
-    read_movers, run,
+    Contender, DescriptorSampler, DrainChoice, Lists, Meter, MonotonicClock, Mover, Outcome,
+    ReadMover, RunError, Sampler, Timed, Timing, check_available, movers, read_movers,
 };
 use vectored_lab::model::{
     Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, TechniqueName,
@@ -22,8 +20,10 @@ use vectored_lab::stats::{
     AsynchronousOutcome, Latencies, asynchronous_pairs, cells_with_too_few_rounds,
 };
 
+use crate::faults::assert_caught;
 use crate::honest_reads::skip;
 use crate::report::{cell, results, technique};
+use crate::support::run_quietly;
 
 const ASYNCHRONOUS: [&str; 2] = ["io-uring", "linux-aio"];
 
@@ -335,11 +335,7 @@ fn measure(
         .with_read_movers(move |contender, model| {
             make_read_mover(contender).unwrap_or_else(|| read_movers(contender, model))
         });
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    run(&experiment, &mut sampler, &clock, watch)
+    run_quietly(&experiment, &mut sampler, &clock)
 }
 
 /// The asynchronous techniques that this machine has, with a synchronous one of the operation.
@@ -446,16 +442,14 @@ impl Mover for OneListShort {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
         let short = Timed {
             calls: batch.calls - 1,
             ..batch
         };
-        match short.calls {
-            0 => self.0.sample(fd, lists, batch, clock),
-            _ => self.0.sample(fd, lists, short, clock),
-        }
+        let batch = if short.calls == 0 { batch } else { short };
+        self.0.sample(fd, lists, batch, meter)
     }
 }
 
@@ -471,28 +465,18 @@ impl ReadMover for OneByteWrong {
         self.0.call(fd, segments)
     }
 
-    fn sample_lists(
+    fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
         lists: &mut [Vec<&mut [u8]>],
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<(Timing, Vec<u32>)> {
-        let outcome = self.0.sample_lists(fd, lists, batch, clock)?;
+        let outcome = self.0.sample(fd, lists, batch, meter)?;
         if lists.len() > 2 {
             lists[1][2][0] ^= 1;
         }
         Ok(outcome)
-    }
-}
-
-fn wrong_bytes_of(outcome: Result<Outcome, RunError>) {
-    match outcome {
-        Err(RunError {
-            error: MeasureError::WrongBytes { contender, .. },
-            ..
-        }) => assert_eq!(contender, "io-uring"),
-        other => panic!("{other:?}"),
     }
 }
 
@@ -509,7 +493,7 @@ fn a_list_that_is_missing_among_those_in_flight_is_caught() {
     for target in [Target::File, Target::FileOverwrite] {
         let spec =
             CellSpec::write(target, Workload::uniform(5, 100)).with(|asked| asked.queue_depth = 4);
-        wrong_bytes_of(measure(
+        let outcome = measure(
             spec,
             &[TechniqueName::WRITEV, TechniqueName::new("io-uring")],
             move |contender| {
@@ -517,7 +501,8 @@ fn a_list_that_is_missing_among_those_in_flight_is_caught() {
                 (contender == uring).then(|| Box::new(OneListShort(right())) as Box<dyn Mover>)
             },
             |_| None,
-        ));
+        );
+        assert_caught(outcome, TechniqueName::new("io-uring"), "a list is missing");
     }
 }
 
@@ -533,7 +518,7 @@ fn a_wrong_byte_in_any_list_in_flight_is_caught() {
     let uring = Contender::Technique(TechniqueName::new("io-uring"));
     let spec = CellSpec::read(Target::File, Workload::uniform(5, 100), PageCache::Hot)
         .with(|asked| asked.queue_depth = 4);
-    wrong_bytes_of(measure(
+    let outcome = measure(
         spec,
         &[TechniqueName::READV, TechniqueName::new("io-uring")],
         |_| None,
@@ -541,7 +526,8 @@ fn a_wrong_byte_in_any_list_in_flight_is_caught() {
             let right = || read_movers(contender, &vectored::CostModel::default());
             (contender == uring).then(|| Box::new(OneByteWrong(right())) as Box<dyn ReadMover>)
         },
-    ));
+    );
+    assert_caught(outcome, TechniqueName::new("io-uring"), "a byte is wrong");
 }
 
 #[test]

@@ -5,14 +5,13 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
 
 use rustix::fs::OFlags;
-use vectored::{AlignedBuffer, CostModel};
+use vectored::CostModel;
 use vectored_lab::measure::{
     Contender, DescriptorSampler, FakeClock, MeasureError, MonotonicClock, Mover, Noise, Outcome,
-    ReadMover, RunError, SyntheticMachine, Watch, check_available, check_direct, movers,
-    read_movers, refusal, run, techniques,
+    ReadMover, RunError, SyntheticMachine, check_available, check_direct, movers, read_movers,
+    refusal, techniques,
 };
 use vectored_lab::model::{
     Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, Operation, PageCache, Results,
@@ -23,8 +22,10 @@ use vectored_lab::report::{asynchronous_advice, json, parse};
 use crate::shown::table;
 use vectored_lab::stats::compare;
 
+use crate::faults::{Fault, Faulty, assert_caught};
 use crate::honest_reads::skip;
 use crate::report::{cell, results, technique};
+use crate::support::run_quietly;
 
 fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
@@ -82,11 +83,7 @@ fn measure(
         .read_file_bytes(4 << 20)
         .with_movers(make_mover)
         .with_read_movers(make_read_mover);
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    run(&experiment, &mut sampler, &clock, watch)
+    run_quietly(&experiment, &mut sampler, &clock)
 }
 
 /// All techniques of an operation that this machine offers and that bypass the page cache.
@@ -242,17 +239,7 @@ fn every_call_has_the_flag_and_aligned_segments_in_every_layout() {
     }
 }
 
-/// The fault of a wrong technique whose transfers are all the same aligned.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    ByteChanged,
-    SegmentsSwapped,
-    SegmentDropped,
-    SegmentDoubled,
-    /// Right in the first call, which is the proof; wrong from then on.
-    OnlyLater,
-}
-
+/// Faults whose transfers are all the same aligned.
 const FAULTS: [Fault; 5] = [
     Fault::ByteChanged,
     Fault::SegmentsSwapped,
@@ -260,67 +247,6 @@ const FAULTS: [Fault; 5] = [
     Fault::SegmentDoubled,
     Fault::OnlyLater,
 ];
-
-struct Faulty {
-    fault: Fault,
-    calls: u32,
-}
-
-impl Mover for Faulty {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        self.calls += 1;
-        let mut list: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
-        match self.fault {
-            Fault::ByteChanged => list[2][9] ^= 1,
-            Fault::SegmentsSwapped => list.swap(1, 2),
-            Fault::SegmentDropped => drop(list.remove(2)),
-            Fault::SegmentDoubled => list.insert(2, list[2].clone()),
-            Fault::OnlyLater if self.calls > 1 => list.swap(0, 2),
-            Fault::OnlyLater => {}
-        }
-        let bytes = list.concat();
-        let mut aligned = AlignedBuffer::zeroed(bytes.len(), 4096);
-        aligned.copy_from_slice(&bytes);
-        let written = rustix::io::write(fd, &aligned)?;
-        assert_eq!(written, aligned.len());
-        Ok(())
-    }
-}
-
-impl ReadMover for Faulty {
-    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
-        self.calls += 1;
-        let sizes: Vec<usize> = segments.iter().map(|segment| segment.len()).collect();
-        let total: usize = sizes.iter().sum();
-        let more = match self.fault {
-            Fault::SegmentDoubled => sizes[2],
-            _ => 0,
-        };
-        let mut bytes = AlignedBuffer::zeroed(total + more, 4096);
-        let filled = rustix::io::read(fd, &mut bytes[..])?;
-        assert_eq!(filled, total + more);
-        let is_later = matches!(self.fault, Fault::OnlyLater) && self.calls > 1;
-        match self.fault {
-            Fault::ByteChanged => bytes[sizes[0] + 9] ^= 1,
-            Fault::SegmentsSwapped => bytes[..2 * sizes[0]].rotate_left(sizes[0]),
-            _ if is_later => bytes[..2 * sizes[0]].rotate_left(sizes[0]),
-            _ => {}
-        }
-        let mut rest = &bytes[..];
-        for (index, segment) in segments.iter_mut().enumerate() {
-            let (head, tail) = rest.split_at(segment.len());
-            rest = tail;
-            if !(matches!(self.fault, Fault::SegmentDropped) && index == 2) {
-                segment.copy_from_slice(head);
-            }
-        }
-        Ok(())
-    }
-}
 
 #[test]
 fn every_fault_is_caught_past_the_page_cache() {
@@ -337,21 +263,16 @@ fn every_fault_is_caught_past_the_page_cache() {
                 spec(direct, target, operation, &[1; 4]),
                 &[vectored_call],
                 move |contender, model| match is_wrong(contender) {
-                    true => Box::new(Faulty { fault, calls: 0 }),
+                    true => Box::new(Faulty::new(fault)),
                     false => movers(contender, model),
                 },
                 move |contender, model| match is_wrong(contender) {
-                    true => Box::new(Faulty { fault, calls: 0 }),
+                    true => Box::new(Faulty::new(fault)),
                     false => read_movers(contender, model),
                 },
             );
-            match outcome {
-                Err(RunError {
-                    error: MeasureError::WrongBytes { contender, .. },
-                    ..
-                }) => assert_eq!(contender, vectored_call.as_str()),
-                other => panic!("{fault:?}, {operation} {target}: {other:?}"),
-            }
+            let case = format!("{fault:?}, {operation} {target}");
+            assert_caught(outcome, vectored_call, &case);
         }
     }
 }
@@ -460,11 +381,7 @@ fn sizes_between_the_requested_ones_are_aligned_too() {
             Contender::Floor | Contender::FloorAgain => 900.0,
         }
     });
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &AtomicBool::new(false),
-    };
-    let outcome = run(&experiment, &mut machine, &clock, watch).unwrap();
+    let outcome = run_quietly(&experiment, &mut machine, &clock).unwrap();
     let sizes = outcome.refined_cells.iter().map(|cell| cell.segment_bytes);
     let sizes: Vec<usize> = sizes.map(Option::unwrap).collect();
     assert!(!sizes.is_empty());

@@ -1,16 +1,16 @@
 //! The engine on simulated machines: figures, verdicts, budgets and stops.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vectored_lab::measure::{
-    CellExtras, CellSetup, Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome,
-    Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run,
+    Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome, Progress, RunError,
+    Sampler, SyntheticMachine, run,
 };
 use vectored_lab::model::{CellSpec, Drain, Experiment, Target, TechniqueName, Verdict, Workload};
 use vectored_lab::stats::judge;
 
-use crate::support::{place, run_quietly, run_rounds_quietly};
+use crate::support::{Hooked, Step, place, run_quietly, run_rounds_quietly, unwatched};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -179,17 +179,16 @@ fn a_stop_does_not_wait_for_the_round_to_end() {
     let samples = Cell::new(0);
     let mut sampler = Hooked {
         inner: exact_machine(&clock),
-        before_visit: |_: &CellSpec, _| Ok(None),
-        before_sample: |_| {
-            samples.set(samples.get() + 1);
-            stop.store(samples.get() == 30, Ordering::Relaxed);
-            Ok(())
+        hook: |step: Step<'_>| {
+            if let Step::Sample(_) = step {
+                samples.set(samples.get() + 1);
+                stop.store(samples.get() == 30, Ordering::Relaxed);
+            }
+            Ok(None)
         },
     };
-    let watch = Watch {
-        progress: &mut |_| (),
-        stop: &stop,
-    };
+    let mut ignored = |_| ();
+    let watch = unwatched(&mut ignored, &stop);
     let outcome = run(&experiment(1, SECOND_NS), &mut sampler, &clock, watch).unwrap();
     assert_eq!(samples.get(), 30);
     // Eight samples choose the calls per sample, and each round has six.
@@ -254,10 +253,11 @@ fn orders(seed: u64) -> Vec<Vec<Contender>> {
     let mut samples = Vec::new();
     let mut sampler = Hooked {
         inner: exact_machine(&clock),
-        before_visit: |_: &CellSpec, _| Ok(None),
-        before_sample: |contender| {
-            samples.push(contender);
-            Ok(())
+        hook: |step: Step<'_>| {
+            if let Step::Sample(contender) = step {
+                samples.push(contender);
+            }
+            Ok(None)
         },
     };
     let experiment = Experiment {
@@ -349,13 +349,11 @@ fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
     let mut sampler = exact_machine(&clock);
     let stop = AtomicBool::new(false);
     let mut seen: Vec<Progress> = Vec::new();
-    let watch = Watch {
-        progress: &mut |progress| {
-            seen.push(progress);
-            stop.store(seen.len() == reports, Ordering::Relaxed);
-        },
-        stop: &stop,
+    let mut progress = |progress| {
+        seen.push(progress);
+        stop.store(seen.len() == reports, Ordering::Relaxed);
     };
+    let watch = unwatched(&mut progress, &stop);
     let outcome = run(&experiment(9, SECOND_NS), &mut sampler, &clock, watch).unwrap();
     (outcome, seen)
 }
@@ -392,79 +390,45 @@ fn the_rounds_of_a_cell_are_spread_over_the_run() {
     let mut visits = Vec::new();
     let mut sampler = Hooked {
         inner: exact_machine(&clock),
-        before_visit: |cell: &CellSpec, _| {
-            visits.push(cell.workload.segment_count());
+        hook: |step: Step<'_>| {
+            if let Step::Begin(cell, _) = step {
+                visits.push(cell.workload.segment_count());
+            }
             Ok(None)
         },
-        before_sample: |_| Ok(()),
     };
     outcome_of(&experiment(3, SECOND_NS), &mut sampler, &clock);
     assert_eq!(visits, [1, 2, 3, 1, 2, 3]);
 }
 
-/// A simulated machine with a hook before each visit and before each sample.
-struct Hooked<V, S> {
-    inner: SyntheticMachine,
-    before_visit: V,
-    before_sample: S,
-}
-
-impl<V, S> Sampler for Hooked<V, S>
-where
-    V: FnMut(&CellSpec, DrainChoice) -> Result<Option<Drain>, MeasureError>,
-    S: FnMut(Contender) -> Result<(), MeasureError>,
-{
-    fn begin_cell(
-        &mut self,
-        cell: &CellSpec,
-        techniques: &[TechniqueName],
-        choice: DrainChoice,
-    ) -> Result<CellSetup, MeasureError> {
-        let drain = (self.before_visit)(cell, choice)?;
-        let setup = self.inner.begin_cell(cell, techniques, choice)?;
-        Ok(CellSetup { drain, ..setup })
-    }
-
-    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        self.inner.begin_round(round)
-    }
-
-    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        (self.before_sample)(contender)?;
-        self.inner.sample(contender, calls)
-    }
-
-    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
-        self.inner.end_cell()
-    }
-}
-
 #[test]
 fn a_cell_that_overflows_starts_over_with_a_reader_thread() {
     let clock = FakeClock::default();
-    let choices = RefCell::new(Vec::new());
-    let samples = Cell::new(0);
+    let mut choices = Vec::new();
+    let mut samples = 0;
     let mut sampler = Hooked {
         inner: exact_machine(&clock),
-        before_visit: |_: &CellSpec, choice| {
-            choices.borrow_mut().push(choice);
-            Ok(Some(match choice {
-                DrainChoice::Probe => Drain::BetweenSamples,
-                DrainChoice::Thread => Drain::ReaderThread,
-            }))
-        },
-        before_sample: |_| {
-            samples.set(samples.get() + 1);
-            let is_emptied_between = choices.borrow().last() == Some(&DrainChoice::Probe);
-            if is_emptied_between && samples.get() > 40 {
-                return Err(MeasureError::DidNotFit);
+        hook: |step: Step<'_>| match step {
+            Step::Begin(_, choice) => {
+                choices.push(choice);
+                Ok(Some(match choice {
+                    DrainChoice::Probe => Drain::BetweenSamples,
+                    DrainChoice::Thread => Drain::ReaderThread,
+                }))
             }
-            Ok(())
+            Step::Sample(_) => {
+                samples += 1;
+                match choices.last() {
+                    Some(DrainChoice::Probe) if samples > 40 => Err(MeasureError::DidNotFit),
+                    _ => Ok(None),
+                }
+            }
+            _ => Ok(None),
         },
     };
     let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     let again = DrainChoice::Thread;
-    assert_eq!(choices.take(), [DrainChoice::Probe, again, again]);
+    assert_eq!(choices, [DrainChoice::Probe, again, again]);
     let cell = &outcome.cells[0];
     assert_eq!(cell.drain, Some(Drain::ReaderThread));
     // No sample from before the restart remains.
@@ -478,8 +442,8 @@ fn failing_in_visit(visit: u32) -> RunError {
     let mut visits_left = visit;
     let mut sampler = Hooked {
         inner: exact_machine(&clock),
-        before_visit: |_: &CellSpec, _| {
-            visits_left -= 1;
+        hook: |step: Step<'_>| {
+            visits_left -= u32::from(matches!(step, Step::Begin(..)));
             if visits_left > 0 {
                 return Ok(None);
             }
@@ -489,7 +453,6 @@ fn failing_in_visit(visit: u32) -> RunError {
                 needed_bytes: 2,
             })
         },
-        before_sample: |_| Ok(()),
     };
     run_quietly(&experiment(5, SECOND_NS), &mut sampler, &clock).unwrap_err()
 }

@@ -2,8 +2,7 @@
 //! and correct ones are measured.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::BorrowedFd;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use vectored::CostModel;
@@ -16,25 +15,8 @@ use vectored_lab::model::{
     Workload,
 };
 
+use crate::faults::{Fault, Faulty, assert_caught};
 use crate::support::run_quietly;
-
-/// The fault of a wrong technique.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Fault {
-    /// One byte too many is read, and one is missing.
-    ByteDropped,
-    /// One byte too few is read, and one is there twice.
-    ByteDoubled,
-    ByteChanged,
-    BytesSwapped,
-    SegmentsSwapped,
-    /// All bytes are read, but those of one segment are not copied to it.
-    SegmentNotFilled,
-    /// The last byte of the last segment is not filled.
-    LastByteNotFilled,
-    /// Right in the first call, which is the proof; wrong from then on.
-    OnlyLater,
-}
 
 const FAULTS: [Fault; 8] = [
     Fault::ByteDropped,
@@ -42,64 +24,10 @@ const FAULTS: [Fault; 8] = [
     Fault::ByteChanged,
     Fault::BytesSwapped,
     Fault::SegmentsSwapped,
-    Fault::SegmentNotFilled,
-    Fault::LastByteNotFilled,
+    Fault::SegmentDropped,
+    Fault::LastByteDropped,
     Fault::OnlyLater,
 ];
-
-struct Faulty {
-    fault: Fault,
-    calls: u32,
-}
-
-impl ReadMover for Faulty {
-    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
-        self.calls += 1;
-        let total: usize = segments.iter().map(|segment| segment.len()).sum();
-        let mut bytes = vec![0; total + 1];
-        let wanted = match self.fault {
-            Fault::ByteDropped => total + 1,
-            Fault::ByteDoubled => total - 1,
-            _ => total,
-        };
-        let mut filled = 0;
-        while filled < wanted {
-            match rustix::io::read(fd, &mut bytes[filled..wanted])? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => filled += count,
-            }
-        }
-        let first = segments[0].len();
-        match self.fault {
-            Fault::ByteDropped => drop(bytes.remove(first)),
-            Fault::ByteDoubled => bytes.insert(first, bytes[first]),
-            Fault::ByteChanged => bytes[first + 9] ^= 1,
-            // Two random bytes may be equal, fifty are not.
-            Fault::BytesSwapped => bytes[first..first + 50].reverse(),
-            _ => {}
-        }
-        let later = self.fault == Fault::OnlyLater && self.calls > 1;
-        if self.fault == Fault::SegmentsSwapped || later {
-            let (head, tail) = bytes.split_at_mut(first);
-            head.swap_with_slice(&mut tail[..first]);
-        }
-        let mut rest = &bytes[..];
-        for (index, segment) in segments.iter_mut().enumerate() {
-            let (head, tail) = rest.split_at(segment.len());
-            rest = tail;
-            let kept = match self.fault {
-                Fault::SegmentNotFilled if index == 2 => head.len(),
-                Fault::LastByteNotFilled if index == 4 => 1,
-                _ => 0,
-            };
-            let filled = head.len() - kept;
-            segment[..filled].copy_from_slice(&head[..filled]);
-        }
-        Ok(())
-    }
-}
 
 fn tmp() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
@@ -144,16 +72,10 @@ fn states(target: Target, workload: Workload) -> [CellSpec; 2] {
 fn caught(spec: CellSpec, technique: TechniqueName, fault: Fault) {
     let target = spec.conditions.target;
     let outcome = measure(spec, &tmp(), move |contender, model| match contender {
-        Contender::Technique(name) if name == technique => Box::new(Faulty { fault, calls: 0 }),
+        Contender::Technique(name) if name == technique => Box::new(Faulty::new(fault)),
         _ => read_movers(contender, model),
     });
-    match outcome {
-        Err(RunError {
-            error: MeasureError::WrongBytes { contender, .. },
-            ..
-        }) => assert_eq!(contender, technique.as_str()),
-        other => panic!("{fault:?} on {target}: {other:?}"),
-    }
+    assert_caught(outcome, technique, &format!("{fault:?} on {target}"));
 }
 
 #[test]

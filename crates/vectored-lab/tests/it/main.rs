@@ -8,6 +8,7 @@ mod crossovers;
 mod direct;
 mod engine;
 mod experiments;
+mod faults;
 mod findings;
 mod honest_reads;
 mod honesty;

@@ -6,9 +6,9 @@ use std::sync::{Arc, mpsc};
 
 use vectored::CostModel;
 use vectored_lab::measure::{
-    CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, FakeClock, Group,
-    MeasureError, MonotonicClock, Noise, Outcome, RankedSampler, RunError, Sampler,
-    SyntheticMachine, Timing, Watch, agree, follow, run_rounds, run_saving,
+    Contender, DescriptorSampler, DrainChoice, FakeClock, Group, MeasureError, MonotonicClock,
+    Noise, Outcome, RankedSampler, RunError, Sampler, SyntheticMachine, Watch, agree, follow, run,
+    run_rounds,
 };
 use vectored_lab::model::{
     Cell, CellSpec, Experiment, Rank, Results, Saved, Target, TechniqueName, Workload,
@@ -18,6 +18,7 @@ use vectored_lab::report::{json, parse};
 use crate::shown::{csv, markdown, table};
 
 use crate::report::results;
+use crate::support::{Hooked, Step, run_rounds_quietly, unwatched};
 use crate::thread_group::ThreadGroup;
 
 const TECHNIQUES: [TechniqueName; 3] = [
@@ -94,12 +95,7 @@ fn measured(
     experiment: &Experiment,
 ) -> Result<Outcome, RunError> {
     let mut sampler = RankedSampler::new(group, own, clock, "n0", &|_| ());
-    let stop = AtomicBool::new(false);
-    let watch = Watch {
-        progress: &mut |_| {},
-        stop: &stop,
-    };
-    run_rounds(experiment, 12, &mut sampler, clock, watch)
+    run_rounds_quietly(experiment, 12, &mut sampler, clock)
 }
 
 fn synthetic_run() -> Outcome {
@@ -155,12 +151,7 @@ fn one_rank_measures_what_a_process_without_ranks_does() {
     let experiment = experiment(cells);
     let clock = FakeClock::default();
     let mut alone = machine(&clock, 1.0);
-    let stop = AtomicBool::new(false);
-    let watch = Watch {
-        progress: &mut |_| {},
-        stop: &stop,
-    };
-    let expected = run_rounds(&experiment, 12, &mut alone, &clock, watch).unwrap();
+    let expected = run_rounds_quietly(&experiment, 12, &mut alone, &clock).unwrap();
     let ranked = with_ranks(
         1,
         |_| unreachable!("rank 0 is alone"),
@@ -340,42 +331,6 @@ fn real_ranks_each_have_their_own_target_and_their_bytes_are_compared() {
     }
 }
 
-/// A sampler that fails at a sample of its second round, in the way of `fails`.
-struct Failing {
-    inner: SyntheticMachine,
-    fails: Box<dyn Fn(DrainChoice) -> Option<MeasureError>>,
-    drain: DrainChoice,
-    round: u32,
-}
-
-impl Sampler for Failing {
-    fn begin_cell(
-        &mut self,
-        cell: &CellSpec,
-        techniques: &[TechniqueName],
-        drain: DrainChoice,
-    ) -> Result<CellSetup, MeasureError> {
-        self.drain = drain;
-        self.inner.begin_cell(cell, techniques, drain)
-    }
-
-    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        self.round = round;
-        self.inner.begin_round(round)
-    }
-
-    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        match (self.round, (self.fails)(self.drain)) {
-            (2, Some(error)) => Err(error),
-            _ => self.inner.sample(contender, calls),
-        }
-    }
-
-    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
-        self.inner.end_cell()
-    }
-}
-
 fn with_a_failing_rank(
     fails: fn(DrainChoice) -> Option<MeasureError>,
 ) -> Result<Outcome, RunError> {
@@ -393,12 +348,21 @@ fn with_failing_ranks(
         3,
         move |rank| {
             let fails = Arc::clone(&fails);
-            Box::new(Failing {
-                inner: machine(&FakeClock::default(), 1.0),
-                fails: Box::new(move |drain| fails(rank, drain)),
-                drain: DrainChoice::Probe,
-                round: 0,
-            })
+            let (mut drain, mut round) = (DrainChoice::Probe, 0);
+            let hook = move |step: Step<'_>| {
+                match step {
+                    Step::Begin(_, choice) => drain = choice,
+                    Step::Round(number) => round = number,
+                    // In its second round.
+                    Step::Sample(_) if round == 2 => {
+                        return fails(rank, drain).map_or(Ok(None), Err);
+                    }
+                    _ => {}
+                }
+                Ok(None)
+            };
+            let inner = machine(&FakeClock::default(), 1.0);
+            Box::new(Hooked { inner, hook })
         },
         |group| {
             let clock = FakeClock::default();
@@ -471,51 +435,26 @@ fn a_rank_whose_list_does_not_fit_beside_one_that_fails_is_not_named() {
     assert!(error.starts_with("rank 2 on n2: "), "{error}");
 }
 
-/// A sampler that counts the cells that it has begun and not ended.
-struct Counting {
-    inner: SyntheticMachine,
-    open: Arc<AtomicI32>,
-    fails: bool,
-}
-
-impl Sampler for Counting {
-    fn begin_cell(
-        &mut self,
-        cell: &CellSpec,
-        techniques: &[TechniqueName],
-        drain: DrainChoice,
-    ) -> Result<CellSetup, MeasureError> {
-        if self.fails {
-            return Err(MeasureError::DidNotFit);
-        }
-        self.open.fetch_add(1, Ordering::Relaxed);
-        self.inner.begin_cell(cell, techniques, drain)
-    }
-
-    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        self.inner.begin_round(round)
-    }
-
-    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        self.inner.sample(contender, calls)
-    }
-
-    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
-        self.open.fetch_sub(1, Ordering::Relaxed);
-        self.inner.end_cell()
-    }
-}
-
 #[test]
 fn a_cell_that_one_rank_cannot_open_is_closed_on_all_others() {
     let open = Arc::new(AtomicI32::new(0));
     let of_others = Arc::clone(&open);
     let cells = vec![on_ranks(3, Target::File, Workload::uniform(4, 64))];
     let experiment = experiment(cells);
-    let counting = move |open: &Arc<AtomicI32>, fails| Counting {
-        inner: machine(&FakeClock::default(), 1.0),
-        open: Arc::clone(open),
-        fails,
+    // Counts the cells that are begun and not ended.
+    let counting = move |open: &Arc<AtomicI32>, fails: bool| {
+        let open = Arc::clone(open);
+        let hook = move |step: Step<'_>| {
+            match step {
+                Step::Begin(..) if fails => return Err(MeasureError::DidNotFit),
+                Step::Begin(..) => open.fetch_add(1, Ordering::Relaxed),
+                Step::End => open.fetch_sub(1, Ordering::Relaxed),
+                _ => 0,
+            };
+            Ok(None)
+        };
+        let inner = machine(&FakeClock::default(), 1.0);
+        Hooked { inner, hook }
     };
     let failed = with_ranks(
         3,
@@ -562,10 +501,8 @@ fn a_signal_to_another_rank_ends_the_run_after_the_sample() {
     let mut own = machine(&clock, 1.0);
     let outcome = {
         let mut sampler = RankedSampler::new(&ranks[0], &mut own, &clock, "n0", &hear);
-        let watch = Watch {
-            progress: &mut |_| {},
-            stop: &stop,
-        };
+        let mut ignored = |_| ();
+        let watch = unwatched(&mut ignored, &stop);
         run_rounds(&experiment, 1000, &mut sampler, &clock, watch).unwrap()
     };
     for other in others {
@@ -592,11 +529,11 @@ fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
             let mut sampler = RankedSampler::new(group, &mut own, &clock, "n0", &|_| ());
             let stop = AtomicBool::new(false);
             let watch = Watch {
-                progress: &mut |_| {},
+                progress: &mut |_| (),
                 stop: &stop,
+                save: Some(&mut |outcome| saved.borrow_mut().push(outcome)),
             };
-            let mut save = |outcome: Outcome| saved.borrow_mut().push(outcome);
-            run_saving(&experiment, &mut sampler, &clock, watch, &mut save).unwrap()
+            run(&experiment, &mut sampler, &clock, watch).unwrap()
         },
     );
     assert!(outcome.complete);

@@ -1,8 +1,7 @@
 //! A run of the engine: alone, or as rank 0 or another rank.
 
 use vectored_lab::measure::{
-    Clock, MeasureError, Outcome, Progress, RankedSampler, RunError, Sampler, Watch, follow,
-    run as run_engine, run_saving,
+    Clock, MeasureError, Outcome, Progress, RankedSampler, Sampler, Watch, follow, run,
 };
 use vectored_lab::model::{Coordination, Experiment};
 
@@ -37,11 +36,11 @@ impl Run<'_> {
         let watch = Watch {
             progress: &mut show,
             stop: self.interrupt.flag(),
+            // As short a borrow as the engine needs.
+            save: self.save.map(|save| save as &mut dyn FnMut(Outcome)),
         };
-        // As short a borrow as the engine needs.
-        let save = self.save.map(|save| save as &mut dyn FnMut(Outcome));
         let (ran, coordination) = match team {
-            None => (engine(self.experiment, own, self.clock, watch, save), None),
+            None => (run(self.experiment, own, self.clock, watch), None),
             Some(team) if !team.is_first() => {
                 follow(&*team.group, own, team.host(), &|| self.interrupt.signal());
                 return Ok(None);
@@ -50,7 +49,7 @@ impl Run<'_> {
                 let hear = |signal| self.interrupt.hear(signal);
                 let mut ranked =
                     RankedSampler::new(&*team.group, own, self.clock, team.host(), &hear);
-                let ran = engine(self.experiment, &mut ranked, self.clock, watch, save);
+                let ran = run(self.experiment, &mut ranked, self.clock, watch);
                 let coordination = ranked.coordination();
                 (ran, coordination)
             }
@@ -70,19 +69,5 @@ impl Run<'_> {
             }
             Err(failed) => ended(*failed.outcome, Some(failed.error)),
         }
-    }
-}
-
-/// Runs the engine, and saves during the run if `save` is given.
-fn engine<'a>(
-    experiment: &'a Experiment,
-    sampler: &'a mut dyn Sampler,
-    clock: &'a dyn Clock,
-    watch: Watch<'a>,
-    save: Option<&'a mut dyn FnMut(Outcome)>,
-) -> Result<Outcome, RunError> {
-    match save {
-        Some(save) => run_saving(experiment, sampler, clock, watch, save),
-        None => run_engine(experiment, sampler, clock, watch),
     }
 }

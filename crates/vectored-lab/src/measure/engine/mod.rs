@@ -89,13 +89,16 @@ pub struct Progress {
     pub target: Target,
 }
 
-/// Progress callback and stop flag of a run.
+/// Callbacks and stop flag of a run.
 pub struct Watch<'a> {
     /// Called before each visit to a cell.
     pub progress: &'a mut dyn FnMut(Progress),
     /// When this becomes true, the run ends after the current sample and keeps
     /// the complete rounds.
     pub stop: &'a AtomicBool,
+    /// Called with what is measured so far, after each visit to a cell, except if that would take more than a twentieth of
+    /// the time. [`Outcome::complete`] is false then.
+    pub save: Option<&'a mut dyn FnMut(Outcome)>,
 }
 
 /// The result of a run.
@@ -157,29 +160,6 @@ pub fn run<'a>(
     engine.end(cells, passed)
 }
 
-/// Measures as [`run`], and hands what is measured to `save` after each visit to a cell, except if that would take more
-/// than a twentieth of the time. [`Outcome::complete`] is false then.
-///
-/// # Errors
-///
-/// Those of [`run`].
-///
-/// # Panics
-///
-/// Under the same conditions as [`run`].
-pub fn run_saving<'a>(
-    experiment: &'a Experiment,
-    sampler: &'a mut dyn Sampler,
-    clock: &'a dyn Clock,
-    watch: Watch<'a>,
-    save: &'a mut dyn FnMut(Outcome),
-) -> Result<Outcome, RunError> {
-    let (mut engine, mut cells) = Engine::start(experiment, sampler, clock, watch);
-    engine.saves = Some(Saves { save, next_ns: 0 });
-    let passed = engine.adaptively(&mut cells);
-    engine.end(cells, passed)
-}
-
 /// Measures every cell of `experiment` for `rounds` rounds, in [`SWEEPS`] sweeps
 /// over all cells. Neither the budget nor a narrow interval ends it early.
 ///
@@ -205,6 +185,7 @@ pub fn run_rounds(
     let watch = Watch {
         progress: &mut *watch.progress,
         stop: watch.stop,
+        save: watch.save.map(|save| save as &mut dyn FnMut(Outcome)),
     };
     let (mut engine, mut cells) = Engine::start(&experiment, sampler, clock, watch);
     let passed = engine.fixed_sweeps(&mut cells, rounds);
@@ -218,14 +199,8 @@ struct Engine<'a> {
     watch: Watch<'a>,
     rng: Rng,
     began_ns: u64,
-    saves: Option<Saves<'a>>,
-}
-
-/// What is measured is saved during the run.
-struct Saves<'a> {
-    save: &'a mut dyn FnMut(Outcome),
-    /// Not before this moment.
-    next_ns: u64,
+    /// Nothing is saved before this moment.
+    next_save_ns: u64,
 }
 
 /// Saving takes at most one part in this many of the time, but for the first time.
@@ -247,7 +222,7 @@ impl<'a> Engine<'a> {
             watch,
             rng: Rng::with_seed(experiment.seed),
             began_ns: clock.now_ns(),
-            saves: None,
+            next_save_ns: 0,
         };
         let cells = experiment
             .cells
@@ -282,21 +257,17 @@ impl<'a> Engine<'a> {
     /// Saves what is measured, if it is time.
     fn save(&mut self, cells: &[CellRun<'a>]) {
         let began_ns = self.clock.now_ns();
-        let is_time = self
-            .saves
-            .as_ref()
-            .is_some_and(|saves| began_ns >= saves.next_ns);
-        if !is_time {
+        if self.watch.save.is_none() || began_ns < self.next_save_ns {
             return;
         }
         let reason = "the run had not yet come to these cells";
         let mut outcome = self.outcome(cells.to_vec(), reason);
         outcome.complete = false;
-        if let Some(saves) = &mut self.saves {
-            (saves.save)(outcome);
-            let ended_ns = self.clock.now_ns();
-            saves.next_ns = ended_ns + SAVES_DIVISOR * (ended_ns - began_ns);
+        if let Some(save) = &mut self.watch.save {
+            save(outcome);
         }
+        let ended_ns = self.clock.now_ns();
+        self.next_save_ns = ended_ns + SAVES_DIVISOR * (ended_ns - began_ns);
     }
 
     /// Gives every cell `rounds` rounds, spread over the run.

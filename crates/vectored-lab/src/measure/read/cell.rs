@@ -11,9 +11,9 @@ use crate::measure::sampling::payload::Payload;
 use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, Mismatch};
-use crate::measure::write::mover::Timed;
+use crate::measure::write::mover::{Meter, Timed};
 use crate::model::IovecSetup;
-use crate::platform::fd::BorrowedFd;
+use crate::stats::Latencies;
 
 /// Attempts at a cold sample: one is repeated if its pages turn out to have been
 /// in the page cache.
@@ -62,7 +62,7 @@ impl ReadCell {
     pub fn prove(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
         for index in 0..self.movers.len() {
             let contender = self.movers[index].0;
-            self.timed_batch(contender, ALONE, clock)?;
+            self.batch(contender, Timed::calls(1), clock, None)?;
             self.proof_calls += 1;
         }
         Ok(())
@@ -76,7 +76,7 @@ impl ReadCell {
         clock: &dyn Clock,
     ) -> Result<Timing, MeasureError> {
         if self.first == FirstCall::Separate {
-            self.timed_batch(contender, ALONE, clock)?;
+            self.batch(contender, Timed::calls(1), clock, None)?;
         }
         let timed = Timed {
             calls,
@@ -85,54 +85,42 @@ impl ReadCell {
             fsync: false,
             queue_depth: depth_of(contender, self.queue_depth),
         };
-        let timing = self.timed_batch(contender, timed, clock)?;
+        let timing = self.batch(contender, timed, clock, None)?;
         if let Some(mut all) = self.latencies.take() {
-            if let Some(latencies) = all.due(contender, self.round) {
-                self.batch(contender, timed, &mut |mover, fd, lists| {
-                    let held = mover.latencies(fd, lists, timed, clock, latencies)?;
-                    Ok(((), held))
-                })?;
+            let latencies = all.due(contender, self.round);
+            if latencies.is_some() {
+                self.batch(contender, timed, clock, latencies)?;
             }
             self.latencies = Some(all);
         }
         Ok(timing)
     }
 
-    fn timed_batch(
+    /// Reads a batch, for the time of each call if there are `latencies`, and checks it.
+    fn batch(
         &mut self,
         contender: Contender,
         timed: Timed,
         clock: &dyn Clock,
+        mut latencies: Option<&mut Latencies>,
     ) -> Result<Timing, MeasureError> {
-        self.batch(contender, timed, &mut |mover, fd, lists| {
-            mover.sample_lists(fd, lists, timed, clock)
-        })
-    }
-
-    /// Reads a batch by `receive`, which returns the number of the last call that
-    /// filled each list, and checks it.
-    fn batch<T>(
-        &mut self,
-        contender: Contender,
-        timed: Timed,
-        receive: &mut Receive<'_, T>,
-    ) -> Result<T, MeasureError> {
         for _ in 0..MAX_TRIES {
-            match self.attempt(contender, timed, receive) {
+            let latencies = latencies.as_deref_mut();
+            match self.attempt(contender, timed, Meter { clock, latencies }) {
                 Err(Failed::Taking(Mismatch::NotCold)) => {}
-                Ok(received) => return Ok(received),
+                Ok(timing) => return Ok(timing),
                 Err(failed) => return Err(self.explain(failed, contender)),
             }
         }
         Err(self.explain(Failed::Taking(Mismatch::NotCold), contender))
     }
 
-    fn attempt<T>(
+    fn attempt(
         &mut self,
         contender: Contender,
         timed: Timed,
-        receive: &mut Receive<'_, T>,
-    ) -> Result<T, Failed> {
+        meter: Meter<'_>,
+    ) -> Result<Timing, Failed> {
         let batch = Batch {
             calls: timed.all_calls(),
             call_bytes: self.call_bytes,
@@ -163,13 +151,13 @@ impl ReadCell {
             .expect("begin_cell named every contender that is sampled");
         mover.prepare(&lists[0], self.start_bytes);
         self.source.begin(batch).map_err(Failed::Filling)?;
-        let (received, held) =
-            receive(&mut **mover, self.source.fd(), &mut lists).map_err(Failed::Reading)?;
+        let sampled = mover.sample(self.source.fd(), &mut lists, timed, meter);
+        let (timing, held) = sampled.map_err(Failed::Reading)?;
         self.source.finish(batch).map_err(Failed::Taking)?;
         for (segments, call) in std::iter::zip(&lists, held) {
             compare(segments, &expect(call)).map_err(Failed::Taking)?;
         }
-        Ok(received)
+        Ok(timing)
     }
 
     fn explain(&self, failed: Failed, contender: Contender) -> MeasureError {
@@ -203,20 +191,6 @@ impl ReadCell {
         }
     }
 }
-
-/// Reads a batch into lists, and returns what it found and the number of the last
-/// call that filled each list.
-type Receive<'r, T> = dyn FnMut(&mut dyn ReadMover, BorrowedFd<'_>, &mut [Vec<&mut [u8]>]) -> io::Result<(T, Vec<u32>)>
-    + 'r;
-
-/// One call, as a proof or before a sample.
-const ALONE: Timed = Timed {
-    calls: 1,
-    untimed_first: false,
-    iovec_setup: IovecSetup::Timed,
-    fsync: false,
-    queue_depth: 1,
-};
 
 /// The step in which a batch failed.
 enum Failed {

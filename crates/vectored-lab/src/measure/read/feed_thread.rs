@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use crate::measure::read::read_source::{Source, nothing_left};
 use crate::measure::sampling::pattern::Pattern;
-use crate::measure::targets::drain_thread::stay_on;
-use crate::measure::targets::{Batch, Mismatch};
+use crate::measure::targets::{Batch, Mismatch, stay_on};
 use crate::platform::fd::{AsFd, BorrowedFd, OwnedFd};
 use crate::platform::plain_calls;
 

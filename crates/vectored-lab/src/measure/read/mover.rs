@@ -2,11 +2,9 @@
 
 use std::io;
 
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Timed, time_calls, time_each_call};
+use crate::measure::write::mover::{Meter, Timed};
 use crate::platform::fd::BorrowedFd;
-use crate::stats::Latencies;
 
 /// A technique that reads from a descriptor into a list of segments.
 ///
@@ -29,8 +27,8 @@ pub trait ReadMover {
     /// The kernel's error; `UnexpectedEof` if there are too few bytes.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()>;
 
-    /// Times `batch.calls` calls, after an untimed call if
-    /// `batch.untimed_first`.
+    /// Makes the calls of a batch, measured by `meter`. There is a list for each transfer in flight; synchronous techniques
+    /// fill the first one in every call. Returns the number of the last call, from 0 on, that filled each list.
     ///
     /// # Errors
     ///
@@ -38,48 +36,14 @@ pub trait ReadMover {
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
-        segments: &mut [&mut [u8]],
+        lists: &mut [Vec<&mut [u8]>],
         batch: Timed,
-        clock: &dyn Clock,
-    ) -> io::Result<Timing> {
+        meter: Meter<'_>,
+    ) -> io::Result<(Timing, Vec<u32>)> {
         // A default method gives each technique its own copy of the loop, so
         // the call inside it is dispatched statically.
-        time_calls(fd, batch, clock, || self.call(fd, segments))
-    }
-
-    /// The same with a list of segments for each transfer in flight. Returns
-    /// the number of the last call, from 0 on, that filled each list. Synchronous
-    /// techniques fill the first list in every call.
-    ///
-    /// # Errors
-    ///
-    /// Those of `call`.
-    fn sample_lists(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &mut [Vec<&mut [u8]>],
-        batch: Timed,
-        clock: &dyn Clock,
-    ) -> io::Result<(Timing, Vec<u32>)> {
-        let timing = self.sample(fd, &mut lists[0], batch, clock)?;
+        let segments = &mut lists[0][..];
+        let timing = meter.time(fd, batch, || self.call(fd, segments))?;
         Ok((timing, vec![batch.all_calls() - 1]))
-    }
-
-    /// As [`Mover::latencies`](crate::measure::Mover::latencies), with the
-    /// lists of [`ReadMover::sample_lists`].
-    ///
-    /// # Errors
-    ///
-    /// Those of `call`.
-    fn latencies(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &mut [Vec<&mut [u8]>],
-        batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<Vec<u32>> {
-        time_each_call(batch, clock, latencies, || self.call(fd, &mut lists[0]))?;
-        Ok(vec![batch.all_calls() - 1])
     }
 }

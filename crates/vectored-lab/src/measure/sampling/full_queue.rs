@@ -5,7 +5,7 @@ use std::io;
 use crate::in_flight::{Event, ListError, Place};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::Timed;
+use crate::measure::write::mover::{Meter, Timed};
 use crate::platform::fd::BorrowedFd;
 use crate::platform::files::appends;
 use crate::platform::plain_calls::Errno;
@@ -35,11 +35,24 @@ pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -
     Ok(())
 }
 
+impl Meter<'_> {
+    /// Measures the transfers of a batch. `transfer` moves [`Timed::all_calls`] lists and passes on the events. Returns no
+    /// times if those of each transfer are measured.
+    pub(crate) fn time_transfers(
+        self,
+        batch: Timed,
+        transfer: &mut Transfer<'_>,
+    ) -> io::Result<Timing> {
+        match self.latencies {
+            Some(latencies) => time_each_transfer(batch, self.clock, latencies, transfer),
+            None => time_full_queue(batch, self.clock, transfer),
+        }
+    }
+}
+
 /// Times a batch while its queue is full: see [`between_refills`]. At depth 1 the time starts when the first timed
 /// transfer begins.
-///
-/// `transfer` moves [`Timed::all_calls`] lists and passes on the events.
-pub(crate) fn time_full_queue(
+fn time_full_queue(
     batch: Timed,
     clock: &dyn Clock,
     transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
@@ -115,12 +128,12 @@ fn between_refills(
 
 /// Adds the latency of each timed transfer to `latencies`: the time from the moment when it is prepared, before
 /// its array is filled and its batch is submitted, to its completion.
-pub(crate) fn time_each_transfer(
+fn time_each_transfer(
     batch: Timed,
     clock: &dyn Clock,
     latencies: &mut Latencies,
     transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
-) -> io::Result<()> {
+) -> io::Result<Timing> {
     let timed = batch.calls_before()..batch.calls_before() + batch.calls;
     let timed = u64::from(timed.start)..u64::from(timed.end);
     let mut began_ns = vec![0; batch.all_calls() as usize];
@@ -131,7 +144,7 @@ pub(crate) fn time_each_transfer(
         }
         Event::Ended(_) => {}
     })?;
-    Ok(())
+    Ok(Timing::default())
 }
 
 #[cfg(test)]
@@ -142,15 +155,12 @@ mod tests {
 
     use super::*;
     use crate::measure::sampling::clock::FakeClock;
-    use crate::model::IovecSetup;
 
     fn batch(calls: u32, queue_depth: u32) -> Timed {
         Timed {
-            calls,
             untimed_first: true,
-            iovec_setup: IovecSetup::Timed,
-            fsync: false,
             queue_depth,
+            ..Timed::calls(calls)
         }
     }
 

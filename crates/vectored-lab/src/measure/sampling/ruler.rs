@@ -4,8 +4,8 @@ use std::io;
 
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
-use crate::measure::write::mover::{Mover, Timed};
-use crate::model::{IovecSetup, Ruler};
+use crate::measure::write::mover::{Meter, Mover, Timed};
+use crate::model::Ruler;
 use crate::platform::fd::{AsFd, BorrowedFd};
 use crate::platform::plain_calls::NULL_DEVICE;
 use crate::platform::times::CLOCK;
@@ -37,13 +37,10 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
         }
         readings.push((previous - began) as f64 / f64::from(TURNS));
         let turns = Timed {
-            calls: TURNS,
             untimed_first: true,
-            iovec_setup: IovecSetup::Timed,
-            fsync: false,
-            queue_depth: 1,
+            ..Timed::calls(TURNS)
         };
-        let timing = NoOp.sample(null.as_fd(), &lists, turns, clock)?;
+        let timing = NoOp.sample(null.as_fd(), &lists, turns, Meter::whole(clock))?;
         loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));
     }
     let tenths = |ns: Option<f64>| (ns.unwrap_or(0.0) * 10.0).round() / 10.0;

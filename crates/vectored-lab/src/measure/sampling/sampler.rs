@@ -42,7 +42,7 @@ pub enum Contender {
 }
 
 /// One timed batch of calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     /// Wall time of the batch.
     pub elapsed_ns: u64,

@@ -23,7 +23,7 @@ impl<'a> ByteComparison<'a> {
         while !piece.is_empty() {
             if self.arrived_bytes == self.batch.bytes() {
                 let with_surplus = self.arrived_bytes + piece.len() as u64;
-                return Err(Mismatch::wrong_count(with_surplus, self.batch));
+                return Err(Mismatch::wrong_count(with_surplus, self.batch.bytes()));
             }
             let at = (self.arrived_bytes % self.image.len() as u64) as usize;
             let length = piece.len().min(self.image.len() - at);
@@ -51,7 +51,10 @@ impl<'a> ByteComparison<'a> {
         if self.arrived_bytes == self.batch.bytes() {
             Ok(())
         } else {
-            Err(Mismatch::wrong_count(self.arrived_bytes, self.batch))
+            Err(Mismatch::wrong_count(
+                self.arrived_bytes,
+                self.batch.bytes(),
+            ))
         }
     }
 }

@@ -93,7 +93,7 @@ impl Sink for FileSink {
         self.length_bytes = self.file.metadata()?.len();
         if self.length_bytes != began + batch.bytes() {
             let arrived = self.length_bytes.saturating_sub(began);
-            return Err(Mismatch::wrong_count(arrived, batch));
+            return Err(Mismatch::wrong_count(arrived, batch.bytes()));
         }
         if !proof {
             return Ok(());

@@ -16,6 +16,7 @@ pub(crate) mod null;
 pub(crate) mod open;
 pub(crate) mod overwrite;
 pub(crate) mod page_cache_bypass;
+pub(crate) mod reader_thread;
 pub(crate) mod sink;
 pub(crate) mod stream_kind;
 pub(crate) mod stream_sink;
@@ -27,7 +28,6 @@ pub(crate) use crate::measure::targets::ballast::Ballast;
 pub(crate) use crate::measure::targets::comparison::ByteComparison;
 pub use crate::measure::targets::direct::check_direct;
 pub use crate::measure::targets::directory::{check_directory, check_room};
-pub(crate) use crate::measure::targets::drain_thread::stay_on;
 #[cfg(unix)]
 pub(crate) use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
 #[cfg(unix)]
@@ -38,6 +38,7 @@ pub(crate) use crate::measure::targets::file::FileEnd;
 pub(crate) use crate::measure::targets::file::sync_flags;
 pub(crate) use crate::measure::targets::open::{DrainMode, OpenChoice, OpenTarget, TargetOpener};
 pub(crate) use crate::measure::targets::page_cache_bypass::bypass_page_cache;
+pub(crate) use crate::measure::targets::reader_thread::stay_on;
 pub use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 pub(crate) use crate::measure::targets::stream_kind::StreamKind;
 #[cfg(windows)]

@@ -125,7 +125,8 @@ impl Sink for OverwriteSink {
         let (began, end) = (self.position, file.stream_position()?);
         self.position = end;
         if end != began + batch.bytes() {
-            return Err(Mismatch::wrong_count(end.saturating_sub(began), batch));
+            let arrived = end.saturating_sub(began);
+            return Err(Mismatch::wrong_count(arrived, batch.bytes()));
         }
         if !proof {
             return Ok(());

@@ -113,10 +113,9 @@ pub enum Mismatch {
 }
 
 impl Mismatch {
-    pub(crate) fn wrong_count(arrived_bytes: u64, batch: Batch) -> Self {
+    pub(crate) fn wrong_count(arrived_bytes: u64, bytes: u64) -> Self {
         Mismatch::Bytes(format!(
-            "{arrived_bytes} bytes arrived, but {} were sent",
-            batch.bytes()
+            "{arrived_bytes} bytes arrived, but {bytes} were sent"
         ))
     }
 

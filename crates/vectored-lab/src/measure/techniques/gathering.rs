@@ -3,13 +3,11 @@
 
 use std::io::{self, IoSlice};
 
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Mover, Timed, time_calls, time_each_call};
+use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::model::IovecSetup;
 use crate::platform::fd::BorrowedFd;
-use crate::stats::Latencies;
 
 /// A technique that writes the segments of an `iovec` array.
 pub trait Gathering {
@@ -55,42 +53,18 @@ impl<G: Gathering> Mover for WithArray<G> {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
         match batch.iovec_setup {
             IovecSetup::Timed => {
                 let mut turns = lists.in_turn();
-                time_calls(fd, batch, clock, || self.call(fd, turns.next()))
+                meter.time(fd, batch, || self.call(fd, turns.next()))
             }
             IovecSetup::Once => {
                 let iovecs: Vec<IoSlice<'_>> =
                     lists.segments().iter().map(|s| IoSlice::new(s)).collect();
                 let mut turns = lists.turns_of(&iovecs);
-                time_calls(fd, batch, clock, || self.gathering.send(fd, turns.next()))
-            }
-        }
-    }
-
-    fn latencies(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<()> {
-        match batch.iovec_setup {
-            IovecSetup::Timed => {
-                let mut turns = lists.in_turn();
-                time_each_call(batch, clock, latencies, || self.call(fd, turns.next()))
-            }
-            IovecSetup::Once => {
-                let iovecs: Vec<IoSlice<'_>> =
-                    lists.segments().iter().map(|s| IoSlice::new(s)).collect();
-                let mut turns = lists.turns_of(&iovecs);
-                time_each_call(batch, clock, latencies, || {
-                    self.gathering.send(fd, turns.next())
-                })
+                meter.time(fd, batch, || self.gathering.send(fd, turns.next()))
             }
         }
     }
@@ -109,6 +83,7 @@ mod tests {
 
     use super::*;
     use crate::measure::sampling::clock::FakeClock;
+    use crate::stats::Latencies;
 
     /// Notes the address of each array that it is given.
     #[derive(Default)]
@@ -130,11 +105,8 @@ mod tests {
         let clock = FakeClock::default();
         for iovec_setup in [IovecSetup::Timed, IovecSetup::Once] {
             let batch = Timed {
-                calls: 4,
-                untimed_first: false,
                 iovec_setup,
-                fsync: false,
-                queue_depth: 1,
+                ..Timed::calls(4)
             };
             // Once: an array for each list, one after the other. Timed: the same array for both lists.
             let distance = match iovec_setup {
@@ -147,13 +119,13 @@ mod tests {
             };
             let mut mover = WithArray::new(Addresses::default());
             mover.prepare(lists.first(), 0);
-            mover.sample(null.as_fd(), &lists, batch, &clock).unwrap();
-            alternates(std::mem::take(&mut mover.gathering.0));
             let mut latencies = Latencies::default();
-            mover
-                .latencies(null.as_fd(), &lists, batch, &clock, &mut latencies)
-                .unwrap();
-            alternates(mover.gathering.0);
+            for latencies in [None, Some(&mut latencies)] {
+                let clock = &clock;
+                let meter = Meter { clock, latencies };
+                mover.sample(null.as_fd(), &lists, batch, meter).unwrap();
+                alternates(std::mem::take(&mut mover.gathering.0));
+            }
             assert_eq!(latencies.summary().latency_transfers, Some(4));
         }
     }

@@ -5,15 +5,11 @@ use std::io;
 
 use crate::in_flight::{Event, ListQueue, ReadList};
 use crate::measure::read::mover::ReadMover;
-use crate::measure::sampling::clock::Clock;
-use crate::measure::sampling::full_queue::{
-    Transfer, next_place, set_position_after, time_each_transfer, time_full_queue,
-};
+use crate::measure::sampling::full_queue::{next_place, set_position_after};
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Mover, Timed};
+use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::platform::fd::BorrowedFd;
-use crate::stats::Latencies;
 
 /// The queue of an asynchronous technique, made when its depth is first needed.
 struct Queue<Q>(Option<Q>);
@@ -52,25 +48,6 @@ impl<Q: ListQueue> AsynchronousWrite<Q> {
             call_bytes: 0,
         }
     }
-
-    /// Writes the lists of a batch in turn. `time` is given the transfer, and does not time what is before and
-    /// after it.
-    fn batch<T>(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        time: impl FnOnce(&mut Transfer<'_>) -> io::Result<T>,
-    ) -> io::Result<T> {
-        let queue = self.queue.of_depth(batch.queue_depth)?;
-        let place = next_place(fd)?;
-        let count = u64::from(batch.all_calls());
-        let mut turns = lists.in_turn();
-        let mut next = |_| turns.next();
-        let timing = time(&mut |on_event| queue.write(fd, place, count, &mut next, on_event))?;
-        set_position_after(fd, place, count * self.call_bytes)?;
-        Ok(timing)
-    }
 }
 
 impl<Q: ListQueue> Mover for AsynchronousWrite<Q> {
@@ -90,24 +67,18 @@ impl<Q: ListQueue> Mover for AsynchronousWrite<Q> {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
-        self.batch(fd, lists, batch, |transfer| {
-            time_full_queue(batch, clock, transfer)
-        })
-    }
-
-    fn latencies(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<()> {
-        self.batch(fd, lists, batch, |transfer| {
-            time_each_transfer(batch, clock, latencies, transfer)
-        })
+        let queue = self.queue.of_depth(batch.queue_depth)?;
+        let place = next_place(fd)?;
+        let count = u64::from(batch.all_calls());
+        let mut turns = lists.in_turn();
+        let mut next = |_| turns.next();
+        let timing = meter.time_transfers(batch, &mut |on_event| {
+            queue.write(fd, place, count, &mut next, on_event)
+        })?;
+        set_position_after(fd, place, count * self.call_bytes)?;
+        Ok(timing)
     }
 }
 
@@ -124,30 +95,6 @@ impl<Q: ListQueue> AsynchronousRead<Q> {
             call_bytes: 0,
         }
     }
-
-    /// Fills the lists of a batch, and returns the number of the last call that filled each of them. `time`
-    /// is given the transfer, and does not time what is before and after it.
-    fn batch<T>(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &mut [Vec<&mut [u8]>],
-        batch: Timed,
-        time: impl FnOnce(&mut Transfer<'_>) -> io::Result<T>,
-    ) -> io::Result<(T, Vec<u32>)> {
-        let queue = self.queue.of_depth(batch.queue_depth)?;
-        let place = next_place(fd)?;
-        let count = u64::from(batch.all_calls());
-        let mut holders = Holders::new(lists.len(), batch.all_calls());
-        let timing = time(&mut |on_event| {
-            let lists: Vec<ReadList<'_, '_>> = lists.iter_mut().map(Vec::as_mut_slice).collect();
-            queue.read(fd, place, count, lists, &mut |event| {
-                holders.note(event);
-                on_event(event);
-            })
-        })?;
-        set_position_after(fd, place, count * self.call_bytes)?;
-        Ok((timing, holders.held))
-    }
 }
 
 impl<Q: ListQueue> ReadMover for AsynchronousRead<Q> {
@@ -162,30 +109,26 @@ impl<Q: ListQueue> ReadMover for AsynchronousRead<Q> {
         set_position_after(fd, place, self.call_bytes)
     }
 
-    fn sample_lists(
+    fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
         lists: &mut [Vec<&mut [u8]>],
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<(Timing, Vec<u32>)> {
-        self.batch(fd, lists, batch, |transfer| {
-            time_full_queue(batch, clock, transfer)
-        })
-    }
-
-    fn latencies(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &mut [Vec<&mut [u8]>],
-        batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<Vec<u32>> {
-        let timed = self.batch(fd, lists, batch, |transfer| {
-            time_each_transfer(batch, clock, latencies, transfer)
-        });
-        timed.map(|((), held)| held)
+        let queue = self.queue.of_depth(batch.queue_depth)?;
+        let place = next_place(fd)?;
+        let count = u64::from(batch.all_calls());
+        let mut holders = Holders::new(lists.len(), batch.all_calls());
+        let timing = meter.time_transfers(batch, &mut |on_event| {
+            let lists: Vec<ReadList<'_, '_>> = lists.iter_mut().map(Vec::as_mut_slice).collect();
+            queue.read(fd, place, count, lists, &mut |event| {
+                holders.note(event);
+                on_event(event);
+            })
+        })?;
+        set_position_after(fd, place, count * self.call_bytes)?;
+        Ok((timing, holders.held))
     }
 }
 

@@ -4,12 +4,10 @@
 use std::io::{self, IoSliceMut};
 
 use crate::measure::read::mover::ReadMover;
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Timed, time_calls, time_each_call};
+use crate::measure::write::mover::{Meter, Timed};
 use crate::model::IovecSetup;
 use crate::platform::fd::BorrowedFd;
-use crate::stats::Latencies;
 
 /// A technique that reads into the segments of an `iovec` array and leaves the
 /// array unchanged.
@@ -54,44 +52,20 @@ impl<S: Scattering> ReadMover for WithArray<S> {
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
-        segments: &mut [&mut [u8]],
-        batch: Timed,
-        clock: &dyn Clock,
-    ) -> io::Result<Timing> {
-        match batch.iovec_setup {
-            IovecSetup::Timed => time_calls(fd, batch, clock, || self.call(fd, segments)),
-            IovecSetup::Once => {
-                let mut iovecs: Vec<IoSliceMut<'_>> =
-                    segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
-                time_calls(fd, batch, clock, || {
-                    self.scattering.receive(fd, &mut iovecs)
-                })
-            }
-        }
-    }
-
-    fn latencies(
-        &mut self,
-        fd: BorrowedFd<'_>,
         lists: &mut [Vec<&mut [u8]>],
         batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<Vec<u32>> {
-        let segments = &mut lists[0];
-        match batch.iovec_setup {
-            IovecSetup::Timed => {
-                time_each_call(batch, clock, latencies, || self.call(fd, segments))?;
-            }
+        meter: Meter<'_>,
+    ) -> io::Result<(Timing, Vec<u32>)> {
+        let segments = &mut lists[0][..];
+        let timing = match batch.iovec_setup {
+            IovecSetup::Timed => meter.time(fd, batch, || self.call(fd, segments)),
             IovecSetup::Once => {
                 let mut iovecs: Vec<IoSliceMut<'_>> =
                     segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
-                time_each_call(batch, clock, latencies, || {
-                    self.scattering.receive(fd, &mut iovecs)
-                })?;
+                meter.time(fd, batch, || self.scattering.receive(fd, &mut iovecs))
             }
-        }
-        Ok(vec![batch.all_calls() - 1])
+        }?;
+        Ok((timing, vec![batch.all_calls() - 1]))
     }
 }
 
@@ -111,6 +85,7 @@ mod tests {
 
     use super::*;
     use crate::measure::sampling::clock::FakeClock;
+    use crate::stats::Latencies;
 
     /// Notes the size of the first segment, and swaps it with the second one. An array that is filled again
     /// is in the old order.
@@ -138,23 +113,23 @@ mod tests {
             (IovecSetup::Once, [1, 2, 1, 2]),
         ] {
             let batch = Timed {
-                calls: 4,
-                untimed_first: false,
                 iovec_setup,
-                fsync: false,
-                queue_depth: 1,
+                ..Timed::calls(4)
             };
             let (mut one, mut other) = ([0; 1], [0; 2]);
             let mut lists = [vec![&mut one[..], &mut other[..]]];
             let mut mover = WithArray::new(Swapping::default());
-            mover
-                .sample(null.as_fd(), &mut lists[0], batch, &clock)
-                .unwrap();
-            assert_eq!(std::mem::take(&mut mover.scattering.0), sizes);
             let mut latencies = Latencies::default();
-            let last = mover.latencies(null.as_fd(), &mut lists, batch, &clock, &mut latencies);
-            assert_eq!(last.unwrap(), [3]);
-            assert_eq!(mover.scattering.0, sizes, "{iovec_setup:?}");
+            for latencies in [None, Some(&mut latencies)] {
+                let clock = &clock;
+                let meter = Meter { clock, latencies };
+                let (_, last) = mover
+                    .sample(null.as_fd(), &mut lists, batch, meter)
+                    .unwrap();
+                assert_eq!(last, [3]);
+                let received = std::mem::take(&mut mover.scattering.0);
+                assert_eq!(received, sizes, "{iovec_setup:?}");
+            }
             assert_eq!(latencies.summary().latency_transfers, Some(4));
         }
     }

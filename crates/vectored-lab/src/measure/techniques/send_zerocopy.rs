@@ -10,14 +10,12 @@ use rustix::fs::{OFlags, fcntl_getfl, fstat};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{Gathering, WithArray};
-use crate::measure::write::mover::{Mover, Timed};
+use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::model::{Target, ZerocopyCounts};
-use crate::stats::Latencies;
 use crate::sys::zerocopy::{enable, next_done, send};
 use crate::text::format::bytes_in_words;
 
@@ -240,22 +238,9 @@ impl Mover for SendZerocopy {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
-        self.within(fd, |array| array.sample(fd, lists, batch, clock))
-    }
-
-    fn latencies(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<()> {
-        self.within(fd, |array| {
-            array.latencies(fd, lists, batch, clock, latencies)
-        })
+        self.within(fd, |array| array.sample(fd, lists, batch, meter))
     }
 
     fn take_zerocopy(&mut self) -> Option<ZerocopyCounts> {

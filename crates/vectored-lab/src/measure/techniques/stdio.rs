@@ -3,12 +3,10 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::techniques::Technique;
-use crate::measure::write::mover::{Mover, Timed, time_calls, time_each_call};
-use crate::stats::Latencies;
+use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::sys::stdio::Stream;
 
 pub const STDIO: Technique = Technique {
@@ -60,24 +58,11 @@ impl Mover for Stdio {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
         let mut stream = Stream::open(fd, self.buffer_bytes)?;
         let mut turns = lists.in_turn();
-        time_calls(fd, batch, clock, || send(&mut stream, turns.next()))
-    }
-
-    fn latencies(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<()> {
-        let mut stream = Stream::open(fd, self.buffer_bytes)?;
-        let mut turns = lists.in_turn();
-        time_each_call(batch, clock, latencies, || send(&mut stream, turns.next()))
+        meter.time(fd, batch, || send(&mut stream, turns.next()))
     }
 }
 

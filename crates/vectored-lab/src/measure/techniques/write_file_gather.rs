@@ -4,17 +4,13 @@ use std::io;
 
 use crate::in_flight::Place;
 use crate::in_flight::pages::PageQueue;
-use crate::measure::sampling::clock::Clock;
-use crate::measure::sampling::full_queue::{
-    Transfer, next_place, set_position_after, time_each_transfer, time_full_queue,
-};
+use crate::measure::sampling::full_queue::{Transfer, next_place, set_position_after};
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::techniques::{Technique, asynchronous};
-use crate::measure::write::mover::{Mover, Timed};
+use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::model::{Cache, Conditions, SyncMode};
 use crate::platform::fd::BorrowedFd;
-use crate::stats::Latencies;
 
 pub const WRITE_FILE_GATHER: Technique = Technique {
     about: "lists of whole pages past the cache; files",
@@ -94,25 +90,9 @@ impl Mover for WriteFileGather {
         fd: BorrowedFd<'_>,
         _lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
         let shape = (batch.all_calls().into(), batch.queue_depth);
-        self.batch(fd, shape, |transfer| {
-            time_full_queue(batch, clock, transfer)
-        })
-    }
-
-    fn latencies(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        _lists: &Lists<'_>,
-        batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<()> {
-        let shape = (batch.all_calls().into(), batch.queue_depth);
-        self.batch(fd, shape, |transfer| {
-            time_each_transfer(batch, clock, latencies, transfer)
-        })
+        self.batch(fd, shape, |transfer| meter.time_transfers(batch, transfer))
     }
 }

@@ -10,7 +10,7 @@ use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, Mismatch, Sink};
-use crate::measure::write::mover::{Mover, Timed};
+use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::model::{IovecSetup, TechniqueName, ZerocopyCounts};
 use crate::platform::fd::BorrowedFd;
 
@@ -172,12 +172,14 @@ impl WriteCell {
             queue_depth: depth_of(contender, self.queue_depth),
         };
         let timing = self.batch(contender, timed.all_calls(), proof, |mover, fd, lists| {
-            mover.sample(fd, lists, timed, clock)
+            mover.sample(fd, lists, timed, Meter::whole(clock))
         })?;
         if let Some(mut all) = self.latencies.take() {
-            if let Some(latencies) = all.due(contender, self.round) {
+            let latencies = all.due(contender, self.round);
+            if latencies.is_some() {
+                let meter = Meter { clock, latencies };
                 self.batch(contender, timed.all_calls(), false, |mover, fd, lists| {
-                    mover.latencies(fd, lists, timed, clock, latencies)
+                    mover.sample(fd, lists, timed, meter)
                 })?;
             }
             self.latencies = Some(all);

@@ -30,8 +30,7 @@ pub trait Mover {
     /// The kernel's error; `WouldBlock` if a non-blocking target is full.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
-    /// Times `batch.calls` calls, which write the lists in turn, after an
-    /// untimed call if `batch.untimed_first`.
+    /// Makes the calls of a batch, which write the lists in turn, measured by `meter`.
     ///
     /// # Errors
     ///
@@ -41,50 +40,69 @@ pub trait Mover {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
         // A default method gives each technique its own copy of the loop, so
         // the call inside it is dispatched statically.
         let mut turns = lists.in_turn();
-        time_calls(fd, batch, clock, || self.call(fd, turns.next()))
+        meter.time(fd, batch, || self.call(fd, turns.next()))
     }
 
     /// Hands over the numbers of sends without a copy since the last call. `None` for other techniques.
     fn take_zerocopy(&mut self) -> Option<ZerocopyCounts> {
         None
     }
+}
 
-    /// Makes the calls of a sample, and adds the time of each timed one to
-    /// `latencies`: from call to return, or from the moment when it is prepared to
-    /// its completion. The clock is read twice for each call, so this is no sample of throughput.
+/// What is measured of the calls of a batch.
+pub struct Meter<'a> {
+    /// The clock.
+    pub clock: &'a dyn Clock,
+    /// Where the time of each timed call is added: from call to return, or from the moment when a transfer is prepared to
+    /// its completion. The clock is then read twice for each call, so the batch is no sample of throughput. `None` if the
+    /// batch is timed as a whole.
+    pub latencies: Option<&'a mut Latencies>,
+}
+
+impl<'a> Meter<'a> {
+    /// Times the batch as a whole.
+    pub fn whole(clock: &'a dyn Clock) -> Self {
+        Meter {
+            clock,
+            latencies: None,
+        }
+    }
+
+    /// Makes the calls of a batch. For a [`Mover`] with its own `sample`: it sets up a resource that lasts for many calls.
+    /// Returns no times if those of each call are measured.
     ///
     /// # Errors
     ///
     /// Those of `call`.
-    fn latencies(
-        &mut self,
+    #[inline]
+    pub fn time(
+        self,
         fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
-        latencies: &mut Latencies,
-    ) -> io::Result<()> {
-        let mut turns = lists.in_turn();
-        time_each_call(batch, clock, latencies, || self.call(fd, turns.next()))
+        call: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<Timing> {
+        match self.latencies {
+            Some(latencies) => time_each_call(batch, self.clock, latencies, call),
+            None if batch.fsync => time(batch, self.clock, synced(fd, call)),
+            None => time(batch, self.clock, call),
+        }
     }
 }
 
-/// Makes the calls of a sample, and adds the time of each timed one to `latencies`.
-///
-/// # Errors
-///
-/// Those of `call`.
-pub(crate) fn time_each_call(
+/// Adds the time of each timed call to `latencies`. Not inlined, so that the loop of samples is compiled as if it stood
+/// alone.
+#[inline(never)]
+fn time_each_call(
     batch: Timed,
     clock: &dyn Clock,
     latencies: &mut Latencies,
     mut call: impl FnMut() -> io::Result<()>,
-) -> io::Result<()> {
+) -> io::Result<Timing> {
     for number in 0..batch.all_calls() {
         let began_ns = clock.now_ns();
         call()?;
@@ -93,26 +111,7 @@ pub(crate) fn time_each_call(
             latencies.add(ended_ns - began_ns);
         }
     }
-    Ok(())
-}
-
-/// Times a sample of any kind of call. For a [`Mover`] with its own `sample`:
-/// it sets up a resource that lasts for many calls.
-///
-/// # Errors
-///
-/// Those of `call`.
-#[inline]
-pub fn time_calls(
-    fd: BorrowedFd<'_>,
-    batch: Timed,
-    clock: &dyn Clock,
-    call: impl FnMut() -> io::Result<()>,
-) -> io::Result<Timing> {
-    match batch.fsync {
-        false => time(batch, clock, call),
-        true => time(batch, clock, synced(fd, call)),
-    }
+    Ok(Timing::default())
 }
 
 /// The timing loop of every sample.
@@ -157,6 +156,17 @@ pub struct Timed {
 }
 
 impl Timed {
+    /// This many timed calls, and no others.
+    pub const fn calls(calls: u32) -> Self {
+        Timed {
+            calls,
+            untimed_first: false,
+            iovec_setup: IovecSetup::Timed,
+            fsync: false,
+            queue_depth: 1,
+        }
+    }
+
     /// Number of untimed calls that precede the timed ones. With several transfers in flight, these are as
     /// many as fill the queue, so that it is full when the clock starts.
     pub fn calls_before(self) -> u32 {
@@ -224,14 +234,12 @@ mod tests {
         let sample = |untimed_first| {
             let clock = NotingClock::default();
             let timed = Timed {
-                calls: 2,
                 untimed_first,
-                iovec_setup: IovecSetup::Timed,
-                fsync: false,
-                queue_depth: 1,
+                ..Timed::calls(2)
             };
             let lists = Lists::one(vec![b"list"]);
-            let timing = NotingMover(&clock).sample(null.as_fd(), &lists, timed, &clock);
+            let timing =
+                NotingMover(&clock).sample(null.as_fd(), &lists, timed, Meter::whole(&clock));
             (clock.notes.into_inner().join(" "), timing.unwrap())
         };
         let (notes, timing) = sample(true);

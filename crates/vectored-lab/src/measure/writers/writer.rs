@@ -12,7 +12,7 @@ use crate::measure::sampling::payload::{
     ALIGNMENT, START_RANGE, place, random_start, widest_extent,
 };
 use crate::measure::sampling::sampler::Contender;
-use crate::measure::write::mover::{Mover, Timed};
+use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::measure::writers::gate::Gate;
 use crate::measure::writers::records::{body, head};
 use crate::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
@@ -118,17 +118,15 @@ impl Writer {
         let lists = self.memory.lists(order.records, is_floor);
         mover.prepare(lists.first(), self.memory.start_bytes);
         let timed = Timed {
-            calls: order.records,
-            untimed_first: false,
             iovec_setup: self.setup.iovec_setup,
             fsync: self.setup.fsync,
-            queue_depth: 1,
+            ..Timed::calls(order.records)
         };
         let clock = SpanClock::default();
         if !gate.wait() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        let timing = mover.sample(fd, &lists, timed, &clock)?;
+        let timing = mover.sample(fd, &lists, timed, Meter::whole(&clock))?;
         Ok(Span {
             began_ns: clock.began_ns.get().unwrap_or(0),
             ended_ns: clock.ended_ns.get(),

@@ -6,7 +6,7 @@ mod states;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -14,33 +14,16 @@ use std::thread::JoinHandle;
 
 use vectored::CostModel;
 use vectored_lab::measure::{
-    Clock, Contender, DescriptorSampler, FILE_SPAN_BYTES, Lists, MeasureError, MonotonicClock,
-    Mover, Outcome, RunError, Timed, Timing, check_fifo, movers, refusal, target_refusal,
-    techniques,
+    Contender, DescriptorSampler, FILE_SPAN_BYTES, Lists, Meter, MonotonicClock, Mover, Outcome,
+    RunError, Timed, Timing, check_fifo, movers, refusal, target_refusal, techniques,
 };
 use vectored_lab::model::{
     Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, Operation, SyncMode, Target,
     TechniqueName, Workload,
 };
 
+use crate::faults::{Fault, Faulty, assert_caught};
 use crate::support::run_quietly;
-
-/// The fault of a wrong technique.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    ByteDropped,
-    ByteDoubled,
-    SegmentsSwapped,
-    ByteChanged,
-    SegmentDropped,
-    SegmentDoubled,
-    /// One byte too many, after all the right ones.
-    Surplus,
-    /// Right in the first call, which is the proof; wrong from then on.
-    OnlyLater,
-    /// Wrong only after 100 calls.
-    OnlyMuchLater,
-}
 
 const FAULTS: [Fault; 9] = [
     Fault::ByteDropped,
@@ -53,53 +36,6 @@ const FAULTS: [Fault; 9] = [
     Fault::OnlyLater,
     Fault::OnlyMuchLater,
 ];
-
-struct Faulty {
-    fault: Fault,
-    calls: u32,
-}
-
-impl Mover for Faulty {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        self.calls += 1;
-        let mut list: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
-        match self.fault {
-            Fault::ByteDropped => drop(list[1].pop()),
-            Fault::ByteDoubled => {
-                let last = *list[1].last().unwrap();
-                list[1].push(last);
-            }
-            Fault::SegmentsSwapped => list.swap(1, 2),
-            Fault::ByteChanged => list[2][9] ^= 1,
-            Fault::SegmentDropped => drop(list.remove(2)),
-            Fault::SegmentDoubled => list.insert(2, list[2].clone()),
-            Fault::Surplus => list.push(vec![7]),
-            Fault::OnlyLater => {
-                if self.calls > 1 {
-                    list.swap(0, 2);
-                }
-            }
-            Fault::OnlyMuchLater => {
-                // The count starts over at each visit of the engine, and on a
-                // slow machine a sample has few calls.
-                if self.calls > 100 {
-                    list.swap(0, 2);
-                }
-            }
-        }
-        let bytes = list.concat();
-        let mut rest = bytes.as_slice();
-        while !rest.is_empty() {
-            match rustix::io::write(fd.as_fd(), rest) {
-                Ok(written) => rest = &rest[written..],
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
-    }
-}
 
 /// A target, or a function that adds further properties to its cells.
 trait Place {
@@ -189,25 +125,18 @@ fn caught(target: impl Place, workload: &Workload, fault: Fault) {
     // Enough for each fault to occur. Its detection ends the run.
     let budget_ns = 10_000_000_000;
     let name = target.cell(workload.clone()).conditions.place();
-    let outcome = measure_for(
-        budget_ns,
-        target,
-        workload.clone(),
-        move |contender, model| {
-            if contender == Contender::Technique(TechniqueName::WRITEV) {
-                Box::new(Faulty { fault, calls: 0 })
-            } else {
-                movers(contender, model)
-            }
-        },
+    let make = move |contender, model: &CostModel| -> Box<dyn Mover> {
+        match contender {
+            Contender::Technique(TechniqueName::WRITEV) => Box::new(Faulty::new(fault)),
+            _ => movers(contender, model),
+        }
+    };
+    let outcome = measure_for(budget_ns, target, workload.clone(), make);
+    assert_caught(
+        outcome,
+        TechniqueName::WRITEV,
+        &format!("{fault:?} on {name}"),
     );
-    match outcome {
-        Err(RunError {
-            error: MeasureError::WrongBytes { contender, .. },
-            ..
-        }) => assert_eq!(contender, "writev"),
-        other => panic!("{fault:?} on {name}: {other:?}"),
-    }
 }
 
 #[test]

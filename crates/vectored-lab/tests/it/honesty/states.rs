@@ -80,25 +80,12 @@ fn replaced<M: Mover + 'static>(
     )
 }
 
-fn assert_caught(outcome: Result<Outcome, RunError>, technique: TechniqueName, case: &str) {
-    match outcome {
-        Err(RunError {
-            error: MeasureError::WrongBytes { contender, .. },
-            ..
-        }) => assert_eq!(contender, technique.as_str(), "{case}"),
-        other => panic!("{case}: {other:?}"),
-    }
-}
-
 #[test]
 fn every_fault_is_caught_in_every_state() {
     for target in PROVED {
         for spec in all_states(target, &Workload::from_sizes(vec![100, 300, 100, 40, 7])) {
             for fault in FAULTS {
-                let outcome = replaced(&spec, TechniqueName::WRITEV, move || Faulty {
-                    fault,
-                    calls: 0,
-                });
+                let outcome = replaced(&spec, TechniqueName::WRITEV, move || Faulty::new(fault));
                 assert_caught(
                     outcome,
                     TechniqueName::WRITEV,
@@ -113,10 +100,7 @@ fn every_fault_is_caught_in_every_state() {
 fn faults_in_cold_bytes_are_caught_by_the_reader_thread_too() {
     let [cold, ..] = states(Target::Pipe, &Workload::uniform(5, 40_000));
     for fault in [Fault::ByteChanged, Fault::SegmentDropped, Fault::Surplus] {
-        let outcome = replaced(&cold, TechniqueName::WRITEV, move || Faulty {
-            fault,
-            calls: 0,
-        });
+        let outcome = replaced(&cold, TechniqueName::WRITEV, move || Faulty::new(fault));
         assert_caught(outcome, TechniqueName::WRITEV, &format!("{fault:?}"));
     }
 }
@@ -130,7 +114,7 @@ fn every_fault_is_caught_in_place_of_each_opt_in_technique() {
             }
             for fault in [Fault::ByteDropped, Fault::SegmentDoubled, Fault::OnlyLater] {
                 let spec = CellSpec::write(target, Workload::uniform(5, 100));
-                let outcome = replaced(&spec, technique, move || Faulty { fault, calls: 0 });
+                let outcome = replaced(&spec, technique, move || Faulty::new(fault));
                 assert_caught(outcome, technique, &format!("{fault:?} on {target}"));
             }
         }
@@ -194,9 +178,9 @@ impl Mover for SetUpOnceForAll {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        clock: &dyn Clock,
+        meter: Meter<'_>,
     ) -> io::Result<Timing> {
-        let began_ns = clock.now_ns();
+        let began_ns = meter.clock.now_ns();
         if self.lists.is_empty() {
             let mut turns = lists.in_turn();
             let calls = 0..batch.all_calls();
@@ -206,7 +190,7 @@ impl Mover for SetUpOnceForAll {
             rustix::io::write(fd, list)?;
         }
         Ok(Timing {
-            elapsed_ns: clock.now_ns() - began_ns,
+            elapsed_ns: meter.clock.now_ns() - began_ns,
             cpu_ns: 0,
         })
     }
