@@ -76,19 +76,8 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         budget_s: 0.0,
         seed: options.seed,
         rivals: BY_HAND.to_vec(),
-        host: Default::default(),
         ruler,
-        cells: Vec::new(),
-        refined_cells: Vec::new(),
-        crossovers: Vec::new(),
-        cost_models: Vec::new(),
-        advice: Vec::new(),
-        asynchronous: Vec::new(),
-        writer_advice: Vec::new(),
-        ranks: Vec::new(),
-        coordination: None,
-        rank_advice: Vec::new(),
-        left_out: Vec::new(),
+        ..Results::default()
     };
     let measured = run.measured_peers();
     let mut target: Option<(BenchTarget, Vec<CostModel>)> = None;

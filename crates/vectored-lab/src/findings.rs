@@ -1,7 +1,6 @@
-//! Findings of a run: crossovers, cost models, advice.
+//! Findings of a run: crossovers and cost models.
 
 use crate::model::{Cell, FittedModel, Results, Target};
-use crate::report::{advice, asynchronous_advice, rank_advice, writer_advice};
 use crate::stats::{crossovers, fitted_models, judge_model, judge_ranks};
 
 /// Whether a cost model is fitted to a cell: with `O_DIRECT` the wait for the device hides all other costs, and the threads of
@@ -14,33 +13,17 @@ fn is_modelled(cell: &&Cell) -> bool {
 }
 
 impl Results {
-    /// Fills in [`crossovers`](Results::crossovers),
-    /// [`cost_models`](Results::cost_models), [`advice`](Results::advice),
-    /// [`asynchronous`](Results::asynchronous), [`writer_advice`](Results::writer_advice),
-    /// [`rank_advice`](Results::rank_advice) and the figures of each of the [`ranks`](Results::ranks) from the cells. Pure:
-    /// the same cells give the same findings, so it can be repeated on loaded results.
+    /// Fills in [`crossovers`](Results::crossovers), [`cost_models`](Results::cost_models) and the figures of each of the
+    /// [`ranks`](Results::ranks) from the cells. Pure: the same cells give the same findings, so it can be repeated on
+    /// loaded results.
     ///
     /// `calibrated` are the models from before the run. Those of a rank are left out, as its process calls MPI.
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
+        let mut cells: Vec<&Cell> = self.cells.iter().chain(&self.refined_cells).collect();
+        judge_ranks(&mut self.ranks, &cells);
         // `/dev/null` moves no bytes, so its cells say nothing about other targets.
-        // It names its target, so `/dev/null` is one of them. Cells between the requested ones were
-        // measured at one depth only.
-        let asynchronous = asynchronous_advice(&self.cells.iter().collect::<Vec<_>>());
-        let writer_advice = writer_advice(&self.cells.iter().collect::<Vec<_>>(), &self.rivals);
-        let rank_advice = rank_advice(&self.cells.iter().collect::<Vec<_>>(), &self.rivals);
-        judge_ranks(
-            &mut self.ranks,
-            &self
-                .cells
-                .iter()
-                .chain(&self.refined_cells)
-                .collect::<Vec<_>>(),
-        );
-        let moves_bytes = |cell: &&Cell| cell.conditions.target != Target::Null;
-        let cells = self.cells.iter().chain(&self.refined_cells);
-        let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();
+        cells.retain(|cell| cell.conditions.target != Target::Null);
         let crossovers = crossovers(&cells);
-        let advice = advice(&cells, &crossovers, &self.rivals);
         // Other depths differ in asynchronous techniques only, and no model is of these.
         let modelled: Vec<&Cell> = cells.iter().copied().filter(is_modelled).collect();
         let mut models = fitted_models(&modelled);
@@ -50,9 +33,5 @@ impl Results {
         }
         self.crossovers = crossovers;
         self.cost_models = models;
-        self.advice = advice;
-        self.asynchronous = asynchronous;
-        self.writer_advice = writer_advice;
-        self.rank_advice = rank_advice;
     }
 }

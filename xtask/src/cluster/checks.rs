@@ -83,11 +83,6 @@ fn together(mpi: &Mpi, program: &Path, state: &Path) -> Result<()> {
     ensure!(models.is_empty(), "ranks give cost models: {models:?}");
     let coordination = &result["coordination"];
     ensure!(coordination["samples"].as_u64() > Some(0), "{coordination}");
-    let advice = &result["rank_advice"][0];
-    ensure!(
-        advice["rank_counts"] == serde_json::json!(counts),
-        "the advice is {advice}"
-    );
     Ok(())
 }
 

@@ -147,8 +147,8 @@ mod tests {
             "started_at": "", "elapsed_s": 1.0, "budget_s": 1.0, "seed": 1, "rivals": [],
             "host": vectored_lab::model::Host::default(),
             "ruler": vectored_lab::model::Ruler::default(),
-            "cells": cells, "refined_cells": [], "crossovers": [], "cost_models": [], "advice": [],
-            "asynchronous": [], "writer_advice": [], "ranks": [], "rank_advice": [], "left_out": [],
+            "cells": cells, "refined_cells": [], "crossovers": [], "cost_models": [],
+            "ranks": [], "left_out": [],
         }))
         .unwrap()
     }

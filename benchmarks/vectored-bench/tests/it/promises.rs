@@ -14,7 +14,7 @@ use vectored_bench::techniques::{
 };
 use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run_rounds};
 use vectored_lab::model::{
-    Cache, Cell, CellSpec, Drain, Experiment, Host, Results, Ruler, SCHEMA, Target, TechniqueName,
+    Cache, Cell, CellSpec, Drain, Experiment, Results, SCHEMA, Target, TechniqueName,
 };
 
 /// The cost of a technique on an invented machine, in ns. `adaptive` is near the best of the others in all
@@ -88,19 +88,8 @@ fn samples() -> Results {
         budget_s: 12.0,
         seed: 1,
         rivals: BY_HAND.to_vec(),
-        host: Host::default(),
-        ruler: Ruler::default(),
         cells,
-        refined_cells: Vec::new(),
-        crossovers: Vec::new(),
-        cost_models: Vec::new(),
-        advice: Vec::new(),
-        asynchronous: Vec::new(),
-        writer_advice: Vec::new(),
-        ranks: Vec::new(),
-        coordination: None,
-        rank_advice: Vec::new(),
-        left_out: Vec::new(),
+        ..Results::default()
     }
 }
 

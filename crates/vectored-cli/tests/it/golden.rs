@@ -105,9 +105,6 @@ fn the_table_of_asynchronous_techniques() {
     let technique = &cells[0]["techniques"][0];
     assert_eq!(technique["name"], "writev");
     assert!(technique["latency_p50_ns"].as_f64() <= technique["latency_p999_ns"].as_f64());
-    let advice = results["asynchronous"].as_array().unwrap();
-    assert_eq!(advice.len(), 6);
-    assert_eq!(advice[0]["queue_depths"], json!([1, 8, 64]));
     let reason = results["left_out"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("a stream or device"), "{reason}");
 }
@@ -128,8 +125,6 @@ fn the_table_of_several_writers() {
     let figures = &cell["techniques"][0]["writers"];
     assert_eq!(figures["writer_median_ns"].as_array().unwrap().len(), 2);
     assert_eq!((&figures["torn"], &figures["lost"]), (&0.into(), &0.into()));
-    let advice = &results["writer_advice"][0];
-    assert_eq!(advice["writer_counts"], json!([1, 2, 4]));
     let reason = results["left_out"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("null, which has one writer"), "{reason}");
 }

@@ -1,6 +1,5 @@
 //! What lists have in common that differ in one size only.
 
-use crate::model::advice::Advice;
 use crate::model::crossover::Crossover;
 use crate::model::results::Cell;
 use crate::model::swept_mix::SweptMix;
@@ -36,16 +35,6 @@ impl Cell {
 }
 
 impl Crossover {
-    /// The shape of the lists.
-    pub fn shape(&self) -> ListShape<'_> {
-        ListShape {
-            segment_count: self.segment_count,
-            swept_mix: self.swept_mix.as_ref(),
-        }
-    }
-}
-
-impl Advice {
     /// The shape of the lists.
     pub fn shape(&self) -> ListShape<'_> {
         ListShape {

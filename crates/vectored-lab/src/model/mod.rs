@@ -2,7 +2,6 @@
 //!
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
-pub(crate) mod advice;
 pub(crate) mod advisory;
 pub(crate) mod axes;
 pub(crate) mod comparison;
@@ -25,7 +24,6 @@ pub(crate) mod technique;
 pub(crate) mod workload;
 pub(crate) mod writers;
 
-pub use crate::model::advice::{Advice, AsynchronousAdvice, RankAdvice, WriterAdvice};
 pub use crate::model::advisory::{
     ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
     FindingKind, Grade, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,

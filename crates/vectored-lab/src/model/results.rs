@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::advice::{Advice, AsynchronousAdvice, RankAdvice, WriterAdvice};
 use crate::model::conditions::Conditions;
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
@@ -20,7 +19,7 @@ use crate::model::writers::WriterFigures;
 pub const SCHEMA: &str = "vectored-results/1";
 
 /// A whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// Always [`SCHEMA`]; a reader rejects any other value.
     pub schema: String,
@@ -52,19 +51,11 @@ pub struct Results {
     pub crossovers: Vec<Crossover>,
     /// Cost models, one for each set of conditions.
     pub cost_models: Vec<FittedModel>,
-    /// Advice in words.
-    pub advice: Vec<Advice>,
-    /// Where asynchronous techniques pay, in words. Empty if none was measured.
-    pub asynchronous: Vec<AsynchronousAdvice>,
-    /// How the fastest technique changes with the number of writers, in words. Empty if the cells have none.
-    pub writer_advice: Vec<WriterAdvice>,
     /// The ranks that measured, in their order. Empty if one process did.
     pub ranks: Vec<Rank>,
     /// The time of the coordination of several ranks, for each sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coordination: Option<Coordination>,
-    /// How the fastest technique changes with the number of ranks, in words. Empty if one process measured.
-    pub rank_advice: Vec<RankAdvice>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }

@@ -1,8 +1,8 @@
 //! Where asynchronous techniques are faster, in words, and the table of latencies.
 
-use crate::model::{AsynchronousAdvice, Cell, Conditions, ListShape, Operation, Results};
+use crate::model::{Cell, Conditions, ListShape, Operation, Results};
 use crate::report::shape_text::{SIZE, list_of_shape};
-use crate::report::target_names::conditions_in_words;
+use crate::report::target_names::{conditions_in_words, file_system_in_words};
 use crate::stats::{
     AsynchronousOutcome, AsynchronousPair, MIN_ROUNDS, TIE_ZONE, asynchronous_pairs,
     cells_with_helper, cells_with_too_few_rounds,
@@ -10,12 +10,14 @@ use crate::stats::{
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words, three_digits};
 
-/// One entry for each asynchronous technique and set of conditions other than the queue depth: from which depth
-/// and size it takes less time than the synchronous call, and where it does not. It speaks of measured cells
-/// only; sizes between measured ones are included if the outcome is the same on both sides.
-pub fn asynchronous_advice(cells: &[&Cell]) -> Vec<AsynchronousAdvice> {
+/// A text for each asynchronous technique and set of conditions other than the queue depth, after both in words
+/// (`io-uring, file (ext4)`): from which depth and size it takes less time than the synchronous call, and where it does
+/// not. It speaks of measured cells only; sizes between measured ones are included if the outcome is the same on both
+/// sides.
+pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
+    let cells: Vec<&Cell> = results.cells.iter().collect();
     let mut groups: Vec<(Conditions, Vec<AsynchronousPair<'_>>)> = Vec::new();
-    for pair in asynchronous_pairs(cells) {
+    for pair in asynchronous_pairs(&cells) {
         let conditions = Conditions {
             queue_depth: 1,
             ..pair.cell.conditions.clone()
@@ -28,27 +30,13 @@ pub fn asynchronous_advice(cells: &[&Cell]) -> Vec<AsynchronousAdvice> {
             None => groups.push((conditions, vec![pair])),
         }
     }
-    groups
-        .into_iter()
-        .map(|(conditions, pairs)| {
-            let mut depths: Vec<u32> = pairs
-                .iter()
-                .map(|pair| pair.cell.conditions.queue_depth)
-                .collect();
-            depths.sort_unstable();
-            depths.dedup();
-            AsynchronousAdvice {
-                conditions: Conditions {
-                    queue_depth: depths[0],
-                    ..conditions
-                },
-                technique: pairs[0].technique,
-                synchronous: pairs[0].synchronous,
-                text: text(&pairs),
-                queue_depths: depths,
-            }
-        })
-        .collect()
+    let said = groups.iter().map(|(conditions, pairs)| {
+        let place = conditions_in_words(conditions);
+        let file_system = file_system_in_words(pairs[0].cell);
+        let subject = format!("{}, {place}{file_system}", pairs[0].technique);
+        (subject, text(pairs))
+    });
+    said.collect()
 }
 
 /// A sentence for each group of neighbouring lists with the same outcome at every depth.
@@ -242,30 +230,6 @@ fn lists_in_words(lists: &[ListPairs<'_, '_>]) -> String {
         None => format!("{} × {sizes}", shape.segment_count),
         Some(_) => format!("{} with {SIZE} = {sizes}", list_of_shape(shape)),
     }
-}
-
-/// Each entry of [`Results::asynchronous`] with the place that it is about: `io-uring, file (ext4)`.
-pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
-    let entries = results.asynchronous.iter();
-    entries
-        .map(|advice| {
-            let place = conditions_in_words(&Conditions {
-                queue_depth: 1,
-                ..advice.conditions.clone()
-            });
-            let is_here = |cell: &&Cell| cell.conditions == advice.conditions;
-            let cell = results.cells.iter().find(is_here);
-            let file_system = cell.and_then(|cell| cell.file_system.as_deref());
-            let file_system = file_system
-                .map(|name| format!(" ({})", format::escape_control(name)))
-                .unwrap_or_default();
-            (
-                format!("{}, {place}{file_system}", advice.technique),
-                // A saved text may come from anywhere.
-                format::escape_control(&advice.text),
-            )
-        })
-        .collect()
 }
 
 /// What the queue depth and the latencies are.

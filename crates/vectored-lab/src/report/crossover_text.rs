@@ -1,6 +1,17 @@
-//! The text that stands in place of a crossover.
+//! A crossover as text, and the text that stands in place of one.
 
-use crate::model::{Cell, Verdict};
+use vectored_report::words::about_within;
+
+use crate::model::{Cell, Crossover, Verdict};
+
+/// Its size, with the interval: `1.40 KiB [1.31, 1.52]`.
+pub(crate) fn place(crossover: &Crossover) -> String {
+    about_within(
+        crossover.at_bytes,
+        crossover.low_bytes,
+        crossover.high_bytes,
+    )
+}
 
 /// The text for `cells` of one shape that have no crossover: `none: copy-then-write` if each
 /// has this winner, `none: tie` if all tie, otherwise `not decided`.

@@ -4,8 +4,7 @@ use vectored_report::words::count;
 use vectored_report::{Bar, Bars, Block, Column, Document, Sentence, Series, Table, Tone, Unit};
 
 use crate::model::{Cell, Conditions, Crossover, ListShape, Results, TechniqueName};
-use crate::report::advice_figures::place;
-use crate::report::crossover_text::no_crossover;
+use crate::report::crossover_text::{no_crossover, place};
 use crate::report::shape_text::shape_in_words;
 use crate::report::target_names::{Titles, sections};
 use crate::text::format::escape_control;

@@ -3,8 +3,6 @@
 //! [`document`] is for people, in each of the formats of [`vectored_report`]; [`csv`](csv()) for spreadsheets and
 //! [`json()`] for programs. Only [`json()`] is complete, and [`parse`] reads it back.
 
-pub(crate) mod advice;
-pub(crate) mod advice_figures;
 pub mod advisory;
 pub(crate) mod asynchronous;
 pub(crate) mod compare;
@@ -12,7 +10,6 @@ pub(crate) mod crossover_text;
 pub(crate) mod csv;
 pub mod experiments;
 pub mod host;
-pub(crate) mod join_advice;
 pub(crate) mod json;
 pub(crate) mod left_out;
 pub(crate) mod machines;
@@ -29,18 +26,14 @@ use vectored_report::Document;
 
 use crate::model::Saved;
 
-pub use crate::report::advice::advice;
-pub use crate::report::asynchronous::asynchronous_advice;
 pub use crate::report::compare::{comparison_csv, comparison_document, comparison_json};
 pub use crate::report::csv::csv;
 pub use crate::report::json::{ParseError, json, parse, parse_saved};
 pub use crate::report::left_out::{LeftOutWords, left_out_in_words};
 pub use crate::report::machines::machines_document;
 pub use crate::report::measured::document as measured;
-pub use crate::report::ranks::rank_advice;
 pub use crate::report::target_names::conditions_in_words;
 pub use crate::report::words::unsuited_in_words;
-pub use crate::report::writers::writer_advice;
 pub use crate::text::format::{bytes_in_words, escape_control, grouped, list_in_words};
 
 /// A saved result as a document.

@@ -1,6 +1,6 @@
 //! What the ranks of a cluster achieve, in words.
 
-use crate::model::{Cell, RankAdvice, Results, STRAGGLER, TechniqueName};
+use crate::model::{Results, STRAGGLER};
 use crate::report::scaling::Crowd;
 use crate::text::format;
 
@@ -12,26 +12,6 @@ pub(crate) const RANKS: Crowd = Crowd {
     rate: |technique| Some(technique.ranks.as_ref()?.calls_per_s),
     achieve: ("make", "calls"),
 };
-
-/// One entry for each set of conditions other than the number of ranks: which technique is fastest with how many ranks,
-/// and how the total throughput changes.
-pub fn rank_advice(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<RankAdvice> {
-    let sentences = RANKS.sentences(cells, rivals).into_iter();
-    sentences
-        .map(|sentences| RankAdvice {
-            conditions: sentences.conditions,
-            rank_counts: sentences.counts,
-            text: sentences.text,
-        })
-        .collect()
-}
-
-/// Each entry of [`Results::rank_advice`] with the place that it is about: `file (ext4)`.
-pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
-    let entries = results.rank_advice.iter();
-    let texts = entries.map(|advice| (&advice.conditions, &*advice.text));
-    RANKS.answers(&results.cells, texts)
-}
 
 /// What the figures of several ranks are.
 pub(crate) fn notes(results: &Results) -> Vec<String> {

@@ -3,10 +3,9 @@
 
 use vectored_report::words::{enumerated, three_digits};
 
-use crate::model::{Cell, Conditions, TechniqueName, TechniqueResult, Verdict};
+use crate::model::{Cell, Conditions, Results, TechniqueName, TechniqueResult, Verdict};
 use crate::report::shape_text::list_of_cell;
-use crate::report::target_names::{conditions_in_words, place};
-use crate::text::format::escape_control;
+use crate::report::target_names::{conditions_in_words, file_system_in_words, place};
 
 /// Those who work at the same time.
 pub(crate) struct Crowd {
@@ -22,97 +21,69 @@ pub(crate) struct Crowd {
     pub achieve: (&'static str, &'static str),
 }
 
-/// What is said of the cells under the same conditions.
-pub(crate) struct Sentences {
-    /// The conditions, with the lowest number.
-    pub conditions: Conditions,
-    /// The numbers, ascending.
-    pub counts: Vec<u32>,
-    /// The sentences.
-    pub text: String,
-}
-
 impl Crowd {
-    /// One entry for each set of conditions other than their number.
-    pub fn sentences(&self, cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Sentences> {
-        self.groups(cells)
-            .into_iter()
-            .map(|(conditions, cells)| {
-                let mut counts: Vec<u32> =
-                    cells.iter().filter_map(|cell| (self.count)(cell)).collect();
-                counts.sort_unstable();
-                counts.dedup();
-                let mut lists: Vec<ListCells<'_>> = Vec::new();
-                for cell in cells {
-                    match lists.iter_mut().find(|list| list.is_of(cell)) {
-                        Some(list) => list.cells.push(cell),
-                        None => lists.push(ListCells {
-                            cells: vec![cell],
-                            crowd: self,
-                        }),
-                    }
-                }
-                for list in &mut lists {
-                    list.cells.sort_by_key(|cell| (self.count)(cell));
-                }
-                let mut alike: Vec<Vec<ListCells<'_>>> = Vec::new();
-                for list in lists {
-                    let outcomes = list.outcomes(rivals);
-                    match alike
-                        .iter_mut()
-                        .find(|others| others[0].outcomes(rivals) == outcomes)
-                    {
-                        Some(others) => others.push(list),
-                        None => alike.push(vec![list]),
-                    }
-                }
-                let sentences: Vec<String> =
-                    alike.iter().map(|lists| sentence(lists, rivals)).collect();
-                Sentences {
-                    conditions: self.with_count(conditions, Some(counts[0])),
-                    counts,
-                    text: sentences.join(" "),
-                }
-            })
-            .collect()
+    /// A text for each set of conditions other than their number, after these conditions in words: which technique is
+    /// fastest with how many of them, and how what they achieve changes.
+    pub fn answers(&self, results: &Results) -> Vec<(String, String)> {
+        let cells: Vec<&Cell> = results.cells.iter().collect();
+        let groups = self.groups(&cells).into_iter();
+        let said = groups.map(|(conditions, cells)| {
+            let title = self.title(&conditions, cells.first().copied());
+            (title, self.text(&cells, &results.rivals))
+        });
+        said.collect()
     }
 
-    /// The same conditions with another number.
-    fn with_count(&self, mut conditions: Conditions, count: Option<u32>) -> Conditions {
-        *(self.count_in)(&mut conditions) = count;
-        conditions
+    /// A sentence for all lists of which the same is said.
+    fn text(&self, cells: &[&Cell], rivals: &[TechniqueName]) -> String {
+        let mut lists: Vec<ListCells<'_>> = Vec::new();
+        for &cell in cells {
+            match lists.iter_mut().find(|list| list.is_of(cell)) {
+                Some(list) => list.cells.push(cell),
+                None => lists.push(ListCells {
+                    cells: vec![cell],
+                    crowd: self,
+                }),
+            }
+        }
+        let mut alike: Vec<Vec<ListCells<'_>>> = Vec::new();
+        for mut list in lists {
+            list.cells.sort_by_key(|cell| (self.count)(cell));
+            let outcomes = list.outcomes(rivals);
+            match alike
+                .iter_mut()
+                .find(|others| others[0].outcomes(rivals) == outcomes)
+            {
+                Some(others) => others.push(list),
+                None => alike.push(vec![list]),
+            }
+        }
+        let sentences: Vec<String> = alike.iter().map(|lists| sentence(lists, rivals)).collect();
+        sentences.join(" ")
     }
 
     /// Conditions in words, without their number: see [`place_of`].
     pub fn title(&self, conditions: &Conditions, cell: Option<&Cell>) -> String {
-        place_of(&self.with_count(conditions.clone(), None), cell)
+        place_of(&self.without_count(conditions), cell)
+    }
+
+    fn without_count(&self, conditions: &Conditions) -> Conditions {
+        let mut conditions = conditions.clone();
+        *(self.count_in)(&mut conditions) = None;
+        conditions
     }
 
     /// Cells that have any by their conditions, without a number.
     pub fn groups<'a>(&self, cells: &[&'a Cell]) -> Vec<(Conditions, Vec<&'a Cell>)> {
         let mut groups: Vec<(Conditions, Vec<&'a Cell>)> = Vec::new();
         for &cell in cells.iter().filter(|cell| (self.count)(cell).is_some()) {
-            let conditions = self.with_count(cell.conditions.clone(), None);
+            let conditions = self.without_count(&cell.conditions);
             match groups.iter_mut().find(|(other, _)| *other == conditions) {
                 Some((_, group)) => group.push(cell),
                 None => groups.push((conditions, vec![cell])),
             }
         }
         groups
-    }
-
-    /// Saved texts, each with the conditions that it is about in words.
-    pub fn answers<'a>(
-        &self,
-        cells: &[Cell],
-        texts: impl Iterator<Item = (&'a Conditions, &'a str)>,
-    ) -> Vec<(String, String)> {
-        let answer = |(conditions, text): (&Conditions, &str)| {
-            let cell = cells.iter().find(|cell| cell.conditions == *conditions);
-            // A saved text may come from anywhere.
-            (self.title(conditions, cell), escape_control(text))
-        };
-        texts.map(answer).collect()
     }
 
     /// `with 1 writer`, `with 1, 2 and 4 writers`.
@@ -242,10 +213,7 @@ fn fastest(cell: &Cell, rivals: &[TechniqueName]) -> Fastest {
 
 /// Conditions in words, with the file system: `file (ext4) read hot`.
 pub(crate) fn place_of(conditions: &Conditions, cell: Option<&Cell>) -> String {
-    let file_system = cell.and_then(|cell| cell.file_system.as_deref());
-    let file_system = file_system
-        .map(|name| format!(" ({})", escape_control(name)))
-        .unwrap_or_default();
+    let file_system = cell.map_or_else(String::new, file_system_in_words);
     let target = place(conditions.target, conditions.path.as_deref());
     let words = conditions_in_words(conditions);
     let states = words.strip_prefix(&target).unwrap_or_default();

@@ -21,6 +21,27 @@ pub(crate) struct Words {
 }
 
 impl Words {
+    /// What it is called beside `rivals`: whether messages are to be joined is another question than how a list is
+    /// written.
+    pub fn among(technique: TechniqueName, rivals: &[TechniqueName]) -> Self {
+        let all = Self::of(technique);
+        match technique {
+            TechniqueName::COPY_THEN_WRITE if is_joining(rivals) => Words {
+                verb: "join messages into one call",
+                way: "joining messages",
+                gerund: "joining messages",
+                ..all
+            },
+            TechniqueName::WRITE_EACH if is_joining(rivals) => Words {
+                verb: "a call for each",
+                way: "a call for each",
+                gerund: "a call for each",
+                ..all
+            },
+            _ => all,
+        }
+    }
+
     pub fn of(technique: TechniqueName) -> Self {
         let words = |short, verb, way, gerund, hue| Words {
             short,
@@ -59,6 +80,13 @@ impl Words {
             }
         }
     }
+}
+
+/// Whether only joining messages into one call and a call for each compete.
+pub(crate) fn is_joining(rivals: &[TechniqueName]) -> bool {
+    rivals.len() == 2
+        && rivals.contains(&TechniqueName::WRITE_EACH)
+        && rivals.contains(&TechniqueName::COPY_THEN_WRITE)
 }
 
 /// The rival nearest to the leader, of those that compete.

@@ -1,6 +1,6 @@
 //! What several writers at once achieve, in words.
 
-use crate::model::{Cell, Results, Target, TechniqueName, WriterAdvice, WriterFigures};
+use crate::model::{Results, Target, WriterFigures};
 use crate::report::scaling::Crowd;
 
 /// Several writers, for the sentences on their number.
@@ -11,26 +11,6 @@ pub(crate) const WRITERS: Crowd = Crowd {
     rate: |technique| Some(technique.writers.as_ref()?.records_per_s),
     achieve: ("write", "records"),
 };
-
-/// One entry for each set of conditions other than the number of writers: which technique is fastest with how many
-/// writers, and how the total throughput changes.
-pub fn writer_advice(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<WriterAdvice> {
-    let sentences = WRITERS.sentences(cells, rivals).into_iter();
-    sentences
-        .map(|sentences| WriterAdvice {
-            conditions: sentences.conditions,
-            writer_counts: sentences.counts,
-            text: sentences.text,
-        })
-        .collect()
-}
-
-/// Each entry of [`Results::writer_advice`] with the place that it is about: `file (ext4)`.
-pub(crate) fn answers(results: &Results) -> Vec<(String, String)> {
-    let entries = results.writer_advice.iter();
-    let texts = entries.map(|advice| (&advice.conditions, &*advice.text));
-    WRITERS.answers(&results.cells, texts)
-}
 
 /// What the figures of several writers are.
 pub(crate) fn notes(results: &Results) -> Vec<String> {

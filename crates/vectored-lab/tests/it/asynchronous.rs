@@ -1,4 +1,4 @@
-//! Asynchronous techniques: the advice on them, and their bytes on real descriptors.
+//! Asynchronous techniques: what is said of them, and their bytes on real descriptors.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -13,9 +13,9 @@ use vectored_lab::model::{
     Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, TechniqueName,
     Verdict, Workload,
 };
-use vectored_lab::report::{asynchronous_advice, json, parse};
+use vectored_lab::report::{json, parse};
 
-use crate::shown::table;
+use crate::shown::{sentences, table};
 use vectored_lab::stats::{
     AsynchronousOutcome, Latencies, asynchronous_pairs, cells_with_too_few_rounds,
 };
@@ -75,16 +75,15 @@ fn measured(bytes: usize, queue_depth: u32, truth: Truth) -> Cell {
     cell
 }
 
+/// What is said of asynchronous techniques in these cells.
 fn said(cells: &[Cell]) -> String {
-    let all: Vec<&Cell> = cells.iter().collect();
-    let entries = asynchronous_advice(&all).into_iter();
-    let entries = entries.map(|entry| {
-        format!(
-            "{} at {:?}: {}",
-            entry.technique, entry.queue_depths, entry.text
-        )
-    });
-    entries.collect::<Vec<_>>().join("\n")
+    let results = Results {
+        cells: cells.to_vec(),
+        ..results()
+    };
+    let mut said = sentences(&results);
+    said.retain(|sentence| sentence.starts_with("io-uring, "));
+    said.join("\n")
 }
 
 fn grid(truths: &[(usize, &[(u32, Truth)])]) -> Vec<Cell> {
@@ -98,7 +97,7 @@ fn grid(truths: &[(usize, &[(u32, Truth)])]) -> Vec<Cell> {
 }
 
 #[test]
-fn the_advice_names_depths_and_sizes_where_asynchronous_calls_are_faster() {
+fn the_answer_names_depths_and_sizes_where_asynchronous_calls_are_faster() {
     let faster_deep = grid(&[
         (1024, &[(1, Double), (8, Double), (64, Double)]),
         (100 << 10, &[(1, Double), (8, Half), (64, Half)]),
@@ -258,17 +257,14 @@ proptest! {
                 expected.push((bytes, depth, truth.outcome()));
             }
         }
-        let all: Vec<&Cell> = cells.iter().collect();
-        let entries = asynchronous_advice(&all);
-        prop_assert_eq!(entries.len(), 1);
-        prop_assert_eq!(&entries[0].queue_depths, &depths);
-        let text = &entries[0].text;
+        let text = &said(&cells);
+        prop_assert_eq!(text.lines().count(), 1);
         for (bytes, depth, outcome) in expected {
             prop_assert_eq!(understood(text, bytes, depth, &depths), vec![outcome], "{} at {} in {}", bytes, depth, text);
         }
         // The order in which cells were measured does not matter.
-        let reversed: Vec<&Cell> = cells.iter().rev().collect();
-        prop_assert_eq!(&asynchronous_advice(&reversed)[0].text, text);
+        cells.reverse();
+        prop_assert_eq!(&said(&cells), text);
     }
 }
 

@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use vectored_lab::model::{
-    Advice, Crossover, Experiments, Results, Saved, Target, TechniqueName, Verdict,
-};
+use vectored_lab::model::{Crossover, Experiments, Results, Saved, Target, TechniqueName, Verdict};
 use vectored_lab::report::{
     advisory, csv, document, experiments, json, machines_document, parse_saved,
 };
@@ -143,13 +141,7 @@ fn foreign_texts_are_only_text() {
 #[test]
 fn a_saved_text_can_do_nothing_to_terminals_documents_and_spreadsheets() {
     let mut all = with_curves();
-    let conditions = all.cells[0].conditions.clone();
-    all.advice = vec![Advice {
-        conditions,
-        segment_count: 16,
-        swept_mix: None,
-        text: "\u{1b}[2J\n# heading \u{61c}\u{e0041}\u{ffff}".to_owned(),
-    }];
+    all.host.warnings = vec!["\u{1b}[2J\n# heading \u{61c}\u{e0041}\u{ffff}".to_owned()];
     all.host.name = "=HYPERLINK(\"x\")\u{1b}[2J".to_owned();
     all.cells[0].conditions.path = Some("@SUM(1)\u{1b}".to_owned());
     let both = [&saved(all.clone()), &saved(all.clone())];

@@ -1,8 +1,8 @@
 //! Renderings of fixed results.
 
 use vectored_lab::model::{
-    Cell, Conditions, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, Ruler,
-    SCHEMA, Saved, Target, TechniqueName, TechniqueResult, Verdict,
+    Cell, Conditions, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, SCHEMA,
+    Saved, Target, TechniqueName, TechniqueResult, Verdict,
 };
 use vectored_lab::report::{json, measured, parse};
 use vectored_report::{TerminalOptions, terminal};
@@ -165,17 +165,7 @@ pub fn results() -> Results {
             warnings: vec!["the machine is busy".to_owned()],
             ..Host::default()
         },
-        ruler: Ruler::default(),
         cells: vec![faster, tie, open, mixed],
-        refined_cells: Vec::new(),
-        crossovers: Vec::new(),
-        cost_models: Vec::new(),
-        advice: Vec::new(),
-        asynchronous: Vec::new(),
-        writer_advice: Vec::new(),
-        ranks: Vec::new(),
-        coordination: None,
-        rank_advice: Vec::new(),
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 conditions: Conditions::write(target),
@@ -183,6 +173,7 @@ pub fn results() -> Results {
                 reason: "more than 4 MiB in one call".to_owned(),
             })
             .into(),
+        ..Results::default()
     }
 }
 

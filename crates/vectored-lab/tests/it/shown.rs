@@ -2,7 +2,7 @@
 
 use vectored_lab::model::{Results, Saved};
 use vectored_lab::report::{document, measured};
-use vectored_report::{Document, TerminalOptions, terminal};
+use vectored_report::{Block, Document, TerminalOptions, terminal};
 
 /// A whole document on a terminal without colours.
 pub fn text(document: &Document, width: usize) -> String {
@@ -26,6 +26,20 @@ pub fn answer(document: &Document, width: usize) -> String {
 /// A whole run on a terminal of 100 columns.
 pub fn table(results: &Results) -> String {
     text(&measured(results, None), 100)
+}
+
+/// What is said of a run, each sentence after its subject; those without one are left out.
+pub fn sentences(results: &Results) -> Vec<String> {
+    let document = measured(results, None);
+    let sections = document.sections.iter().flat_map(|section| &section.blocks);
+    let blocks = document.answer.iter().chain(sections);
+    let said = blocks.filter_map(|block| match block {
+        Block::Sentence(one) if !one.subject.to_string().is_empty() => {
+            Some(format!("{}: {}", one.subject, one.text))
+        }
+        _ => None,
+    });
+    said.collect()
 }
 
 /// A run in Markdown.

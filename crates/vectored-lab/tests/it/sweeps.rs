@@ -5,12 +5,11 @@ use fastrand::Rng;
 use vectored::CostModel;
 use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine};
 use vectored_lab::model::{
-    CellSpec, Crossover, Drain, Experiment, Results, SweptMix, Target, TechniqueName, Verdict,
-    Workload,
+    CellSpec, Crossover, Experiment, Results, SweptMix, Target, TechniqueName, Verdict, Workload,
 };
 use vectored_lab::report::{json, machines_document, measured, parse};
 
-use crate::shown::{csv, html, markdown, text};
+use crate::shown::{csv, html, markdown, sentences, text};
 
 use crate::crossovers::any_machine;
 use crate::report::results;
@@ -128,17 +127,6 @@ fn is_covered(machine: &CostModel, found: &Crossover, total: impl Fn(usize) -> u
     gain(low) <= 0.0 && gain(high) >= 0.0
 }
 
-fn said(results: &Results) -> String {
-    let lines = results.advice.iter().map(|advice| {
-        let mix = advice.swept_mix.as_ref().map(SweptMix::runs);
-        format!(
-            "{} segments, {mix:?}: {}\n",
-            advice.segment_count, advice.text
-        )
-    });
-    lines.collect()
-}
-
 #[test]
 fn the_crossover_of_a_swept_mix_is_found() {
     let mut found = 0;
@@ -182,12 +170,10 @@ fn the_crossover_of_a_swept_mix_is_found() {
 }
 
 #[test]
-fn the_advice_on_a_swept_mix_names_it_and_its_crossover() {
+fn a_swept_mix_is_named_with_its_crossover() {
     let two = [header_and_body(), mix(&[(1, Some(4000)), (1, None)])];
     let results = measure_mixes(&two, machine(), 3);
-    // Each mix is a group of its own.
-    assert_eq!(results.advice.len(), 2);
-    insta::assert_snapshot!(said(&results));
+    insta::assert_snapshot!(sentences(&results).join("\n"));
 }
 
 #[test]
@@ -200,7 +186,7 @@ fn a_sweep_without_a_crossover_says_so() {
     };
     let results = measure_mixes(&[header_and_body()], machine, 3);
     assert_eq!(results.crossovers, []);
-    insta::assert_snapshot!(said(&results));
+    insta::assert_snapshot!(sentences(&results).join("\n"));
     // Copying and gathering cost nothing: no size has a winner.
     let machine = CostModel {
         gather_call_ns: 0.0,
@@ -219,9 +205,11 @@ fn a_sweep_without_a_crossover_says_so() {
             .iter()
             .all(|cell| cell.verdict == Verdict::Tie)
     );
-    let text = &results.advice[0].text;
-    let expected = "No crossover was found from SIZE = 16 B to 64 KiB (tie 7).";
-    assert_eq!(text, expected);
+    let said = sentences(&results);
+    assert!(
+        said[0].contains("1 × SIZE: ") && said[0].contains("take the same time"),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -238,47 +226,19 @@ fn the_crossover_of_joining_is_found() {
             assert!(covered, "seed {seed}: {crossover:?}");
             found += 1;
         }
-        let advice = results
-            .advice
-            .iter()
-            .find(|advice| advice.segment_count == count);
-        let text = &advice.expect("the question has an answer").text;
-        let joining =
-            format!("Joining {count} messages into one call is faster than {count} calls ");
-        assert!(text.starts_with(&joining), "seed {seed}: {text}");
+        let said = &sentences(&results)[0];
+        assert!(
+            said.contains("join messages into one call"),
+            "seed {seed}: {said}"
+        );
     }
     assert!(found > 30, "{found} of 60");
 }
 
 #[test]
-fn the_advice_on_joining_names_the_size_up_to_which_it_pays() {
-    insta::assert_snapshot!(said(&measure_joins(&[2, 16], machine(), 3)));
-}
-
-#[test]
-fn sizes_that_do_not_fit_into_the_target_are_named() {
-    let mut results = measure_joins(&[16], machine(), 3);
-    let before = said(&results);
-    let mut with_a_thread = |sizes: &[usize]| {
-        for cell in results.cells.iter_mut() {
-            if sizes.contains(&cell.segment_bytes.unwrap()) {
-                cell.drain = Some(Drain::ReaderThread);
-            }
-        }
-        results.find(Vec::new());
-        said(&results)
-    };
-    assert!(!before.contains("not part of this"), "{before}");
-    let ends = [
-        (&[SIZES[6]][..], " 64 KiB is not part"),
-        (&SIZES[5..], " 16 KiB and 64 KiB are not part"),
-        (&SIZES[2..], " 5 sizes from 256 B to 64 KiB are not part"),
-    ];
-    for (sizes, words) in ends {
-        let text = with_a_thread(sizes);
-        let sentence = format!("{words} of this: there the list does not fit into the target.");
-        assert!(text.contains(&sentence), "{text}");
-    }
+fn joining_is_answered_by_the_size_below_which_it_pays() {
+    let said = sentences(&measure_joins(&[2, 16], machine(), 3));
+    insta::assert_snapshot!(said.join("\n"));
 }
 
 #[test]
@@ -291,9 +251,9 @@ fn joining_that_always_or_never_pays_is_said_so() {
         copy_segment_ns: 1e5,
         ..machine()
     };
-    let always = said(&measure_joins(&[2], dear_calls, 3));
-    let never = said(&measure_joins(&[2], dear_copies, 3));
-    insta::assert_snapshot!([always, never].concat());
+    let always = sentences(&measure_joins(&[2], dear_calls, 3));
+    let never = sentences(&measure_joins(&[2], dear_copies, 3));
+    insta::assert_snapshot!([always, never].concat().join("\n"));
 }
 
 #[test]

@@ -181,15 +181,10 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         ruler: measured.ruler,
         cells: measured.outcome.cells,
         refined_cells: measured.outcome.refined_cells,
-        crossovers: Vec::new(),
-        cost_models: Vec::new(),
-        advice: Vec::new(),
-        asynchronous: Vec::new(),
-        writer_advice: Vec::new(),
         ranks: measured.ranks,
         coordination: measured.coordination,
-        rank_advice: Vec::new(),
         left_out,
+        ..Results::default()
     };
     results.find(measured.models);
     results

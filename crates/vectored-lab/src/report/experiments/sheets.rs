@@ -365,118 +365,122 @@ pub fn is_one_by_one(row: &ExperimentRow) -> bool {
 
 /// The legend.
 pub fn notes(experiment: &Reproduction) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut note = |text: &str| notes.push(text.to_owned());
-    let repeats = experiment.setting.repeats;
-    match experiment.name {
-        ExperimentName::Apue35 => {
-            let is_small = |row: &ExperimentRow| row.buffer_bytes.is_some_and(|bytes| bytes < 64);
-            let few = match experiment.rows.iter().any(is_small) {
-                true => ", of 3 repeats below 64 B",
-                false => "",
-            };
-            note(&format!(
-                "Seconds for each copy: medians of {repeats} repeats in changing order{few}. \
-                 Loops are successful reads; the book's are as printed."
-            ));
-            note(
-                "The kernel splits user and system time by clock ticks, which is coarse in rows under a \
-                 second; their sum is exact.",
-            );
-            if experiment.reduced {
-                note(
-                    "The file is smaller than the book's, so charts leave out the book's seconds. \
-                     Compare how times change from one buffer size to the next.",
-                );
-            }
-            if let Some(left_out) = left_out(experiment) {
-                note(&left_out);
-            }
-            if let Some(start_s) = experiment.setting.start_s {
-                let start = format::time(start_s * 1e9);
-                note(&format!(
-                    "Each row includes {start} for starting and ending a process, measured by copying \
-                     an empty file."
-                ));
-            }
-            match experiment.cache {
-                PageCache::Hot => note(
-                    "The file was in the page cache before each copy. The book's was not: its wall times \
-                     include a disk of 2005. Use --page-cache cold to evict it.",
-                ),
-                PageCache::Cold => note(
-                    "Every row has a file of its own, evicted before each copy. left: the maximum \
-                     still in the page cache when a copy began; fetched: the minimum that a copy read \
-                     from the device.",
-                ),
-            }
-            let setting = &experiment.setting;
-            if let Some(block) = setting.st_blksize {
-                let ahead = match setting.read_ahead_kb {
-                    Some(kb) => format!("{kb} KiB"),
-                    None => "unknown".to_owned(),
-                };
-                let block = bytes_in_words(block);
-                note(&format!("st_blksize {block}; read-ahead {ahead}."));
-            }
-        }
-        ExperimentName::Apue1428 => {
-            note(&format!(
-                "Seconds for each file: medians of {repeats} repeats in changing order, each into a new \
-                 file whose length and bytes are checked. clock: wall time. CPU: user and system time together."
-            ));
-            note(
-                "[low, high]: interval of the median ratio, the smallest and the largest of \
-                 seven repeats (98.4 %). Machines differ: compare ratios, not seconds.",
-            );
-        }
-        ExperimentName::Kalinin => {
-            note(&format!(
-                "Time of a call, including filling the iovec array or copying every element: the mean \
-                 over all calls, as median of {repeats} repeats in changing order. ratio: writev ÷ \
-                 copying, with the interval of its median, the smallest and the largest of \
-                 seven (98.4 %)."
-            ));
-        }
-        ExperimentName::Mincer => {
-            note(&format!(
-                "Wall time of a pass. mean: of the passes of a repeat, as median of {repeats} repeats \
-                 in changing order; median: over all passes. ÷ vectored: with the interval of its \
-                 median, the smallest and the largest of seven (98.4 %)."
-            ));
-            note(
-                "array: filled within the timed call, or once before it. The published notes give \
-                 rates and times in inconsistent units: compare times.",
-            );
-            let vectored = [
-                TechniqueName::WRITEV.as_str(),
-                TechniqueName::READV.as_str(),
-            ];
-            let mut rows = experiment.rows.iter();
-            if rows.any(|row| !is_one_by_one(row) && !vectored.contains(&row.technique.as_str())) {
-                note(
-                    "io-uring, linux-aio: the whole list is one asynchronous transfer, and the program \
-                     waits for its end. The queue of io-uring is consumed when it is written, so it has no \
-                     rows of an array that is filled once.",
-                );
-            }
-            if experiment.rows.iter().any(|row| row.direct) {
-                note(
-                    "O_DIRECT: the file was open with that flag, so the bytes went to the device and \
-                     came from it, not through the page cache.",
-                );
-            }
-        }
-    }
+    let mut notes = match experiment.name {
+        ExperimentName::Apue35 => notes_of_copies(experiment),
+        ExperimentName::Apue1428 => notes_of_records(experiment),
+        ExperimentName::Kalinin => notes_of_elements(experiment),
+        ExperimentName::Mincer => notes_of_passes(experiment),
+    };
     if !experiment.missing.is_empty() {
-        note(&format!("Not measured: {}.", experiment.missing.join(", ")));
+        notes.push(format!("Not measured: {}.", experiment.missing.join(", ")));
     }
-    notes.extend(
-        experiment
-            .notes
-            .iter()
-            .map(|text| format::escape_control(text)),
-    );
+    let own = experiment.notes.iter();
+    notes.extend(own.map(|text| format::escape_control(text)));
+    notes
+}
+
+fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
+    let setting = &experiment.setting;
+    let is_small = |row: &ExperimentRow| row.buffer_bytes.is_some_and(|bytes| bytes < 64);
+    let few = if experiment.rows.iter().any(is_small) {
+        ", of 3 repeats below 64 B"
+    } else {
+        ""
+    };
+    let mut notes = vec![
+        format!(
+            "Seconds for each copy: medians of {} repeats in changing order{few}. Loops are successful reads; the \
+             book's are as printed.",
+            setting.repeats
+        ),
+        "The kernel splits user and system time by clock ticks, which is coarse in rows under a second; their sum is \
+         exact."
+            .to_owned(),
+    ];
+    if experiment.reduced {
+        notes.push(
+            "The file is smaller than the book's, so charts leave out the book's seconds. Compare how times change \
+             from one buffer size to the next."
+                .to_owned(),
+        );
+    }
+    notes.extend(left_out(experiment));
+    notes.extend(setting.start_s.map(|start_s| {
+        format!(
+            "Each row includes {} for starting and ending a process, measured by copying an empty file.",
+            format::time(start_s * 1e9)
+        )
+    }));
+    let cache = match experiment.cache {
+        PageCache::Hot => {
+            "The file was in the page cache before each copy. The book's was not: its wall times include a disk of \
+             2005. Use --page-cache cold to evict it."
+        }
+        PageCache::Cold => {
+            "Every row has a file of its own, evicted before each copy. left: the maximum still in the page cache \
+             when a copy began; fetched: the minimum that a copy read from the device."
+        }
+    };
+    notes.push(cache.to_owned());
+    notes.extend(setting.st_blksize.map(|block| {
+        let ahead = setting.read_ahead_kb;
+        let ahead = ahead.map_or_else(|| "unknown".to_owned(), |kb| format!("{kb} KiB"));
+        format!("st_blksize {}; read-ahead {ahead}.", bytes_in_words(block))
+    }));
+    notes
+}
+
+fn notes_of_records(experiment: &Reproduction) -> Vec<String> {
+    vec![
+        format!(
+            "Seconds for each file: medians of {} repeats in changing order, each into a new file whose length and \
+             bytes are checked. clock: wall time. CPU: user and system time together.",
+            experiment.setting.repeats
+        ),
+        "[low, high]: interval of the median ratio, the smallest and the largest of seven repeats (98.4 %). Machines \
+         differ: compare ratios, not seconds."
+            .to_owned(),
+    ]
+}
+
+fn notes_of_elements(experiment: &Reproduction) -> Vec<String> {
+    vec![format!(
+        "Time of a call, including filling the iovec array or copying every element: the mean over all calls, as \
+         median of {} repeats in changing order. ratio: writev ÷ copying, with the interval of its median, the \
+         smallest and the largest of seven (98.4 %).",
+        experiment.setting.repeats
+    )]
+}
+
+fn notes_of_passes(experiment: &Reproduction) -> Vec<String> {
+    let mut notes = vec![
+        format!(
+            "Wall time of a pass. mean: of the passes of a repeat, as median of {} repeats in changing order; median: \
+             over all passes. ÷ vectored: with the interval of its median, the smallest and the largest of seven \
+             (98.4 %).",
+            experiment.setting.repeats
+        ),
+        "array: filled within the timed call, or once before it. The published notes give rates and times in \
+         inconsistent units: compare times."
+            .to_owned(),
+    ];
+    let vectored = [TechniqueName::WRITEV, TechniqueName::READV].map(TechniqueName::as_str);
+    let is_asynchronous =
+        |row: &ExperimentRow| !is_one_by_one(row) && !vectored.contains(&row.technique.as_str());
+    if experiment.rows.iter().any(is_asynchronous) {
+        notes.push(
+            "io-uring, linux-aio: the whole list is one asynchronous transfer, and the program waits for its end. The \
+             queue of io-uring is consumed when it is written, so it has no rows of an array that is filled once."
+                .to_owned(),
+        );
+    }
+    if experiment.rows.iter().any(|row| row.direct) {
+        notes.push(
+            "O_DIRECT: the file was open with that flag, so the bytes went to the device and came from it, not \
+             through the page cache."
+                .to_owned(),
+        );
+    }
     notes
 }
 

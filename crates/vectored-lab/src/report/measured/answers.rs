@@ -8,9 +8,8 @@ use vectored_report::words::{about, count, enumerated};
 use vectored_report::{Block, Sentence};
 
 use crate::model::{Cell, Crossover, ListShape, Results, TechniqueName, Verdict};
-use crate::report::advice::contradicts;
-use crate::report::join_advice;
 use crate::report::measured::Group;
+use crate::report::measured::crossings::{contradicts, crossovers};
 use crate::report::measured::maps::has_helper;
 use crate::report::shape_text::{SIZE, list_of_cell, shape_in_words};
 use crate::report::words::{Words, tally};
@@ -42,19 +41,6 @@ pub(super) fn answer(group: &Group<'_>, results: &Results) -> Block {
         );
     }
     Block::Sentence(Sentence::of(group.title.as_str(), text.trim_start()))
-}
-
-/// The saved advice, a sentence or two for each shape of lists.
-pub(super) fn advice(group: &Group<'_>, results: &Results) -> Vec<Block> {
-    let here = results
-        .advice
-        .iter()
-        .filter(|advice| advice.conditions == *group.conditions);
-    here.map(|advice| {
-        let lists = shape_in_words(advice.shape());
-        Block::Sentence(Sentence::of(lists, advice.text.as_str()))
-    })
-    .collect()
 }
 
 /// What happens in the cells of one shape.
@@ -182,11 +168,7 @@ fn outcome<'a>(
     cells: &[&'a Cell],
     results: &'a Results,
 ) -> Outcome<'a> {
-    let here: Vec<&Crossover> = results
-        .crossovers
-        .iter()
-        .filter(|crossover| crossover.shape() == shape && crossover.conditions == *group.conditions)
-        .collect();
+    let here = crossovers(group, shape, results);
     if let [only] = here[..]
         && !contradicts(cells, &here)
     {
@@ -230,12 +212,7 @@ fn ratios_of_loser(cells: &[&Cell], technique: TechniqueName) -> Option<Vec<f64>
 }
 
 fn clause(together: &[OfShape<'_>], rivals: &[TechniqueName], is_alone: bool) -> String {
-    let joins = join_advice::is_question(rivals);
-    let verb = |technique: TechniqueName| match (joins, technique) {
-        (true, TechniqueName::COPY_THEN_WRITE) => "join messages into one call",
-        (true, TechniqueName::WRITE_EACH) => "a call for each",
-        _ => Words::of(technique).verb,
-    };
+    let verb = |technique: TechniqueName| Words::among(technique, rivals).verb;
     let first = &together[0];
     match &first.outcome {
         Outcome::Crosses(crossover) => {
@@ -261,14 +238,7 @@ fn clause(together: &[OfShape<'_>], rivals: &[TechniqueName], is_alone: bool) ->
             let won = cells.filter(|cell| cell.winner.is_some()).count();
             format!("{} in {won} of {}", verb(*winner), count(all, "cell"))
         }
-        Outcome::Undecided { candidates, is_tie } => {
-            let names: Vec<&str> = candidates.iter().map(|&one| Words::of(one).way).collect();
-            match (&names[..], is_tie) {
-                ([only], _) => (*only).to_owned(),
-                (_, true) => format!("{} take the same time", enumerated(&names)),
-                (_, false) => format!("{} undecided", names.join(" or ")),
-            }
-        }
+        Outcome::Undecided { candidates, is_tie } => undecided(candidates, *is_tie, rivals),
         Outcome::Mixed => {
             let cells: Vec<&Cell> = together
                 .iter()
@@ -276,6 +246,16 @@ fn clause(together: &[OfShape<'_>], rivals: &[TechniqueName], is_alone: bool) ->
                 .collect();
             tally(&cells, rivals)
         }
+    }
+}
+
+/// `copy or gather undecided`, `copy and gather take the same time`.
+fn undecided(candidates: &[TechniqueName], is_tie: bool, rivals: &[TechniqueName]) -> String {
+    let names = candidates.iter().map(|&one| Words::among(one, rivals).way);
+    match &names.collect::<Vec<_>>()[..] {
+        [only] => (*only).to_owned(),
+        names if is_tie => format!("{} take the same time", enumerated(names)),
+        names => format!("{} undecided", names.join(" or ")),
     }
 }
 
@@ -308,24 +288,14 @@ fn mix(cell: &Cell, rivals: &[TechniqueName]) -> String {
     let cells = [cell];
     let list = list_of_cell(cell);
     let words = match (cell.verdict, cell.winner) {
-        (Verdict::Faster, Some(winner)) => Words::of(winner).verb.to_owned(),
-        (verdict, _) => {
-            let candidates = candidates(&cells, rivals);
-            let names: Vec<&str> = candidates.iter().map(|&one| Words::of(one).way).collect();
-            match verdict {
-                Verdict::Tie => format!("{} take the same time", enumerated(&names)),
-                _ => format!("{} undecided", names.join(" or ")),
-            }
-        }
+        (Verdict::Faster, Some(winner)) => Words::among(winner, rivals).verb.to_owned(),
+        (verdict, _) => undecided(&candidates(&cells, rivals), verdict == Verdict::Tie, rivals),
     };
     format!("{list}: {words}")
 }
 
 /// `never one by one (1.4 to 39 times as long)`.
 fn losers(cells: &[&Cell], results: &Results) -> Option<String> {
-    if join_advice::is_question(&results.rivals) {
-        return None;
-    }
     let losers = results.rivals.iter().filter_map(|&rival| {
         let ratios = ratios_of_loser(cells, rival)?;
         let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
@@ -336,7 +306,7 @@ fn losers(cells: &[&Cell], results: &Results) -> Option<String> {
         } else {
             format!("{least} to {most}")
         };
-        Some((Words::of(rival).way, times))
+        Some((Words::among(rival, &results.rivals).way, times))
     });
     let losers: Vec<(&str, String)> = losers.collect();
     let words: Vec<String> = losers

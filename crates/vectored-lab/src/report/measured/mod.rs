@@ -6,6 +6,7 @@
 mod answers;
 mod charts;
 mod costs;
+mod crossings;
 mod crowds;
 mod environment;
 mod figures;
@@ -19,9 +20,10 @@ use vectored_report::{Block, Document, Section, Sentence, Tone};
 
 use crate::model::{Cell, Conditions, Results, TechniqueName, measured_in};
 use crate::report::asynchronous;
+use crate::report::ranks::RANKS;
 use crate::report::target_names::{Titles, sections};
 use crate::report::words::tally;
-use crate::report::{ranks, writers};
+use crate::report::writers::WRITERS;
 use crate::text::format;
 
 const LEAD: &str = "\
@@ -46,8 +48,8 @@ pub fn document(results: &Results, rate: Option<f64>) -> Document {
     }
     let others = asynchronous::answers(results).into_iter();
     let others = others
-        .chain(writers::answers(results))
-        .chain(ranks::answers(results));
+        .chain(WRITERS.answers(results))
+        .chain(RANKS.answers(results));
     answer.extend(others.map(|(place, text)| Block::Sentence(Sentence::of(place, text))));
 
     let mut parts = vec![run(results)];
@@ -130,7 +132,7 @@ fn section(group: &Group<'_>, results: &Results) -> Section {
     };
     let tally = format!("{}{between}.", tally(&group.cells, &results.rivals));
     let mut blocks = vec![Block::Sentence(Sentence::toned(Tone::Plain, tally))];
-    blocks.extend(answers::advice(group, results));
+    blocks.extend(crossings::sentences(group, results));
     blocks.push(Block::Table(figures::table(group, results)));
     blocks.extend(charts::charts(group, results).into_iter().map(Block::Chart));
     Section {

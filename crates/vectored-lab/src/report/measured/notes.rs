@@ -1,19 +1,21 @@
 //! The legend of a run: notes on figures, verdicts, conditions, noise and omissions.
 
+use std::collections::BTreeSet;
+
+use vectored_report::words::{bytes as bytes_in_words, count, grouped, percent};
+
 use crate::model::{
-    Cache, Cell, Crossover, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
-    TechniqueName,
+    Cache, Cell, DirectIo, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
+    SyncMode, Target, TechniqueName,
 };
-use crate::report::join_advice;
 use crate::report::left_out::left_out_in_words;
 use crate::report::measured::columns;
 use crate::report::measured::figures::REFINED_MARK;
 use crate::report::shape_text::SIZE;
-use crate::report::target_names::{self, has_tax};
+use crate::report::target_names::has_tax;
 use crate::report::words::unsuited_in_words;
 use crate::report::{asynchronous, ranks, writers};
 use crate::stats::{MIN_ROUNDS, median};
-use crate::text::format;
 
 /// The legend, a paragraph each.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
@@ -44,7 +46,12 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(crossovers(results));
-    notes.extend(states(results));
+    let is_met = |(is, _): &&(Condition, &str)| results.cells.iter().any(is);
+    let met = CONDITIONS.iter().filter(is_met);
+    notes.extend(met.map(|(_, note)| (*note).to_owned()));
+    notes.extend(tcp_buffers(results));
+    notes.extend(sends_without_copy(results));
+    notes.extend(alignments(results));
     let unranked: Vec<&str> = columns(results)
         .into_iter()
         .filter(|technique| !results.rivals.contains(technique))
@@ -60,22 +67,6 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             unranked.join(" and ")
         ));
     }
-    for (drain, mark, did) in [
-        (Drain::ReaderThread, "r", "read"),
-        (Drain::WriterThread, "w", "wrote"),
-    ] {
-        let mut cells = results
-            .cells
-            .iter()
-            .filter(|cell| cell.conditions.writers.is_none());
-        if cells.any(|cell| cell.drain == Some(drain)) {
-            notes.push(format!(
-                "{mark}: the list does not fit into the target, so a thread on another CPU {did} during the \
-                 timed call."
-            ));
-        }
-    }
-    notes.extend(target_names::notes(results));
     notes.extend(asynchronous::notes(results));
     notes.extend(writers::notes(results));
     notes.extend(ranks::notes(results));
@@ -90,83 +81,155 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
-/// The states of caches and lists.
-fn states(results: &Results) -> Vec<String> {
-    let mut notes = Vec::new();
-    for (state, words) in [
-        (PageCache::Hot, "hot: the file was in the page cache."),
-        (
-            PageCache::Cold,
-            "cold: the file was evicted from the page cache before each call, and each call was verified \
-             to read from the device.",
-        ),
-    ] {
-        if results
-            .cells
-            .iter()
-            .any(|cell| cell.conditions.page_cache == Some(state))
-        {
-            notes.push(words.to_owned());
-        }
-    }
-    let has = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
-    if has(&|cell| cell.conditions.cache == Cache::Cold) {
-        notes.push(
-            "cache cold: the bytes of each call, the floor's too, come from memory: from a pool larger \
-             than the CPU's caches."
-                .to_owned(),
-        );
-    }
-    if has(&|cell| cell.conditions.layout == Layout::Adjacent) {
-        notes.push(
-            "layout adjacent: the segments lie one directly after another in memory.".to_owned(),
-        );
-    }
-    if has(&|cell| cell.conditions.iovec_setup == IovecSetup::Once) {
-        notes.push(
-            "iovec-setup once: the iovec array is filled once, before the timed calls.".to_owned(),
-        );
-    }
-    notes
+type Condition = fn(&Cell) -> bool;
+
+/// What is said if a condition is met in some cell.
+const CONDITIONS: &[(Condition, &str)] = &[
+    (
+        |cell| cell.conditions.page_cache == Some(PageCache::Hot),
+        "hot: the file was in the page cache.",
+    ),
+    (
+        |cell| cell.conditions.page_cache == Some(PageCache::Cold),
+        "cold: the file was evicted from the page cache before each call, and each call was verified to read from the \
+         device.",
+    ),
+    (
+        |cell| cell.conditions.cache == Cache::Cold,
+        "cache cold: the bytes of each call, the floor's too, come from memory: from a pool larger than the CPU's \
+         caches.",
+    ),
+    (
+        |cell| cell.conditions.layout == Layout::Adjacent,
+        "layout adjacent: the segments lie one directly after another in memory.",
+    ),
+    (
+        |cell| cell.conditions.iovec_setup == IovecSetup::Once,
+        "iovec-setup once: the iovec array is filled once, before the timed calls.",
+    ),
+    (
+        |cell| cell.conditions.writers.is_none() && cell.drain == Some(Drain::ReaderThread),
+        "r: the list does not fit into the target, so a thread on another CPU read during the timed call.",
+    ),
+    (
+        |cell| cell.conditions.writers.is_none() && cell.drain == Some(Drain::WriterThread),
+        "w: the list does not fit into the target, so a thread on another CPU wrote during the timed call.",
+    ),
+    (
+        |cell| cell.conditions.target == Target::FileOverwrite && !cell.conditions.direct,
+        "file-overwrite: an existing file in the page cache is rewritten in place.",
+    ),
+    (
+        |cell| cell.conditions.target == Target::FileOverwrite && cell.conditions.direct,
+        "file-overwrite with O_DIRECT: an existing file is rewritten in place.",
+    ),
+    (
+        |cell| cell.conditions.target == Target::Socket,
+        "socket: another program reads, at its own pace, so the bytes are not verified.",
+    ),
+    (
+        |cell| cell.conditions.target == Target::Remote,
+        "remote: a TCP connection with TCP_NODELAY and buffers that grow as usual. Another program reads, at its own \
+         pace, so the bytes are not verified.",
+    ),
+    (
+        |cell| cell.conditions.target == Target::Device,
+        "device: the bytes cannot be read back, so they are not verified.",
+    ),
+    (
+        |cell| cell.conditions.target == Target::Null,
+        "null: /dev/null reads no byte. Its figures are fixed costs, shown as times per call instead of gather taxes, \
+         and the bytes are not verified.",
+    ),
+    (
+        |cell| cell.conditions.sync == SyncMode::Dsync,
+        "dsync: each write returns when its data are on the device (O_DSYNC).",
+    ),
+    (
+        |cell| cell.conditions.sync == SyncMode::Sync,
+        "sync: each write returns when its data and all metadata are on the device (O_SYNC).",
+    ),
+    (
+        |cell| cell.conditions.sync == SyncMode::Fsync,
+        "fsync: the time of each call, the floor's too, includes one fsync(2) after it.",
+    ),
+];
+
+fn tcp_buffers(results: &Results) -> Option<String> {
+    let mut targets = results.cells.iter().map(|cell| cell.conditions.target);
+    targets.find(|target| *target == Target::Tcp)?;
+    let host = &results.host;
+    Some(format!(
+        "tcp: over the loopback device, with TCP_NODELAY, a send buffer of {} and a receive buffer of {} that do not \
+         grow.",
+        bytes_in_words(host.tcp_send_buffer_bytes?),
+        bytes_in_words(host.tcp_receive_buffer_bytes?)
+    ))
 }
 
-/// How the sizes in the advice are to be read.
+/// Whether a technique that sends without a copy did so.
+fn sends_without_copy(results: &Results) -> Vec<String> {
+    let note = |(target, place): (Target, &str)| {
+        let cells = results.cells.iter();
+        let cells = cells.filter(|cell| cell.conditions.target == target);
+        let (mut sends, mut copied) = (0, 0);
+        for technique in cells.flat_map(|cell| &cell.techniques) {
+            let counts = technique.zerocopy.unwrap_or_default();
+            sends += counts.sends;
+            copied += counts.copied;
+        }
+        let all = grouped(sends);
+        let outcome = match copied {
+            _ if sends == 0 => return None,
+            0 => format!("the kernel copied the bytes of none of {all} sends"),
+            copied if copied == sends => format!(
+                "the kernel copied the bytes of all {all} sends after all, so its figures are those of a copy with \
+                 notifications"
+            ),
+            copied => format!(
+                "the kernel copied the bytes of {} of {all} sends after all",
+                grouped(copied)
+            ),
+        };
+        Some(format!(
+            "send-zerocopy on {place}: {outcome}. Notifications are taken in each call; those that are missing after \
+             the last one are waited for outside of the timed region."
+        ))
+    };
+    let places = [
+        (Target::Tcp, "tcp (the loopback device always copies)"),
+        (Target::Remote, "remote"),
+    ];
+    places.into_iter().filter_map(note).collect()
+}
+
+fn alignments(results: &Results) -> Vec<String> {
+    let all = results.cells.iter().filter_map(|cell| cell.alignment);
+    let all: BTreeSet<DirectIo> = all.collect();
+    let note = |direct: DirectIo| {
+        format!(
+            "O_DIRECT: transfers go between the segments and the device, past the page cache. Here offsets and sizes \
+             are multiples of {} B, and segments begin at multiples of {} B. adaptive decides by the default costs of \
+             files in the page cache.",
+            direct.offset_bytes, direct.memory_bytes
+        )
+    };
+    all.into_iter().map(note).collect()
+}
+
+/// How the sizes of crossovers are to be read.
 fn crossovers(results: &Results) -> Vec<String> {
-    let is_swept = |crossover: &&Crossover| crossover.swept_mix.is_some();
-    let has_sweep = results.cells.iter().any(|cell| cell.swept_mix.is_some());
     let mut notes = Vec::new();
-    if has_sweep {
+    if results.cells.iter().any(|cell| cell.swept_mix.is_some()) {
         notes.push(format!(
             "{SIZE}: the size of a mix that was varied; the other sizes of the mix were fixed."
         ));
     }
-    if results
-        .crossovers
-        .iter()
-        .any(|crossover| is_swept(&crossover))
-    {
-        notes.push(format!(
-            "\"from {SIZE} = 1.40 KiB [1.31, 1.52] on\": if {SIZE} is at least the crossover at 1.40 KiB; in \
-             brackets its interval."
-        ));
-    }
-    if results
-        .crossovers
-        .iter()
-        .any(|crossover| !is_swept(&crossover))
-    {
+    if !results.crossovers.is_empty() {
         notes.push(
-            match join_advice::is_question(&results.rivals) {
-                true => {
-                    "\"up to 33.0 KiB [28.1, 39.0]\": for messages smaller than the crossover at 33.0 KiB; \
-                     in brackets its interval."
-                }
-                false => {
-                    "\"below 1.40 KiB [1.31, 1.52]\": for segments smaller than the crossover at 1.40 KiB; \
-                     in brackets its interval."
-                }
-            }
-            .to_owned(),
+            "\"below 1.40 KiB [1.31, 1.52]\": for sizes smaller than the crossover at 1.40 KiB; in brackets its \
+             interval."
+                .to_owned(),
         );
     }
     notes
@@ -182,7 +245,7 @@ fn why_open(results: &Results) -> Option<String> {
                 "fewer than {MIN_ROUNDS} rounds; or the interval excludes 0, but the difference is not \
                  significant after adjustment for {} (Holm), repeated looks and serial correlation. More \
                  rounds can decide it",
-                format::count(cells().count(), "cell")
+                count(cells().count(), "cell")
             ),
         ),
         (
@@ -208,11 +271,11 @@ fn why_open(results: &Results) -> Option<String> {
 
 fn noise(results: &Results) -> Option<String> {
     let floors: Vec<f64> = results.cells.iter().filter_map(|c| c.noise_floor).collect();
-    let typical = format::percent(median(&floors)?);
+    let typical = percent(median(&floors)?);
     let significant = results.cells.iter().filter(|c| c.aa_separated).count();
     Some(format!(
         "Noise floor (the floor measured twice, A/A test): {typical} in the median cell; the two differ \
          significantly in {significant} of {}. No cell reports a difference below its own noise floor.",
-        format::count(floors.len(), "cell"),
+        count(floors.len(), "cell"),
     ))
 }

@@ -1,0 +1,133 @@
+//! Where the fastest technique of a section changes, with the interval, and what it costs to be on the wrong side.
+
+use vectored_report::words::{bytes, capital, three_digits};
+use vectored_report::{Block, Sentence};
+
+use crate::model::{Cell, Crossover, ListShape, Results, TechniqueName, Verdict};
+use crate::report::crossover_text::place;
+use crate::report::measured::Group;
+use crate::report::shape_text::{SIZE, shape_in_words};
+use crate::report::words::{Words, is_joining};
+use crate::stats::{SizeSeries, pair, series};
+
+/// A sentence or two for each shape of lists whose cells have crossovers.
+pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
+    let cells: Vec<&Cell> = group.cells.iter().chain(&group.refined).copied().collect();
+    let said = series(&cells).into_iter().filter_map(|series| {
+        let here = crossovers(group, series.shape, results);
+        // One segment is no list.
+        if series.shape.segment_count < 2 || here.is_empty() || contradicts(&series.cells, &here) {
+            return None;
+        }
+        let lists = shape_in_words(series.shape);
+        let text = text(&series, &here, &results.rivals);
+        Some(Block::Sentence(Sentence::of(lists, text)))
+    });
+    said.collect()
+}
+
+/// Those of the lists of one shape in a section, ascending.
+pub(super) fn crossovers<'a>(
+    group: &Group<'_>,
+    shape: ListShape<'_>,
+    results: &'a Results,
+) -> Vec<&'a Crossover> {
+    let is_here = |crossover: &&Crossover| {
+        crossover.shape() == shape && crossover.conditions == *group.conditions
+    };
+    results.crossovers.iter().filter(is_here).collect()
+}
+
+/// Whether the winner of some size differs from what these crossovers imply: rarely, one of two crossovers
+/// cannot be placed.
+pub(super) fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
+    let breaks = |pair: &[&Crossover]| pair[0].above != pair[1].below;
+    let is_other = |cell: &&Cell| {
+        let (Some(winner), Some(bytes)) = (cell.winner, cell.swept_bytes()) else {
+            return false;
+        };
+        let bytes = bytes as f64;
+        // Sizes within the interval of a crossover may have either winner.
+        let is_within =
+            |crossover: &&Crossover| crossover.low_bytes <= bytes && bytes <= crossover.high_bytes;
+        let past = crossovers.partition_point(|crossover| crossover.at_bytes < bytes);
+        let said = match past.checked_sub(1) {
+            Some(index) => crossovers[index].above,
+            None => crossovers[0].below,
+        };
+        winner != said
+            && !crossovers
+                .iter()
+                .copied()
+                .any(|crossover| is_within(&crossover))
+    };
+    crossovers.windows(2).any(breaks) || cells.iter().any(is_other)
+}
+
+/// `Copy below 1.40 KiB [1.31, 1.52], gather above. Gathering 16 B takes 2.04 times as long, copying 16 KiB takes 1.26
+/// times as long.`
+fn text(series: &SizeSeries<'_>, crossovers: &[&Crossover], rivals: &[TechniqueName]) -> String {
+    let words = |technique| Words::among(technique, rivals);
+    let variable = match series.shape.swept_mix {
+        Some(_) => format!("{SIZE} = "),
+        None => String::new(),
+    };
+    let mut text = String::new();
+    for (index, crossover) in crossovers.iter().enumerate() {
+        let place = place(crossover);
+        let below = words(crossover.below).verb;
+        text += &match index {
+            0 => format!("{} below {variable}{place}", capital(below)),
+            _ => format!(", {below} to {place}"),
+        };
+    }
+    let (first, last) = (crossovers[0], crossovers[crossovers.len() - 1]);
+    text += &format!(", {} above.", words(last.above).verb);
+    let cells = &series.cells;
+    let is_below = |bytes| bytes < first.low_bytes;
+    let is_above = |bytes| bytes > last.high_bytes;
+    let wrong = [
+        (
+            first.above,
+            dearest(cells, first.above, first.below, is_below),
+        ),
+        (last.below, dearest(cells, last.below, last.above, is_above)),
+    ];
+    let wrong = wrong.into_iter().filter_map(|(technique, dearest)| {
+        let (cell, ratio) = dearest?;
+        let size = bytes(cell.swept_bytes()? as u64);
+        let at = match series.shape.swept_mix {
+            Some(_) => "with ",
+            None if is_joining(rivals) => "of ",
+            None => "",
+        };
+        Some(format!(
+            "{} {at}{variable}{size} takes {} times as long",
+            words(technique).gerund,
+            three_digits(ratio)
+        ))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    if !wrong.is_empty() {
+        text += &format!(" {}.", capital(&wrong.join(", ")));
+    }
+    text
+}
+
+/// The cell within a range of sizes in which `of` takes longest compared with `to`, and the ratio.
+fn dearest<'a>(
+    cells: &[&'a Cell],
+    of: TechniqueName,
+    to: TechniqueName,
+    within: impl Fn(f64) -> bool,
+) -> Option<(&'a Cell, f64)> {
+    cells
+        .iter()
+        .copied()
+        .filter(|cell| cell.verdict == Verdict::Faster)
+        .filter(|cell| cell.swept_bytes().is_some_and(|bytes| within(bytes as f64)))
+        .filter_map(|cell| Some((cell, pair(cell, of, to)?)))
+        .filter(|(_, pair)| pair.separated() && pair.ratio > 1.0)
+        .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio))
+        .map(|(cell, pair)| (cell, pair.ratio))
+}
