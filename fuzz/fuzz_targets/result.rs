@@ -1,9 +1,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vectored_lab::model::Saved;
-use vectored_lab::report;
-use vectored_lab::stats::compare;
+use vectored_measure::model::Saved;
+use vectored_measure::report;
+use vectored_measure::stats::compare;
 use vectored_report::{Document, TerminalOptions, html, markdown, terminal};
 
 // Any file is either rejected as a saved result or rendered in every form without a panic. No text in it

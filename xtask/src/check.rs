@@ -28,12 +28,12 @@ const OF_ALL: [&str; 3] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"];
 
 /// The code that the simulations try, and the simulations themselves.
 const SIMULATED: [&str; 6] = [
-    "crates/vectored-lab/src/stats",
-    "crates/vectored-lab/src/measure/engine",
-    "crates/vectored-lab/src/measure/sampling/synthetic.rs",
-    "crates/vectored-lab/src/findings.rs",
-    "crates/vectored-lab/tests/it/simulation.rs",
-    "crates/vectored-lab/tests/it/crossovers.rs",
+    "crates/vectored-measure/src/stats",
+    "crates/vectored-measure/src/measure/engine",
+    "crates/vectored-measure/src/measure/sampling/synthetic.rs",
+    "crates/vectored-measure/src/findings.rs",
+    "crates/vectored-measure/tests/it/simulation.rs",
+    "crates/vectored-measure/tests/it/crossovers.rs",
 ];
 
 /// Words that leave the simulations out.
@@ -212,8 +212,8 @@ mod tests {
 
     fn affected_by(files: &[&str]) -> String {
         let packages = [
-            package("tool", &["lab"]),
-            package("lab", &["library", "parser"]),
+            package("tool", &["engine"]),
+            package("engine", &["library", "parser"]),
             package("library", &[]),
             package("parser", &[]),
         ];
@@ -235,28 +235,31 @@ mod tests {
         assert_eq!(affected_by(&["crates/tool/src/main.rs"]), "tool");
         assert_eq!(
             affected_by(&["crates/parser/testdata/log"]),
-            "lab parser tool"
+            "engine parser tool"
         );
         assert_eq!(
             affected_by(&["crates/library/Cargo.toml"]),
-            "lab library tool"
+            "engine library tool"
         );
-        assert_eq!(affected_by(&["Cargo.lock"]), "lab library parser tool");
+        assert_eq!(affected_by(&["Cargo.lock"]), "engine library parser tool");
     }
 
     #[test]
     fn a_file_of_no_package_counts_for_those_that_name_it_or_its_folder() {
         assert_eq!(affected_by(&["README.md"]), "tool");
-        assert_eq!(affected_by(&["fuzz/seeds/plan/empty"]), "lab parser tool");
+        assert_eq!(
+            affected_by(&["fuzz/seeds/plan/empty"]),
+            "engine parser tool"
+        );
         assert_eq!(affected_by(&["docs/method.md"]), "");
     }
 
     #[test]
     fn the_statistics_are_simulated_if_their_code_differs() {
         let words = |file: &str| words_for(&BTreeSet::from([PathBuf::from(file)]));
-        assert!(words("crates/vectored-lab/src/stats/verdict.rs").is_empty());
+        assert!(words("crates/vectored-measure/src/stats/verdict.rs").is_empty());
         assert_eq!(
-            words("crates/vectored-lab/src/report/csv.rs"),
+            words("crates/vectored-measure/src/report/csv.rs"),
             NO_SIMULATIONS
         );
         for path in SIMULATED {

@@ -18,9 +18,9 @@ mod processes;
 mod programs;
 mod python;
 mod release;
-#[cfg(feature = "lab")]
+#[cfg(feature = "measure")]
 mod reproducibility;
-#[cfg(feature = "lab")]
+#[cfg(feature = "measure")]
 mod ruler;
 mod scratch;
 mod setup;
@@ -128,9 +128,9 @@ struct Words {
     options: Vec<String>,
 }
 
-#[cfg(not(feature = "lab"))]
+#[cfg(not(feature = "measure"))]
 use {Words as ReproducibilityOptions, Words as RulerOptions};
-#[cfg(feature = "lab")]
+#[cfg(feature = "measure")]
 use {reproducibility::Options as ReproducibilityOptions, ruler::Options as RulerOptions};
 
 fn main() -> ExitCode {
@@ -153,11 +153,11 @@ fn run(command: Xtask) -> anyhow::Result<bool> {
         Xtask::Test { only } => test::run(only.as_deref()),
         Xtask::Step { name } => test::run_step(&name).map(well),
         Xtask::Tidy => tidy::run(),
-        #[cfg(not(feature = "lab"))]
-        Xtask::Reproducibility(_) | Xtask::Ruler(_) => Err(with_lab()),
-        #[cfg(feature = "lab")]
+        #[cfg(not(feature = "measure"))]
+        Xtask::Reproducibility(_) | Xtask::Ruler(_) => Err(with_engine()),
+        #[cfg(feature = "measure")]
         Xtask::Reproducibility(options) => reproducibility::run(&options),
-        #[cfg(feature = "lab")]
+        #[cfg(feature = "measure")]
         Xtask::Ruler(options) => ruler::run(&options),
         Xtask::Soak(words) => soak::run(words.options),
         Xtask::Fuzz { seconds, only } => fuzz::run(seconds, only.as_deref()),
@@ -180,12 +180,12 @@ fn run(command: Xtask) -> anyhow::Result<bool> {
     }
 }
 
-/// Replaces this program by one that is built with the lab and optimised, as users run the lab.
+/// Replaces this program by one that is built with the measuring engine and optimised, as users run it.
 /// Returns only if that fails.
-#[cfg(not(feature = "lab"))]
-fn with_lab() -> anyhow::Error {
+#[cfg(not(feature = "measure"))]
+fn with_engine() -> anyhow::Error {
     use std::os::unix::process::CommandExt as _;
-    let run = "run --release --quiet --locked --package xtask --features lab --manifest-path";
+    let run = "run --release --quiet --locked --package xtask --features measure --manifest-path";
     let mut command = commands::cargo_words(run);
     command.arg(root().join("Cargo.toml")).arg("--");
     let error = command.args(std::env::args_os().skip(1)).exec();

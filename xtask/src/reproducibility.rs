@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use vectored_lab::model::Results;
+use vectored_measure::model::Results;
 
 use crate::commands::{cargo_words, run as run_command};
 use crate::packages::metadata;

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
-use vectored_lab::measure::{
+use vectored_measure::measure::{
     DescriptorSampler, MonotonicClock, Pinning, Watch, pin_measuring_thread,
 };
-use vectored_lab::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
+use vectored_measure::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
 
 use plain::PlainLoops;
 
@@ -151,7 +151,7 @@ impl Bench<'_> {
             stop: &AtomicBool::new(false),
             save: None,
         };
-        let outcome = vectored_lab::measure::run(&experiment, &mut sampler, &clock, watch)?;
+        let outcome = vectored_measure::measure::run(&experiment, &mut sampler, &clock, watch)?;
         ensure!(outcome.cells.len() == 1, "the engine measured no cell");
         let cell = &outcome.cells[0];
         let mut medians = Medians::from([("floor".to_owned(), cell.floor_ns)]);

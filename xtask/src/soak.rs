@@ -38,7 +38,7 @@ fn with_sanitizer(words: &str) -> Result<Command> {
         "debug='line-tables-only'",
         // The sanitizer costs more time than the optimiser saves, and the build takes a fraction of the time.
         "opt-level=1",
-        "package.vectored-lab.opt-level=0",
+        "package.vectored-measure.opt-level=0",
     ];
     for setting in settings {
         command.args(["--config", &format!("profile.release.{setting}")]);

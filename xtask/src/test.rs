@@ -21,7 +21,7 @@ use crate::{c_library, cluster, deb, instructions, python, setup, tidy, workflow
 
 /// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
 /// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
-pub const FEATURES: &str = "--features vectored/bytes,vectored/codec,vectored/serde,vectored/tokio,vectored/uring,xtask/lab";
+pub const FEATURES: &str = "--features vectored/bytes,vectored/codec,vectored/serde,vectored/tokio,vectored/uring,xtask/measure";
 
 /// The build of all tests, examples and benches.
 pub const BUILD_TESTS: &str = "build-tests";
@@ -304,7 +304,7 @@ mod tests {
             "tests:vectored/it",
             "tests:vectored/refused",
             "tests:vectored-cli/vectored",
-            "tests:vectored-lab/it",
+            "tests:vectored-measure/it",
             "tests:xtask/xtask",
             "example:vectored/gather",
             "bench:vectored/copy",

@@ -1,7 +1,7 @@
 //! The rules of this repository that no compiler or lint checks:
 //!
 //! - `unsafe` lives in folders named `sys` and in the C ABI alone,
-//! - the crate `vectored-report`, and `report` and `stats` of the lab, do no I/O and read no clock,
+//! - the crate `vectored-report`, and `report` and `stats` of `vectored-measure`, do no I/O and read no clock,
 //! - the library needs no serde, no clap and no tokio in its default build,
 //! - every test that `docs/hazards.md` names exists,
 //! - no file of Rust has more than 800 lines,
@@ -23,8 +23,8 @@ use crate::{hazards, root};
 /// Folders of pure code: it gets all data as arguments, and returns text or numbers.
 const PURE: [&str; 3] = [
     "crates/vectored-report/src",
-    "crates/vectored-lab/src/report",
-    "crates/vectored-lab/src/stats",
+    "crates/vectored-measure/src/report",
+    "crates/vectored-measure/src/stats",
 ];
 
 /// Names of I/O and clocks, which pure code does not contain.
@@ -88,7 +88,7 @@ const CRATES: [Crate; 10] = [
         ],
     },
     Crate {
-        folder: "crates/vectored-lab",
+        folder: "crates/vectored-measure",
         floors: &[
             &["model", "sys"],
             &["platform"],
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     const LIBRARY: &str = "crates/vectored/src/write/all.rs";
-    const REPORT: &str = "crates/vectored-lab/src/report/words.rs";
+    const REPORT: &str = "crates/vectored-measure/src/report/words.rs";
 
     #[test]
     fn unsafe_code_is_allowed_in_sys_alone() {
@@ -342,9 +342,9 @@ mod tests {
             "let began = Instant::now();",
         ] {
             assert_eq!(impure(REPORT.as_ref(), bad).len(), 1, "{bad}");
-            let statistics = "crates/vectored-lab/src/stats/sign_test.rs";
+            let statistics = "crates/vectored-measure/src/stats/sign_test.rs";
             assert_eq!(impure(statistics.as_ref(), bad).len(), 1, "{bad}");
-            let measuring = "crates/vectored-lab/src/measure/sampling/clock.rs";
+            let measuring = "crates/vectored-measure/src/measure/sampling/clock.rs";
             assert!(impure(measuring.as_ref(), bad).is_empty(), "{bad}");
         }
         assert!(impure(REPORT.as_ref(), "// as measure::run says").is_empty());

@@ -10,8 +10,8 @@ use vectored_bench::measure::{Listener, estimated_s, measure};
 use vectored_bench::page::page;
 use vectored_bench::promises::promises;
 use vectored_bench::table::table;
-use vectored_lab::model::Results;
-use vectored_lab::report;
+use vectored_measure::model::Results;
+use vectored_measure::report;
 
 fn main() -> ExitCode {
     exit_code(parse(std::env::args().skip(1)), |task| match task {

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use vectored_lab::model::{Cell, Target};
+use vectored_measure::model::{Cell, Target};
 
-/// A target of the lab, and for files the file system that they are on.
+/// A target of `vectored measure`, and for files the file system that they are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BenchTarget {
     /// A file that is appended to, in the working directory.
@@ -38,7 +38,7 @@ impl BenchTarget {
         BenchTarget::Null,
     ];
 
-    /// The target of the lab.
+    /// The target of `vectored measure`.
     pub fn lab_target(self) -> Target {
         match self {
             BenchTarget::File => Target::File,

@@ -1,6 +1,6 @@
 //! Measures the adaptive gather against its peers: `cargo xtask bench-peers`.
 //!
-//! The lab's engine samples all techniques in turns. This crate adds the techniques of other projects
+//! The engine of `vectored measure` samples all techniques in turns. This crate adds the techniques of other projects
 //! ([`peers`]), chooses the cells ([`grid`]) and compares the figures with the library's promises
 //! ([`promises`]). Arithmetic and rendering are pure functions of results, which can be saved and loaded.
 //!

@@ -1,4 +1,4 @@
-//! Measures the cells by the lab's engine, with the peers as further techniques.
+//! Measures the cells by the engine of `vectored measure`, with the peers as further techniques.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
 use vectored::CostModel;
-use vectored_lab::measure::{
+use vectored_measure::measure::{
     ColdPool, DescriptorSampler, Environment, MeasureError, MonotonicClock, Outcome, Pinning,
     Watch, allowed_cpus, calibrate, check_directory, measure_ruler, pin_measuring_thread,
     run_rounds,
 };
-use vectored_lab::model::{
+use vectored_measure::model::{
     Cache, CellSpec, Experiment, FittedModel, LeftOut, Results, SCHEMA, TechniqueName,
 };
-use vectored_lab::stats::target_kind;
+use vectored_measure::stats::target_kind;
 
 use crate::args::Options;
 use crate::bench_target::BenchTarget;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use vectored_lab::model::{Cache, Cell, Host, IovecSetup, Results, TechniqueName};
+use vectored_measure::model::{Cache, Cell, Host, IovecSetup, Results, TechniqueName};
 
 use crate::bench_target::BenchTarget;
 use crate::c_callers;

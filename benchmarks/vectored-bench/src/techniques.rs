@@ -1,6 +1,6 @@
 //! The techniques that are measured.
 
-use vectored_lab::model::TechniqueName;
+use vectored_measure::model::TechniqueName;
 
 /// std's `BufWriter` of 8 KiB, its default: `write_all` a segment, `flush`.
 pub const BUF_WRITER: TechniqueName = TechniqueName::new("buf-writer");
@@ -31,7 +31,7 @@ pub const ADAPTIVE2: TechniqueName = TechniqueName::new("adaptive-2");
 /// `adaptive` with a third calibration.
 pub const ADAPTIVE3: TechniqueName = TechniqueName::new("adaptive-3");
 /// `stdio` of the measuring engine, with a buffer of 1 MiB.
-pub const STDIO_LARGE: TechniqueName = vectored_lab::measure::STDIO_LARGE.name;
+pub const STDIO_LARGE: TechniqueName = vectored_measure::measure::STDIO_LARGE.name;
 
 /// The techniques that a program writes by hand.
 pub const BY_HAND: [TechniqueName; 3] = [

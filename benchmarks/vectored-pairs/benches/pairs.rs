@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use vectored_lab::advisor::Saving;
-use vectored_lab::measure::{MonotonicClock, measure_prices};
+use vectored_measure::advisor::Saving;
+use vectored_measure::measure::{MonotonicClock, measure_prices};
 use vectored_pairs::{
     PAIRS, Pair, Row, Sandbox, prediction, strace_unavailable, table, time_in_turns, trace,
 };

@@ -1,6 +1,6 @@
 //! The list of pairs.
 
-use vectored_lab::model::{DescriptorKind, FindingKind};
+use vectored_measure::model::{DescriptorKind, FindingKind};
 
 /// The language of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

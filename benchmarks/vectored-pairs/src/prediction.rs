@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use vectored_lab::advisor::{Analysis, Options, Saving, Tallies, price};
-use vectored_lab::model::{DescriptorKind, FindingKind, Operation, Price};
-use vectored_lab::stats::median;
+use vectored_measure::advisor::{Analysis, Options, Saving, Tallies, price};
+use vectored_measure::model::{DescriptorKind, FindingKind, Operation, Price};
+use vectored_measure::stats::median;
 
 /// Counts the calls that could be merged.
 ///

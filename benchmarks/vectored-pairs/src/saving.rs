@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use vectored_lab::stats::{INTERVAL_LEVEL, interval_rank, median};
+use vectored_measure::stats::{INTERVAL_LEVEL, interval_rank, median};
 
 use crate::catalogue::Pair;
 use crate::invocation::Version;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use vectored_lab::advisor::Saving;
+use vectored_measure::advisor::Saving;
 
 use crate::saving::MeasuredSaving;
 

@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use vectored_lab::advisor::{
+use vectored_measure::advisor::{
     About, Analysis, Options, Tallies, Traced, Untraced, advise, merge, operation_of,
     without_strace,
 };
-use vectored_lab::measure::{
+use vectored_measure::measure::{
     Environment, MonotonicClock, Usage, allowed_cpus, check_directory, measure_entry_ns,
     measure_prices,
 };
-use vectored_lab::model::{
+use vectored_measure::model::{
     Advisory, DescriptorKind, Host, Operation, Price, Skipped, Target, WallSource,
 };
 use vectored_strace::event::{Action, Direction, Event};

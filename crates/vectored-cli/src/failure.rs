@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use vectored_lab::measure::MeasureError;
+use vectored_measure::measure::MeasureError;
 
 /// An error that ends the program, with the exit code.
 #[derive(Debug)]

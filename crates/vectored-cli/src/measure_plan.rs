@@ -6,12 +6,12 @@ mod techniques;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use vectored_lab::measure::{check_direct, unsuited};
-use vectored_lab::model::{
+use vectored_measure::measure::{check_direct, unsuited};
+use vectored_measure::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, Operation, PageCache, Target,
     TechniqueName,
 };
-use vectored_lab::report::bytes_in_words;
+use vectored_measure::report::bytes_in_words;
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;

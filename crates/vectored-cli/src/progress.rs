@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use vectored_lab::measure::Progress;
-use vectored_lab::reproduce::ReproduceProgress;
+use vectored_measure::measure::Progress;
+use vectored_measure::reproduce::ReproduceProgress;
 
 use crate::terminal::{can_redraw, messages_are_ascii};
 
@@ -120,7 +120,7 @@ fn reproducing(progress: &ReproduceProgress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vectored_lab::model::{ExperimentName, Target};
+    use vectored_measure::model::{ExperimentName, Target};
 
     #[test]
     fn the_bar_knows_how_long_is_left() {

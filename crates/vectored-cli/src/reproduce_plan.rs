@@ -3,9 +3,9 @@
 #[cfg(unix)]
 mod unix_alone;
 
-use vectored_lab::model::ExperimentName;
-use vectored_lab::report::{bytes_in_words, grouped};
-use vectored_lab::reproduce::{BufferList, PassPlan, Plan};
+use vectored_measure::model::ExperimentName;
+use vectored_measure::report::{bytes_in_words, grouped};
+use vectored_measure::reproduce::{BufferList, PassPlan, Plan};
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;

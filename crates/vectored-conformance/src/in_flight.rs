@@ -1,4 +1,4 @@
-//! The transfers in flight of `vectored_lab::in_flight`, as entries beside those of `writers` and `readers`.
+//! The transfers in flight of `vectored_measure::in_flight`, as entries beside those of `writers` and `readers`.
 //!
 //! They are in tables of their own, one for each technique, which a machine may not offer.
 
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek, tell};
-use vectored_lab::in_flight::{AioQueue, Event, ListError, ListQueue, Place, RingQueue};
-use vectored_lab::measure::check_available;
-use vectored_lab::model::TechniqueName;
+use vectored_measure::in_flight::{AioQueue, Event, ListError, ListQueue, Place, RingQueue};
+use vectored_measure::measure::check_available;
+use vectored_measure::model::TechniqueName;
 
 use crate::host::report_skip;
 use crate::outcome::{Outcome, Takes};

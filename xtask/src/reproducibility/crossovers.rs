@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vectored_lab::model::{Crossover, ModelSource, Results};
+use vectored_measure::model::{Crossover, ModelSource, Results};
 
 /// The share of runs that have to find a crossover which one of them finds.
 const FOUND_SHARE: f64 = 0.9;
@@ -104,9 +104,9 @@ fn name_of(crossover: &Crossover) -> String {
     )
 }
 
-fn drain(drain: Option<vectored_lab::model::Drain>) -> &'static str {
+fn drain(drain: Option<vectored_measure::model::Drain>) -> &'static str {
     match drain {
-        Some(vectored_lab::model::Drain::ReaderThread) => "(reader thread)",
+        Some(vectored_measure::model::Drain::ReaderThread) => "(reader thread)",
         _ => "",
     }
 }

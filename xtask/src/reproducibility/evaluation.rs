@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vectored_lab::model::{Cell, Results, Verdict};
+use vectored_measure::model::{Cell, Results, Verdict};
 
 /// The share of its cells that a run has to decide.
 const MIN_DECIDED: f64 = 0.70;
@@ -117,7 +117,7 @@ impl fmt::Display for Evaluation {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vectored_lab::measure::technique;
+    use vectored_measure::measure::technique;
 
     use super::*;
 
@@ -143,10 +143,10 @@ mod tests {
             })
             .collect::<Vec<_>>();
         serde_json::from_value(json!({
-            "schema": vectored_lab::model::SCHEMA, "complete": true, "vectored_version": "0",
+            "schema": vectored_measure::model::SCHEMA, "complete": true, "vectored_version": "0",
             "started_at": "", "elapsed_s": 1.0, "budget_s": 1.0, "seed": 1, "rivals": [],
-            "host": vectored_lab::model::Host::default(),
-            "ruler": vectored_lab::model::Ruler::default(),
+            "host": vectored_measure::model::Host::default(),
+            "ruler": vectored_measure::model::Ruler::default(),
             "cells": cells, "refined_cells": [], "crossovers": [], "cost_models": [],
             "ranks": [], "left_out": [],
         }))

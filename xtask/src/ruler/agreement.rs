@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anyhow::Result;
-use vectored_lab::stats::{median, paired};
+use vectored_measure::stats::{median, paired};
 
 use super::Medians;
 

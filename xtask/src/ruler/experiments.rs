@@ -7,12 +7,12 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
-use vectored_lab::measure::MonotonicClock;
-use vectored_lab::model::{Measure, Reproduction};
-use vectored_lab::reproduce::{
+use vectored_measure::measure::MonotonicClock;
+use vectored_measure::model::{Measure, Reproduction};
+use vectored_measure::reproduce::{
     Bench, ElementPlan, EtaTracker, Plan, REPEATS, RecordPlan, run as reproduce,
 };
-use vectored_lab::stats::median;
+use vectored_measure::stats::median;
 
 use super::{Medians, Options, agreement, plain};
 use crate::commands::answer;
@@ -206,7 +206,7 @@ fn parse(printed: &str) -> Option<Medians> {
 
 #[cfg(test)]
 mod tests {
-    use vectored_lab::measure::allowed_cpus;
+    use vectored_measure::measure::allowed_cpus;
 
     use super::*;
     use crate::root;

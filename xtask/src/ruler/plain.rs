@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use vectored_lab::model::{Target, Workload};
+use vectored_measure::model::{Target, Workload};
 
 use super::Medians;
 use crate::commands::{answer, run};
@@ -86,7 +86,7 @@ fn parse(printed: &str) -> Option<Medians> {
 
 #[cfg(test)]
 mod tests {
-    use vectored_lab::measure::allowed_cpus;
+    use vectored_measure::measure::allowed_cpus;
 
     use super::*;
     use crate::root;

@@ -38,10 +38,10 @@ const SHARED_LIBRARY: [&str; 5] = [
 /// The command line tool.
 const TOOL: [&str; 2] = ["--package=vectored-cli", "--bin=vectored"];
 
-/// Faster builds: the programs run for seconds, and the code of the lab is not measured. What else the tests run most is
+/// Faster builds: the programs run for seconds, and the code that measures is not measured. What else the tests run most is
 /// optimised a little by the profile of the workspace, as an emulator is slow.
 pub const PROFILE: [&str; 2] = [
-    "--config=profile.dev.package.vectored-lab.opt-level=0",
+    "--config=profile.dev.package.vectored-measure.opt-level=0",
     "--config=profile.dev.package.vectored-strace.opt-level=0",
 ];
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use vectored::uring::{Data, Ring, SharedDescriptor};
-use vectored_lab::in_flight::{Place, RingList, move_by_ring, uncopied_queue};
+use vectored_measure::in_flight::{Place, RingList, move_by_ring, uncopied_queue};
 
 /// A ring with lists that own their memory.
 pub struct RingPeer {

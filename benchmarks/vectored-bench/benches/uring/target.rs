@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 
-use vectored_lab::in_flight::Place;
+use vectored_measure::in_flight::Place;
 
 /// The capacity of pipes and sockets: of a list, without a reader at work.
 const CAPACITY: usize = 1 << 20;

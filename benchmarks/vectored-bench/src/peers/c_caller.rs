@@ -3,8 +3,8 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use vectored_lab::measure::{Lists, Meter, Mover, Timed, Timing};
-use vectored_lab::model::IovecSetup;
+use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
+use vectored_measure::model::IovecSetup;
 
 use crate::sys::c_callers::{CCallers, How};
 

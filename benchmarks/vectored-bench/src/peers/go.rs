@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use rustix::fs::{FileType, OFlags};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use vectored_lab::measure::{Lists, Meter, Mover, Timed, Timing};
+use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
 
 use super::peer::ONE_CALL;
 

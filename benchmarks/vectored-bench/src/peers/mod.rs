@@ -15,8 +15,8 @@ use std::io;
 use std::rc::Rc;
 
 use vectored::CostModel;
-use vectored_lab::measure::{Contender, Mover, movers};
-use vectored_lab::model::TechniqueName;
+use vectored_measure::measure::{Contender, Mover, movers};
+use vectored_measure::model::TechniqueName;
 
 pub use go::GoProgram;
 
@@ -140,7 +140,7 @@ impl Peers {
                 Box::new(CProgram::new(*self.c.as_ref().expect(loaded), how))
             }
             STDIO_LARGE => {
-                let write = vectored_lab::measure::STDIO_LARGE.write;
+                let write = vectored_measure::measure::STDIO_LARGE.write;
                 write.expect("a technique that writes")(&models[0])
             }
             WRITE_EACH_AGAIN => movers(Contender::Technique(TechniqueName::WRITE_EACH), &models[0]),

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use vectored_lab::measure::{Lists, Meter, Mover, Timed, Timing};
+use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
 
 /// Writes lists to a descriptor that it was opened for.
 pub trait Peer {

@@ -12,7 +12,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe::Sender;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Runtime;
-use vectored_lab::measure::{Clock, Lists, Meter, Mover, Timed, Timing};
+use vectored_measure::measure::{Clock, Lists, Meter, Mover, Timed, Timing};
 
 use super::peer::ONE_CALL;
 use super::std_vectored::recycled;
@@ -46,7 +46,12 @@ impl Mover for TokioUtil {
                 0
             }
         }
-        self.sample(fd, &Lists::one(segments.to_vec()), ONE_CALL, Meter::whole(&NoClock))?;
+        self.sample(
+            fd,
+            &Lists::one(segments.to_vec()),
+            ONE_CALL,
+            Meter::whole(&NoClock),
+        )?;
         Ok(())
     }
 
@@ -115,7 +120,7 @@ impl Sample<'_> {
     }
 }
 
-/// The asynchronous form of the lab's timing loop.
+/// The asynchronous form of the timing loop of `vectored_measure`.
 async fn time(writer: &mut (impl AsyncWrite + Unpin), sample: Sample<'_>) -> io::Result<Timing> {
     let Sample {
         lists,

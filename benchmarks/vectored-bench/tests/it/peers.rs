@@ -9,9 +9,9 @@ use vectored::CostModel;
 use vectored_bench::bench_target::BenchTarget;
 use vectored_bench::peers::Peers;
 use vectored_bench::techniques::{LIBUV, STD_VECTORED, peers_and_c_callers};
-use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds};
-use vectored_lab::model::{CellSpec, Experiment, TechniqueName, Workload};
-use vectored_lab::stats::target_kind;
+use vectored_measure::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds};
+use vectored_measure::model::{CellSpec, Experiment, TechniqueName, Workload};
+use vectored_measure::stats::target_kind;
 
 /// Reports that a test could not run here.
 ///

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use vectored_lab::measure::{Pinning, TECHNIQUES};
-use vectored_lab::model::{Conditions, Operation, Target};
+use vectored_measure::measure::{Pinning, TECHNIQUES};
+use vectored_measure::model::{Conditions, Operation, Target};
 
 use super::axes::AxisOptions;
 use super::format::{CSV_OF_CELLS, Format, formats};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use vectored_lab::measure::Pinning;
-use vectored_lab::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
+use vectored_measure::measure::Pinning;
+use vectored_measure::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
 
 use super::format::{Format, formats};
 use super::parsers::{one_count, one_of, one_size, pinning, whole_number};

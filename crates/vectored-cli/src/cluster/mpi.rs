@@ -9,7 +9,7 @@ use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
-use vectored_lab::measure::Group;
+use vectored_measure::measure::Group;
 
 use crate::failure::Failure;
 

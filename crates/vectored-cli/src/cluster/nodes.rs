@@ -2,8 +2,8 @@
 
 use std::iter;
 
-use vectored_lab::measure::Pinning;
-use vectored_lab::model::Rank;
+use vectored_measure::measure::Pinning;
+use vectored_measure::model::Rank;
 
 use crate::failure::Failure;
 

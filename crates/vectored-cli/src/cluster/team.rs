@@ -4,10 +4,10 @@ use std::fs;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vectored_lab::measure::{
+use vectored_measure::measure::{
     Group, MeasureError, RankFailure, agree, gathered, give, host_name, receive,
 };
-use vectored_lab::model::{Host, MAX_RANKS, Rank};
+use vectored_measure::model::{Host, MAX_RANKS, Rank};
 
 use super::launch::Launch;
 use super::nodes::Nodes;

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use signal_hook::consts::SIGINT;
-use vectored_lab::advisor::Options;
-use vectored_lab::model::{Advisory, Saved};
-use vectored_lab::report::{self, advisory};
+use vectored_measure::advisor::Options;
+use vectored_measure::model::{Advisory, Saved};
+use vectored_measure::report::{self, advisory};
 use vectored_report::{html, markdown};
 
 use crate::advise_pipeline::{

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use vectored_lab::model::{Change, Compared, Comparison, Results, Saved};
-use vectored_lab::report;
-use vectored_lab::stats::compare;
+use vectored_measure::model::{Change, Compared, Comparison, Results, Saved};
+use vectored_measure::report;
+use vectored_measure::stats::compare;
 use vectored_report::{Document, html, markdown};
 
 use crate::args::{CompareArgs, Format};

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use rustix::fs::OFlags;
-use vectored_lab::report::bytes_in_words;
-use vectored_lab::reproduce::copy_program::{self as copy, Copied, Side};
+use vectored_measure::report::bytes_in_words;
+use vectored_measure::reproduce::copy_program::{self as copy, Copied, Side};
 
 use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
 use crate::failure::Failure;

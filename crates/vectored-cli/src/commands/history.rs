@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use vectored_lab::model::{ADVISORY_SCHEMA, EXPERIMENTS_SCHEMA, SCHEMA};
-use vectored_lab::report::advisory::seconds_in_words;
-use vectored_lab::report::grouped;
+use vectored_measure::model::{ADVISORY_SCHEMA, EXPERIMENTS_SCHEMA, SCHEMA};
+use vectored_measure::report::advisory::seconds_in_words;
+use vectored_measure::report::grouped;
 use vectored_report::{Block, Document, Sentence, Tone};
 
 use crate::args::{HistoryArgs, HistoryFormat};

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use vectored_lab::measure::{MonotonicClock, probe_host};
-use vectored_lab::report::host;
+use vectored_measure::measure::{MonotonicClock, probe_host};
+use vectored_measure::report::host;
 use vectored_report::markdown;
 
 use crate::args::{HostArgs, HostFormat};

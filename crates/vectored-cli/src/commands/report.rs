@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use vectored_lab::model::{Results, Saved};
-use vectored_lab::report;
+use vectored_measure::model::{Results, Saved};
+use vectored_measure::report;
 use vectored_report::{Document, html, markdown};
 
 use crate::args::ReportArgs;

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
-use vectored_lab::measure::{
+use vectored_measure::measure::{
     Environment, MeasureError, MonotonicClock, allowed_cpus, measure_ruler,
 };
-use vectored_lab::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction, Saved};
-use vectored_lab::report::{self, experiments::json};
-use vectored_lab::reproduce::{Bench, EtaTracker, run as run_plans};
+use vectored_measure::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction, Saved};
+use vectored_measure::report::{self, experiments::json};
+use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};
 use vectored_report::markdown;
 
 use crate::args::{Format, ReproduceArgs};

@@ -1,7 +1,7 @@
 //! The lists of segments.
 
-use vectored_lab::model::{SweptMix, Workload};
-use vectored_lab::report::{bytes_in_words, grouped, list_in_words};
+use vectored_measure::model::{SweptMix, Workload};
+use vectored_measure::report::{bytes_in_words, grouped, list_in_words};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;

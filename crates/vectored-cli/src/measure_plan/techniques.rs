@@ -1,7 +1,7 @@
 //! The techniques that compete.
 
-use vectored_lab::measure::{TECHNIQUES, Technique, lacks_for, technique, techniques};
-use vectored_lab::model::{Operation, Role, TechniqueName};
+use vectored_measure::measure::{TECHNIQUES, Technique, lacks_for, technique, techniques};
+use vectored_measure::model::{Operation, Role, TechniqueName};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;

@@ -1,8 +1,8 @@
 //! The plans of the experiments that Windows cannot repeat.
 
-use vectored_lab::model::{PageCache, SyncMode};
-use vectored_lab::report::bytes_in_words;
-use vectored_lab::reproduce::{
+use vectored_measure::model::{PageCache, SyncMode};
+use vectored_measure::report::bytes_in_words;
+use vectored_measure::reproduce::{
     CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, RecordPlan,
 };
 

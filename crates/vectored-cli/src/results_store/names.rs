@@ -9,9 +9,9 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 #[cfg(unix)]
-use vectored_lab::model::Advisory;
-use vectored_lab::model::{Results, Saved};
-use vectored_lab::report::parse_saved;
+use vectored_measure::model::Advisory;
+use vectored_measure::model::{Results, Saved};
+use vectored_measure::report::parse_saved;
 
 use super::store::results_directory;
 use crate::failure::Failure;

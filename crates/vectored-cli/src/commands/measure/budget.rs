@@ -1,11 +1,11 @@
 //! A budget that is too short: the forecast before the run, and what to say after it.
 
 use vectored::CostModel;
-use vectored_lab::model::{
+use vectored_measure::model::{
     Cell, CellSpec, Experiment, FittedModel, Results, Role, Target, TechniqueResult,
 };
-use vectored_lab::report::list_in_words;
-use vectored_lab::stats::MIN_ROUNDS;
+use vectored_measure::report::list_in_words;
+use vectored_measure::stats::MIN_ROUNDS;
 
 use crate::interrupt::Interrupt;
 

@@ -1,9 +1,9 @@
 //! A run of the engine: alone, or as rank 0 or another rank.
 
-use vectored_lab::measure::{
+use vectored_measure::measure::{
     Clock, MeasureError, Outcome, Progress, RankedSampler, Sampler, Watch, follow, run,
 };
-use vectored_lab::model::{Coordination, Experiment};
+use vectored_measure::model::{Coordination, Experiment};
 
 use crate::cluster::Team;
 use crate::failure::Failure;

@@ -3,12 +3,12 @@
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
-use vectored_lab::measure::{
+use vectored_measure::measure::{
     ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock, Outcome,
     Progress, allowed_cpus, calibrate, check_available, check_directory, check_eviction,
     check_fifo, is_in_flight, measure_ruler,
 };
-use vectored_lab::model::{
+use vectored_measure::model::{
     Coordination, Experiment, FittedModel, Host, Operation, Rank, Ruler, SyncMode, Target,
 };
 

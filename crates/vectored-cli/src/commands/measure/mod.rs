@@ -6,8 +6,8 @@ mod measured;
 
 use std::process::ExitCode;
 
-use vectored_lab::model::{Results, SCHEMA, Saved};
-use vectored_lab::report::{self, left_out_in_words};
+use vectored_measure::model::{Results, SCHEMA, Saved};
+use vectored_measure::report::{self, left_out_in_words};
 use vectored_report::markdown;
 
 use self::budget::incomplete;

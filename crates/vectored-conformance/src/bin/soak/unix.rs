@@ -25,7 +25,7 @@ use vectored_conformance::readers::{BROKEN_READER, READERS, Reader};
 use vectored_conformance::rings::{ring_readers, ring_writers};
 use vectored_conformance::soak::{Options, run};
 use vectored_conformance::writers::{BROKEN_WRITER, RANDOM_QUEUE, WRITERS, Writer};
-use vectored_lab::model::TechniqueName;
+use vectored_measure::model::TechniqueName;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 

@@ -1,0 +1,141 @@
+//! Lists of mixed sizes in which one size is varied.
+
+use serde::{Deserialize, Serialize};
+
+/// A mix of sizes in which the segments of one run have a variable size, for example a header of 150 bytes
+/// followed by a body of any size. In JSON the runs are `[count, bytes]`, and `null` stands for the variable
+/// size: `[[1, 150], [1, null]]`.
+///
+/// # Examples
+///
+/// ```
+/// use vectored_measure::model::SweptMix;
+///
+/// let header_and_body = SweptMix::try_from(vec![(1, Some(150)), (1, None)])?;
+/// assert_eq!(header_and_body.at(4096), [(1, 150), (1, 4096)]);
+/// assert_eq!(header_and_body.bytes_of(&[(1, 150), (1, 4096)]), Some(4096));
+/// assert_eq!(header_and_body.bytes_of(&[(1, 100), (1, 4096)]), None);
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(
+    try_from = "Vec<(usize, Option<usize>)>",
+    into = "Vec<(usize, Option<usize>)>"
+)]
+pub struct SweptMix {
+    runs: Vec<(usize, Option<usize>)>,
+}
+
+impl TryFrom<Vec<(usize, Option<usize>)>> for SweptMix {
+    type Error = String;
+
+    /// The mix of these runs of `(count, bytes)`.
+    ///
+    /// # Errors
+    ///
+    /// If not exactly one run has a variable size, or if a count or a size is 0.
+    fn try_from(runs: Vec<(usize, Option<usize>)>) -> Result<Self, String> {
+        let variable = runs.iter().filter(|(_, bytes)| bytes.is_none()).count();
+        if variable != 1 {
+            return Err(format!(
+                "a swept mix has one run of a variable size (null), and this one has {variable}"
+            ));
+        }
+        match runs.iter().find(|run| run.0 == 0 || run.1 == Some(0)) {
+            Some((0, _)) => Err("a swept mix has a run of 0 segments".to_owned()),
+            Some(_) => Err("a swept mix has segments of 0 bytes".to_owned()),
+            None => Ok(SweptMix { runs }),
+        }
+    }
+}
+
+impl From<SweptMix> for Vec<(usize, Option<usize>)> {
+    fn from(mix: SweptMix) -> Self {
+        mix.runs
+    }
+}
+
+impl SweptMix {
+    /// The runs of `(count, bytes)`, `None` for the variable size.
+    pub fn runs(&self) -> &[(usize, Option<usize>)] {
+        &self.runs
+    }
+
+    /// How many segments a list has; `usize::MAX` if there are more.
+    pub fn segment_count(&self) -> usize {
+        let counts = self.runs.iter().map(|run| run.0);
+        counts.fold(0, usize::saturating_add)
+    }
+
+    /// The index of the run of variable size.
+    pub fn swept_run(&self) -> usize {
+        let found = self.runs.iter().position(|run| run.1.is_none());
+        found.expect("one run has a variable size")
+    }
+
+    /// The list in which the variable size is `bytes`, as runs of `(count, bytes)`. Neighbouring runs stay
+    /// apart if they have the same size.
+    pub fn at(&self, bytes: usize) -> Vec<(usize, usize)> {
+        let runs = self.runs.iter();
+        runs.map(|&(count, fixed)| (count, fixed.unwrap_or(bytes)))
+            .collect()
+    }
+
+    /// The variable size in `runs`, if they are a list of this mix.
+    pub fn bytes_of(&self, runs: &[(usize, usize)]) -> Option<usize> {
+        let &(_, bytes) = runs.get(self.swept_run())?;
+        (self.at(bytes) == runs).then_some(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_mix_has_one_variable_size() {
+        let refused =
+            |runs: &[(usize, Option<usize>)]| SweptMix::try_from(runs.to_vec()).unwrap_err();
+        assert!(refused(&[]).contains("this one has 0"));
+        assert!(refused(&[(1, Some(150))]).contains("this one has 0"));
+        assert!(refused(&[(1, None), (2, None)]).contains("this one has 2"));
+        assert!(refused(&[(0, Some(150)), (1, None)]).contains("0 segments"));
+        assert!(refused(&[(1, Some(0)), (1, None)]).contains("0 bytes"));
+        let json = "[[1,150],[1,null]]";
+        let mix: SweptMix = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&mix).unwrap(), json);
+        assert!(serde_json::from_str::<SweptMix>("[[1,150]]").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_size_of_a_list_is_found_in_it(
+            before in prop::collection::vec((1_usize..9, 1_usize..9), 0..4),
+            count in 1_usize..9,
+            after in prop::collection::vec((1_usize..9, 1_usize..9), 0..4),
+            bytes in 1_usize..9,
+            other in 1_usize..9,
+        ) {
+            let fixed = |runs: &[(usize, usize)]| -> Vec<(usize, Option<usize>)> {
+                runs.iter().map(|&(count, bytes)| (count, Some(bytes))).collect()
+            };
+            let runs = [fixed(&before), vec![(count, None)], fixed(&after)].concat();
+            let mix = SweptMix::try_from(runs).unwrap();
+            let list = mix.at(bytes);
+            let expected = [before.clone(), vec![(count, bytes)], after.clone()].concat();
+            prop_assert_eq!(&list, &expected);
+            prop_assert_eq!(mix.bytes_of(&list), Some(bytes));
+            prop_assert_eq!(mix.segment_count(), list.iter().map(|run| run.0).sum::<usize>());
+            prop_assert_eq!(mix.swept_run(), before.len());
+            // A list with another fixed size, or another number of runs, is none of this mix.
+            for index in (0..list.len()).filter(|&index| index != before.len()) {
+                let mut changed = list.clone();
+                changed[index].1 = 9 + other;
+                prop_assert_eq!(mix.bytes_of(&changed), None);
+            }
+            prop_assert_eq!(mix.bytes_of(&list[..list.len() - 1]), None);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Workloads: the list of segments, and the state in which it is moved.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::swept_mix::SweptMix;
+
+/// Linux keeps up to this many `iovec`s on its stack, and allocates memory for more (`UIO_FASTIOV` in
+/// `include/uapi/linux/uio.h`).
+pub const FAST_IOVECS: usize = 8;
+
+/// The sizes of one list of segments, in order, in bytes.
+///
+/// # Examples
+///
+/// ```
+/// use vectored_measure::model::Workload;
+///
+/// let header_and_data = Workload::from_sizes(vec![100, 200]);
+/// assert_eq!(header_and_data.total_bytes(), 300);
+/// assert_eq!(header_and_data.uniform_bytes(), None);
+/// assert_eq!(header_and_data.runs(), [(1, 100), (1, 200)]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Workload {
+    sizes: Vec<usize>,
+    /// The mix that it is a list of, and the size of the swept run.
+    swept: Option<(SweptMix, usize)>,
+}
+
+impl Workload {
+    /// `count` segments of `bytes` each.
+    ///
+    /// # Panics
+    ///
+    /// As [`Workload::from_sizes`].
+    pub fn uniform(count: usize, bytes: usize) -> Self {
+        Workload::from_sizes(vec![bytes; count])
+    }
+
+    /// Segments of any sizes.
+    ///
+    /// # Panics
+    ///
+    /// Without segments, or with an empty one, which would leave nothing to time.
+    pub fn from_sizes(sizes: Vec<usize>) -> Self {
+        assert!(!sizes.is_empty(), "a workload has at least one segment");
+        assert!(
+            sizes.iter().all(|&bytes| bytes > 0),
+            "no segment of a workload is empty"
+        );
+        Workload { sizes, swept: None }
+    }
+
+    /// The list of a swept mix whose variable size is `bytes`.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is 0.
+    pub fn swept(mix: &SweptMix, bytes: usize) -> Self {
+        let runs = mix.at(bytes).into_iter();
+        let sizes = runs.flat_map(|(count, bytes)| std::iter::repeat_n(bytes, count));
+        Workload {
+            swept: Some((mix.clone(), bytes)),
+            ..Workload::from_sizes(sizes.collect())
+        }
+    }
+
+    /// The mix that this is a list of, if one of its sizes is varied.
+    pub fn swept_mix(&self) -> Option<&SweptMix> {
+        self.swept.as_ref().map(|(mix, _)| mix)
+    }
+
+    /// The same list with another size: of all segments, or of the swept run of a mix. `None` for a fixed
+    /// mix.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is 0.
+    pub fn with_bytes(&self, bytes: usize) -> Option<Workload> {
+        match &self.swept {
+            Some((mix, _)) => Some(Workload::swept(mix, bytes)),
+            None => {
+                let count = self.segment_count();
+                let is_uniform = self.uniform_bytes().is_some();
+                is_uniform.then(|| Workload::uniform(count, bytes))
+            }
+        }
+    }
+
+    /// The size of each segment, in bytes, in order.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// How many segments the list has.
+    pub fn segment_count(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The bytes of the whole list.
+    pub fn total_bytes(&self) -> usize {
+        self.sizes.iter().sum()
+    }
+
+    /// The size that all segments share, or `None` if sizes are mixed. A list of a swept mix counts as mixed
+    /// even if its sizes happen to be equal.
+    pub fn uniform_bytes(&self) -> Option<usize> {
+        if self.swept.is_some() {
+            return None;
+        }
+        let first = self.sizes[0];
+        self.sizes.iter().all(|&b| b == first).then_some(first)
+    }
+
+    /// The sizes as runs of `(count, bytes)`, the form of a mix in results. Neighbouring runs have different
+    /// sizes, except in a list of a swept mix.
+    pub fn runs(&self) -> Vec<(usize, usize)> {
+        if let Some((mix, bytes)) = &self.swept {
+            return mix.at(*bytes);
+        }
+        self.sizes
+            .chunk_by(|a, b| a == b)
+            .map(|run| (run.len(), run[0]))
+            .collect()
+    }
+}
+
+/// The direction of a transfer.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// From the segments into the descriptor.
+    #[default]
+    Write,
+    /// From the descriptor into the segments.
+    Read,
+}
+
+impl Operation {
+    /// Both, the default first.
+    pub const ALL: [Operation; 2] = [Operation::Write, Operation::Read];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Write => "write",
+            Operation::Read => "read",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Whether the pages of a file that is read are in the page cache.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageCache {
+    /// In the page cache: the file was read before.
+    #[default]
+    Hot,
+    /// Evicted before each sample, which is verified.
+    Cold,
+}
+
+impl PageCache {
+    /// Both, the default first.
+    pub const ALL: [PageCache; 2] = [PageCache::Hot, PageCache::Cold];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            PageCache::Hot => "hot",
+            PageCache::Cold => "cold",
+        }
+    }
+}
+
+impl fmt::Display for PageCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How the segments lie in memory.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Apart from each other, in random order, laid out again in each round.
+    #[default]
+    Scattered,
+    /// Directly one after another, in order, in one allocation.
+    Adjacent,
+}
+
+impl Layout {
+    /// Both, the default first.
+    pub const ALL: [Layout; 2] = [Layout::Scattered, Layout::Adjacent];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layout::Scattered => "scattered",
+            Layout::Adjacent => "adjacent",
+        }
+    }
+}
+
+/// The state of the CPU's caches when a call begins.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cache {
+    /// The same segments are sent again and again.
+    #[default]
+    Hot,
+    /// Successive calls take their segments from a pool twice the size of the last-level cache, so that
+    /// the bytes come from memory.
+    Cold,
+}
+
+impl Cache {
+    /// Both, the default first.
+    pub const ALL: [Cache; 2] = [Cache::Hot, Cache::Cold];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cache::Hot => "hot",
+            Cache::Cold => "cold",
+        }
+    }
+}
+
+/// When the array of `iovec` is filled.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum IovecSetup {
+    /// In every call, within the timed region.
+    #[default]
+    Timed,
+    /// Before the timed region, as if the caller kept the array. No difference for techniques without an
+    /// array.
+    Once,
+}
+
+impl IovecSetup {
+    /// Both, the default first.
+    pub const ALL: [IovecSetup; 2] = [IovecSetup::Timed, IovecSetup::Once];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            IovecSetup::Timed => "timed",
+            IovecSetup::Once => "once",
+        }
+    }
+}

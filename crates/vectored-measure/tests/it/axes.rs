@@ -1,0 +1,58 @@
+//! The reference page of the axes is made of their table.
+
+use std::fs;
+use std::path::Path;
+
+use vectored_measure::model::{AXES, Axis, Values};
+
+const HEAD: &str = "\
+# The axes of a measurement
+
+Each of these options of `vectored measure` is an axis: a property by which cells can differ. With several values, every
+combination is measured. What does not go together is left out, and the reason is printed; a value that is left out
+everywhere is an error. The JSON and the CSV have a field for each.
+";
+
+fn page() -> String {
+    let sections = AXES.iter().map(section);
+    HEAD.to_owned() + &sections.collect::<String>()
+}
+
+fn section(axis: &Axis) -> String {
+    let code = |word: &&str| format!("`{word}`");
+    let values = match axis.values {
+        Values::Word(words) => format!(
+            "One of {}",
+            words.iter().map(code).collect::<Vec<_>>().join(", ")
+        ),
+        Values::Words(words) => words.iter().map(code).collect::<Vec<_>>().join(", "),
+        Values::Flag => "A flag".to_owned(),
+        Values::Numbers { max, default: None } => format!("Numbers from 1 to {max}"),
+        Values::Numbers {
+            max,
+            default: Some(default),
+        } => {
+            format!("Numbers from 1 to {max}; without the option: {default}")
+        }
+    };
+    format!(
+        "\n## `--{}`\n\n{values}. In the JSON: `{}`.\n\n{}\n",
+        axis.option(),
+        axis.name,
+        axis.about.replacen("\n\n", ".\n\n", 1)
+    )
+}
+
+#[test]
+fn the_reference_page_is_made_of_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/axes.md");
+    let page = page();
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|how| how == "always") {
+        fs::write(&path, &page).unwrap();
+    }
+    let there = fs::read_to_string(&path).unwrap();
+    assert!(
+        there == page,
+        "docs/axes.md differs from the table: run INSTA_UPDATE=always cargo test -p vectored-measure axes"
+    );
+}

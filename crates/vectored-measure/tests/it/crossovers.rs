@@ -1,0 +1,226 @@
+//! Crossovers and cost models against machines whose truth is known: the whole
+//! procedure, with the sizes that it chooses to measure between others.
+//!
+//! `cargo test -p vectored-measure crossovers -- --nocapture` prints the figures.
+
+use fastrand::Rng;
+use vectored::CostModel;
+use vectored_measure::measure::{FakeClock, Noise, SyntheticMachine};
+use vectored_measure::model::{Cell, CellSpec, Experiment, Target, TechniqueName, Workload};
+use vectored_measure::stats::{crossovers, fitted_models};
+
+use crate::simulation::simulations;
+use crate::support::run_quietly;
+
+pub const COUNTS: [usize; 3] = [2, 16, 1000];
+const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
+
+/// A cell of the grid moves no more.
+const MAX_BYTES: usize = 4 << 20;
+
+/// Of each kind of noise. They have 96 crossovers. A procedure whose intervals cover 93 % of them would reach
+/// [`MIN_COVERAGE`] with a probability of 3 % (binomial); more than 99 % are covered.
+const SIMULATIONS: u64 = 100;
+const MIN_COVERAGE: f64 = 0.97;
+
+#[test]
+fn crossovers_lie_in_their_intervals_under_independent_noise() {
+    let noise = Noise::LogNormal { sigma: 0.05 };
+    check_coverage("log-normal, sigma 0.05", noise, 1.7);
+}
+
+#[test]
+fn crossovers_lie_in_their_intervals_under_shared_load() {
+    let noise = Noise::Autoregressive {
+        rho: 0.6,
+        sigma: 0.1,
+        shared: true,
+    };
+    // Twice the noise, in the same time. What another run would differ is part
+    // of each width, and alone makes one of 1.2 to 1.5 of it.
+    check_coverage("AR(1) 0.6 over time, sigma 0.1", noise, 2.0);
+}
+
+fn check_coverage(name: &str, noise: Noise, median_width: f64) {
+    let mut found = 0;
+    let mut covered = 0;
+    let mut missed = 0;
+    let mut truths = 0;
+    let mut widths = Vec::new();
+    for seed in 0..simulations(SIMULATIONS) {
+        let mut rng = Rng::with_seed(seed);
+        let machine = any_machine(&mut rng);
+        let count = COUNTS[rng.usize(..COUNTS.len())];
+        let cells = measure(machine, noise, seed, &[count], true);
+        let cells: Vec<&Cell> = cells.iter().collect();
+        let crossovers = crossovers(&cells);
+        let truth = true_crossovers(&machine, count);
+        truths += truth;
+        missed += truth.saturating_sub(crossovers.len());
+        for crossover in crossovers {
+            found += 1;
+            let [below, above] = [crossover.below, crossover.above];
+            let range = crossover.low_bytes..=crossover.high_bytes;
+            let is_sign_change = |bytes: usize| {
+                let gain = |bytes| {
+                    cost(&machine, below, count, bytes) - cost(&machine, above, count, bytes)
+                };
+                (gain(bytes) > 0.0) != (gain(bytes + 1) > 0.0)
+            };
+            let [low, high] = [range.start().floor() as usize, range.end().ceil() as usize];
+            let is_covered = (low..high).any(is_sign_change);
+            covered += usize::from(is_covered);
+            if !is_covered {
+                println!("{seed}: {count} segments: {crossover:?}");
+            }
+            widths.push(crossover.high_bytes / crossover.low_bytes);
+        }
+    }
+    widths.sort_unstable_by(f64::total_cmp);
+    let coverage = f64::from(covered as u32) / f64::from(found);
+    println!(
+        "{name}: {found} crossovers found of {truths}, {missed} missed, {:.1} % in their intervals, \
+         high ÷ low {:.3} in the median, {:.3} in the 95th percentile",
+        100.0 * coverage,
+        widths[widths.len() / 2],
+        widths[widths.len() * 95 / 100],
+    );
+    assert!(coverage >= MIN_COVERAGE, "{name}: {coverage:.3}");
+    assert!(missed * 10 <= truths, "{name}: {missed} of {truths}");
+    assert!(widths[widths.len() / 2] <= median_width, "{name}");
+}
+
+#[test]
+fn the_constants_of_a_machine_are_found_within_a_tenth() {
+    for seed in 0..100 {
+        let machine = any_machine(&mut Rng::with_seed(seed));
+        let cells = measure(
+            machine,
+            Noise::LogNormal { sigma: 0.01 },
+            seed,
+            &COUNTS,
+            true,
+        );
+        let cells: Vec<&Cell> = cells.iter().collect();
+        let models = fitted_models(&cells);
+        let [found] = &models[..] else {
+            panic!("{} models", models.len());
+        };
+        let constants = |model: &CostModel| {
+            [
+                ("call_ns", model.call_ns),
+                ("gather_call_ns", model.gather_call_ns),
+                ("segment_ns", model.segment_ns),
+                ("large_segment_ns", model.large_segment_ns),
+                ("byte_ns", model.byte_ns),
+                ("copy_segment_ns", model.copy_segment_ns),
+                ("copy_byte_ns", model.copy_byte_ns),
+                ("copy_byte_uncached_ns", model.copy_byte_uncached_ns),
+            ]
+        };
+        let pairs = std::iter::zip(constants(&found.model), constants(&machine));
+        for ((name, found), (_, true_one)) in pairs {
+            let error = (found / true_one - 1.0).abs();
+            assert!(
+                error < 0.1,
+                "{name} of machine {seed}: {found} for {true_one}"
+            );
+        }
+        // The step is what is left of two lists of 8 and 9 segments.
+        let error = (found.model.iovec_step_ns - machine.iovec_step_ns).abs();
+        assert!(
+            error < 0.1 * machine.iovec_step_ns + 5.0,
+            "machine {seed}: {found:?}"
+        );
+        let regret = found.regret_p95.unwrap();
+        assert!(regret <= 0.05, "machine {seed}: {regret}");
+    }
+}
+
+#[test]
+fn what_is_not_refined_is_measured_at_the_sizes_of_the_grid_only() {
+    let machine = any_machine(&mut Rng::with_seed(1));
+    let grid = measure(machine, Noise::None, 1, &COUNTS, false);
+    assert!(
+        grid.iter()
+            .all(|cell| SIZES.contains(&cell.segment_bytes.unwrap()))
+    );
+    let refined = measure(machine, Noise::None, 1, &COUNTS, true);
+    assert!(refined.len() > grid.len());
+}
+
+const RIVALS: [TechniqueName; 3] = [
+    TechniqueName::WRITE_EACH,
+    TechniqueName::COPY_THEN_WRITE,
+    TechniqueName::WRITEV,
+];
+
+pub fn any_machine(rng: &mut Rng) -> CostModel {
+    let mut within = |low: f64, high: f64| low + rng.f64() * (high - low);
+    let segment_ns = within(14.0, 40.0);
+    let copy_byte_ns = within(0.02, 0.06);
+    CostModel {
+        call_ns: within(200.0, 900.0),
+        gather_call_ns: within(40.0, 120.0),
+        segment_ns,
+        large_segment_ns: segment_ns * within(1.0, 3.0),
+        iovec_step_ns: within(30.0, 110.0),
+        page_end_ns: 0.0,
+        byte_ns: within(0.05, 0.3),
+        copy_segment_ns: within(1.5, 8.0),
+        copy_byte_ns,
+        copy_byte_uncached_ns: copy_byte_ns * within(1.5, 3.0),
+        ..CostModel::default()
+    }
+}
+
+/// How often the fastest technique changes with the size.
+fn true_crossovers(machine: &CostModel, count: usize) -> usize {
+    let largest = (MAX_BYTES / count).min(SIZES[5]);
+    let fastest = |bytes: usize| {
+        let of = |technique| cost(machine, technique, count, bytes);
+        RIVALS.into_iter().min_by(|&a, &b| of(a).total_cmp(&of(b)))
+    };
+    (SIZES[0]..largest)
+        .filter(|&bytes| fastest(bytes) != fastest(bytes + 1))
+        .count()
+}
+
+fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
+    let all = (count * bytes) as u64;
+    match technique {
+        TechniqueName::WRITE_EACH => count as f64 * machine.call_ns + all as f64 * machine.byte_ns,
+        TechniqueName::COPY_THEN_WRITE => machine.copy_then_write_ns(count, all),
+        TechniqueName::WRITEV => machine.writev_ns(count, all),
+        other => panic!("{other} is no rival here"),
+    }
+}
+
+/// All cells of a run on an invented machine, those between the grid's last.
+pub fn measure(
+    machine: CostModel,
+    noise: Noise,
+    seed: u64,
+    counts: &[usize],
+    refine: bool,
+) -> Vec<Cell> {
+    let clock = FakeClock::default();
+    let mut sampler = SyntheticMachine::with_model(clock.clone(), noise, seed, machine);
+    let grid = counts
+        .iter()
+        .flat_map(|&count| SIZES.map(|bytes| (count, bytes)));
+    let experiment = Experiment {
+        cells: grid
+            .filter(|(count, bytes)| count * bytes <= MAX_BYTES)
+            .map(|(count, bytes)| CellSpec::write(Target::Pipe, Workload::uniform(count, bytes)))
+            .collect(),
+        rivals: RIVALS.to_vec(),
+        unranked: vec![],
+        refine,
+        budget_ns: counts.len() as u64 * 1_500_000_000,
+        seed,
+    };
+    let mut outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
+    outcome.cells.append(&mut outcome.refined_cells);
+    outcome.cells
+}

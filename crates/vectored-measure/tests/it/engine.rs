@@ -1,0 +1,517 @@
+//! The engine on simulated machines: figures, verdicts, budgets and stops.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use vectored_measure::measure::{
+    Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome, Progress, RunError,
+    Sampler, SyntheticMachine, run,
+};
+use vectored_measure::model::{
+    CellSpec, Drain, Experiment, Target, TechniqueName, Verdict, Workload,
+};
+use vectored_measure::stats::judge;
+
+use crate::support::{Hooked, Step, place, run_quietly, run_rounds_quietly, unwatched};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn experiment(cells: usize, budget_ns: u64) -> Experiment {
+    Experiment {
+        cells: (1..=cells)
+            .map(|count| CellSpec::write(Target::Pipe, Workload::uniform(count, 100)))
+            .collect(),
+        rivals: vec![
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
+        ],
+        unranked: vec![TechniqueName::ADAPTIVE],
+        refine: false,
+        budget_ns,
+        seed: 5,
+    }
+}
+
+/// A machine with these costs in ns per call: of the floor, then of the
+/// techniques in order.
+fn machine(clock: &FakeClock, noise: Noise, costs: [f64; 5]) -> SyntheticMachine {
+    SyntheticMachine::new(
+        clock.clone(),
+        noise,
+        1,
+        move |_, contender| match contender {
+            Contender::Floor | Contender::FloorAgain => costs[0],
+            Contender::Technique(technique) => costs[1 + place(technique)],
+        },
+    )
+}
+
+fn exact_machine(clock: &FakeClock) -> SyntheticMachine {
+    machine(clock, Noise::None, [1000.0, 1500.0, 1100.0, 1250.0, 1100.0])
+}
+
+fn outcome_of(experiment: &Experiment, sampler: &mut dyn Sampler, clock: &dyn Clock) -> Outcome {
+    run_quietly(experiment, sampler, clock).unwrap()
+}
+
+#[test]
+fn exact_timings_give_exact_figures() {
+    let clock = FakeClock::default();
+    let mut sampler = exact_machine(&clock);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    assert!(outcome.complete);
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.verdict, Verdict::Faster);
+    assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
+    assert_eq!(cell.floor_ns, 1000.0);
+    assert_eq!(cell.noise_floor, Some(0.0));
+    let writev = cell.technique(TechniqueName::WRITEV).unwrap();
+    assert_eq!(writev.median_ns, 1250.0);
+    assert_eq!(writev.gather_tax, 0.25);
+    assert!((writev.ratio_to_leader - 1250.0 / 1100.0).abs() < 1e-12);
+    assert!((writev.ratio_low.unwrap() - 1250.0 / 1100.0).abs() < 1e-12);
+    let adaptive = cell.technique(TechniqueName::ADAPTIVE).unwrap();
+    assert_eq!(adaptive.ratio_to_leader, 1.0);
+}
+
+#[test]
+fn equal_techniques_are_a_tie_after_the_minimum_of_rounds() {
+    let clock = FakeClock::default();
+    let mut sampler = machine(
+        &clock,
+        Noise::None,
+        [1000.0, 1100.0, 1100.0, 1100.0, 1100.0],
+    );
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.verdict, Verdict::Tie);
+    assert_eq!(cell.winner, None);
+    // Without noise the intervals have no width, so no more rounds are needed.
+    assert_eq!(cell.rounds, 20);
+}
+
+#[test]
+fn samples_last_about_75_us_and_contenders_share_the_calls_per_sample() {
+    let clock = FakeClock::default();
+    let costs = [500.0, 900.0, 1000.0, 1500.0, 1000.0];
+    let mut sampler = machine(&clock, Noise::None, costs);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    for technique in &outcome.cells[0].techniques {
+        assert!(technique.contender);
+        let sample_ns = 900 * technique.calls_per_sample;
+        assert!((50_000..=100_000).contains(&sample_ns), "{sample_ns}");
+        assert_eq!(
+            technique.calls_per_sample,
+            outcome.cells[0].techniques[0].calls_per_sample
+        );
+    }
+}
+
+#[test]
+fn a_technique_far_behind_is_sampled_in_every_tenth_round() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.1 };
+    let mut sampler = machine(&clock, noise, [800.0, 9000.0, 1000.0, 1010.0, 1000.0]);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cell = &outcome.cells[0];
+    assert!(cell.rounds >= 80, "{}", cell.rounds);
+    let far = cell.technique(TechniqueName::WRITE_EACH).unwrap();
+    assert!(!far.contender);
+    for (round, sample) in far.samples_ns.iter().enumerate() {
+        assert_eq!(sample.is_some(), round < 20 || round % 10 == 0, "{round}");
+    }
+    let near = cell.technique(TechniqueName::WRITEV).unwrap();
+    assert!(near.samples_ns.iter().all(Option::is_some));
+    assert_eq!(near.samples_ns.len(), cell.rounds as usize);
+    assert_eq!(cell.floor_samples_ns.len(), cell.rounds as usize);
+    assert_eq!(cell.aa_samples_ns.len(), cell.rounds as usize);
+}
+
+#[test]
+fn a_technique_that_only_seemed_far_behind_is_a_contender_again() {
+    let clock = FakeClock::default();
+    // The first hundred samples find the machine in an unusual state.
+    let samples = Cell::new(0);
+    let mut sampler = SyntheticMachine::new(
+        clock.clone(),
+        Noise::LogNormal { sigma: 0.02 },
+        1,
+        move |_, contender| {
+            samples.set(samples.get() + 1);
+            let unusual = samples.get() <= 100;
+            match contender {
+                Contender::Technique(TechniqueName::WRITEV) if unusual => 90_000.0,
+                Contender::Technique(TechniqueName::WRITEV) => 10_000.0,
+                _ => 12_000.0,
+            }
+        },
+    );
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cell = &outcome.cells[0];
+    assert!(cell.technique(TechniqueName::WRITEV).unwrap().contender);
+    assert_eq!(
+        cell.winner,
+        Some(TechniqueName::WRITEV),
+        "{:?}",
+        cell.verdict
+    );
+}
+
+#[test]
+fn only_a_rival_can_put_other_rivals_far_behind() {
+    let clock = FakeClock::default();
+    let mut sampler = machine(&clock, Noise::None, [400.0, 9000.0, 2500.0, 3000.0, 500.0]);
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
+    assert!(cell.technique(TechniqueName::WRITEV).unwrap().contender);
+    assert_eq!(
+        cell.technique(TechniqueName::ADAPTIVE)
+            .unwrap()
+            .ratio_to_leader,
+        0.2
+    );
+}
+
+#[test]
+fn a_stop_does_not_wait_for_the_round_to_end() {
+    let clock = FakeClock::default();
+    let stop = AtomicBool::new(false);
+    let samples = Cell::new(0);
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        hook: |step: Step<'_>| {
+            if let Step::Sample(_) = step {
+                samples.set(samples.get() + 1);
+                stop.store(samples.get() == 30, Ordering::Relaxed);
+            }
+            Ok(None)
+        },
+    };
+    let mut ignored = |_| ();
+    let watch = unwatched(&mut ignored, &stop);
+    let outcome = run(&experiment(1, SECOND_NS), &mut sampler, &clock, watch).unwrap();
+    assert_eq!(samples.get(), 30);
+    // Eight samples choose the calls per sample, and each round has six.
+    assert_eq!(outcome.cells[0].rounds, 3);
+    assert_eq!(outcome.cells[0].floor_samples_ns.len(), 3);
+}
+
+#[test]
+fn open_cells_get_the_remaining_time() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.1 };
+    // The first cell is clear, the second is not.
+    let mut sampler = SyntheticMachine::new(clock.clone(), noise, 1, |cell, contender| {
+        let hard = cell.workload.segment_count() == 2;
+        match contender {
+            Contender::Technique(TechniqueName::WRITEV) if hard => 10_200.0,
+            Contender::Technique(TechniqueName::WRITEV) => 15_000.0,
+            Contender::Technique(TechniqueName::WRITE_EACH) => 30_000.0,
+            _ => 10_000.0,
+        }
+    });
+    let budget_ns = SECOND_NS;
+    let outcome = outcome_of(&experiment(2, budget_ns), &mut sampler, &clock);
+    assert_eq!(outcome.cells[0].verdict, Verdict::Faster);
+    assert!(
+        outcome.cells[1].rounds > outcome.cells[0].rounds,
+        "{} and {} rounds",
+        outcome.cells[0].rounds,
+        outcome.cells[1].rounds
+    );
+    assert!(outcome.elapsed_ns <= budget_ns);
+}
+
+#[test]
+fn rounds_end_only_at_looks() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.2 };
+    let mut sampler = machine(&clock, noise, [800.0, 1000.0, 1005.0, 1010.0, 1000.0]);
+    let outcome = outcome_of(&experiment(4, SECOND_NS), &mut sampler, &clock);
+    for cell in &outcome.cells {
+        assert!([20, 40, 80, 160, 320, 640, 1280].contains(&cell.rounds));
+    }
+}
+
+#[test]
+fn the_same_samples_always_give_the_same_verdict() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.1 };
+    let mut sampler = machine(&clock, noise, [800.0, 3000.0, 1000.0, 1030.0, 1000.0]);
+    let experiment = experiment(3, SECOND_NS);
+    let outcome = outcome_of(&experiment, &mut sampler, &clock);
+    let saved = serde_json::to_string(&outcome.cells).unwrap();
+    let mut loaded = serde_json::from_str::<Vec<_>>(&saved).unwrap();
+    assert!(outcome.cells == loaded, "differs");
+    judge(&mut loaded, &experiment.rivals);
+    assert!(outcome.cells == loaded, "differs");
+}
+
+/// The contenders of each round, in the order of their samples.
+fn orders(seed: u64) -> Vec<Vec<Contender>> {
+    let clock = FakeClock::default();
+    let mut samples = Vec::new();
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        hook: |step: Step<'_>| {
+            if let Step::Sample(contender) = step {
+                samples.push(contender);
+            }
+            Ok(None)
+        },
+    };
+    let experiment = Experiment {
+        seed,
+        ..experiment(1, SECOND_NS)
+    };
+    outcome_of(&experiment, &mut sampler, &clock);
+    // Two samples of each technique choose the calls per sample.
+    samples[8..].chunks(6).map(<[_]>::to_vec).collect()
+}
+
+#[test]
+fn the_order_within_a_round_is_random_balanced_and_decided_by_the_seed() {
+    let rounds = orders(1);
+    assert_eq!(rounds.len(), 20);
+    assert_eq!(rounds, orders(1));
+    assert_ne!(rounds, orders(2));
+    // In a block of six rounds each contender takes each place once.
+    for block in rounds.chunks_exact(6) {
+        for place in 0..6 {
+            for contender in &rounds[0] {
+                let here = block.iter().filter(|round| round[place] == *contender);
+                assert_eq!(here.count(), 1, "{contender} at place {place}");
+            }
+        }
+    }
+    assert_ne!(rounds[..6], rounds[6..12]);
+}
+
+#[test]
+fn every_cell_is_begun_before_others_get_more_rounds() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.2 };
+    // Three of the five cells use up the half of the budget for sweeps, but the
+    // whole budget suffices for all.
+    let mut sampler = machine(&clock, noise, [1e6, 1e6, 1e6, 1e6, 1e6]);
+    let outcome = outcome_of(&experiment(5, 7 * SECOND_NS / 10), &mut sampler, &clock);
+    assert!(outcome.complete, "{} left out", outcome.left_out.len());
+    assert_eq!(outcome.cells.len(), 5);
+}
+
+#[test]
+fn sweeps_stay_within_the_budget() {
+    for seed in 0..20 {
+        let clock = FakeClock::default();
+        let noise = Noise::LogNormal { sigma: 0.2 };
+        // One cell takes most of the time.
+        let mut sampler = SyntheticMachine::new(clock.clone(), noise, seed, |cell, _| {
+            if cell.workload.segment_count() == 9 {
+                4e6
+            } else {
+                1e4
+            }
+        });
+        let budget_ns = SECOND_NS;
+        let outcome = outcome_of(&experiment(9, budget_ns), &mut sampler, &clock);
+        assert!(
+            outcome.elapsed_ns < budget_ns * 11 / 10,
+            "{}",
+            outcome.elapsed_ns
+        );
+    }
+}
+
+#[test]
+fn cells_that_the_budget_leaves_out_are_named() {
+    let clock = FakeClock::default();
+    let mut sampler = machine(&clock, Noise::None, [1e6, 1e6, 1e6, 1e6, 1e6]);
+    let outcome = outcome_of(&experiment(5, SECOND_NS / 10), &mut sampler, &clock);
+    assert!(!outcome.complete, "{} ns", outcome.elapsed_ns);
+    assert_eq!(outcome.cells.len() + outcome.left_out.len(), 5);
+    assert!(!outcome.cells.is_empty());
+    // A cell that was begun has at least one round, and long calls do not hold
+    // the run up until the cell has the minimum of rounds.
+    assert!(
+        outcome
+            .cells
+            .iter()
+            .all(|cell| (1..=20).contains(&cell.rounds))
+    );
+    assert!(outcome.elapsed_ns < 2 * SECOND_NS / 10);
+    assert!(outcome.left_out[0].reason.contains("budget"));
+}
+
+/// A run that is stopped at the given report of progress, one of which precedes
+/// each visit.
+fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
+    let clock = FakeClock::default();
+    let mut sampler = exact_machine(&clock);
+    let stop = AtomicBool::new(false);
+    let mut seen: Vec<Progress> = Vec::new();
+    let mut progress = |progress| {
+        seen.push(progress);
+        stop.store(seen.len() == reports, Ordering::Relaxed);
+    };
+    let watch = unwatched(&mut progress, &stop);
+    let outcome = run(&experiment(9, SECOND_NS), &mut sampler, &clock, watch).unwrap();
+    (outcome, seen)
+}
+
+#[test]
+fn cells_that_a_stop_leaves_out_are_named() {
+    let (outcome, _) = stopped_after(3);
+    assert!(!outcome.complete);
+    assert_eq!(outcome.cells.len(), 2);
+    assert_eq!(outcome.left_out.len(), 7);
+    assert!(outcome.left_out[0].reason.contains("stopped"));
+}
+
+#[test]
+fn a_stopped_run_keeps_its_samples() {
+    // Stopped in the second sweep, after two of the nine cells.
+    let (outcome, seen) = stopped_after(12);
+    assert!(!outcome.complete);
+    assert_eq!(outcome.cells.len(), 9);
+    assert_eq!(outcome.left_out, []);
+    assert_eq!(
+        outcome.cells[1].winner,
+        Some(TechniqueName::COPY_THEN_WRITE)
+    );
+    assert_eq!(outcome.cells[2].rounds, 10);
+    assert_eq!(outcome.cells[2].verdict, Verdict::Open);
+    assert_eq!(seen[11].cells_sampled, 2);
+    assert_eq!(seen[11].cells, 9);
+}
+
+#[test]
+fn the_rounds_of_a_cell_are_spread_over_the_run() {
+    let clock = FakeClock::default();
+    let mut visits = Vec::new();
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        hook: |step: Step<'_>| {
+            if let Step::Begin(cell, _) = step {
+                visits.push(cell.workload.segment_count());
+            }
+            Ok(None)
+        },
+    };
+    outcome_of(&experiment(3, SECOND_NS), &mut sampler, &clock);
+    assert_eq!(visits, [1, 2, 3, 1, 2, 3]);
+}
+
+#[test]
+fn a_cell_that_overflows_starts_over_with_a_reader_thread() {
+    let clock = FakeClock::default();
+    let mut choices = Vec::new();
+    let mut samples = 0;
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        hook: |step: Step<'_>| match step {
+            Step::Begin(_, choice) => {
+                choices.push(choice);
+                Ok(Some(match choice {
+                    DrainChoice::Probe => Drain::BetweenSamples,
+                    DrainChoice::Thread => Drain::ReaderThread,
+                }))
+            }
+            Step::Sample(_) => {
+                samples += 1;
+                match choices.last() {
+                    Some(DrainChoice::Probe) if samples > 40 => Err(MeasureError::DidNotFit),
+                    _ => Ok(None),
+                }
+            }
+            _ => Ok(None),
+        },
+    };
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let again = DrainChoice::Thread;
+    assert_eq!(choices, [DrainChoice::Probe, again, again]);
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.drain, Some(Drain::ReaderThread));
+    // No sample from before the restart remains.
+    assert_eq!(cell.rounds, 20);
+    assert_eq!(cell.floor_samples_ns.len(), 20);
+}
+
+/// A run in which the given visit fails, counted from 1.
+fn failing_in_visit(visit: u32) -> RunError {
+    let clock = FakeClock::default();
+    let mut visits_left = visit;
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        hook: |step: Step<'_>| {
+            visits_left -= u32::from(matches!(step, Step::Begin(..)));
+            if visits_left > 0 {
+                return Ok(None);
+            }
+            Err(MeasureError::NoSpace {
+                directory: "/full".to_owned(),
+                free_bytes: 1,
+                needed_bytes: 2,
+            })
+        },
+    };
+    run_quietly(&experiment(5, SECOND_NS), &mut sampler, &clock).unwrap_err()
+}
+
+#[test]
+fn a_late_failure_keeps_the_samples() {
+    // The third cell of the second sweep.
+    let failed = failing_in_visit(8);
+    assert!(matches!(failed.error, MeasureError::NoSpace { .. }));
+    let cells = &failed.outcome.cells;
+    assert!(!failed.outcome.complete);
+    assert_eq!(cells.len(), 5);
+    assert_eq!(cells[1].winner, Some(TechniqueName::COPY_THEN_WRITE));
+    assert_eq!(cells[2].verdict, Verdict::Open);
+}
+
+#[test]
+fn cells_that_a_failure_leaves_out_are_named() {
+    let failed = failing_in_visit(3);
+    assert_eq!(failed.outcome.cells.len(), 2);
+    assert_eq!(failed.outcome.left_out.len(), 3);
+    assert!(failed.outcome.left_out[0].reason.contains("failed"));
+}
+
+#[test]
+fn run_rounds_ignores_verdicts_and_the_budget() {
+    let clock = FakeClock::default();
+    // Equal techniques without noise are decided at once, and the budget is 0.
+    let mut sampler = machine(&clock, Noise::None, [1000.0; 5]);
+    let outcome = run_rounds_quietly(&experiment(3, 0), 161, &mut sampler, &clock).unwrap();
+    let rounds: Vec<u32> = outcome.cells.iter().map(|cell| cell.rounds).collect();
+    assert_eq!(rounds, [161; 3]);
+    assert!(outcome.complete);
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.verdict, Verdict::Tie);
+    assert_eq!(cell.techniques[0].samples_ns.len(), 161);
+}
+
+#[test]
+fn a_guest_far_behind_is_sampled_rarely_but_adaptive_in_every_round() {
+    const LIBUV: TechniqueName = TechniqueName::new("libuv");
+    let clock = FakeClock::default();
+    let cost = |_: &CellSpec, contender| match contender {
+        Contender::Technique(LIBUV | TechniqueName::ADAPTIVE) => 90_000.0,
+        _ => 1000.0,
+    };
+    let mut sampler = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
+    let guests = Experiment {
+        unranked: vec![TechniqueName::ADAPTIVE, LIBUV],
+        ..experiment(1, 0)
+    };
+    let outcome = run_rounds_quietly(&guests, 40, &mut sampler, &clock).unwrap();
+    let sampled = |technique| {
+        let result = outcome.cells[0].technique(technique).unwrap();
+        result.samples_ns.iter().flatten().count()
+    };
+    assert_eq!(sampled(TechniqueName::ADAPTIVE), 40);
+    // The first twenty rounds, then every tenth.
+    assert_eq!(sampled(LIBUV), 20 + 2);
+}

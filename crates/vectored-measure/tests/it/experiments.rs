@@ -1,0 +1,324 @@
+//! Tables of experiments, from fixed samples.
+
+use vectored_measure::model::{
+    EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, Host, IovecSetup, Operation,
+    PageCache, Reproduction, Saved, Setting, SyncMode,
+};
+use vectored_measure::report::csv as csv_of;
+use vectored_measure::report::experiments::{document, json};
+use vectored_measure::reproduce::{CopyPlan, PUBLISHED_FILE_BYTES, conclude, published};
+
+use crate::shown::text;
+
+/// Factors by which repeats differ, in an order without a trend.
+const NOISE: [f64; 7] = [1.01, 0.99, 1.02, 0.98, 1.00, 1.03, 0.97];
+
+/// Seven repeats around this time; other rows have theirs in another order.
+fn samples(middle_s: f64, turn: usize) -> Vec<Option<f64>> {
+    let turned = NOISE.iter().cycle().skip(turn % 7).take(7);
+    turned.map(|noise| Some(noise * middle_s)).collect()
+}
+
+fn experiment(name: ExperimentName, setting: Setting, rows: Vec<ExperimentRow>) -> Reproduction {
+    let mut made = Reproduction {
+        name,
+        reduced: false,
+        complete: true,
+        cache: PageCache::Hot,
+        setting: Setting {
+            repeats: 7,
+            ..setting
+        },
+        rows,
+        published: published(name),
+        ratios: Vec::new(),
+        crossovers: Vec::new(),
+        missing: Vec::new(),
+        notes: Vec::new(),
+        finding: String::new(),
+    };
+    conclude(&mut made);
+    made
+}
+
+fn shown(experiments: Vec<Reproduction>) -> Experiments {
+    Experiments {
+        schema: EXPERIMENTS_SCHEMA.to_owned(),
+        complete: true,
+        vectored_version: "0.0.0".to_owned(),
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        elapsed_s: 1.0,
+        seed: 7,
+        host: Host {
+            system: "Linux x86_64".to_owned(),
+            kernel: "6.18.0".to_owned(),
+            ..Host::default()
+        },
+        ruler: Default::default(),
+        experiments,
+    }
+}
+
+/// Copies that cost a microsecond a loop, and then what the bytes take.
+fn copies(cache: PageCache) -> Reproduction {
+    let cold_s = if cache == PageCache::Cold { 0.2 } else { 0.0 };
+    let rows = CopyPlan::published_buffers()
+        .into_iter()
+        .map(|buffer_bytes| {
+            let loops = PUBLISHED_FILE_BYTES.div_ceil(buffer_bytes);
+            let cpu_s = loops as f64 * 1e-6 + 0.02;
+            let turn = buffer_bytes.ilog2() as usize;
+            ExperimentRow {
+                technique: "read-write".to_owned(),
+                buffer_bytes: Some(buffer_bytes),
+                loops: Some(loops),
+                user_s_samples: samples(cpu_s / 4.0, turn),
+                system_s_samples: samples(cpu_s * 3.0 / 4.0, turn),
+                cpu_s_samples: samples(cpu_s, turn),
+                clock_s_samples: samples(cpu_s + 0.001 + cold_s, turn),
+                resident_bytes_samples: vec![Some(4096); 7],
+                fetched_bytes_samples: vec![Some(PUBLISHED_FILE_BYTES); 7],
+                ..ExperimentRow::default()
+            }
+        });
+    let setting = Setting {
+        file_bytes: Some(PUBLISHED_FILE_BYTES),
+        to: Some("null".to_owned()),
+        sync: Some(SyncMode::None),
+        st_blksize: Some(4096),
+        read_ahead_kb: Some(128),
+        start_s_samples: samples(0.0015, 0),
+        ..Setting::default()
+    };
+    let mut made = experiment(ExperimentName::Apue35, setting, rows.collect());
+    made.cache = cache;
+    conclude(&mut made);
+    made
+}
+
+fn records(writev_s: f64) -> Reproduction {
+    let techniques = [
+        ("write-each", 1.80),
+        ("copy-then-write", 1.00),
+        ("writev", writev_s),
+        ("adaptive", 1.02),
+    ];
+    let rows = techniques
+        .iter()
+        .enumerate()
+        .map(|(turn, (technique, cpu_s))| ExperimentRow {
+            technique: (*technique).to_owned(),
+            segment_count: Some(2),
+            segment_sizes: Some(vec![(1, 100), (1, 200)]),
+            calls: Some(1 << 20),
+            user_s_samples: samples(cpu_s * 0.1, turn),
+            system_s_samples: samples(cpu_s * 0.9, turn),
+            cpu_s_samples: samples(*cpu_s, turn),
+            clock_s_samples: samples(cpu_s * 1.01, turn),
+            ..ExperimentRow::default()
+        });
+    let setting = Setting {
+        file_bytes: Some(314_572_800),
+        ..Setting::default()
+    };
+    experiment(ExperimentName::Apue1428, setting, rows.collect())
+}
+
+/// Copies that cost `copy_ns` a byte, and elements that cost 20 ns each in a list.
+fn elements(copy_ns: f64) -> Reproduction {
+    let sizes = [1, 3, 5, 10, 50, 100, 200, 300, 500, 1000];
+    let rows = sizes.into_iter().flat_map(|bytes| {
+        let common_s = 2e-6 + bytes as f64 * 1e-7;
+        let row = |technique: &str, cpu_s: f64, turn| ExperimentRow {
+            technique: technique.to_owned(),
+            segment_count: Some(1000),
+            segment_bytes: Some(bytes),
+            calls: Some(100),
+            cpu_s_samples: samples(cpu_s, turn),
+            clock_s_samples: samples(cpu_s * 1.1, turn),
+            ..ExperimentRow::default()
+        };
+        let copying_s = common_s + 5e-6 + bytes as f64 * copy_ns * 1e-6;
+        [
+            row("writev", common_s + 20e-6, 0),
+            row("copy-then-write", copying_s, 3),
+        ]
+    });
+    experiment(ExperimentName::Kalinin, Setting::default(), rows.collect())
+}
+
+fn passes() -> Reproduction {
+    let mut rows = Vec::new();
+    for (bytes, count) in [(1024, 1000), (102_400, 10)] {
+        for (setup, direct) in [
+            (IovecSetup::Timed, false),
+            (IovecSetup::Once, false),
+            (IovecSetup::Timed, true),
+        ] {
+            for (names, calls) in [
+                (["write-each", "read-each"], count as f64),
+                (["writev", "readv"], 1.0),
+                (["io-uring"; 2], 40.0),
+            ] {
+                if names[0] == "io-uring" && setup == IovecSetup::Once {
+                    continue; // its queue is consumed
+                }
+                for (operation, technique) in
+                    std::iter::zip([Operation::Write, Operation::Read], names)
+                {
+                    let pass_s = 300e-6 + calls * 1e-6;
+                    let clock_s_samples = samples(pass_s, rows.len());
+                    rows.push(ExperimentRow {
+                        technique: technique.to_owned(),
+                        operation: Some(operation),
+                        iovec_setup: Some(setup),
+                        direct,
+                        segment_count: Some(count),
+                        segment_bytes: Some(bytes),
+                        calls: Some(10),
+                        pass_s_samples: clock_s_samples.iter().map(|s| vec![s.unwrap()]).collect(),
+                        clock_s_samples,
+                        ..ExperimentRow::default()
+                    });
+                }
+            }
+        }
+    }
+    let mut made = experiment(ExperimentName::Mincer, Setting::default(), rows);
+    made.missing = vec!["linux-aio (a sandbox forbids it)".to_owned()];
+    made
+}
+
+pub fn all() -> Experiments {
+    shown(vec![
+        copies(PageCache::Hot),
+        records(1.09),
+        elements(0.1),
+        passes(),
+    ])
+}
+
+#[test]
+fn the_tables_of_fixed_samples() {
+    insta::assert_snapshot!(text(&document(&all()), 100));
+}
+
+#[test]
+fn the_markdown_of_fixed_samples() {
+    insta::assert_snapshot!(vectored_report::markdown(&document(&shown(vec![records(
+        1.09
+    )]))));
+}
+
+#[test]
+fn the_csv_of_fixed_samples() {
+    let saved = Saved::Experiments(Box::new(shown(vec![records(1.09), passes()])));
+    insta::assert_snapshot!(csv_of(&[&saved]).unwrap());
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let mut reduced = copies(PageCache::Cold);
+    reduced.reduced = true;
+    let experiments = shown(vec![reduced, records(1.09), elements(0.1), passes()]);
+    for width in [60, 72, 80, 97, 100, 160] {
+        let text = text(&document(&experiments), width);
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_too_wide_is_broken_between_groups_and_keeps_its_names() {
+    let width = 80;
+    let text = text(&document(&shown(vec![elements(0.1)])), width);
+    let lines: Vec<&str> = text.lines().collect();
+    let heads: Vec<usize> = (0..lines.len())
+        .filter(|&line| lines[line].starts_with("element "))
+        .collect();
+    assert_eq!(heads.len(), 2, "{text}");
+    assert!(lines[heads[0] - 1].contains("CPU time:"), "{text}");
+    assert!(lines[heads[0] - 1].contains("wall time:"), "{text}");
+    assert!(lines[heads[1] - 1].contains("2001, CPU:"), "{text}");
+    assert!(lines[heads[1] + 1].contains("1 B"), "{text}");
+}
+
+#[test]
+fn the_json_is_read_back_as_it_was() {
+    let experiments = all();
+    let again: Experiments = serde_json::from_str(&json(&experiments)).unwrap();
+    assert_eq!(again, experiments);
+}
+
+#[test]
+fn every_table_says_that_it_is_reduced() {
+    let mut experiments = all();
+    for experiment in &mut experiments.experiments {
+        experiment.reduced = true;
+        conclude(experiment);
+    }
+    for text in [
+        text(&document(&experiments), 100),
+        vectored_report::markdown(&document(&experiments)),
+    ] {
+        // Lines are broken between words.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let marks = text.matches("REDUCED: smaller than published").count();
+        assert_eq!(marks, 4, "{text}");
+        let hints = text
+            .matches("At a reduced size, so only an indication.")
+            .count();
+        assert_eq!(hints, 4, "{text}");
+    }
+}
+
+#[test]
+fn a_table_says_which_rows_were_left_out() {
+    let mut few = copies(PageCache::Hot);
+    few.rows.retain(|row| row.buffer_bytes > Some(2));
+    conclude(&mut few);
+    let table = text(&document(&shown(vec![few, records(1.09)])), 100);
+    assert!(
+        table.contains("Left out: buffers of 1 B, 2 B.\n"),
+        "{table}"
+    );
+    assert!(!text(&document(&all()), 100).contains("Left out"));
+}
+
+#[test]
+fn findings_say_only_what_their_intervals_carry() {
+    // By hand: the ratios of the noise go from 0.942 to 1.041, their median is 1.020.
+    for (experiment, words) in [
+        (records(1.09), "Copying still beats writev by 11 % [3, 13] "),
+        (records(1.09), "14 % in 2005, 8 % in 2013"),
+        (records(0.75), "writev beats copying by 31 % [28, 42] "),
+        (records(1.00), "is not decided"),
+        (
+            elements(0.1),
+            "2001 the crossover lay between 100 and 200 B",
+        ),
+        (elements(0.1), "Copying takes less CPU time below 1"),
+        (
+            elements(0.0),
+            "Copying takes less CPU time than writev at every size",
+        ),
+        (
+            copies(PageCache::Hot),
+            "does not flatten at st_blksize: 4 KiB takes",
+        ),
+        (
+            copies(PageCache::Cold),
+            "past 128 KiB read-ahead has no further effect",
+        ),
+    ] {
+        assert!(experiment.finding.contains(words), "{}", experiment.finding);
+    }
+    assert!(!copies(PageCache::Hot).finding.contains("128 KiB"));
+    let mut few = copies(PageCache::Hot);
+    few.rows.retain(|row| row.buffer_bytes > Some(1 << 16));
+    conclude(&mut few);
+    assert!(few.finding.contains("are not tested"), "{}", few.finding);
+    let none = experiment(ExperimentName::Apue35, Setting::default(), Vec::new());
+    assert_eq!(none.finding, "");
+}

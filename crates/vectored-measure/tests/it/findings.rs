@@ -1,0 +1,220 @@
+//! What follows from the figures of a run, and what is said of it, from invented machines without
+//! noise, so that every word of it is known.
+
+use vectored::CostModel;
+use vectored_measure::measure::Noise;
+use vectored_measure::model::{Cell, ModelSource, Results, Target, TechniqueName, Verdict};
+
+use crate::crossovers::{COUNTS, any_machine, measure};
+use crate::report::results;
+use crate::shown::sentences;
+
+/// A run of the usual grid on this machine.
+fn run_on(machine: CostModel) -> Results {
+    let mut results = Results {
+        cells: measure(machine, Noise::None, 7, &COUNTS, true),
+        ..results()
+    };
+    results.find(Vec::new());
+    results
+}
+
+fn machine() -> CostModel {
+    CostModel {
+        gather_call_ns: 60.0,
+        segment_ns: 20.0,
+        large_segment_ns: 40.0,
+        copy_segment_ns: 2.0,
+        copy_byte_ns: 0.03,
+        copy_byte_uncached_ns: 0.08,
+        byte_ns: 0.1,
+        call_ns: 300.0,
+        iovec_step_ns: 40.0,
+        page_end_ns: 0.0,
+        ..CostModel::default()
+    }
+}
+
+#[test]
+fn a_section_names_the_crossover_and_what_it_costs_to_be_wrong() {
+    insta::assert_snapshot!(sentences(&run_on(machine())).join("\n"));
+}
+
+#[test]
+fn where_one_technique_wins_everywhere_that_is_the_answer() {
+    let machine = CostModel {
+        large_segment_ns: 0.0,
+        segment_ns: 0.0,
+        gather_call_ns: 0.0,
+        iovec_step_ns: 0.0,
+        copy_segment_ns: 20.0,
+        ..machine()
+    };
+    insta::assert_snapshot!(sentences(&run_on(machine)).join("\n"));
+}
+
+#[test]
+fn where_nothing_is_sure_that_is_the_answer() {
+    // Copying costs nothing, and neither does gathering.
+    let machine = CostModel {
+        large_segment_ns: 0.0,
+        segment_ns: 0.0,
+        gather_call_ns: 0.0,
+        iovec_step_ns: 0.0,
+        copy_segment_ns: 0.0,
+        copy_byte_ns: 0.0,
+        copy_byte_uncached_ns: 0.0,
+        ..machine()
+    };
+    let results = run_on(machine);
+    assert!(
+        results
+            .cells
+            .iter()
+            .all(|cell| cell.verdict == Verdict::Tie)
+    );
+    let said = sentences(&results);
+    assert!(said[0].contains("take the same time"), "{said:?}");
+    assert_eq!(said.len(), 1);
+    assert_eq!(results.crossovers, []);
+}
+
+/// What is said of the crossovers of lists of `segment_count` segments.
+fn said_of(results: &Results, segment_count: usize) -> Option<String> {
+    let subject = format!("{segment_count} segments: ");
+    let mut said = sentences(results).into_iter();
+    said.find_map(|sentence| Some(sentence.strip_prefix(&subject)?.to_owned()))
+}
+
+#[test]
+fn sizes_without_a_winner_are_counted_among_those_with_one() {
+    let mut results = run_on(CostModel {
+        // Neither many calls nor a list ever pays.
+        call_ns: 1e5,
+        gather_call_ns: 1e5,
+        ..machine()
+    });
+    results.cells.retain(|cell| cell.segment_count == 2);
+    results.refined_cells.clear();
+    let before = &sentences(&results)[0];
+    assert!(before.contains("always copy"), "{before}");
+    let undecided = |cell: &&mut Cell| (64..=4096).contains(&cell.segment_bytes.unwrap());
+    for cell in results.cells.iter_mut().filter(undecided) {
+        (cell.verdict, cell.winner) = (Verdict::Open, None);
+    }
+    results.find(Vec::new());
+    let after = &sentences(&results)[0];
+    assert!(after.contains("copy in 2 of 6 cells"), "{after}");
+}
+
+#[test]
+fn a_winner_that_the_crossover_contradicts_silences_its_sentence() {
+    let mut results = run_on(machine());
+    assert!(said_of(&results, 2).unwrap().starts_with("Copy below"));
+    let smallest = |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16));
+    let cell = results.cells.iter_mut().find(smallest).unwrap();
+    assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
+    cell.winner = Some(TechniqueName::WRITEV);
+    results.find(Vec::new());
+    assert_eq!(said_of(&results, 2), None);
+    assert!(said_of(&results, 16).is_some());
+}
+
+/// Whatever cells are open, a rule has a significantly fastest technique on each side.
+#[test]
+fn a_crossover_has_a_winner_on_each_side() {
+    let sure = run_on(machine());
+    assert!(!sure.crossovers.is_empty());
+    let mut rng = fastrand::Rng::with_seed(5);
+    let mut found = 0;
+    for percent_open in [0, 20, 50, 80, 100] {
+        for _ in 0..10 {
+            let mut results = sure.clone();
+            for cell in results.cells.iter_mut().chain(&mut results.refined_cells) {
+                if rng.u32(..100) < percent_open {
+                    (cell.verdict, cell.winner) = (Verdict::Open, None);
+                }
+            }
+            results.find(Vec::new());
+            found += results.crossovers.len();
+            for crossover in &results.crossovers {
+                let has_winner = |technique, is_on_side: &dyn Fn(f64) -> bool| {
+                    let mut cells = results.cells.iter().chain(&results.refined_cells);
+                    cells.any(|cell| {
+                        cell.segment_count == crossover.segment_count
+                            && cell.winner == Some(technique)
+                            && is_on_side(cell.segment_bytes.unwrap() as f64)
+                    })
+                };
+                let at = crossover.at_bytes;
+                assert!(
+                    has_winner(crossover.below, &|bytes| bytes <= at),
+                    "{crossover:?}"
+                );
+                assert!(
+                    has_winner(crossover.above, &|bytes| bytes >= at),
+                    "{crossover:?}"
+                );
+            }
+            if percent_open == 100 {
+                assert_eq!(results.crossovers, []);
+            }
+        }
+    }
+    assert!(found > 0);
+}
+
+#[test]
+fn one_by_one_is_not_said_to_lose_where_it_may_be_as_fast_somewhere() {
+    let mut results = run_on(machine());
+    let before = &sentences(&results)[0];
+    assert!(before.contains("never one by one"), "{before}");
+    let largest =
+        |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16 << 10));
+    let cell = results.cells.iter_mut().find(largest).unwrap();
+    let mut techniques = cell.techniques.iter_mut();
+    let each = techniques.find(|one| one.name == TechniqueName::WRITE_EACH);
+    each.unwrap().ratio_low = Some(0.99);
+    let after = &sentences(&results)[0];
+    assert!(!after.contains("one by one"), "{after}");
+}
+
+#[test]
+fn dev_null_gives_no_findings() {
+    let mut results = run_on(machine());
+    assert!(!results.crossovers.is_empty() && !results.cost_models.is_empty());
+    for cell in &mut results.cells {
+        cell.conditions.target = Target::Null;
+    }
+    results.find(Vec::new());
+    assert_eq!(results.crossovers, []);
+    assert_eq!(results.cost_models, []);
+}
+
+#[test]
+fn the_same_cells_give_the_same_findings() {
+    let mut results = run_on(any_machine(&mut fastrand::Rng::with_seed(3)));
+    let before = results.clone();
+    results.find(Vec::new());
+    assert_eq!(before, results);
+}
+
+#[test]
+fn a_calibrated_model_is_judged_by_the_cells_and_shown_beside_the_fitted_one() {
+    let mut results = run_on(machine());
+    let [fitted] = &results.cost_models[..] else {
+        panic!("{:?}", results.cost_models);
+    };
+    assert_eq!(fitted.source, ModelSource::Cells);
+    assert_eq!(fitted.judged_cells, results.cells.len());
+    // One that never copies is wrong wherever segments are small.
+    let mut bad = fitted.clone();
+    bad.source = ModelSource::Calibration;
+    bad.model.copy_segment_ns = 1e6;
+    results.find(vec![bad]);
+    let [fitted, bad] = &results.cost_models[..] else {
+        panic!("{:?}", results.cost_models);
+    };
+    assert!(fitted.regret_p95.unwrap() < 0.01, "{fitted:?}");
+    assert!(bad.regret_p95.unwrap() > 0.5, "{bad:?}");
+}

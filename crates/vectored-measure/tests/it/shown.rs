@@ -1,0 +1,60 @@
+//! Results in each format.
+
+use vectored_measure::model::{Results, Saved};
+use vectored_measure::report::{document, measured};
+use vectored_report::{Block, Document, TerminalOptions, terminal};
+
+/// A whole document on a terminal without colours.
+pub fn text(document: &Document, width: usize) -> String {
+    let options = TerminalOptions {
+        width,
+        color: false,
+        details: true,
+    };
+    terminal(document, &options)
+}
+
+/// What a terminal shows of a document unless the details are asked for.
+pub fn answer(document: &Document, width: usize) -> String {
+    let options = TerminalOptions {
+        width,
+        ..TerminalOptions::default()
+    };
+    terminal(document, &options)
+}
+
+/// A whole run on a terminal of 100 columns.
+pub fn table(results: &Results) -> String {
+    text(&measured(results, None), 100)
+}
+
+/// What is said of a run, each sentence after its subject; those without one are left out.
+pub fn sentences(results: &Results) -> Vec<String> {
+    let document = measured(results, None);
+    let sections = document.sections.iter().flat_map(|section| &section.blocks);
+    let blocks = document.answer.iter().chain(sections);
+    let said = blocks.filter_map(|block| match block {
+        Block::Sentence(one) if !one.subject.to_string().is_empty() => {
+            Some(format!("{}: {}", one.subject, one.text))
+        }
+        _ => None,
+    });
+    said.collect()
+}
+
+/// A run in Markdown.
+pub fn markdown(results: &Results) -> String {
+    vectored_report::markdown(&measured(results, None))
+}
+
+/// Saved results as one page.
+pub fn html(saved: &[&Saved]) -> String {
+    let documents: Vec<Document> = saved.iter().map(|one| document(one)).collect();
+    vectored_report::html(&documents)
+}
+
+/// A run as CSV.
+pub fn csv(results: &Results) -> String {
+    let saved = Saved::Results(Box::new(results.clone()));
+    vectored_measure::report::csv(&[&saved]).unwrap()
+}

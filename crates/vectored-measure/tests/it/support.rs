@@ -1,0 +1,91 @@
+//! Runs of the engine that nobody watches.
+
+use std::sync::atomic::AtomicBool;
+
+use vectored_measure::measure::{
+    CellExtras, CellSetup, Clock, Contender, DrainChoice, MeasureError, Outcome, Progress,
+    RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
+};
+use vectored_measure::model::{CellSpec, Drain, Experiment, Operation, TechniqueName};
+
+/// Runs the experiment within its budget.
+pub fn run_quietly(
+    experiment: &Experiment,
+    sampler: &mut dyn Sampler,
+    clock: &dyn Clock,
+) -> Result<Outcome, RunError> {
+    let stop = AtomicBool::new(false);
+    run(experiment, sampler, clock, unwatched(&mut |_| (), &stop))
+}
+
+/// A run that nothing is saved of until its end.
+pub fn unwatched<'a>(progress: &'a mut dyn FnMut(Progress), stop: &'a AtomicBool) -> Watch<'a> {
+    Watch {
+        progress,
+        stop,
+        save: None,
+    }
+}
+
+/// Runs this number of rounds.
+pub fn run_rounds_quietly(
+    experiment: &Experiment,
+    rounds: u32,
+    sampler: &mut dyn Sampler,
+    clock: &dyn Clock,
+) -> Result<Outcome, RunError> {
+    let stop = AtomicBool::new(false);
+    let mut ignored = |_| ();
+    let watch = unwatched(&mut ignored, &stop);
+    run_rounds(experiment, rounds, sampler, clock, watch)
+}
+
+/// The place of a technique among those that are measured by default, in figures by technique.
+pub fn place(technique: TechniqueName) -> usize {
+    let usual = techniques(Operation::Write, true);
+    let place = usual.iter().position(|usual| *usual == technique);
+    place.expect("a technique that is measured by default")
+}
+
+/// What the engine asks of a sampler.
+pub enum Step<'s> {
+    Begin(&'s CellSpec, DrainChoice),
+    Round(u32),
+    Sample(Contender),
+    End,
+}
+
+/// A simulated machine with a hook before each step, which may fail. Before [`Step::Begin`] it says how the target is
+/// emptied.
+pub struct Hooked<H> {
+    pub inner: SyntheticMachine,
+    pub hook: H,
+}
+
+impl<H: FnMut(Step<'_>) -> Result<Option<Drain>, MeasureError>> Sampler for Hooked<H> {
+    fn begin_cell(
+        &mut self,
+        cell: &CellSpec,
+        techniques: &[TechniqueName],
+        choice: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        let drain = (self.hook)(Step::Begin(cell, choice))?;
+        let setup = self.inner.begin_cell(cell, techniques, choice)?;
+        Ok(CellSetup { drain, ..setup })
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        (self.hook)(Step::Round(round))?;
+        self.inner.begin_round(round)
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        (self.hook)(Step::Sample(contender))?;
+        self.inner.sample(contender, calls)
+    }
+
+    fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
+        (self.hook)(Step::End)?;
+        self.inner.end_cell()
+    }
+}

@@ -1,0 +1,366 @@
+//! Sweeps over one size of a mix, and the question whether messages are to be joined, on machines whose
+//! crossovers are known.
+
+use fastrand::Rng;
+use vectored::CostModel;
+use vectored_measure::measure::{FakeClock, Noise, SyntheticMachine};
+use vectored_measure::model::{
+    CellSpec, Crossover, Experiment, Results, SweptMix, Target, TechniqueName, Verdict, Workload,
+};
+use vectored_measure::report::{json, machines_document, measured, parse};
+
+use crate::shown::{csv, html, markdown, sentences, text};
+
+use crate::crossovers::any_machine;
+use crate::report::results;
+use crate::support::run_quietly;
+
+const SIZES: [usize; 7] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+
+fn mix(runs: &[(usize, Option<usize>)]) -> SweptMix {
+    SweptMix::try_from(runs.to_vec()).unwrap()
+}
+
+fn header_and_body() -> SweptMix {
+    mix(&[(1, Some(150)), (1, None)])
+}
+
+fn swept(mix: &SweptMix) -> Vec<Workload> {
+    SIZES.map(|bytes| Workload::swept(mix, bytes)).to_vec()
+}
+
+fn uniform(count: usize) -> Vec<Workload> {
+    SIZES.map(|bytes| Workload::uniform(count, bytes)).to_vec()
+}
+
+fn measure(
+    lists: Vec<Workload>,
+    rivals: &[TechniqueName],
+    unranked: &[TechniqueName],
+    machine: CostModel,
+    seed: u64,
+) -> Results {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.01 };
+    let mut sampler = SyntheticMachine::with_model(clock.clone(), noise, seed, machine);
+    let experiment = Experiment {
+        budget_ns: lists.len() as u64 * 300_000_000,
+        cells: lists
+            .into_iter()
+            .map(|list| CellSpec::write(Target::Unix, list))
+            .collect(),
+        rivals: rivals.to_vec(),
+        unranked: unranked.to_vec(),
+        refine: true,
+        seed,
+    };
+    let outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
+    let mut results = Results {
+        cells: outcome.cells,
+        refined_cells: outcome.refined_cells,
+        rivals: rivals.to_vec(),
+        ..results()
+    };
+    results.find(Vec::new());
+    results
+}
+
+fn measure_mixes(mixes: &[SweptMix], machine: CostModel, seed: u64) -> Results {
+    let lists = mixes.iter().flat_map(swept).collect();
+    measure(
+        lists,
+        &[
+            TechniqueName::WRITE_EACH,
+            TechniqueName::COPY_THEN_WRITE,
+            TechniqueName::WRITEV,
+        ],
+        &[],
+        machine,
+        seed,
+    )
+}
+
+fn measure_joins(counts: &[usize], machine: CostModel, seed: u64) -> Results {
+    let lists = counts.iter().flat_map(|&count| uniform(count)).collect();
+    let (rivals, beside) = (
+        [TechniqueName::WRITE_EACH, TechniqueName::COPY_THEN_WRITE],
+        [TechniqueName::WRITEV, TechniqueName::ADAPTIVE],
+    );
+    measure(lists, &rivals, &beside, machine, seed)
+}
+
+fn machine() -> CostModel {
+    CostModel {
+        call_ns: 1000.0,
+        gather_call_ns: 60.0,
+        segment_ns: 20.0,
+        large_segment_ns: 20.0,
+        iovec_step_ns: 40.0,
+        byte_ns: 0.03,
+        copy_segment_ns: 3.0,
+        copy_byte_ns: 0.05,
+        copy_byte_uncached_ns: 0.1,
+        ..any_machine(&mut Rng::with_seed(1))
+    }
+}
+
+fn cost_ns(machine: &CostModel, technique: TechniqueName, segments: usize, bytes: usize) -> f64 {
+    match technique {
+        TechniqueName::WRITE_EACH => {
+            segments as f64 * machine.call_ns + bytes as f64 * machine.byte_ns
+        }
+        TechniqueName::COPY_THEN_WRITE => machine.copy_then_write_ns(segments, bytes as u64),
+        TechniqueName::WRITEV => machine.writev_ns(segments, bytes as u64),
+        other => panic!("{other} is no rival here"),
+    }
+}
+
+/// Whether the faster of the two techniques changes within the interval of the crossover. `total` are the bytes
+/// of a list by its size.
+fn is_covered(machine: &CostModel, found: &Crossover, total: impl Fn(usize) -> usize) -> bool {
+    let gain = |bytes: usize| {
+        let of = |technique| cost_ns(machine, technique, found.segment_count, total(bytes));
+        of(found.below) - of(found.above)
+    };
+    let [low, high] =
+        [found.low_bytes.floor(), found.high_bytes.ceil()].map(|bytes| bytes as usize);
+    gain(low) <= 0.0 && gain(high) >= 0.0
+}
+
+#[test]
+fn the_crossover_of_a_swept_mix_is_found() {
+    let mut found = 0;
+    for seed in 0..60 {
+        let mut rng = Rng::with_seed(seed);
+        let machine = any_machine(&mut rng);
+        let header = rng.usize(1..2000);
+        let mixes = [mix(&[(1, Some(header)), (1, None)])];
+        let results = measure_mixes(&mixes, machine, seed);
+        for crossover in &results.crossovers {
+            assert_eq!(crossover.swept_mix.as_ref(), Some(&mixes[0]));
+            let covered = is_covered(&machine, crossover, |bytes| header + bytes);
+            assert!(covered, "seed {seed}: {crossover:?}");
+        }
+        let starts = |(below, above): (TechniqueName, TechniqueName)| {
+            let mut all = results.crossovers.iter();
+            all.any(|crossover| (crossover.below, crossover.above) == (below, above))
+        };
+        // The change must be found if both ends of the range are won by 5 % or more.
+        let is_clear = |bytes: usize, fast: TechniqueName| {
+            let ns = |technique| cost_ns(&machine, technique, 2, header + bytes);
+            let mut others = [
+                TechniqueName::WRITE_EACH,
+                TechniqueName::COPY_THEN_WRITE,
+                TechniqueName::WRITEV,
+            ]
+            .into_iter();
+            others.all(|other| other == fast || ns(other) > 1.05 * ns(fast))
+        };
+        let is_certain = is_clear(SIZES[0], TechniqueName::COPY_THEN_WRITE)
+            && is_clear(SIZES[6], TechniqueName::WRITEV);
+        let is_found = starts((TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV));
+        assert!(
+            is_found || !is_certain,
+            "seed {seed}: {:?}",
+            results.crossovers
+        );
+        found += usize::from(is_found);
+    }
+    assert!(found > 30, "{found} of 60");
+}
+
+#[test]
+fn a_swept_mix_is_named_with_its_crossover() {
+    let two = [header_and_body(), mix(&[(1, Some(4000)), (1, None)])];
+    let results = measure_mixes(&two, machine(), 3);
+    insta::assert_snapshot!(sentences(&results).join("\n"));
+}
+
+#[test]
+fn a_sweep_without_a_crossover_says_so() {
+    // Neither copying nor calls ever cost as much as a list.
+    let machine = CostModel {
+        gather_call_ns: 1e6,
+        call_ns: 1e5,
+        ..machine()
+    };
+    let results = measure_mixes(&[header_and_body()], machine, 3);
+    assert_eq!(results.crossovers, []);
+    insta::assert_snapshot!(sentences(&results).join("\n"));
+    // Copying and gathering cost nothing: no size has a winner.
+    let machine = CostModel {
+        gather_call_ns: 0.0,
+        segment_ns: 0.0,
+        large_segment_ns: 0.0,
+        iovec_step_ns: 0.0,
+        copy_segment_ns: 0.0,
+        copy_byte_ns: 0.0,
+        copy_byte_uncached_ns: 0.0,
+        ..machine
+    };
+    let results = measure_mixes(&[header_and_body()], machine, 3);
+    assert!(
+        results
+            .cells
+            .iter()
+            .all(|cell| cell.verdict == Verdict::Tie)
+    );
+    let said = sentences(&results);
+    assert!(
+        said[0].contains("1 × SIZE: ") && said[0].contains("take the same time"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn the_crossover_of_joining_is_found() {
+    let mut found = 0;
+    for seed in 0..60 {
+        let mut rng = Rng::with_seed(seed);
+        let machine = any_machine(&mut rng);
+        let count = [2, 8, 64][rng.usize(..3)];
+        let results = measure_joins(&[count], machine, seed);
+        let of_count = |crossover: &&Crossover| crossover.segment_count == count;
+        for crossover in results.crossovers.iter().filter(of_count) {
+            let covered = is_covered(&machine, crossover, |bytes| count * bytes);
+            assert!(covered, "seed {seed}: {crossover:?}");
+            found += 1;
+        }
+        let said = &sentences(&results)[0];
+        assert!(
+            said.contains("join messages into one call"),
+            "seed {seed}: {said}"
+        );
+    }
+    assert!(found > 30, "{found} of 60");
+}
+
+#[test]
+fn joining_is_answered_by_the_size_below_which_it_pays() {
+    let said = sentences(&measure_joins(&[2, 16], machine(), 3));
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn joining_that_always_or_never_pays_is_said_so() {
+    let dear_calls = CostModel {
+        call_ns: 1e5,
+        ..machine()
+    };
+    let dear_copies = CostModel {
+        copy_segment_ns: 1e5,
+        ..machine()
+    };
+    let always = sentences(&measure_joins(&[2], dear_calls, 3));
+    let never = sentences(&measure_joins(&[2], dear_copies, 3));
+    insta::assert_snapshot!([always, never].concat().join("\n"));
+}
+
+#[test]
+fn a_size_equal_to_a_fixed_one_stays_in_the_sweep() {
+    let even = mix(&[(2, Some(256)), (1, None)]);
+    let mut lists = swept(&even);
+    lists.extend(uniform(3));
+    let results = measure(
+        lists,
+        &[TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV],
+        &[],
+        machine(),
+        3,
+    );
+    let equal = &results.cells[2];
+    assert_eq!(equal.segment_bytes, None);
+    assert_eq!(
+        equal.segment_sizes.as_deref(),
+        Some(&[(2, 256), (1, 256)][..])
+    );
+    assert_eq!(equal.swept_bytes(), Some(256));
+    // Lists of three equal segments are another group, with another crossover.
+    let mixes: Vec<_> = results
+        .crossovers
+        .iter()
+        .map(|one| one.swept_mix.as_ref())
+        .collect();
+    assert_eq!(mixes, [Some(&even), None]);
+    assert!(results.crossovers[0].at_bytes > results.crossovers[1].at_bytes);
+    let is_refined = |is_swept: bool| {
+        let mut cells = results.refined_cells.iter();
+        cells.any(|cell| cell.swept_mix.is_some() == is_swept)
+    };
+    assert!(is_refined(true) && is_refined(false));
+}
+
+#[test]
+fn saved_sweeps_load_again() {
+    let results = measure_mixes(&[header_and_body()], machine(), 3);
+    assert_eq!(parse(&json(&results)).unwrap(), results);
+    let value: serde_json::Value = serde_json::from_str(&json(&results)).unwrap();
+    assert_eq!(
+        value["crossovers"][0]["swept_mix"],
+        serde_json::json!([[1, 150], [1, null]])
+    );
+}
+
+#[test]
+fn a_cell_that_is_no_list_of_its_mix_is_refused() {
+    let results = measure_mixes(&[header_and_body()], machine(), 3);
+    let refused = |spoil: &dyn Fn(&mut serde_json::Value)| {
+        let mut value: serde_json::Value = serde_json::from_str(&json(&results)).unwrap();
+        spoil(&mut value["cells"][0]);
+        // Whole results are no readable message.
+        let refused = parse(&value.to_string()).err();
+        refused.expect("a file that is refused").to_string()
+    };
+    let other = refused(&|cell| cell["segment_sizes"] = serde_json::json!([[1, 151], [1, 16]]));
+    assert!(other.contains("is not a list of its swept mix"), "{other}");
+    let both = refused(&|cell| cell["segment_bytes"] = 16.into());
+    assert!(both.contains("is not a list of its swept mix"), "{both}");
+    let fixed = refused(&|cell| cell["swept_mix"] = serde_json::json!([[1, 150]]));
+    assert!(fixed.contains("one run of a variable size"), "{fixed}");
+}
+
+#[test]
+fn reports_name_each_list_of_a_sweep() {
+    let long = mix(&[(1, Some(9)), (2, Some(40)), (1, Some(8)), (1, None)]);
+    let results = measure_mixes(&[header_and_body(), long], machine(), 3);
+    for width in [100, 60] {
+        let text = text(&measured(&results, None), width);
+        for size in [
+            "16 B", "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB",
+        ] {
+            let ends = format!("+ 1 × {size} ");
+            let rows = text.lines().filter(|line| line.contains(&ends)).count();
+            assert!(
+                rows >= 2,
+                "{rows} rows of {size} in {width} columns:\n{text}"
+            );
+        }
+    }
+    let shapes = [
+        "1 × 150 B + 1 × SIZE",
+        "1 × 9 B + 2 × 40 B + 1 × 8 B + 1 × SIZE",
+    ];
+    let saved = vectored_measure::model::Saved::Results(Box::new(results.clone()));
+    for text in [
+        markdown(&results),
+        html(&[&saved]),
+        vectored_report::markdown(&machines_document(&[&results, &results])),
+    ] {
+        for shape in shapes {
+            assert!(text.contains(shape), "{shape} is missing in\n{text}");
+        }
+    }
+    // On the page it is a row and a chart of its own.
+    for shape in shapes {
+        for place in ["th scope=\"row\"", "figcaption"] {
+            assert!(
+                html(&[&saved]).contains(&format!("<{place}>{shape}")),
+                "{place} {shape}"
+            );
+        }
+    }
+    let lines = csv(&results);
+    let head = lines.lines().next().unwrap();
+    assert!(head.contains(",swept_mix,"), "{head}");
+    assert!(lines.contains("[[1,150],[1,null]]"), "{lines}");
+}

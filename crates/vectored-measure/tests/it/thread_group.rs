@@ -1,0 +1,144 @@
+//! Ranks that are threads of one process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use vectored_measure::measure::Group;
+
+/// A rank that is a thread.
+///
+/// A rank that ends while others wait for it makes them panic: it would end their processes, too.
+#[derive(Debug)]
+pub struct ThreadGroup {
+    rank: usize,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    size: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// The groups of the first ranks, by their number.
+    parts: Mutex<HashMap<u32, Arc<Shared>>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What the ranks have brought to the present exchange.
+    brought: Vec<Option<Vec<u8>>>,
+    /// The number of exchanges that have ended.
+    ended: u64,
+    last: Arc<Vec<Vec<u8>>>,
+    has_gone: bool,
+}
+
+impl Shared {
+    fn of(size: usize) -> Arc<Self> {
+        Arc::new(Shared {
+            size,
+            state: Mutex::new(State {
+                brought: vec![None; size],
+                ..State::default()
+            }),
+            changed: Condvar::new(),
+            parts: Mutex::default(),
+        })
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ThreadGroup {
+    /// All ranks of a new group of `size`.
+    pub fn of(size: usize) -> Vec<ThreadGroup> {
+        let shared = Shared::of(size);
+        let rank = |rank| ThreadGroup {
+            rank,
+            shared: Arc::clone(&shared),
+        };
+        (0..size).map(rank).collect()
+    }
+
+    /// Brings `bytes`; returns what all have brought.
+    fn exchange(&self, bytes: Vec<u8>) -> Arc<Vec<Vec<u8>>> {
+        let mut state = locked(&self.shared.state);
+        let number = state.ended;
+        state.brought[self.rank] = Some(bytes);
+        if state.brought.iter().all(Option::is_some) {
+            let all = state.brought.iter_mut().filter_map(Option::take);
+            state.last = Arc::new(all.collect());
+            state.ended += 1;
+            self.shared.changed.notify_all();
+        }
+        while state.ended == number {
+            assert!(!state.has_gone, "a rank has ended that others wait for");
+            let waited = self.shared.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        Arc::clone(&state.last)
+    }
+}
+
+impl Drop for ThreadGroup {
+    fn drop(&mut self) {
+        locked(&self.shared.state).has_gone = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Group for ThreadGroup {
+    fn rank(&self) -> u32 {
+        self.rank as u32
+    }
+
+    fn size(&self) -> u32 {
+        self.shared.size as u32
+    }
+
+    fn broadcast(&self, bytes: &mut Vec<u8>) {
+        *bytes = self.exchange(std::mem::take(bytes))[0].clone();
+    }
+
+    fn barrier(&self) {
+        self.exchange(Vec::new());
+    }
+
+    fn largest(&self, values: &mut [u64]) {
+        let own = values.iter().flat_map(|value| value.to_le_bytes());
+        for others in self.exchange(own.collect()).iter() {
+            for (value, other) in std::iter::zip(&mut *values, others.as_chunks().0) {
+                *value = (*value).max(u64::from_le_bytes(*other));
+            }
+        }
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let all = self.exchange(bytes.to_vec());
+        match self.rank {
+            0 => all.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn rest(&self) {
+        self.barrier();
+    }
+
+    fn first(&self, count: u32) -> Option<Box<dyn Group>> {
+        let shared = Arc::clone(
+            locked(&self.shared.parts)
+                .entry(count)
+                .or_insert_with(|| Shared::of(count as usize)),
+        );
+        let is_in = self.rank < count as usize;
+        is_in.then(|| -> Box<dyn Group> {
+            Box::new(ThreadGroup {
+                rank: self.rank,
+                shared,
+            })
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! Several writers at once, on real targets.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::BorrowedFd;
+use std::sync::mpsc::channel;
+
+use vectored::CostModel;
+use vectored_measure::measure::{
+    Contender, DescriptorSampler, MonotonicClock, Mover, Outcome, RunError, WriterMovers, movers,
+};
+use vectored_measure::model::{
+    Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Saved, Target, TechniqueName,
+    Workload, WriterFigures, ZerocopyCounts,
+};
+use vectored_measure::report::{json, parse};
+
+use crate::shown::{csv, html, markdown, table};
+use vectored_measure::stats::WriterSamples;
+
+use crate::report::results;
+use crate::support::run_rounds_quietly;
+
+const TECHNIQUES: [TechniqueName; 4] = [
+    TechniqueName::WRITE_EACH,
+    TechniqueName::COPY_THEN_WRITE,
+    TechniqueName::WRITEV,
+    TechniqueName::new("stdio"),
+];
+
+fn measure(
+    cells: Vec<CellSpec>,
+    techniques: &[TechniqueName],
+    make_mover: WriterMovers,
+) -> Result<Outcome, RunError> {
+    let experiment = Experiment {
+        cells,
+        rivals: techniques.to_vec(),
+        unranked: Vec::new(),
+        refine: false,
+        budget_ns: u64::MAX,
+        seed: 3,
+    };
+    let clock = MonotonicClock;
+    let directory = std::env::temp_dir();
+    let mut sampler = DescriptorSampler::new(&clock, &directory, 3).with_writer_movers(make_mover);
+    run_rounds_quietly(&experiment, 4, &mut sampler, &clock)
+}
+
+fn with_writers(target: Target, workload: Workload, count: u32) -> CellSpec {
+    CellSpec::write(target, workload).with(|asked| asked.writers = Some(count))
+}
+
+#[test]
+fn every_record_of_several_threads_is_found() {
+    let mut cells = Vec::new();
+    for target in [Target::File, Target::Pipe, Target::Unix, Target::Tcp] {
+        for count in [1, 3] {
+            // The head lies in one segment or in several.
+            for sizes in [vec![5; 7], vec![40, 3, 700], vec![30_000, 1]] {
+                cells.push(with_writers(target, Workload::from_sizes(sizes), count));
+            }
+        }
+    }
+    let adjacent = with_writers(Target::File, Workload::uniform(9, 30), 2)
+        .with(|asked| asked.layout = Layout::Adjacent);
+    cells.push(adjacent);
+    let outcome = measure(cells, &TECHNIQUES, movers).unwrap();
+    for cell in &outcome.cells {
+        let writers = cell.conditions.writers.unwrap();
+        for technique in &cell.techniques {
+            let figures = technique.writers.as_ref().unwrap();
+            let what = format!(
+                "{} with {writers} and {}",
+                cell.conditions.target, technique.name
+            );
+            assert_eq!(figures.writer_median_ns.len(), writers as usize, "{what}");
+            assert!(figures.records.records >= 4 * u64::from(writers), "{what}");
+            assert!(figures.fairness_min <= figures.fairness, "{what}");
+            let lowest = 1.0 / f64::from(writers);
+            assert!(
+                figures.fairness_min >= lowest - 1e-3,
+                "{what}: {}",
+                figures.fairness_min
+            );
+            let is_alone = writers == 1 || !cell.conditions.target.is_shared_by_writers();
+            if is_alone || figures.whole_records_promised {
+                assert!(figures.records.is_sound(), "{what}: {:?}", figures.records);
+            }
+            // No byte is ever lost by these targets, so neither is a record whose head is in one segment.
+            let is_short = cell.segment_bytes == Some(5);
+            assert!(
+                is_short || figures.records.lost == 0,
+                "{what}: {:?}",
+                figures.records
+            );
+            assert_eq!(figures.records.doubled, 0, "{what}");
+            if is_alone {
+                assert!(figures.whole_records_promised, "{what}");
+            }
+        }
+    }
+}
+
+type WriteList = fn(BorrowedFd<'_>, &[u8]) -> io::Result<()>;
+
+/// Writes each list as the function says.
+struct Wrong(WriteList);
+
+impl Mover for Wrong {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        (self.0)(fd, &segments.concat())
+    }
+}
+
+fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    rustix::io::write(fd, bytes)?;
+    Ok(())
+}
+
+/// Ways to write a list wrongly.
+const WRONG: [WriteList; 6] = [
+    |fd, bytes| {
+        write(fd, &bytes[20..])?;
+        write(fd, &bytes[..20])
+    },
+    |_, _| Ok(()),
+    |fd, bytes| {
+        write(fd, bytes)?;
+        write(fd, bytes)
+    },
+    |fd, bytes| {
+        let twice = [bytes, bytes].concat();
+        let mut rest = &twice[..];
+        while !rest.is_empty() {
+            rest = &rest[rustix::io::write(fd, rest)?..];
+        }
+        Ok(())
+    },
+    |_, _| Err(io::ErrorKind::StorageFull.into()),
+    |_, _| panic!("a panic on purpose"),
+];
+
+/// The movers of the floor, and techniques that write as `WRONG[WAY]` does.
+fn wrong<const WAY: usize>(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+    match contender {
+        Contender::Technique(_) => Box::new(Wrong(WRONG[WAY])),
+        floor => movers(floor, model),
+    }
+}
+
+/// The message of the error of a cell with these movers.
+fn message_of(cell: CellSpec, make_mover: WriterMovers) -> String {
+    let failed = measure(vec![cell], &[TechniqueName::WRITEV], make_mover).unwrap_err();
+    failed.error.to_string()
+}
+
+#[test]
+fn what_writers_do_wrong_is_an_error_that_blocks_nobody() {
+    let (file, pipe) = (Target::File, Target::Pipe);
+    for (make, target, bytes, count, words) in [
+        (wrong::<0> as WriterMovers, file, 100, 2, "torn"),
+        (wrong::<1>, file, 100, 2, "lost"),
+        (wrong::<2>, file, 100, 2, "doubled"),
+        (
+            wrong::<3>,
+            pipe,
+            200_000,
+            2,
+            "1600000 bytes arrived, but 800000 were sent",
+        ),
+        (wrong::<4>, file, 100, 3, "writev failed on"),
+        (wrong::<4>, pipe, 100, 3, "writev failed on"),
+        (wrong::<5>, pipe, 100, 3, "ended unexpectedly"),
+    ] {
+        let cell = with_writers(target, Workload::uniform(2, bytes), count);
+        let message = message_of(cell, make);
+        assert!(message.contains(words), "{words}: {message}");
+    }
+}
+
+#[test]
+fn each_writer_has_a_connection_to_another_program_whose_records_are_unknown() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, ended) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, sender) = (stream.unwrap(), sender.clone());
+            std::thread::spawn(move || sender.send(io::copy(&mut stream, &mut io::sink())));
+        }
+    });
+    let cell = with_writers(Target::Remote, Workload::uniform(2, 100), 3)
+        .with(|asked| asked.path = Some(format!("tcp://{address}")));
+    let outcome = measure(vec![cell], &[TechniqueName::WRITEV], movers).unwrap();
+    let cell = &outcome.cells[0];
+    assert_eq!((cell.drain, cell.proof_calls), (Some(Drain::Peer), 0));
+    let figures = cell.techniques[0].writers.as_ref().unwrap();
+    assert_eq!(figures.writer_median_ns.len(), 3);
+    assert_eq!(figures.records, RecordCounts::default());
+    // Each visit of the cell has three new connections.
+    for bytes in ended.iter().take(3) {
+        assert!(bytes.unwrap() > 0);
+    }
+}
+
+#[test]
+fn cells_that_cannot_have_writers_are_refused() {
+    let usual = with_writers(Target::File, Workload::uniform(2, 100), 2);
+    let check = |cell: CellSpec, words: &str| {
+        let message = message_of(cell, movers);
+        assert!(message.contains(words), "{message}");
+    };
+    let count = |count| usual.clone().with(|asked| asked.writers = Some(count));
+    check(count(0), "from 1 to 256");
+    check(count(257), "from 1 to 256");
+    let short = with_writers(Target::File, Workload::uniform(5, 3), 2);
+    check(short, "at least 16 bytes");
+    let cold = usual.clone().with(|asked| asked.cache = Cache::Cold);
+    check(cold, "memory of its own");
+    let null = with_writers(Target::Null, Workload::uniform(2, 100), 2);
+    check(null, "has one writer");
+}
+
+#[test]
+fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
+    let mut saved = results();
+    // There only with writers.
+    assert!(!json(&saved).contains("writers") && parse(&json(&saved)).unwrap() == saved);
+    let samples = WriterSamples {
+        record_ns: vec![vec![100.0, 150.0]; 3],
+        records: RecordCounts {
+            records: 100,
+            torn: 7,
+            ..RecordCounts::default()
+        },
+        whole_records_promised: false,
+    };
+    let cell = &mut saved.cells[0];
+    cell.conditions.writers = Some(2);
+    cell.techniques[0].writers = samples.figures(64);
+    cell.techniques[1].zerocopy = Some(ZerocopyCounts {
+        sends: 9,
+        copied: 9,
+    });
+    let again = parse(&json(&saved)).unwrap();
+    assert_eq!(again.cells[0], saved.cells[0]);
+    let lines = csv(&again);
+    assert!(lines.contains(",writers_writer_median_ns,"), "{lines}");
+    assert!(lines.contains(",\"[100.0,150.0]\","), "{lines}");
+    let shown = table(&again);
+    let page = html(&[&Saved::Results(Box::new(again))]);
+    for text in [shown, markdown(&saved), page] {
+        assert!(text.contains("Several writers: file"), "{text}");
+        assert!(text.contains("7.0 % torn?"), "{text}");
+    }
+    let refused = |change: &dyn Fn(&mut Cell), words: &str| {
+        let mut wrong = saved.clone();
+        change(&mut wrong.cells[0]);
+        let error = parse(&json(&wrong)).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    let figures = |change: &'static dyn Fn(&mut WriterFigures)| {
+        move |cell: &mut Cell| change(cell.techniques[0].writers.as_mut().unwrap())
+    };
+    refused(&|cell| cell.conditions.writers = Some(0), "0 writers");
+    refused(&|cell| cell.conditions.writers = Some(257), "257 writers");
+    refused(
+        &|cell| cell.conditions.writers = None,
+        "each of the 0 writers",
+    );
+    refused(
+        &figures(&|one| one.writer_median_ns.truncate(1)),
+        "each of the 2 writers",
+    );
+    refused(
+        &figures(&|one| one.writer_median_ns[0] = 0.0),
+        "a positive time",
+    );
+    refused(
+        &figures(&|one| one.fairness = 1.5),
+        "fairness is not from 0 to 1",
+    );
+    refused(&figures(&|one| one.records_per_s = -1.0), "throughput");
+    refused(
+        &figures(&|one| one.records.lost = 94),
+        "more records torn or lost",
+    );
+    let copied = |cell: &mut Cell| cell.techniques[1].zerocopy.as_mut().unwrap().copied = 10;
+    refused(&copied, "more copied sends");
+}
