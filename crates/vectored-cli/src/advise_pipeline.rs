@@ -5,7 +5,7 @@ use std::env;
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -100,12 +100,13 @@ impl Observed {
 pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Failure> {
     let mut analysis = Analysis::new(options);
     let counts = analysis.read_logs(paths).map_err(|error| {
-        let missing = error.error.kind() == std::io::ErrorKind::NotFound;
-        let is_other = error.error.kind() == std::io::ErrorKind::InvalidData;
-        let remedy = match command_meant(paths, &error.path) {
-            Some(command) if missing => format!("; to run it as a command, {command}"),
+        let kind = error.error.kind();
+        let remedy = match (command_meant(paths, &error.path), kind) {
+            (Some(command), ErrorKind::NotFound) => {
+                format!("; to run it as a command, {command}")
+            }
             // The error names the remedy.
-            _ if error.error.kind() == std::io::ErrorKind::Unsupported || is_other => String::new(),
+            (_, ErrorKind::Unsupported | ErrorKind::InvalidData) => String::new(),
             _ => format!(
                 "{}; expected a log that strace -o wrote",
                 unmatched(&error.path, &error.error)
@@ -113,7 +114,10 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
         };
         Failure {
             error: anyhow::anyhow!("{error}{remedy}"),
-            code: if missing || is_other { 2 } else { 1 },
+            code: match kind {
+                ErrorKind::NotFound | ErrorKind::IsADirectory => 2,
+                _ => 1,
+            },
         }
     })?;
     if counts.calls == 0 {
@@ -123,12 +127,10 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
             .collect();
         let names = names.join("', '");
         let strace = "expected a log that `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` wrote";
-        return Err(Failure::usage(match command_meant(paths, &paths[0]) {
-            Some(command) => {
-                format!("no system calls in '{names}': {strace}; to run it as a command, {command}")
-            }
-            None => format!("no system calls in '{names}': {strace}"),
-        }));
+        let command = command_meant(paths, &paths[0]);
+        let to_run = command.map(|command| format!("; to run it as a command, {command}"));
+        let to_run = to_run.unwrap_or_default();
+        return Err(anyhow::anyhow!("no system calls in '{names}': {strace}{to_run}").into());
     }
     Ok(Observed::of(analysis, &counts, false))
 }

@@ -31,28 +31,50 @@ mod untraced_rerun;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use cluster::Launch;
+use target_path::TargetName;
 use terminal::{ColorWhen, print_message, set_color};
 
-/// Replaces clap's tip to put an unknown option after `--`: for `vectored advise` that would run it as a
-/// command.
+/// Replaces the tips of clap that lead astray: the best of several subcommands would be its last, and it would put `--`
+/// before any unknown word, which `vectored advise` would run as a command.
 fn mend_tip(error: &mut clap::Error) {
-    let is_advise = subcommand().is_some_and(|name| name == "advise");
-    if is_advise && error.remove(ContextKind::Suggested).is_some() {
-        let words = std::env::args_os().skip_while(|word| word != "advise");
-        let words: Vec<OsString> = words.skip(1).collect();
-        let tip = match command_in(&words) {
-            Some(command) => {
-                format!("to run a command, put -- before it: vectored advise -- {command}")
+    if let Some(ContextValue::Strings(mut names)) = error.remove(ContextKind::SuggestedSubcommand) {
+        names.reverse();
+        error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(names),
+        );
+    }
+    let tip = match subcommand().as_deref() {
+        Some("advise") => {
+            let words = std::env::args_os().skip_while(|word| word != "advise");
+            let words: Vec<OsString> = words.skip(1).collect();
+            let command = command_in(&words).unwrap_or("COMMAND".to_owned());
+            format!("to run a command, put -- before it: vectored advise -- {command}")
+        }
+        Some("measure") => match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(word)) if word.parse::<TargetName>().is_ok() => {
+                format!("a target is named with --target: vectored measure --target {word}")
             }
-            None => {
-                "to run a command, put -- before it: vectored advise [OPTIONS] -- COMMAND".into()
-            }
-        };
+            _ => return,
+        },
+        Some("reproduce") if error.kind() == ErrorKind::InvalidSubcommand => {
+            let names = Cli::command();
+            let names = names.find_subcommand("reproduce");
+            let names = names.into_iter().flat_map(clap::Command::get_subcommands);
+            let names: Vec<&str> = names.map(clap::Command::get_name).collect();
+            format!("the experiments are {}", names.join(", "))
+        }
+        _ => return,
+    };
+    if matches!(
+        error.kind(),
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand
+    ) {
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
     }

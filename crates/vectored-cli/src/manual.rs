@@ -22,26 +22,36 @@ impl Page {
 
 /// All pages. The first one is that of the program.
 pub fn pages() -> Vec<Page> {
+    let program = program();
+    let mut commands = vec![program.clone()];
+    commands.extend(below(&program, "vectored"));
+    let names: Vec<String> = commands.iter().map(name_of).collect();
+    let pages = commands.iter().enumerate().map(|(index, command)| {
+        let others = names.iter().enumerate().filter(|(at, _)| *at != index);
+        page(
+            command,
+            &others.map(|(_, name)| name.clone()).collect::<Vec<_>>(),
+        )
+    });
+    pages.collect()
+}
+
+fn program() -> clap::Command {
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();
-    let subcommands: Vec<clap::Command> = program
-        .get_subcommands()
-        .filter(|subcommand| !subcommand.is_hide_set())
-        .map(|subcommand| {
-            let name = format!("vectored-{}", subcommand.get_name());
-            subcommand.clone().display_name(name)
+    program
+}
+
+/// The subcommands, each before its own.
+fn below(command: &clap::Command, name: &str) -> Vec<clap::Command> {
+    let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+    shown
+        .flat_map(|one| {
+            let name = format!("{name}-{}", one.get_name());
+            let its_own = below(one, &name);
+            std::iter::once(one.clone().display_name(name)).chain(its_own)
         })
-        .collect();
-    let names: Vec<String> = subcommands.iter().map(name_of).collect();
-    let mut pages = vec![page(&program, &names)];
-    for (index, subcommand) in subcommands.iter().enumerate() {
-        let mut others = vec!["vectored".to_owned()];
-        let not_this = |(at, _): &(usize, &String)| *at != index;
-        let siblings = names.iter().enumerate().filter(not_this);
-        others.extend(siblings.map(|(_, name)| name.clone()));
-        pages.push(page(subcommand, &others));
-    }
-    pages
+        .collect()
 }
 
 fn name_of(command: &clap::Command) -> String {
@@ -159,11 +169,10 @@ mod tests {
 
     #[test]
     fn each_subcommand_has_a_page_with_all_options_and_sections() {
-        let mut program = Cli::command().disable_help_subcommand(true);
-        program.build();
+        let program = program();
         let pages = pages();
-        let commands: Vec<&clap::Command> = std::iter::once(&program)
-            .chain(program.get_subcommands().filter(|one| !one.is_hide_set()))
+        let commands: Vec<clap::Command> = std::iter::once(program.clone())
+            .chain(below(&program, "vectored"))
             .collect();
         assert_eq!(pages.len(), commands.len());
         for (page, command) in pages.iter().zip(commands) {

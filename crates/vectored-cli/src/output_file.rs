@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf, is_separator};
 
 use anyhow::Context;
 
-use crate::atomic_file::{parent, write_beside};
+use crate::atomic_file::{check_creation, parent, write_beside};
 use crate::failure::Failure;
 use crate::results_store::results_directory;
 use crate::terminal::print;
@@ -87,7 +87,7 @@ impl OutputFile {
                     "it is a saved result, and those are never overwritten",
                 ));
             }
-            tempfile::tempfile_in(parent(&output.path)).map_err(|error| {
+            check_creation(parent(&output.path)).map_err(|error| {
                 refused(&format!(
                     "no file can be created in its directory ({error})"
                 ))

@@ -3,11 +3,14 @@
 #[cfg(unix)]
 mod unix_alone;
 
+#[cfg(windows)]
 use vectored_measure::model::ExperimentName;
 use vectored_measure::report::{bytes_in_words, grouped};
 use vectored_measure::reproduce::{BufferList, PassPlan, Plan};
 
-use crate::args::ReproduceArgs;
+#[cfg(unix)]
+use crate::args::CopiesArgs;
+use crate::args::{Experiments, PassesArgs, ReproduceArgs};
 use crate::failure::Failure;
 #[cfg(unix)]
 use crate::reproduce_plan::unix_alone::{copies, elements, records};
@@ -21,29 +24,32 @@ const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 /// Memory for each buffer besides its bytes: the allocation and its entries in the lists.
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
-/// The plans of the experiments to run, in the order of `all`.
-pub fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
-    refuse_foreign_options(args)?;
-    let wanted = ExperimentName::ALL
-        .into_iter()
-        .filter(|experiment| args.experiment.has(*experiment));
-    wanted
-        .map(|experiment| {
-            Ok(match experiment {
-                #[cfg(unix)]
-                ExperimentName::Apue35 => Plan::Copies(copies(args)?),
-                #[cfg(unix)]
-                ExperimentName::Apue1428 => Plan::Records(records(args)),
-                #[cfg(unix)]
-                ExperimentName::Kalinin => Plan::Elements(elements(args)),
-                #[cfg(windows)]
-                ExperimentName::Apue35 | ExperimentName::Apue1428 | ExperimentName::Kalinin => {
-                    return Err(unavailable(experiment));
-                }
-                ExperimentName::Mincer => Plan::Passes(passes(args)?),
-            })
-        })
-        .collect()
+/// The plans of the experiments to run.
+pub fn plans(experiments: &Experiments, args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
+    Ok(match experiments {
+        Experiments::Passes(of) => vec![Plan::Passes(passes(of, args)?)],
+        #[cfg(unix)]
+        Experiments::Copies(of) => vec![Plan::Copies(copies(of, args)?)],
+        #[cfg(unix)]
+        Experiments::Records => vec![Plan::Records(records(args))],
+        #[cfg(unix)]
+        Experiments::Elements => vec![Plan::Elements(elements(args))],
+        #[cfg(unix)]
+        Experiments::All => vec![
+            Plan::Copies(copies(&CopiesArgs::default(), args)?),
+            Plan::Records(records(args)),
+            Plan::Elements(elements(args)),
+            Plan::Passes(passes(&PassesArgs::default(), args)?),
+        ],
+        #[cfg(windows)]
+        Experiments::Copies(_) | Experiments::All => {
+            return Err(unavailable(ExperimentName::Apue35));
+        }
+        #[cfg(windows)]
+        Experiments::Records => return Err(unavailable(ExperimentName::Apue1428)),
+        #[cfg(windows)]
+        Experiments::Elements => return Err(unavailable(ExperimentName::Kalinin)),
+    })
 }
 
 /// The refusal of an experiment whose techniques Windows does not have.
@@ -60,39 +66,11 @@ fn unavailable(experiment: ExperimentName) -> Failure {
     ))
 }
 
-/// Refuses options of another experiment, which would have no effect.
-fn refuse_foreign_options(args: &ReproduceArgs) -> Result<(), Failure> {
-    let copies = [
-        ("--min", args.min.is_some()),
-        ("--max", args.max.is_some()),
-        ("--page-cache", args.page_cache.is_some()),
-        ("--to", args.to.is_some()),
-        ("--sync", args.sync.is_some()),
-    ];
-    let passes = [
-        ("--size", args.size.is_some()),
-        ("--count", args.count.is_some()),
-        ("--repeats", args.repeats.is_some()),
-        ("--iovec-setup", !args.iovec_setup.is_empty()),
-    ];
-    let of = |name, options: &[(&str, bool)]| {
-        let foreign = options.iter().find(|(_, is_given)| *is_given);
-        match foreign.filter(|_| !args.experiment.has(name)) {
-            Some((option, _)) => Err(Failure::usage(format!(
-                "{option} applies only to {name}: omit it, or run `vectored reproduce {name}`"
-            ))),
-            None => Ok(()),
-        }
-    };
-    of(ExperimentName::Apue35, &copies)?;
-    of(ExperimentName::Mincer, &passes)
-}
-
-fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
+fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Result<PassPlan, Failure> {
     let published = PassPlan::published();
-    let lists = match (args.size, args.count) {
-        (None, None) => published.lists,
-        (Some(size), Some(count)) => {
+    let lists = match of.size.zip(of.count) {
+        None => published.lists,
+        Some((size, count)) => {
             let bytes = size
                 .saturating_add(BESIDE_A_BUFFER_BYTES)
                 .checked_mul(count);
@@ -109,14 +87,8 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
                 count: count as usize,
             }]
         }
-        _ => {
-            return Err(Failure::usage(
-                "--size and --count must be given together: give both, or neither for the \
-                 published pairs",
-            ));
-        }
     };
-    let passes = match args.repeats {
+    let passes = match of.repeats {
         Some(passes) => u32::try_from(passes).map_err(|_| {
             Failure::usage(
                 "--repeats is too large: it must be at most 4,294,967,295, for example 10",
@@ -125,7 +97,7 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
         None if args.quick => QUICK_PASSES,
         None => published.passes,
     };
-    let setups = match args.iovec_setup.as_slice() {
+    let setups = match of.iovec_setup.as_slice() {
         [] => published.setups,
         some => {
             let mut setups = some.to_vec();
@@ -133,7 +105,7 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
             setups
         }
     };
-    let is_less = args.quick || args.size.is_some() || passes < published.passes;
+    let is_less = args.quick || of.size.is_some() || passes < published.passes;
     let plan = PassPlan {
         lists,
         passes,

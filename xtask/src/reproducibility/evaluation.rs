@@ -138,6 +138,7 @@ mod tests {
                     "floor_ns": 1.0, "floor_samples_ns": [], "aa_samples_ns": [],
                     "verdict": verdict, "winner": winner, "leader": winner,
                     "noise_floor": null, "aa_separated": false, "proof_calls": 1,
+                    "timed_s": 0.0, "spent_s": 0.0,
                     "techniques": [],
                 })
             })

@@ -11,8 +11,8 @@ List or remove saved results
 
 Lists the results of `vectored measure`, `vectored reproduce` and `vectored advise` in \
 $XDG_STATE_HOME/vectored (by default ~/.local/state/vectored), newest first, with the names \
-that `vectored report` and `vectored compare` accept: latest, latest~1 and so on for \
-measure, experiments and experiments~1 for reproduce, advice and advice~1 for advise. \
+that `vectored report` and `vectored compare` accept: measure, measure~1 and so on, the \
+same for reproduce and advise. \
 Results are removed by --prune only.";
 
 pub const HISTORY_AFTER: &str = "\

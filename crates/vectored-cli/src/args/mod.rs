@@ -41,8 +41,8 @@ pub use man::ManArgs;
 pub use measure::MeasureArgs;
 pub use report::ReportArgs;
 #[cfg(unix)]
-pub use reproduce::CopyTo;
-pub use reproduce::ReproduceArgs;
+pub use reproduce::{CopiesArgs, CopyTo};
+pub use reproduce::{Experiments, PassesArgs, ReproduceArgs};
 
 /// Measure which way of moving several buffers is fastest on this machine
 ///

@@ -10,9 +10,9 @@ pub const REPORT_ABOUT: &str = "\
 Show saved results as tables or a web page
 
 A result is a file that `vectored measure`, `vectored reproduce` or `vectored advise` saved, \
-or the name of one. latest is the newest result of measure, and latest~1 the one before it; \
-experiments and experiments~1 are results of reproduce, and advice and advice~1 those of \
-advise. `vectored history` lists them.
+or the name of one. latest is the newest result, and latest~1 the one before it; measure, \
+reproduce and advise are the newest of each command, and measure~1 the one before it. \
+`vectored history` lists them.
 
 Without options, tables are printed. The web page is one file that works offline. It shows \
 the conclusions, a map of the fastest technique by segment count and size, charts, all \
@@ -22,7 +22,7 @@ pub const REPORT_AFTER: &str = "\
 Examples:
   vectored report
           The newest result, as a table
-  vectored report latest experiments --html report.html
+  vectored report measure reproduce --html report.html
           The newest measurement and the newest experiments, as one page
   vectored report host-a.json host-b.json --html both.html
           Two machines on one page
@@ -34,7 +34,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage.";
 /// Options of `vectored report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// Saved results: files, or names such as latest, latest~1, experiments or advice
+    /// Saved results: files, or names such as latest, latest~1, measure or advise~1
     #[arg(value_name = "RESULT", default_value = "latest")]
     pub result: Vec<ResultName>,
 

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 use vectored_measure::measure::Pinning;
 use vectored_measure::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
 
@@ -14,17 +13,10 @@ use super::parsers::{one_count, one_of, one_size, pinning, whole_number};
 pub const REPRODUCE_ABOUT: &str = "\
 Repeat published experiments and compare their figures with this machine
 
-apue-3.5: copy 103,316,352 bytes with buffers of 1 to 524,288 bytes (Advanced Programming in \
-the UNIX Environment, Figure 3.5).
-apue-14.28: write a header of 100 bytes and data of 200 bytes 1,048,576 times, by two \
-writes, by copying, by writev and by adaptive (the same book, Figure 14.28).
-kalinin: gather or copy 1000 elements, of ten sizes (A. L. Kalinin, 2001).
-mincer: write and read back buffers one by one or as a list (J. Mincer-Daszkiewicz).
-all: all of these.
-
 Each experiment runs at its published size, in seven repeats with alternating rows (three \
 repeats for rows of apue-3.5 with buffers below 64 bytes). Its result is a table and \
-a one-sentence finding. Its files have no names, so none is left behind.
+a one-sentence finding. Its files have no names, so none is left behind. Without an \
+experiment, the experiments are listed.
 
 The result is printed, and saved as JSON in $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored). The path of the saved file is the last line on standard error. \
@@ -36,50 +28,127 @@ Examples:
           Does copying still beat writev at 300 bytes?
   vectored reproduce apue-3.5 --min 64
           Without the rows that take minutes
-  vectored reproduce apue-3.5 --min 64 --page-cache cold --dir /var/tmp
-          Reading from the device instead of memory
-  vectored reproduce apue-3.5 --min 4096 --max 4096 --to file --sync dsync
-          The cost of synchronous writes
-  vectored reproduce mincer --size 4KiB --count 100 --repeats 10
-          Buffers of another size
+  vectored reproduce apue-3.5 --help
+          The options of an experiment
   vectored reproduce all --quick
           All experiments at a reduced size
 
 Exit status: 0 success, 1 failure, 2 wrong usage; 129, 130 or 143 if stopped by SIGHUP, \
 SIGINT or SIGTERM.";
 
+const COPIES_AFTER: &str = "\
+Examples:
+  vectored reproduce apue-3.5 --min 64
+          Without the rows that take minutes
+  vectored reproduce apue-3.5 --min 64 --page-cache cold --dir /var/tmp
+          Reading from the device instead of memory
+  vectored reproduce apue-3.5 --min 4096 --max 4096 --to file --sync dsync
+          The cost of synchronous writes";
+
+const PASSES_AFTER: &str = "\
+Examples:
+  vectored reproduce mincer --size 4KiB --count 100 --repeats 10
+          Buffers of another size";
+
 /// Options of `vectored reproduce`.
 #[derive(Args, Debug)]
+#[command(
+    disable_help_subcommand = true,
+    subcommand_value_name = "EXPERIMENT",
+    subcommand_help_heading = "Experiments"
+)]
 pub struct ReproduceArgs {
-    /// Experiment to run
-    #[arg(value_name = "EXPERIMENT", value_parser = experiments())]
-    pub experiment: Experiments,
+    /// What to run; nothing lists the experiments.
+    #[command(subcommand)]
+    pub experiments: Option<Experiments>,
 
     /// Use smaller files and fewer calls; each table says so
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub quick: bool,
 
-    /// apue-3.5: smallest buffer, for example 64 or 4KiB [default: 1]
+    /// Directory for temporary files; nothing is left there
+    #[arg(long, global = true, value_name = "DIRECTORY", default_value = ".")]
+    pub dir: PathBuf,
+
+    /// Seed for the order of rows and for the data [default: random]
+    #[arg(long, global = true, value_name = "NUMBER", value_parser = whole_number::<u64>, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+
+    /// CPU to run on, or none to let the scheduler choose [default: the current CPU]
+    #[arg(long, global = true, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
+    pub pin: Option<Pinning>,
+
+    /// Format of the result
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = formats("One line for each row of an experiment, for spreadsheets"), default_value = "table")]
+    pub format: Format,
+
+    /// Write the result to FILE instead of standard output
+    ///
+    /// An existing file is replaced when the new one is complete, unless it is read-only. - is standard
+    /// output.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print the result without saving it
+    #[arg(long, global = true)]
+    pub no_save: bool,
+
+    /// Print only errors on standard error
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// One experiment with its options, or all of them as they were published.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Experiments {
+    /// Copy 103,316,352 bytes with buffers of 1 to 524,288 bytes
+    ///
+    /// Advanced Programming in the UNIX Environment, Figure 3.5.
+    #[command(name = ExperimentName::Apue35.name(), after_long_help = COPIES_AFTER)]
+    Copies(CopiesArgs),
+    /// Write a header of 100 bytes and data of 200 bytes 1,048,576 times
+    ///
+    /// By two writes, by copying, by writev and by adaptive (Advanced Programming in the UNIX Environment, Figure 14.28).
+    #[command(name = ExperimentName::Apue1428.name())]
+    Records,
+    /// Gather or copy 1000 elements, of ten sizes
+    ///
+    /// A. L. Kalinin, 2001.
+    #[command(name = ExperimentName::Kalinin.name())]
+    Elements,
+    /// Write and read back buffers one by one or as a list
+    ///
+    /// J. Mincer-Daszkiewicz.
+    #[command(name = ExperimentName::Mincer.name(), after_long_help = PASSES_AFTER)]
+    Passes(PassesArgs),
+    /// All of these
+    All,
+}
+
+/// Options of `apue-3.5`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CopiesArgs {
+    /// Smallest buffer, for example 64 or 4KiB [default: 1]
     ///
     /// With --sync dsync or --sync sync the default is 4096, as in the book, because every write waits
     /// for the device.
     #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
     pub min: Option<u64>,
 
-    /// apue-3.5: largest buffer, up to 1GiB [default: 512KiB]
+    /// Largest buffer, up to 1GiB [default: 512KiB]
     ///
     /// Buffer sizes are powers of two. The book ends at 512 KiB.
     #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
     pub max: Option<u64>,
 
-    /// apue-3.5: state of the page cache for the file that is copied [default: hot]
+    /// State of the page cache for the file that is copied [default: hot]
     ///
     /// hot: the file was read before. cold: every row has its own file, which is evicted before each
     /// copy and checked to be read from the device.
     #[arg(long, value_name = "STATE", value_parser = one_of(PageCache::ALL, PageCache::name))]
     pub page_cache: Option<PageCache>,
 
-    /// apue-3.5: destination of the copies: null, file, pipe or a directory [default: null]
+    /// Destination of the copies: null, file, pipe or a directory [default: null]
     ///
     /// null: /dev/null. file: an unnamed file in --dir. pipe: a pipe that a thread reads. DIRECTORY: an
     /// unnamed file in that directory. Existing files are refused, so that nothing of yours is
@@ -87,78 +156,32 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "null|file|pipe|DIRECTORY")]
     pub to: Option<CopyTo>,
 
-    /// apue-3.5: how durable each write must be, with --to file or a directory [default: none]
+    /// How durable each write must be, with --to file or a directory [default: none]
     ///
     /// none: left to the kernel. dsync: each write returns when its data are on the device (O_DSYNC).
     /// sync: as dsync, with the metadata (O_SYNC). fsync: one fsync(2) at the end of the copy.
     #[arg(long, value_name = "MODE", value_parser = one_of(SyncMode::ALL, SyncMode::name))]
     pub sync: Option<SyncMode>,
+}
 
-    /// mincer: size of each buffer, with --count [default: 1024, then 102400]
-    #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
+/// Options of `mincer`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PassesArgs {
+    /// Size of each buffer, with --count [default: 1024, then 102400]
+    #[arg(long, value_name = "BYTES", value_parser = one_size, requires = "count", allow_negative_numbers = true)]
     pub size: Option<u64>,
 
-    /// mincer: number of buffers, with --size [default: 1000, then 10]
-    #[arg(long, value_name = "NUMBER", value_parser = one_count, allow_negative_numbers = true)]
+    /// Number of buffers, with --size [default: 1000, then 10]
+    #[arg(long, value_name = "NUMBER", value_parser = one_count, requires = "size", allow_negative_numbers = true)]
     pub count: Option<u64>,
 
-    /// mincer: passes over the buffers in each of the seven repeats [default: 10]
+    /// Passes over the buffers in each of the seven repeats [default: 10]
     #[arg(long, value_name = "NUMBER", value_parser = one_count, allow_negative_numbers = true)]
     pub repeats: Option<u64>,
 
-    /// mincer: when the iovec array for writev or readv is filled; may be repeated [default: both]
+    /// When the iovec array for writev or readv is filled; may be repeated [default: both]
     #[arg(long, value_name = "WHEN", value_delimiter = ',', value_parser = one_of(IovecSetup::ALL, IovecSetup::name))]
     pub iovec_setup: Vec<IovecSetup>,
-
-    /// Directory for temporary files; nothing is left there
-    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
-    pub dir: PathBuf,
-
-    /// Seed for the order of rows and for the data [default: random]
-    #[arg(long, value_name = "NUMBER", value_parser = whole_number::<u64>, allow_negative_numbers = true)]
-    pub seed: Option<u64>,
-
-    /// CPU to run on, or none to let the scheduler choose [default: the current CPU]
-    #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
-    pub pin: Option<Pinning>,
-
-    /// Format of the result
-    #[arg(long, value_name = "FORMAT", value_parser = formats("One line for each row of an experiment, for spreadsheets"), default_value = "table")]
-    pub format: Format,
-
-    /// Write the result to FILE instead of standard output
-    ///
-    /// An existing file is replaced when the new one is complete, unless it is read-only. - is standard
-    /// output.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-
-    /// Print the result without saving it
-    #[arg(long)]
-    pub no_save: bool,
-
-    /// Print only errors on standard error
-    #[arg(long, short)]
-    pub quiet: bool,
-}
-
-/// One experiment or all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Experiments {
-    /// A single experiment.
-    One(ExperimentName),
-    /// All experiments.
-    All,
-}
-
-impl Experiments {
-    /// Whether `experiment` is to run.
-    pub fn has(self, experiment: ExperimentName) -> bool {
-        match self {
-            Experiments::One(one) => one == experiment,
-            Experiments::All => true,
-        }
-    }
 }
 
 /// Destination of the copies of `apue-3.5`, as typed.
@@ -201,13 +224,4 @@ impl FromStr for CopyTo {
             )
         }
     }
-}
-
-fn experiments() -> impl TypedValueParser<Value = Experiments> {
-    let names = ExperimentName::ALL.map(ExperimentName::name);
-    PossibleValuesParser::new(names.into_iter().chain(["all"])).map(|name| {
-        let one = ExperimentName::ALL.into_iter();
-        let mut one = one.filter(|experiment| experiment.name() == name);
-        one.next().map_or(Experiments::All, Experiments::One)
-    })
 }

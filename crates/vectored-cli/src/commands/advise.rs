@@ -19,7 +19,7 @@ use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
-use crate::results_store::{ResultName, Store, paths};
+use crate::results_store::{ResultKind, ResultName, Store, paths};
 use crate::strace::{self, Ended};
 use crate::terminal::{Screen, print, print_aside};
 use crate::untraced_rerun::{self, Input, NoRerunTime};
@@ -180,8 +180,8 @@ fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
         false => path.clone(),
     });
     let mut inputs: Vec<PathBuf> = logs.collect();
-    inputs.extend(paths(&args.merge)?);
-    inputs.extend(paths(args.costs.as_slice())?);
+    inputs.extend(paths(&args.merge, Some(ResultKind::Advise))?);
+    inputs.extend(paths(args.costs.as_slice(), Some(ResultKind::Advise))?);
     Ok(inputs)
 }
 

@@ -11,7 +11,7 @@ use vectored_report::{Document, html, markdown};
 use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
-use crate::results_store::{ResultName, paths};
+use crate::results_store::{ResultKind, ResultName, paths};
 use crate::terminal::Screen;
 
 /// Exit code for a regression.
@@ -38,7 +38,8 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         .map(|name| OutputFile::check(name, "--html"))
         .transpose()?;
     let outputs: Vec<&OutputFile> = output.iter().chain(&page).collect();
-    let inputs = [paths(&args.result)?, paths(&args.against)?].concat();
+    let names = [&args.result[..], &args.against].concat();
+    let inputs = paths(&names, Some(ResultKind::Measure))?;
     OutputFile::check_distinct(&outputs, &inputs)?;
     let base = load(&args.result)?;
     let screen = Screen::of_output(output.is_some());

@@ -16,7 +16,9 @@ use vectored_report::{Block, Document, Sentence, Tone};
 use crate::args::{HistoryArgs, HistoryFormat};
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::results_store::{ResultKind, ignored_state_home, read, results_directory, saved_files};
+use crate::results_store::{
+    ResultKind, ResultName, ignored_state_home, read, results_directory, saved_files,
+};
 use crate::terminal::{Screen, print};
 
 /// Maximum characters of a command that are shown.
@@ -40,14 +42,15 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let mut entries = Vec::new();
-    for kind in ResultKind::ALL {
-        for (age, path) in saved_files(&directory, kind)?.into_iter().enumerate() {
-            entries.push(entry(kind, age, path));
-        }
-    }
-    // By the time in the file name, because the content may be unreadable.
-    entries.sort_by(|a, b| b.begun().cmp(a.begun()));
+    let mut ages: HashMap<ResultKind, usize> = HashMap::new();
+    let mut entries: Vec<Entry> = saved_files(&directory)?
+        .into_iter()
+        .map(|file| {
+            let next = ages.entry(file.kind).or_default();
+            let age = std::mem::replace(next, *next + 1);
+            entry(file.kind, age, file.path)
+        })
+        .collect();
     if let Some(age) = args.prune {
         entries = to_prune(entries, SystemTime::now().checked_sub(age), args.keep);
     }
@@ -72,12 +75,12 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
 /// The results before a time, except the `keep` newest of each kind. Files that are no results are kept,
 /// and do not count.
 fn to_prune(mut entries: Vec<Entry>, before: Option<SystemTime>, keep: usize) -> Vec<Entry> {
-    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut seen: HashMap<ResultKind, usize> = HashMap::new();
     entries.retain(|entry| {
         let Some(begun) = entry.result_begun() else {
             return false;
         };
-        let count = seen.entry(entry.prefix).or_default();
+        let count = seen.entry(entry.kind).or_default();
         *count += 1;
         *count > keep && before.is_some_and(|before| begun < before)
     });
@@ -137,9 +140,8 @@ fn json(entries: &[Entry]) -> String {
 struct Entry {
     /// The name that other commands accept.
     name: String,
-    /// The start of file names of its kind.
     #[serde(skip)]
-    prefix: &'static str,
+    kind: ResultKind,
     path: PathBuf,
     /// The content; null if it could not be read.
     found: Option<Brief>,
@@ -148,19 +150,12 @@ struct Entry {
 }
 
 impl Entry {
-    /// The time in the file's name.
-    fn begun(&self) -> &str {
-        let name = self.path.file_name().and_then(|name| name.to_str());
-        // The rest is random.
-        name.and_then(|name| name.split('-').nth(1)).unwrap_or("")
-    }
-
     /// The start time, if the file is certainly a saved result: a regular file with the name and content
     /// of one.
     fn result_begun(&self) -> Option<SystemTime> {
         let is_file = fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
         let name = self.path.file_name()?.to_str()?;
-        let begun = time_in_name(name, self.prefix);
+        let begun = time_in_name(name, self.kind.command());
         begun.filter(|_| is_file && self.found.is_some())
     }
 }
@@ -213,11 +208,8 @@ fn entry(kind: ResultKind, age: usize, path: PathBuf) -> Entry {
         Err(error) => (None, Some(error)),
     };
     Entry {
-        name: match age {
-            0 => kind.newest().to_owned(),
-            _ => format!("{}~{age}", kind.newest()),
-        },
-        prefix: kind.prefix(),
+        name: ResultName::Recent(Some(kind), age).in_words(),
+        kind,
         path,
         found,
         error,
@@ -249,8 +241,9 @@ fn of_known_schema(found: Brief) -> Result<Brief, String> {
 /// for any other name.
 ///
 /// [`Store::save`]: crate::results_store::Store::save
-fn time_in_name(name: &str, prefix: &str) -> Option<SystemTime> {
-    let rest = name.strip_prefix(prefix)?.strip_suffix(".json")?;
+fn time_in_name(name: &str, command: &str) -> Option<SystemTime> {
+    let rest = name.strip_prefix(command)?.strip_prefix('-')?;
+    let rest = rest.strip_suffix(".json")?;
     let (time, random) = rest.split_once('-')?;
     let is_hexadecimal = |c: char| matches!(c, '0'..='9' | 'a'..='f');
     if random.len() != 4 || !random.chars().all(is_hexadecimal) {
@@ -369,7 +362,7 @@ mod tests {
 
     #[test]
     fn only_names_that_vectored_gives_have_a_time() {
-        let time = |name| time_in_name(name, "measure-");
+        let time = |name| time_in_name(name, "measure");
         let began = time("measure-19700101T000102Z-89ab.json").unwrap();
         let since = began.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(since.as_secs(), 62);

@@ -10,7 +10,7 @@ use vectored_report::{Document, html, markdown};
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
-use crate::results_store::{ResultName, paths};
+use crate::results_store::paths;
 use crate::terminal::{Screen, print};
 
 /// Runs the command. Every file is checked before anything is written.
@@ -30,7 +30,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         }
     }
     let files: Vec<&OutputFile> = outputs.iter().filter_map(|(o, _)| o.file()).collect();
-    OutputFile::check_distinct(&files, &paths(&args.result)?)?;
+    OutputFile::check_distinct(&files, &paths(&args.result, None)?)?;
     if outputs.len() - files.len() > 1 {
         return Err(Failure::usage(
             "only one output can be standard output: name files for the others",
@@ -39,7 +39,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let saved: Vec<Saved> = args
         .result
         .iter()
-        .map(ResultName::load)
+        .map(|name| name.load(None))
         .collect::<Result<_, _>>()?;
     let saved: Vec<&Saved> = saved.iter().collect();
     if outputs.is_empty() {

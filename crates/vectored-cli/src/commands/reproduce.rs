@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
+use clap::{Command, CommandFactory};
 use vectored_measure::measure::{
     Environment, MeasureError, MonotonicClock, allowed_cpus, measure_ruler,
 };
@@ -12,7 +13,7 @@ use vectored_measure::report::{self, experiments::json};
 use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};
 use vectored_report::markdown;
 
-use crate::args::{Format, ReproduceArgs};
+use crate::args::{Cli, Format, ReproduceArgs};
 use crate::cluster::Launch;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -22,12 +23,16 @@ use crate::pinning::pin;
 use crate::progress::Bar;
 use crate::reproduce_plan::plans;
 use crate::results_store::Store;
-use crate::terminal::Screen;
+use crate::terminal::{Screen, print};
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
+    let Some(experiments) = &args.experiments else {
+        print(&listed())?;
+        return Ok(ExitCode::SUCCESS);
+    };
     refuse_ranks(Launch::from_environment())?;
-    let plans = plans(args)?;
+    let plans = plans(experiments, args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
     let store = Store::open(args.no_save)?;
@@ -102,6 +107,20 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     Ok(interrupt
         .exit_code()
         .map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// What can be run.
+fn listed() -> String {
+    let program = Cli::command();
+    let reproduce = program.find_subcommand("reproduce");
+    let all = reproduce.into_iter().flat_map(Command::get_subcommands);
+    let mut text = String::new();
+    for one in all {
+        let about = one.get_about().map(ToString::to_string);
+        let about = about.unwrap_or_default();
+        text += &format!("{:<12}{about}\n", one.get_name());
+    }
+    text + "\nvectored reproduce apue-14.28 runs one; vectored reproduce all --quick runs all, at a reduced size.\n"
 }
 
 /// One line for each measured or published row.

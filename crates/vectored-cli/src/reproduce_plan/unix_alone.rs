@@ -6,7 +6,7 @@ use vectored_measure::reproduce::{
     CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, RecordPlan,
 };
 
-use crate::args::{CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
+use crate::args::{CopiesArgs, CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
 use crate::failure::Failure;
 
 /// `--quick` divides the size of the copied file by this. The smallest buffers then take a second instead
@@ -18,18 +18,19 @@ const QUICK_RECORDS: u32 = 16;
 
 /// `--quick` divides the calls for each technique by this.
 const QUICK_CALLS: u32 = 10;
+
 /// Default of `--min` if every write waits for the device.
 const SYNCED_MIN_BYTES: u64 = 4096;
 
 /// Of `apue-3.5`.
-pub fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
-    let to = match &args.to {
+pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
+    let to = match &of.to {
         None | Some(CopyTo::Null) => CopyTarget::Null,
         Some(CopyTo::File) => CopyTarget::File(None),
         Some(CopyTo::Directory(path)) => CopyTarget::File(Some(path.clone())),
         Some(CopyTo::Pipe) => CopyTarget::Pipe,
     };
-    let sync = args.sync.unwrap_or(SyncMode::None);
+    let sync = of.sync.unwrap_or(SyncMode::None);
     if sync != SyncMode::None && !matches!(to, CopyTarget::File(_)) {
         return Err(Failure::usage(
             "--sync applies only to files: use --to file or --to DIRECTORY, or omit --sync",
@@ -39,10 +40,10 @@ pub fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
         SyncMode::Dsync | SyncMode::Sync => SYNCED_MIN_BYTES,
         SyncMode::None | SyncMode::Fsync => 1,
     };
-    let min = args.min.unwrap_or(smallest);
+    let min = of.min.unwrap_or(smallest);
     let published = CopyPlan::published_buffers();
     let last = published.last().copied().unwrap_or(1);
-    let max = args.max.unwrap_or(last);
+    let max = of.max.unwrap_or(last);
     if max > MAX_BUFFER_BYTES {
         return Err(Failure::usage(
             "--max is too large: it must be at most 1GiB",
@@ -67,7 +68,7 @@ pub fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
     Ok(CopyPlan {
         file_bytes,
         buffer_bytes,
-        page_cache: args.page_cache.unwrap_or(PageCache::Hot),
+        page_cache: of.page_cache.unwrap_or(PageCache::Hot),
         to,
         sync,
         // Independent of the range of sizes: its buffer belongs to the C library.

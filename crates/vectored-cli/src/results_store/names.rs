@@ -20,7 +20,7 @@ use crate::failure::Failure;
 const MAX_BYTES: u64 = 1 << 29;
 
 /// A kind of result: the command that saves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResultKind {
     /// `vectored measure`.
     Measure,
@@ -37,27 +37,13 @@ impl ResultKind {
         ResultKind::Advise,
     ];
 
-    /// The name of the newest result.
-    pub fn newest(self) -> &'static str {
-        match self {
-            ResultKind::Measure => "latest",
-            ResultKind::Reproduce => "experiments",
-            ResultKind::Advise => "advice",
-        }
-    }
-
-    /// The start of its file names.
-    pub fn prefix(self) -> &'static str {
-        match self {
-            ResultKind::Measure => "measure-",
-            ResultKind::Reproduce => "reproduce-",
-            ResultKind::Advise => "advise-",
-        }
-    }
-
-    /// The name of the subcommand.
+    /// The name of the subcommand, which is that of its newest result, and begins the names of its files.
     pub fn command(self) -> &'static str {
-        self.prefix().trim_end_matches('-')
+        match self {
+            ResultKind::Measure => "measure",
+            ResultKind::Reproduce => "reproduce",
+            ResultKind::Advise => "advise",
+        }
     }
 }
 
@@ -66,113 +52,131 @@ impl ResultKind {
 pub enum ResultName {
     /// A file.
     File(PathBuf),
-    /// A saved result of a kind, by its age: 0 is the newest.
-    Recent(ResultKind, usize),
+    /// A saved result by its age, 0 the newest: of a kind, or of the kind that the command takes.
+    Recent(Option<ResultKind>, usize),
 }
+
+/// The newest result of the kind that the command takes.
+const LATEST: &str = "latest";
 
 impl FromStr for ResultName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        for kind in ResultKind::ALL {
-            let Some(rest) = text.strip_prefix(kind.newest()) else {
-                continue;
-            };
-            if rest.is_empty() {
-                return Ok(ResultName::Recent(kind, 0));
-            }
-            if let Some(age) = rest.strip_prefix('~') {
-                let age = age.parse().map_err(|_| {
-                    format!(
-                        "'{text}' has no number after '~': use {0}~1 for the result before {0}, \
-                         or ./{text} for a file",
-                        kind.newest()
-                    )
-                })?;
-                return Ok(ResultName::Recent(kind, age));
-            }
-        }
-        match text {
-            "" => Err(
+        if text.is_empty() {
+            return Err(
                 "the name is empty: expected a file, or a name such as latest or latest~1"
                     .to_owned(),
-            ),
-            _ => Ok(ResultName::File(PathBuf::from(text))),
+            );
         }
+        let (name, age) = text.split_once('~').unwrap_or((text, "0"));
+        let mut kinds = ResultKind::ALL.into_iter();
+        let kind = match kinds.find(|kind| kind.command() == name) {
+            None if name != LATEST => return Ok(ResultName::File(PathBuf::from(text))),
+            kind => kind,
+        };
+        let age = age.parse().map_err(|_| {
+            format!(
+                "'{text}' has no number after '~': use {name}~1 for the result before {name}, \
+                 or ./{text} for a file"
+            )
+        })?;
+        Ok(ResultName::Recent(kind, age))
     }
 }
 
-/// The saved results of one kind in a directory, newest first; none if the directory does not exist.
-pub fn saved_files(directory: &Path, kind: ResultKind) -> Result<Vec<PathBuf>, Failure> {
+/// A saved result.
+pub struct SavedFile {
+    pub kind: ResultKind,
+    pub path: PathBuf,
+    /// The time in the name, by which results are ordered, and that of the last change.
+    age: (Reverse<String>, Reverse<SystemTime>),
+}
+
+impl SavedFile {
+    /// The file of this entry of a directory, if it has the name of a result and is a regular file: reading a FIFO would
+    /// block.
+    fn of(entry: &fs::DirEntry) -> Option<Self> {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let (command, rest) = name.strip_suffix(".json")?.split_once('-')?;
+        let mut kinds = ResultKind::ALL.into_iter();
+        let kind = kinds.find(|kind| kind.command() == command)?;
+        if fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_file()) {
+            return None;
+        }
+        // Names end with the time and a random number.
+        let begun = rest.split('-').next().unwrap_or_default().to_owned();
+        let changed = entry.metadata().and_then(|metadata| metadata.modified());
+        let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
+        let age = (Reverse(begun), Reverse(changed));
+        let path = entry.path();
+        Some(SavedFile { kind, path, age })
+    }
+}
+
+/// The saved results in a directory, newest first; none if the directory does not exist.
+pub fn saved_files(directory: &Path) -> Result<Vec<SavedFile>, Failure> {
     let cannot = || format!("cannot list '{}'", directory.display());
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         outcome => outcome.with_context(cannot)?,
     };
-    let mut files: Vec<(Reverse<String>, Reverse<SystemTime>, PathBuf)> = Vec::new();
+    let mut files = Vec::new();
     for entry in entries {
-        let entry = entry.with_context(cannot)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(rest) = name.strip_prefix(kind.prefix()) else {
-            continue;
-        };
-        if rest.ends_with(".json") {
-            // Reading a FIFO of that name would block.
-            if fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_file()) {
-                continue;
-            }
-            // Names end with the time and a random number.
-            let begun = rest.split('-').next().unwrap_or_default().to_owned();
-            let changed = entry.metadata().and_then(|metadata| metadata.modified());
-            let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
-            files.push((Reverse(begun), Reverse(changed), entry.path()));
-        }
+        files.extend(SavedFile::of(&entry.with_context(cannot)?));
     }
-    files.sort();
-    Ok(files.into_iter().map(|(_, _, path)| path).collect())
+    files.sort_by(|a, b| (&a.age, &a.path).cmp(&(&b.age, &b.path)));
+    Ok(files)
 }
 
 impl ResultName {
-    /// The path of the file.
-    pub fn path(&self) -> Result<PathBuf, Failure> {
-        match self {
-            ResultName::File(path) => Ok(path.clone()),
-            ResultName::Recent(kind, age) => {
-                let directory = results_directory().map_err(|why| {
-                    Failure::usage(format!("no saved result '{}': {why}", self.in_words()))
-                })?;
-                let files = saved_files(&directory, *kind)?;
-                let count = files.len();
-                files.into_iter().nth(*age).ok_or_else(|| {
-                    let command = kind.command();
-                    let results = if count == 1 { "result" } else { "results" };
-                    let remedy = match count {
-                        0 => format!("run `vectored {command}` first, or name a file"),
-                        _ => "`vectored history` lists them".to_owned(),
-                    };
-                    Failure::usage(format!(
-                        "no saved result '{}': found {count} {results} of `vectored {command}` in \
-                         '{}'; {remedy}",
-                        self.in_words(),
-                        directory.display()
-                    ))
-                })
-            }
-        }
+    /// The path of the file. `taken` is the kind that the command takes, if it takes one only.
+    pub fn path(&self, taken: Option<ResultKind>) -> Result<PathBuf, Failure> {
+        let (kind, age) = match self {
+            ResultName::File(path) => return Ok(path.clone()),
+            ResultName::Recent(kind, age) => (kind.or(taken), *age),
+        };
+        let directory = results_directory().map_err(|why| {
+            Failure::usage(format!("no saved result '{}': {why}", self.in_words()))
+        })?;
+        let mut files = saved_files(&directory)?;
+        files.retain(|file| kind.is_none_or(|kind| kind == file.kind));
+        let count = files.len();
+        let found = files.into_iter().nth(age).map(|file| file.path);
+        found.ok_or_else(|| {
+            let results = if count == 1 { "result" } else { "results" };
+            let of = kind.map_or(String::new(), |kind| {
+                format!(" of `vectored {}`", kind.command())
+            });
+            let command = kind.unwrap_or(ResultKind::Measure).command();
+            let remedy = match count {
+                0 => format!("run `vectored {command}` first, or name a file"),
+                _ => "`vectored history` lists them".to_owned(),
+            };
+            Failure::usage(format!(
+                "no saved result '{}': found {count} {results}{of} in '{}'; {remedy}",
+                self.in_words(),
+                directory.display()
+            ))
+        })
     }
 
     /// The name as typed.
     pub fn in_words(&self) -> String {
-        match self {
-            ResultName::File(path) => path.display().to_string(),
-            ResultName::Recent(kind, 0) => kind.newest().to_owned(),
-            ResultName::Recent(kind, age) => format!("{}~{age}", kind.newest()),
+        let (kind, age) = match self {
+            ResultName::File(path) => return path.display().to_string(),
+            ResultName::Recent(kind, age) => (kind, age),
+        };
+        let name = kind.map_or(LATEST, ResultKind::command);
+        match age {
+            0 => name.to_owned(),
+            age => format!("{name}~{age}"),
         }
     }
 
     /// Reads the result.
-    pub fn load(&self) -> Result<Saved, Failure> {
-        let path = self.path()?;
+    pub fn load(&self, taken: Option<ResultKind>) -> Result<Saved, Failure> {
+        let path = self.path(taken)?;
         let text = read(&path).map_err(|error| {
             let message = format!(
                 "cannot read '{}': {error}{}; expected a result that vectored saved, or a name \
@@ -195,7 +199,7 @@ impl ResultName {
 
     /// Reads a result of `vectored measure`, and refuses any other.
     pub fn load_results(&self) -> Result<Results, Failure> {
-        match self.load()? {
+        match self.load(Some(ResultKind::Measure))? {
             Saved::Results(results) => Ok(*results),
             other => Err(self.of_another_command(&other, ResultKind::Measure)),
         }
@@ -204,7 +208,7 @@ impl ResultName {
     /// Reads a result of `vectored advise`, and refuses any other.
     #[cfg(unix)]
     pub fn load_advisory(&self) -> Result<Advisory, Failure> {
-        match self.load()? {
+        match self.load(Some(ResultKind::Advise))? {
             Saved::Advisory(advisory) => Ok(*advisory),
             other => Err(self.of_another_command(&other, ResultKind::Advise)),
         }
@@ -237,8 +241,8 @@ pub fn unmatched(path: &Path, error: &io::Error) -> &'static str {
 }
 
 /// The paths of the files.
-pub fn paths(names: &[ResultName]) -> Result<Vec<PathBuf>, Failure> {
-    names.iter().map(ResultName::path).collect()
+pub fn paths(names: &[ResultName], taken: Option<ResultKind>) -> Result<Vec<PathBuf>, Failure> {
+    names.iter().map(|name| name.path(taken)).collect()
 }
 
 /// Reads a file as text.
@@ -269,19 +273,12 @@ mod tests {
     #[test]
     fn names_are_ages_or_files() {
         let parse = |text: &str| text.parse::<ResultName>();
-        assert_eq!(
-            parse("latest"),
-            Ok(ResultName::Recent(ResultKind::Measure, 0))
-        );
-        assert_eq!(
-            parse("latest~12"),
-            Ok(ResultName::Recent(ResultKind::Measure, 12))
-        );
-        let advice = Ok(ResultName::Recent(ResultKind::Advise, 0));
-        assert_eq!(parse("advice"), advice);
-        let experiments = Ok(ResultName::Recent(ResultKind::Reproduce, 1));
-        assert_eq!(parse("experiments~1"), experiments);
-        for file in ["./latest", "latest.json", "a/b.json"] {
+        let recent = |kind, age| Ok(ResultName::Recent(kind, age));
+        assert_eq!(parse("latest"), recent(None, 0));
+        assert_eq!(parse("latest~12"), recent(None, 12));
+        assert_eq!(parse("advise"), recent(Some(ResultKind::Advise), 0));
+        assert_eq!(parse("reproduce~1"), recent(Some(ResultKind::Reproduce), 1));
+        for file in ["./latest", "latest.json", "a/b.json", "latest-1", "a~1"] {
             assert_eq!(parse(file), Ok(ResultName::File(file.into())));
         }
         assert!(parse("latest~").is_err());
@@ -301,23 +298,21 @@ mod tests {
         ] {
             fs::write(directory.path().join(name), "").unwrap();
         }
-        let files = saved_files(directory.path(), ResultKind::Measure).unwrap();
+        let files = saved_files(directory.path()).unwrap();
         let names: Vec<_> = files
             .iter()
-            .map(|path| path.file_name().unwrap().to_str().unwrap())
+            .map(|file| file.path.file_name().unwrap().to_str().unwrap())
             .collect();
         assert_eq!(
             names,
             [
+                "reproduce-20270101T000000Z-0000.json",
                 "measure-20261231T235959Z-0000.json",
                 "measure-20260601T000000Z-8888.json",
                 "measure-20260101T000000Z-ffff.json"
             ]
         );
         let nowhere = directory.path().join("nowhere");
-        assert_eq!(
-            saved_files(&nowhere, ResultKind::Measure).unwrap(),
-            Vec::<PathBuf>::new()
-        );
+        assert!(saved_files(&nowhere).unwrap().is_empty());
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::atomic_file::write_beside;
+use crate::atomic_file::{check_creation, write_beside};
 use crate::failure::Failure;
 
 /// The place where results are saved.
@@ -69,8 +69,7 @@ impl Store {
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.create(&directory)?;
-            // Unnamed if the file system supports it, so that nothing has to be removed.
-            tempfile::tempfile_in(&directory).map(drop)
+            check_creation(&directory)
         };
         match usable() {
             Ok(()) => Ok(Store::In(directory)),

@@ -50,12 +50,16 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 /// What is typed, and what the shell must offer for its last word.
-const CASES: [(&str, &[&str]); 5] = [
+const CASES: [(&str, &[&str]); 6] = [
     ("vectored me", &["measure"]),
     ("vectored co", &["compare", "completions", "copy"]),
     ("vectored measure --page-c", &["--page-cache"]),
     ("vectored measure --page-cache ", &["cold", "hot"]),
     ("vectored host --format m", &["markdown"]),
+    (
+        "vectored reproduce mincer --iovec-setup ",
+        &["once", "timed"],
+    ),
 ];
 
 #[test]
@@ -162,8 +166,11 @@ fn man_reads_all_pages_without_a_warning() {
     let (commands, _) = commands.split_once("\n\n").unwrap();
     // A long description goes on in the next line, further to the right.
     let is_command = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let listed = stdout_of(bench.vectored().arg("reproduce"));
+    let experiments = listed.split("\n\n").next().unwrap().lines().count();
     // `help` has no page, and the program has one.
-    assert_eq!(files.len(), commands.lines().filter(is_command).count());
+    let commands = commands.lines().filter(is_command).count();
+    assert_eq!(files.len(), commands + experiments);
     for file in &files {
         let Some(text) = man(file) else { return };
         assert!(text.contains("SYNOPSIS"), "{file:?}: {text}");

@@ -57,7 +57,7 @@ fn techniques(experiment: &Value) -> Vec<&str> {
 #[test]
 fn all_experiments_make_one_result() {
     let bench = Bench::new();
-    let (printed, results) = run(&bench, "all --min 64KiB --seed 7 --format json");
+    let (printed, results) = run(&bench, "all --seed 7 --format json");
     assert_eq!(json(&printed), results);
     let [copies, records, elements, passes] = &list(&results["experiments"])[..] else {
         panic!("{results}");

@@ -79,10 +79,10 @@ fn history_lists_saved_results_with_their_names() {
     let list = stdout(&bench, "history");
     let rows: Vec<&str> = list.split(".json\n").collect();
     for (row, (name, words)) in [
-        ("latest: ", "unknown schema \"vectored-results/9\""),
-        ("latest~1: ", "12 cells on pipe"),
-        ("latest~2: ", "0.0, no cells in "),
-        ("latest~3: ", "cannot be read: it is not JSON"),
+        ("measure: ", "unknown schema \"vectored-results/9\""),
+        ("measure~1: ", "12 cells on pipe"),
+        ("measure~2: ", "0.0, no cells in "),
+        ("measure~3: ", "cannot be read: it is not JSON"),
     ]
     .into_iter()
     .enumerate()
@@ -94,7 +94,7 @@ fn history_lists_saved_results_with_their_names() {
     assert_eq!(list.as_array().unwrap().len(), 4, "{list}");
     assert_eq!(
         (&list[0]["name"], &list[0]["found"]),
-        (&"latest".into(), &serde_json::Value::Null)
+        (&"measure".into(), &serde_json::Value::Null)
     );
     assert!(
         list[0]["error"]

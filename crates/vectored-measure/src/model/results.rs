@@ -218,6 +218,11 @@ pub struct Cell {
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
     pub rounds: u32,
+    /// Sum of the times of the samples of these rounds, those of the floor included, in s.
+    pub timed_s: f64,
+    /// Wall time of the visits to the cell that took these rounds, in s: opening the target, untimed calls, emptying or filling
+    /// the target, and the samples.
+    pub spent_s: f64,
     /// Median time of the floor: one `write` of the same bytes, already contiguous, or one `read` into
     /// one piece.
     pub floor_ns: f64,

@@ -73,6 +73,12 @@ fn exact_timings_give_exact_figures() {
     assert!((writev.ratio_low.unwrap() - 1250.0 / 1100.0).abs() < 1e-12);
     let adaptive = cell.technique(TechniqueName::ADAPTIVE).unwrap();
     assert_eq!(adaptive.ratio_to_leader, 1.0);
+    // Two floors and four techniques.
+    let round_ns = 2.0 * 1000.0 + 1500.0 + 1100.0 + 1250.0 + 1100.0;
+    let samples = f64::from(cell.rounds * writev.calls_per_sample);
+    assert!((cell.timed_s - samples * round_ns / 1e9).abs() < 1e-9);
+    assert!(cell.spent_s > cell.timed_s);
+    assert!(cell.spent_s <= outcome.elapsed_ns as f64 / 1e9);
 }
 
 #[test]

@@ -62,6 +62,8 @@ pub fn cell(
         span_bytes: None,
         drain: None,
         rounds: 40,
+        timed_s: 0.0,
+        spent_s: 0.0,
         floor_ns: 1000.0,
         floor_samples_ns: vec![1000.0, 1000.0],
         aa_samples_ns: vec![1000.0, 1010.0],

@@ -32,23 +32,23 @@ fn report_compare_and_history_handle_advice() {
     let output = command.arg("log").assert().success().get_output().clone();
     let path = text(&output.stderr).lines().last().unwrap().to_owned();
     assert_eq!(bench.saved(), [std::path::PathBuf::from(&path)]);
-    let report = stdout_of(&mut bench.command("report advice"));
+    let report = stdout_of(&mut bench.command("report advise"));
     assert!(report.ends_with(&text(&output.stdout)), "{report}");
-    let page = stdout_of(&mut bench.command("report advice --html -"));
+    let page = stdout_of(&mut bench.command("report advise --html -"));
     assert!(page.contains("Where would gathering help?"));
-    let lines = stdout_of(&mut bench.command(&format!("report advice {path} --csv -")));
+    let lines = stdout_of(&mut bench.command(&format!("report advise {path} --csv -")));
     assert!(
         lines.starts_with("host,kernel,started_at,counted,"),
         "{lines}"
     );
     let history = stdout_of(&mut bench.command("history"));
     assert!(
-        history.contains("advice") && history.contains("'log' would save"),
+        history.contains("advise: ") && history.contains("'log' would save"),
         "{history}"
     );
-    let refused = stderr_of(&mut bench.command("compare advice --against advice"), 2);
+    let refused = stderr_of(&mut bench.command("compare advise --against advise"), 2);
     let words =
-        "'advice' is a result of `vectored advise`: expected a result of `vectored measure`";
+        "'advise' is a result of `vectored advise`: expected a result of `vectored measure`";
     assert!(refused.contains(words), "{refused}");
 }
 

@@ -38,6 +38,8 @@ pub(super) struct CellRun<'a> {
     pub calls: u32,
     /// Wall time of all visits.
     pub spent_ns: u64,
+    /// Time of all samples.
+    timed_ns: u64,
     pub evidence: Option<Evidence>,
 }
 
@@ -81,6 +83,8 @@ impl<'a> CellRun<'a> {
                 span_bytes: None,
                 drain: None,
                 rounds: 0,
+                timed_s: 0.0,
+                spent_s: 0.0,
                 floor_ns: 0.0,
                 floor_samples_ns: Vec::new(),
                 aa_samples_ns: Vec::new(),
@@ -100,6 +104,7 @@ impl<'a> CellRun<'a> {
             drain,
             calls: 1,
             spent_ns: 0,
+            timed_ns: 0,
             evidence: None,
             spec,
         }
@@ -156,6 +161,8 @@ impl<'a> CellRun<'a> {
     /// Adds a round: the samples of both floors, then of each technique in the
     /// order of the results; `None` for one that was not sampled.
     pub fn record(&mut self, samples: &[Option<Sample>]) {
+        let timed = samples.iter().flatten();
+        self.timed_ns += timed.map(|sample| sample.elapsed_ns).sum::<u64>();
         let wall = |place: usize| samples[place].map(|sample| sample.wall_ns);
         self.cell.floor_samples_ns.extend(wall(0));
         self.cell.aa_samples_ns.extend(wall(1));
@@ -246,6 +253,8 @@ impl<'a> CellRun<'a> {
     }
 
     pub fn finish(mut self) -> Cell {
+        self.cell.timed_s = self.timed_ns as f64 / 1e9;
+        self.cell.spent_s = self.spent_ns as f64 / 1e9;
         for (technique, cpu_ns) in std::iter::zip(&mut self.cell.techniques, &self.cpu_ns) {
             technique.cpu_median_ns = median(cpu_ns).unwrap_or(0.0);
         }
@@ -268,10 +277,14 @@ impl<'a> CellRun<'a> {
     }
 }
 
-/// One sample, per call.
+/// One sample.
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
+    /// Of all its calls.
+    elapsed_ns: u64,
+    /// Of each call.
     wall_ns: f64,
+    /// Of each call.
     cpu_ns: f64,
 }
 
@@ -280,6 +293,7 @@ impl Sample {
         // Hundredths of a nanosecond are finer than any clock and short in JSON.
         let per_call = |ns: u64| (ns as f64 * 100.0 / f64::from(calls)).round() / 100.0;
         Sample {
+            elapsed_ns: timing.elapsed_ns,
             // A coarse clock may measure 0; ratios need a positive value.
             wall_ns: per_call(timing.elapsed_ns).max(0.01),
             cpu_ns: per_call(timing.cpu_ns),

@@ -1,10 +1,12 @@
 //! The finding of an experiment in one sentence: only what its intervals support.
 
+use vectored_report::words::{self, enumerated};
+
 use crate::model::{
     ExperimentCrossover, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio,
     Reproduction,
 };
-use crate::report::experiments::sheets::{is_one_by_one, more, ratio_of};
+use crate::report::experiments::sheets::{is_one_by_one, ratio_of, with_interval};
 use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Times within this ratio count as flat: so do most of the published times of Figure 3.5 beyond the
@@ -67,29 +69,30 @@ fn records(experiment: &Reproduction) -> Option<String> {
         .filter(|published| published.source.contains("Linux"))
         .map(|published| (year(&published.source), published.ratio))
         .collect();
-    let percents = on_linux.iter().map(|(year, ratio)| {
-        let by = 100.0 * (ratio - 1.0);
-        format!("{by:.0} % in {year}")
-    });
+    let book = on_linux.iter();
+    let book = book.map(|(year, published)| format!("{} in {year}", words::ratio(*published)));
     let book = format!(
         "the book, on Linux: {}",
-        percents.collect::<Vec<_>>().join(", ")
+        book.collect::<Vec<_>>().join(", ")
     );
     let first = match side(writev) {
         Side::More => {
-            let by = more(writev);
-            format!("Copying still beats writev by {by} of CPU time at 300 B ({book})")
+            let times = with_interval(writev);
+            format!(
+                "Copying still beats writev at 300 B: writev takes {times} the CPU time ({book})"
+            )
         }
         Side::Less => {
-            let by = more(&inverse(writev));
+            let times = with_interval(&inverse(writev));
             format!(
-                "writev beats copying by {by} of CPU time at 300 B, unlike in the book ({book})"
+                "writev beats copying at 300 B, unlike in the book: copying takes {times} the CPU time \
+                 (writev ÷ copying in {book})"
             )
         }
         Side::Open => {
-            let by = more(writev);
+            let times = with_interval(writev);
             format!(
-                "Whether copying beats writev at 300 B is not decided: writev takes {by} more CPU \
+                "Whether copying beats writev at 300 B is not decided: writev takes {times} the CPU \
                  time ({book})"
             )
         }
@@ -101,24 +104,15 @@ fn records(experiment: &Reproduction) -> Option<String> {
         .published
         .iter()
         .filter(|published| published.source.contains("Linux"))
-        .map(|published| format!("{:.1}", published.ratio));
+        .map(|published| words::ratio(published.ratio));
     let times = times.collect::<Vec<_>>().join(" and ");
     Some(match side(each) {
         Side::Open => first,
         _ => format!(
-            "{first}; two writes take {} as much CPU time as copying and one write (the book: {times})",
-            times_in_words(each)
+            "{first}; two writes take {} the CPU time of copying and one write (the book: {times})",
+            with_interval(each)
         ),
     })
-}
-
-/// `1.8 [1.7, 1.9] times`.
-fn times_in_words(ratio: &Ratio) -> String {
-    let middle = format!("{:.2}", ratio.ratio);
-    match ratio.ratio_low.zip(ratio.ratio_high) {
-        Some((low, high)) => format!("{middle} [{low:.2}, {high:.2}] times"),
-        None => format!("{middle} times"),
-    }
 }
 
 fn year(source: &str) -> &str {
@@ -151,8 +145,11 @@ fn elements(experiment: &Reproduction) -> Option<String> {
     let copying = sure(|ratio| matches!(side(ratio), Side::More));
     let gathering = sure(|ratio| matches!(side(ratio), Side::Less));
     let at_last = match side(last) {
-        Side::More => format!(", at the largest by {}", more(last)),
-        Side::Less => format!(", at the largest by {}", more(&inverse(last))),
+        Side::More => format!("; at the largest, writev takes {}", with_interval(last)),
+        Side::Less => {
+            let times = with_interval(&inverse(last));
+            format!("; at the largest, copying takes {times}")
+        }
         Side::Open => String::new(),
     };
     let sentence = match here.as_slice() {
@@ -249,13 +246,13 @@ fn passes(experiment: &Reproduction) -> Option<String> {
             _ => "",
         };
         let notes = match ratio.published.first() {
-            Some(published) => format!("; the notes: {:.2}", published.ratio),
+            Some(published) => format!("; the notes: {}", words::ratio(published.ratio)),
             None => String::new(),
         };
-        let times = times_in_words(ratio);
+        let times = with_interval(ratio);
         let verdict = verdict(experiment, ratio);
         vectored = &experiment.rows[ratio.over].technique;
-        let figures = format!("{times} as long{setup} ({verdict}{notes})");
+        let figures = format!("{times} the time{setup} ({verdict}{notes})");
         match parts.last_mut() {
             Some(last) if last_list == list => *last += &format!(", {figures}"),
             _ => parts.push(format!("a list of {list} takes {figures}")),
@@ -283,10 +280,11 @@ fn asynchronous_passes(experiment: &Reproduction) -> String {
         }
         if let (Some(count), Some(bytes)) = (row.segment_count, row.segment_bytes) {
             let list = list_in_words(&[(count, bytes)]);
-            let (times, verdict) = (times_in_words(ratio), verdict(experiment, ratio));
+            let (times, verdict) = (with_interval(ratio), verdict(experiment, ratio));
             let name = &row.technique;
-            text +=
-                &format!("; by {name}{direct}, a list of {list} takes {times} as long ({verdict})");
+            text += &format!(
+                "; by {name}{direct}, a list of {list} takes {times} the time ({verdict})"
+            );
         }
     }
     text
@@ -307,14 +305,39 @@ fn copies(experiment: &Reproduction) -> Option<String> {
         return None;
     }
     let claims = [flattening(experiment), read_ahead(experiment)];
-    let claims: Vec<String> = claims.into_iter().flatten().collect();
-    Some(match claims.is_empty() {
-        true => "The book's claims are not tested by these rows: the first needs buffers of \
-                 st_blksize and of sixteen times that, the second a cold page cache, and buffers \
-                 of 128 KiB and more"
-            .to_owned(),
-        false => claims.join("; "),
-    })
+    let mut claims: Vec<String> = claims.into_iter().flatten().collect();
+    if claims.is_empty() {
+        claims.push(
+            "The book's claims are not tested by these rows: the first needs buffers of \
+             st_blksize and of sixteen times that, the second a cold page cache, and buffers \
+             of 128 KiB and more"
+                .to_owned(),
+        );
+    }
+    claims.extend(fastest(experiment));
+    Some(claims.join("; "))
+}
+
+/// The fastest of several buffers by the median wall time, and the others that are close to it.
+fn fastest(experiment: &Reproduction) -> Option<String> {
+    let timed = experiment.rows.iter();
+    let timed = timed.filter_map(|row| Some((row.buffer_bytes?, row.clock_s?)));
+    let mut timed: Vec<(u64, f64)> = timed.collect();
+    timed.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (&(bytes, s), others) = timed.split_first()?;
+    let close = others.iter().filter(|(_, other)| *other <= s * FLAT);
+    let mut close: Vec<u64> = close.map(|(bytes, _)| *bytes).collect();
+    close.sort_unstable();
+    let close: Vec<String> = close.into_iter().map(bytes_in_words).collect();
+    let within = match (others.is_empty(), close.is_empty()) {
+        (true, _) => return None,
+        (_, true) => "no other is within 10 %".to_owned(),
+        _ => format!("within 10 % of it: {}", enumerated(&close)),
+    };
+    let fastest = bytes_in_words(bytes);
+    Some(format!(
+        "the fastest buffer by median wall time is {fastest}; {within}"
+    ))
 }
 
 /// Whether system time is flat from `st_blksize` on. CPU time is compared, since the kernel's split into
@@ -331,12 +354,12 @@ fn flattening(experiment: &Reproduction) -> Option<String> {
             && bytes(ratio) == Some(16 * block)
     })?;
     let (at, against) = (bytes_in_words(block), bytes_in_words(16 * block));
-    let by = more(ratio);
+    let times = with_interval(ratio);
     let book = match ratio.published.first() {
-        Some(published) => format!(" (the book: {})", more_or_less(published.ratio)),
+        Some(published) => format!(" (the book: {})", words::ratio(published.ratio)),
         None => String::new(),
     };
-    let figures = format!("{at} takes {by} more CPU time than {against}{book}");
+    let figures = format!("{at} takes {times} the CPU time of {against}{book}");
     Some(match (ratio.ratio_low, ratio.ratio_high) {
         (_, Some(high)) if high < FLAT => {
             format!("System time flattens at st_blksize as the book says: {figures}")
@@ -346,13 +369,6 @@ fn flattening(experiment: &Reproduction) -> Option<String> {
         }
         _ => format!("Whether system time flattens at st_blksize is not decided: {figures}"),
     })
-}
-
-/// `7 % more`, `10 % less`.
-fn more_or_less(ratio: f64) -> String {
-    let percent = 100.0 * (ratio - 1.0);
-    let word = if percent < 0.0 { "less" } else { "more" };
-    format!("{:.0} % {word}", percent.abs())
 }
 
 /// Whether read-ahead has an effect past 128 KiB. Only for a file that is read from its device.
@@ -369,12 +385,12 @@ fn read_ahead(experiment: &Reproduction) -> Option<String> {
     ratios.sort_by_key(|ratio| bytes(ratio));
     let ratio = ratios.last()?;
     let largest = bytes_in_words(bytes(ratio));
-    let by = more(ratio);
+    let times = with_interval(ratio);
     let book = match ratio.published.first() {
-        Some(published) => format!("; the book: {}", more_or_less(published.ratio)),
+        Some(published) => format!("; the book: {}", words::ratio(published.ratio)),
         None => String::new(),
     };
-    let figures = format!("{largest} takes {by} more wall time than 128 KiB{book}");
+    let figures = format!("{largest} takes {times} the wall time of 128 KiB{book}");
     Some(match (ratio.ratio_low, ratio.ratio_high) {
         (Some(low), Some(high)) if low > 1.0 / FLAT && high < FLAT => {
             format!("past 128 KiB read-ahead has no further effect ({figures})")

@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::report::experiments::tooltips;
 use crate::text::format;
-use crate::text::format::{bytes_in_words, list_in_words, margin};
+use crate::text::format::{bytes_in_words, list_in_words};
 
 /// A table: two lines of heads, and rows of texts.
 struct Sheet {
@@ -536,17 +536,9 @@ pub fn ratio_of(experiment: &Reproduction, of: usize, measure: Measure) -> Optio
     ratios.find(|ratio| ratio.of == of && ratio.measure == measure)
 }
 
-fn with_interval(ratio: &Ratio) -> String {
+/// `1.34× [1.30, 1.38]`.
+pub fn with_interval(ratio: &Ratio) -> String {
     ratio_within(ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high))
-}
-
-/// `9 % [7, 11]`: how much more the numerator takes.
-pub fn more(ratio: &Ratio) -> String {
-    let (by, interval) = margin(ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high));
-    match interval {
-        Some(interval) => format!("{by} {interval}"),
-        None => by,
-    }
 }
 
 fn time(s: Option<f64>) -> String {
