@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
-use vectored_measure::measure::{
-    DescriptorSampler, MonotonicClock, Pinning, Watch, pin_measuring_thread,
-};
+use vectored_machine::MonotonicClock;
+use vectored_machine::host::{Pinning, pin_measuring_thread};
+use vectored_measure::measure::{DescriptorSampler, Watch};
 use vectored_measure::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
 
 use plain::PlainLoops;

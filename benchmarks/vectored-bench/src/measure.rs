@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
 use vectored::CostModel;
+use vectored_machine::MonotonicClock;
+use vectored_machine::host::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
 use vectored_measure::measure::{
-    ColdPool, DescriptorSampler, Environment, MeasureError, MonotonicClock, Outcome, Pinning,
-    Watch, allowed_cpus, calibrate, check_directory, measure_ruler, pin_measuring_thread,
-    run_rounds,
+    ColdPool, DescriptorSampler, MeasureError, Outcome, Watch, calibrate, check_directory,
+    measure_ruler, run_rounds,
 };
 use vectored_measure::model::{
     Cache, CellSpec, Experiment, FittedModel, LeftOut, Results, SCHEMA, TechniqueName,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use vectored_measure::model::{Cache, Cell, Host, IovecSetup, Results, TechniqueName};
+use vectored_machine::model::Host;
+use vectored_measure::model::{Cache, Cell, IovecSetup, Results, TechniqueName};
 
 use crate::bench_target::BenchTarget;
 use crate::c_callers;

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
+use vectored_machine::host::DirectoryError;
 use vectored_measure::measure::MeasureError;
 
 /// An error that ends the program, with the exit code.
@@ -24,9 +25,11 @@ impl Failure {
     }
 
     /// A failure with a directory that the user named. It is wrong usage if another directory would help.
-    pub fn of_directory(error: MeasureError) -> Self {
+    pub fn of_directory(error: impl Into<MeasureError>) -> Self {
+        let error = error.into();
         let another_name_helps = match &error {
-            MeasureError::Io { source, .. } | MeasureError::Directory { source, .. } => matches!(
+            MeasureError::Io { source, .. }
+            | MeasureError::Directory(DirectoryError::Unusable { source, .. }) => matches!(
                 source.kind(),
                 io::ErrorKind::NotFound
                     | io::ErrorKind::NotADirectory

@@ -6,10 +6,10 @@ mod techniques;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use vectored_machine::model::Operation;
 use vectored_measure::measure::{check_direct, unsuited};
 use vectored_measure::model::{
-    Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, Operation, PageCache, Target,
-    TechniqueName,
+    Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, PageCache, Target, TechniqueName,
 };
 use vectored_measure::report::bytes_in_words;
 

@@ -1,6 +1,6 @@
 //! The CPU of the measuring thread.
 
-use vectored_measure::measure::{Pinning, pin_measuring_thread};
+use vectored_machine::host::{Pinning, pin_measuring_thread};
 
 use crate::failure::Failure;
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use vectored_measure::measure::{Usage, wait_for};
+use vectored_machine::platform::processes::{Usage, wait_for};
 
 use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;

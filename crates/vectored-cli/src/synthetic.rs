@@ -3,8 +3,9 @@
 use std::str::FromStr;
 
 use vectored::CostModel;
-use vectored_measure::measure::{FakeClock, Noise, SyntheticMachine};
-use vectored_measure::model::{CpuInfo, Host, Ruler};
+use vectored_machine::FakeClock;
+use vectored_machine::model::{CpuInfo, Host, Ruler};
+use vectored_measure::measure::{Noise, SyntheticMachine};
 
 /// The start time of every synthetic run.
 pub const STARTED_AT: &str = "2000-01-01T00:00:00Z";

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use vectored_measure::measure::wait_for;
+use vectored_machine::platform::processes::wait_for;
 
 use crate::command_signals::{CommandSignals, Stage};
 use crate::strace::Ended;
@@ -232,7 +232,7 @@ fn drain(mut from: impl Read + Send + 'static) {
 mod tests {
     use std::process::ExitStatus;
 
-    use vectored_measure::measure::Usage;
+    use vectored_machine::platform::processes::Usage;
 
     use super::*;
 

@@ -10,7 +10,8 @@
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
-//! use vectored_measure::measure::{DescriptorSampler, MonotonicClock, Watch, run};
+//! use vectored_machine::MonotonicClock;
+//! use vectored_measure::measure::{DescriptorSampler, Watch, run};
 //! use vectored_measure::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
 //!
 //! let header_and_data = Workload::from_sizes(vec![100, 200]);
@@ -38,9 +39,9 @@ mod findings;
 pub mod in_flight;
 pub mod measure;
 pub mod model;
-mod platform;
 pub mod report;
 pub mod reproduce;
 pub mod stats;
+#[cfg(unix)]
 mod sys;
 pub mod text;

@@ -146,8 +146,8 @@ mod tests {
         serde_json::from_value(json!({
             "schema": vectored_measure::model::SCHEMA, "complete": true, "vectored_version": "0",
             "started_at": "", "elapsed_s": 1.0, "budget_s": 1.0, "seed": 1, "rivals": [],
-            "host": vectored_measure::model::Host::default(),
-            "ruler": vectored_measure::model::Ruler::default(),
+            "host": vectored_machine::model::Host::default(),
+            "ruler": vectored_machine::model::Ruler::default(),
             "cells": cells, "refined_cells": [], "crossovers": [], "cost_models": [],
             "ranks": [], "left_out": [],
         }))

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
-use vectored_measure::measure::MonotonicClock;
+use vectored_machine::MonotonicClock;
 use vectored_measure::model::{Measure, Reproduction};
 use vectored_measure::reproduce::{
     Bench, ElementPlan, EtaTracker, Plan, REPEATS, RecordPlan, run as reproduce,
@@ -206,7 +206,7 @@ fn parse(printed: &str) -> Option<Medians> {
 
 #[cfg(test)]
 mod tests {
-    use vectored_measure::measure::allowed_cpus;
+    use vectored_machine::host::allowed_cpus;
 
     use super::*;
     use crate::root;

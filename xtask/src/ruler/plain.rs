@@ -86,7 +86,7 @@ fn parse(printed: &str) -> Option<Medians> {
 
 #[cfg(test)]
 mod tests {
-    use vectored_measure::measure::allowed_cpus;
+    use vectored_machine::host::allowed_cpus;
 
     use super::*;
     use crate::root;

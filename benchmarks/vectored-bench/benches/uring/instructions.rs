@@ -6,8 +6,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use vectored::CostModel;
+use vectored_machine::FakeClock;
 use vectored_measure::in_flight::Place;
-use vectored_measure::measure::{Contender, FakeClock, Lists, Meter, Timed, movers};
+use vectored_measure::measure::{Contender, Lists, Meter, Timed, movers};
 use vectored_measure::model::TechniqueName;
 
 use crate::ring::RingPeer;

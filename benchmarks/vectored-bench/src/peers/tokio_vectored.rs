@@ -12,7 +12,8 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe::Sender;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Runtime;
-use vectored_measure::measure::{Clock, Lists, Meter, Mover, Timed, Timing};
+use vectored_machine::Clock;
+use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
 
 use super::peer::ONE_CALL;
 use super::std_vectored::recycled;

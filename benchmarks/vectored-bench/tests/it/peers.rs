@@ -9,7 +9,8 @@ use vectored::CostModel;
 use vectored_bench::bench_target::BenchTarget;
 use vectored_bench::peers::Peers;
 use vectored_bench::techniques::{LIBUV, STD_VECTORED, peers_and_c_callers};
-use vectored_measure::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds};
+use vectored_machine::MonotonicClock;
+use vectored_measure::measure::{DescriptorSampler, Watch, run_rounds};
 use vectored_measure::model::{CellSpec, Experiment, TechniqueName, Workload};
 use vectored_measure::stats::target_kind;
 

@@ -12,7 +12,8 @@ use vectored_bench::techniques::{
     ADAPTIVE2, ADAPTIVE3, ADAPTIVES, BUF_WRITER, BY_HAND, C_FWRITE, C_GATHER, C_WRITEV, CONTROL,
     GO_NET_BUFFERS, LIBUV, peers_and_c_callers,
 };
-use vectored_measure::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run_rounds};
+use vectored_machine::FakeClock;
+use vectored_measure::measure::{Contender, Noise, SyntheticMachine, Watch, run_rounds};
 use vectored_measure::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Results, SCHEMA, Target, TechniqueName,
 };

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use vectored_measure::measure::{Pinning, TECHNIQUES};
-use vectored_measure::model::{Conditions, Operation, Target};
+use vectored_machine::host::Pinning;
+use vectored_machine::model::Operation;
+use vectored_measure::measure::TECHNIQUES;
+use vectored_measure::model::{Conditions, Target};
 
 use super::axes::AxisOptions;
 use super::format::{CSV_OF_CELLS, Format, formats};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use vectored_measure::measure::Pinning;
+use vectored_machine::host::Pinning;
 
 use crate::size_lists::{count, size};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use vectored_measure::measure::Pinning;
+use vectored_machine::host::Pinning;
 use vectored_measure::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
 
 use super::format::{Format, formats};

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use vectored_measure::measure::Pinning;
+use vectored_machine::host::Pinning;
 use vectored_measure::model::Rank;
 
 use crate::failure::Failure;

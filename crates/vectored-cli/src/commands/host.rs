@@ -2,8 +2,11 @@
 
 use std::process::ExitCode;
 
-use vectored_measure::measure::{MonotonicClock, probe_host};
-use vectored_measure::report::host;
+use anyhow::Context;
+use vectored_machine::MonotonicClock;
+use vectored_machine::host::probe_host;
+use vectored_machine::report::{document, json};
+use vectored_measure::measure::measure_ruler;
 use vectored_report::markdown;
 
 use crate::args::{HostArgs, HostFormat};
@@ -16,17 +19,17 @@ use crate::terminal::Screen;
 pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
     let interrupt = Interrupt::watch()?;
-    let report = probe_host(&args.dir, &MonotonicClock, env!("CARGO_PKG_VERSION"))
-        .map_err(Failure::of_directory)?;
+    let ruler =
+        measure_ruler(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
+    let report =
+        probe_host(&args.dir, ruler, env!("CARGO_PKG_VERSION")).map_err(Failure::of_directory)?;
     if let Some(code) = interrupt.exit_code() {
         return Ok(code.into());
     }
     let text = match args.format {
-        HostFormat::Table => {
-            Screen::of_output(output.is_some()).show(&host::document(&report), false)
-        }
-        HostFormat::Json => host::json(&report),
-        HostFormat::Markdown => markdown(&host::document(&report)),
+        HostFormat::Table => Screen::of_output(output.is_some()).show(&document(&report), false),
+        HostFormat::Json => json(&report),
+        HostFormat::Markdown => markdown(&document(&report)),
     };
     OutputFile::write_or_print(output.as_ref(), &text)?;
     Ok(interrupt

@@ -5,9 +5,9 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
 use clap::{Command, CommandFactory};
-use vectored_measure::measure::{
-    Environment, MeasureError, MonotonicClock, allowed_cpus, measure_ruler,
-};
+use vectored_machine::MonotonicClock;
+use vectored_machine::host::{Environment, allowed_cpus};
+use vectored_measure::measure::{MeasureError, measure_ruler};
 use vectored_measure::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction, Saved};
 use vectored_measure::report::{self, experiments::json};
 use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};

@@ -4,11 +4,11 @@ use std::io::{self, ErrorKind};
 
 use vectored::AlignedBuffer;
 use vectored::windows::{Completion, CompletionPort, PortFile, Refused, TransferId, page_bytes};
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::files::reopen_unbuffered;
 
 use crate::in_flight::error::ListError;
 use crate::in_flight::place::Event;
-use crate::platform::fd::BorrowedFd;
-use crate::sys::windows::reopen_unbuffered;
 
 /// A queue of transfers of one list to or from one file. A completion port owns the buffers of a transfer, so the list is
 /// copied into buffers of the queue before.

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use crate::platform::machine;
+use vectored_machine::platform::machine;
 
 /// Why the kernel gave no queue, and what can be done about it.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 //!
 //! The engine ([`run`]) decides on rounds, interim looks and the budget. It
 //! opens no descriptor and reads no clock itself: it uses a [`Sampler`] and a
-//! [`Clock`]. Both have fakes ([`SyntheticMachine`], [`FakeClock`]), so the
+//! [`Clock`](vectored_machine::Clock). Both have fakes ([`SyntheticMachine`], [`FakeClock`](vectored_machine::FakeClock)), so the
 //! whole tool runs in tests without timing noise.
 
+pub(crate) mod calibration;
 pub(crate) mod engine;
-pub(crate) mod host;
 #[cfg(unix)]
 pub(crate) mod prices;
 pub(crate) mod ranks;
@@ -19,15 +19,11 @@ pub(crate) mod unsuited;
 pub(crate) mod write;
 pub(crate) mod writers;
 
+pub use crate::measure::calibration::calibrate;
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{
     Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds,
 };
-pub use crate::measure::host::calibration::calibrate;
-pub use crate::measure::host::environment::{
-    Environment, Pinning, allowed_cpus, host_name, pin_measuring_thread,
-};
-pub use crate::measure::host::host_probe::probe_host;
 #[cfg(unix)]
 pub use crate::measure::prices::{measure_entry_ns, measure_prices};
 pub use crate::measure::ranks::agreement::agree;
@@ -40,7 +36,6 @@ pub use crate::measure::read::mover::ReadMover;
 pub(crate) use crate::measure::read::read_source::PatternFile;
 pub use crate::measure::read::read_source::check_eviction;
 pub use crate::measure::sampling::cell_extras::CellExtras;
-pub use crate::measure::sampling::clock::{Clock, FakeClock, MonotonicClock};
 pub use crate::measure::sampling::cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
 pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
 pub use crate::measure::sampling::lists::{Lists, Turns};
@@ -53,10 +48,8 @@ pub use crate::measure::sampling::sampler::{
 pub use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
 #[cfg(unix)]
 pub(crate) use crate::measure::targets::sync_flags;
-pub(crate) use crate::measure::targets::{Batch, ByteComparison, Mismatch, unnamed_file};
-pub use crate::measure::targets::{
-    FILE_SPAN_BYTES, check_direct, check_directory, check_fifo, check_room,
-};
+pub(crate) use crate::measure::targets::{Batch, ByteComparison, Mismatch};
+pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory, check_fifo};
 #[cfg(unix)]
 pub use crate::measure::techniques::STDIO_LARGE;
 #[cfg(unix)]
@@ -68,5 +61,3 @@ pub use crate::measure::techniques::{
 pub use crate::measure::unsuited::unsuited;
 pub use crate::measure::write::mover::{Meter, Mover, Timed};
 pub use crate::measure::writers::writer::WriterMovers;
-#[cfg(unix)]
-pub use crate::sys::usage::{Usage, wait_for};

@@ -1,10 +1,11 @@
 //! What does not go together.
 
+use vectored_machine::model::Operation;
+
 use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
 use crate::measure::techniques::{TECHNIQUES, is_in_flight, refusal, target_refusal};
 use crate::model::{
-    Cache, CellSpec, MAX_WRITERS, Operation, PageCache, RECORD_HEAD_BYTES, SyncMode, Target,
-    TechniqueName,
+    Cache, CellSpec, MAX_WRITERS, PageCache, RECORD_HEAD_BYTES, SyncMode, Target, TechniqueName,
 };
 use crate::text::format::{bytes_in_words, list_in_words};
 

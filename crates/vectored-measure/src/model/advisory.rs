@@ -1,9 +1,7 @@
 //! The result of `vectored advise`: what gathering would save in a program.
 
 use serde::{Deserialize, Serialize};
-
-use crate::model::results::Host;
-use crate::model::workload::Operation;
+use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 
 /// The schema of [`Advisory`].
 pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";
@@ -97,64 +95,6 @@ pub enum WallSource {
     Estimated,
     /// The times of the log. strace makes a program slower.
     Traced,
-}
-
-/// The kind of file behind a descriptor, as far as prices and soundness differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DescriptorKind {
-    /// A regular file.
-    File,
-    /// A pipe or FIFO.
-    Pipe,
-    /// A local stream socket.
-    Unix,
-    /// A TCP socket.
-    Tcp,
-    /// A datagram socket: its calls are listed, never counted, and have no price.
-    Datagram,
-    /// Unknown: never counted, and without a price.
-    Unknown,
-}
-
-/// Costs of calls on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Price {
-    /// Kind of file.
-    pub target: DescriptorKind,
-    /// Direction.
-    pub operation: Operation,
-    /// Cost of a call without its bytes, in ns.
-    pub call_ns: f64,
-    /// Its interval: lower end.
-    pub call_low_ns: f64,
-    /// Its interval: upper end.
-    pub call_high_ns: f64,
-    /// `call_ns` of a call that moves 256 bytes or more: a page of a file is looked up, locked and
-    /// accounted for with each call that fills a part of it.
-    pub medium_call_ns: f64,
-    /// `call_ns` of a further piece of an answer, if a few come together before a wait: only the first
-    /// wakes the peer.
-    pub answer_call_ns: f64,
-    /// Extra cost of a byte in calls of a page (4 KiB) over one in calls of 64 KiB, in ns: a file
-    /// allocates memory for a large call in larger pieces. May be negative.
-    pub batch_byte_ns: f64,
-    /// Cost of the cheapest system call, in ns: each saved call saves at least that.
-    pub entry_ns: f64,
-    /// Cost of an `lseek(2)` before a call, in ns; 0 for files without an offset.
-    pub seek_ns: f64,
-    /// Extra cost of a call with a list over one without, in ns.
-    pub gather_call_ns: f64,
-    /// Cost of a referenced segment below 256 bytes, in ns.
-    pub segment_ns: f64,
-    /// Cost of a referenced segment of 256 bytes or more, in ns.
-    pub large_segment_ns: f64,
-    /// Extra cost of a list of more than 8 segments, in ns a call.
-    pub iovec_step_ns: f64,
-    /// Cost of a copied segment without its bytes, in ns.
-    pub copy_segment_ns: f64,
-    /// Cost of a copied byte, in ns.
-    pub copy_byte_ns: f64,
 }
 
 /// A pattern of calls that fewer calls would replace.

@@ -4,13 +4,14 @@
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
+use vectored_machine::model::Operation;
 
 use crate::model::conditions::Conditions;
 use crate::model::experiment::MAX_QUEUE_DEPTH;
 use crate::model::ranks::MAX_RANKS;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
-use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
+use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
 use crate::model::writers::MAX_WRITERS;
 
 /// One property of [`Conditions`], by which cells can differ.

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use vectored_machine::model::Operation;
 
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
-use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
+use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
 
 /// What is asked of a cell beside its list of segments. Cells are comparable only if it is equal. What is found out later,
 /// such as the alignment for `O_DIRECT`, stands beside it.

@@ -7,10 +7,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use vectored_machine::model::{Host, Operation, Ruler};
 
-use crate::model::results::{Host, Ruler};
 use crate::model::sync::SyncMode;
-use crate::model::workload::{IovecSetup, Operation, PageCache};
+use crate::model::workload::{IovecSetup, PageCache};
 
 /// The value of [`Experiments::schema`].
 pub const EXPERIMENTS_SCHEMA: &str = "vectored-experiments/1";

@@ -12,7 +12,6 @@ pub(crate) mod direct_io;
 pub(crate) mod drain;
 pub(crate) mod experiment;
 pub(crate) mod experiments;
-pub(crate) mod host_report;
 pub(crate) mod list_shape;
 pub(crate) mod ranks;
 pub(crate) mod results;
@@ -25,8 +24,8 @@ pub(crate) mod workload;
 pub(crate) mod writers;
 
 pub use crate::model::advisory::{
-    ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
-    FindingKind, Grade, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
+    ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
+    Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
 };
 pub use crate::model::axes::{AXES, Axis, Values};
 pub use crate::model::comparison::{
@@ -42,21 +41,16 @@ pub use crate::model::experiments::{
     EXPERIMENTS_SCHEMA, ExperimentCrossover, ExperimentName, ExperimentRow, Experiments, Measure,
     PublishedRatio, PublishedRow, Ratio, Reproduction, Setting,
 };
-pub use crate::model::host_report::{
-    BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
-};
 pub use crate::model::list_shape::ListShape;
 pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
-    Cell, CpuInfo, DirectoryInfo, Host, Latency, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
-    TechniqueResult, Verdict, ZerocopyCounts, measured_in,
+    Cell, Latency, LeftOut, OpenBecause, Results, SCHEMA, TechniqueResult, Verdict, ZerocopyCounts,
+    measured_in,
 };
 pub use crate::model::saved::Saved;
 pub use crate::model::swept_mix::SweptMix;
 pub use crate::model::sync::SyncMode;
 pub use crate::model::target::{REMOTE_SCHEME, Target};
 pub use crate::model::technique::{Role, TechniqueName};
-pub use crate::model::workload::{
-    Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload,
-};
+pub use crate::model::workload::{Cache, IovecSetup, Layout, PageCache, Workload};
 pub use crate::model::writers::{MAX_WRITERS, RECORD_HEAD_BYTES, RecordCounts, WriterFigures};

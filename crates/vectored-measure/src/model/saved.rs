@@ -1,8 +1,10 @@
 //! A saved result of any command.
 
+use vectored_machine::model::Host;
+
 use crate::model::advisory::Advisory;
 use crate::model::experiments::Experiments;
-use crate::model::results::{Host, Results};
+use crate::model::results::Results;
 
 /// A saved result; the schema tells which kind.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::model::workload::Operation;
+use vectored_machine::model::Operation;
 
 /// The name of a technique, the same on the command line, in JSON and in tables.
 ///

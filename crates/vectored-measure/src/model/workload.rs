@@ -6,10 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::swept_mix::SweptMix;
 
-/// Linux keeps up to this many `iovec`s on its stack, and allocates memory for more (`UIO_FASTIOV` in
-/// `include/uapi/linux/uio.h`).
-pub const FAST_IOVECS: usize = 8;
-
 /// The sizes of one list of segments, in order, in bytes.
 ///
 /// # Examples
@@ -124,38 +120,6 @@ impl Workload {
             .chunk_by(|a, b| a == b)
             .map(|run| (run.len(), run[0]))
             .collect()
-    }
-}
-
-/// The direction of a transfer.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Operation {
-    /// From the segments into the descriptor.
-    #[default]
-    Write,
-    /// From the descriptor into the segments.
-    Read,
-}
-
-impl Operation {
-    /// Both, the default first.
-    pub const ALL: [Operation; 2] = [Operation::Write, Operation::Read];
-
-    /// The name, the same on the command line, in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Operation::Write => "write",
-            Operation::Read => "read",
-        }
-    }
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where asynchronous techniques are faster, in words, and the table of latencies.
 
-use crate::model::{Cell, Conditions, ListShape, Operation, Results};
+use vectored_machine::model::Operation;
+
+use crate::model::{Cell, Conditions, ListShape, Results};
 use crate::report::shape_text::{SIZE, list_of_shape};
 use crate::report::target_names::{conditions_in_words, file_system_in_words};
 use crate::stats::{

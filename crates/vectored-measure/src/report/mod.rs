@@ -9,7 +9,6 @@ pub(crate) mod compare;
 pub(crate) mod crossover_text;
 pub(crate) mod csv;
 pub mod experiments;
-pub mod host;
 pub(crate) mod json;
 pub(crate) mod left_out;
 pub(crate) mod machines;

@@ -4,23 +4,24 @@ use std::fs::File;
 
 use fastrand::Rng;
 use vectored::CostModel;
+use vectored_machine::host::check_room;
+use vectored_machine::model::Operation;
+use vectored_machine::platform::fd::AsFd;
+use vectored_machine::platform::files::unnamed_file;
+use vectored_machine::platform::plain_calls::OFlags;
+use vectored_machine::platform::processes::thread_usage;
 
 use crate::measure::{
-    Contender, Lists, MeasureError, Meter, Mover, Timed, calibrate, check_room, movers, techniques,
-    unnamed_file,
+    Contender, Lists, MeasureError, Meter, Mover, Timed, calibrate, movers, techniques,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, Measure, Operation, Ratio, Reproduction, Setting, Target,
-    TechniqueName,
+    ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, Target, TechniqueName,
 };
-use crate::platform::fd::AsFd;
-use crate::platform::plain_calls::OFlags;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::check_repeated;
-use crate::sys::usage::thread_usage;
 
 const NAME: ExperimentName = ExperimentName::Apue1428;
 

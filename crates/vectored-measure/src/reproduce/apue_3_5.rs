@@ -5,17 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
+use vectored_machine::host::{DirectoryError, check_room};
+use vectored_machine::model::DirectoryInfo;
+use vectored_machine::platform::fd::AsFd;
+use vectored_machine::platform::files::{reopened, unnamed_file};
+use vectored_machine::platform::plain_calls;
 
-use crate::measure::{
-    MeasureError, Pattern, PatternFile, check_eviction, check_room, sync_flags, unnamed_file,
-};
+use crate::measure::{MeasureError, Pattern, PatternFile, check_eviction, sync_flags};
 use crate::model::{
-    DirectoryInfo, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting,
-    SyncMode,
+    ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, SyncMode,
 };
-use crate::platform::fd::AsFd;
-use crate::platform::files::reopened;
-use crate::platform::plain_calls;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::copy_process::{ChildCopy, CopyOrder, CopyOutput, CopyTechnique, copy};
 use crate::reproduce::eta::EtaTracker;
@@ -403,28 +402,23 @@ fn check_written(file: &File, pattern: Pattern, bytes: u64) -> Result<(), Measur
 }
 
 /// Names `--to` instead of `--dir` in the error of a directory.
-fn name_option_to(error: MeasureError) -> MeasureError {
+fn name_option_to(error: DirectoryError) -> MeasureError {
     match error {
-        MeasureError::Directory {
+        DirectoryError::Unusable {
             directory,
             why,
             source,
             remedy,
-        } => MeasureError::Directory {
+        } => MeasureError::Directory(DirectoryError::Unusable {
             directory,
             why,
             source,
             remedy: remedy.replace("--dir", "--to"),
-        },
-        MeasureError::NoSpace {
-            directory,
-            free_bytes,
-            needed_bytes,
-        } => MeasureError::io(format!(
-            "not enough free space in '{directory}': {free_bytes} bytes are free and \
-             {needed_bytes} are needed; free some, or name another directory with --to"
-        ))(io::ErrorKind::StorageFull.into()),
-        other => other,
+        }),
+        full @ DirectoryError::NoSpace { .. } => {
+            let what = full.to_string().replace("--dir", "--to");
+            MeasureError::io(what)(io::ErrorKind::StorageFull.into())
+        }
     }
 }
 

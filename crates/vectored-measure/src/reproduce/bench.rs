@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::measure::Clock;
+use vectored_machine::Clock;
+
 use crate::reproduce::eta::EtaTracker;
 
 /// The environment in which experiments are run.

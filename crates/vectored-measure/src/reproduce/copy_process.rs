@@ -8,13 +8,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use vectored_machine::platform::cpus;
+use vectored_machine::platform::processes::{ChildEnd, Usage, wait_for};
 
 use crate::measure::{MeasureError, Mismatch, Pattern};
-use crate::platform::cpus;
-use crate::platform::processes::ChildEnd;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::verify_content::PatternCheck;
-use crate::sys::usage::{Usage, wait_for};
 
 /// Interval at which the progress of a child is read. Reading it costs the parent
 /// some microseconds and the child nothing.

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::io;
 
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::{Errno, read};
+
 use crate::measure::write_all;
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::{Errno, read};
 use crate::sys::stdio;
 
 /// The counts of a copy.

@@ -6,13 +6,16 @@ use std::io;
 
 use fastrand::Rng;
 use vectored::CostModel;
+use vectored_machine::Clock;
+use vectored_machine::host::check_room;
+use vectored_machine::platform::fd::AsFd;
+use vectored_machine::platform::files::unnamed_file;
+use vectored_machine::platform::plain_calls::OFlags;
 
-use crate::measure::{Clock, Contender, MeasureError, Mover, check_room, movers, unnamed_file};
+use crate::measure::{Contender, MeasureError, Mover, movers};
 use crate::model::{
     ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, TechniqueName,
 };
-use crate::platform::fd::AsFd;
-use crate::platform::plain_calls::OFlags;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;

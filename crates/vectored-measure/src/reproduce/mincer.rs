@@ -6,20 +6,24 @@ use std::path::Path;
 
 use fastrand::Rng;
 use vectored::{AlignedBuffer, CostModel, DirectAlignment};
+use vectored_machine::Clock;
+use vectored_machine::host::check_room;
+use vectored_machine::model::Operation;
+use vectored_machine::platform::fd::{AsFd, BorrowedFd};
+use vectored_machine::platform::files::{set_direct, unnamed_file};
+use vectored_machine::platform::plain_calls::{
+    NULL_DEVICE, OFlags, SeekFrom, fsync, ftruncate, seek,
+};
 
 #[cfg(windows)]
 use crate::in_flight::pages::PageQueue;
 use crate::measure::{
-    Clock, Contender, Lists, MeasureError, Meter, Mismatch, Mover, ReadMover, Timed,
-    check_available, check_room, movers, read_movers, unnamed_file,
+    Contender, Lists, MeasureError, Meter, Mismatch, Mover, ReadMover, Timed, check_available,
+    movers, read_movers,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
-    TechniqueName,
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Ratio, Reproduction, Setting, TechniqueName,
 };
-use crate::platform::fd::{AsFd, BorrowedFd};
-use crate::platform::files::set_direct;
-use crate::platform::plain_calls::{NULL_DEVICE, OFlags, SeekFrom, fsync, ftruncate, seek};
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;

@@ -30,6 +30,9 @@ pub(crate) mod verify_content;
 
 use std::path::Path;
 
+use vectored_machine::host::check_room;
+use vectored_machine::model::DirectoryInfo;
+
 #[cfg(unix)]
 pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES};
 #[cfg(unix)]
@@ -44,7 +47,7 @@ pub use crate::reproduce::published::published;
 pub use crate::reproduce::repeats::REPEATS;
 
 use crate::measure::MeasureError;
-use crate::model::{DirectoryInfo, ExperimentName, Reproduction};
+use crate::model::{ExperimentName, Reproduction};
 
 /// The plan of one experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,15 +86,16 @@ impl Plan {
     /// If files cannot be created there, would not fit, or their pages must be
     /// evicted and cannot be.
     pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
-        match self {
+        let file_bytes = match self {
             #[cfg(unix)]
-            Plan::Copies(plan) => plan.check(directory),
+            Plan::Copies(plan) => return plan.check(directory),
             #[cfg(unix)]
-            Plan::Records(plan) => crate::measure::check_room(directory, plan.file_bytes()),
+            Plan::Records(plan) => plan.file_bytes(),
             #[cfg(unix)]
-            Plan::Elements(plan) => crate::measure::check_room(directory, plan.file_bytes()),
-            Plan::Passes(plan) => crate::measure::check_room(directory, plan.file_bytes()),
-        }
+            Plan::Elements(plan) => plan.file_bytes(),
+            Plan::Passes(plan) => plan.file_bytes(),
+        };
+        Ok(check_room(directory, file_bytes)?)
     }
 
     /// Adds its rows to `eta`, with an estimate of their duration.

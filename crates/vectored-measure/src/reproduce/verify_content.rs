@@ -1,10 +1,11 @@
 //! Comparison of a file with the bytes that were written to it.
 
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::pread;
+
 #[cfg(unix)]
 use crate::measure::Pattern;
 use crate::measure::{Batch, ByteComparison, MeasureError, Mismatch};
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::pread;
 
 const PIECE_BYTES: usize = 1 << 16;
 
@@ -112,7 +113,10 @@ mod tests {
 
     fn check(content: &[u8]) -> Result<(), String> {
         let directory = std::env::temp_dir();
-        let file = crate::measure::unnamed_file(&directory, rustix::fs::OFlags::empty());
+        let file = vectored_machine::platform::files::unnamed_file(
+            &directory,
+            rustix::fs::OFlags::empty(),
+        );
         let mut file = std::fs::File::from(file.unwrap());
         file.write_all(content).unwrap();
         let outcome = check_repeated(file.as_fd(), b"abc", 2, "writev", "test");

@@ -9,9 +9,11 @@
 //! Empirical Bayes Methods for Assessing Differential Expression", Statistical Applications in Genetics
 //! and Molecular Biology 3, 2004).
 
+use vectored_machine::model::Host;
+
 use crate::model::{
     COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
-    FloorChange, Host, Results, TechniqueName,
+    FloorChange, Results, TechniqueName,
 };
 use crate::stats::holm::holm_rejects;
 use crate::stats::series::has_helper;

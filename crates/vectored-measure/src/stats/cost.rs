@@ -1,10 +1,9 @@
 //! Cost models fitted to cells, and their regret.
 
 use vectored::{CostModel, Observation, TargetKind};
+use vectored_machine::model::Operation;
 
-use crate::model::{
-    Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Target, TechniqueName,
-};
+use crate::model::{Cell, Conditions, Drain, FittedModel, ModelSource, Target, TechniqueName};
 use crate::stats::series::pair;
 
 /// The minimum number of cells to fit a model to.

@@ -179,7 +179,7 @@ mod tests {
 
     fn tempfile() -> std::fs::File {
         let directory = std::env::temp_dir();
-        crate::measure::unnamed_file(&directory, rustix::fs::OFlags::empty())
+        vectored_machine::platform::files::unnamed_file(&directory, rustix::fs::OFlags::empty())
             .unwrap()
             .into()
     }

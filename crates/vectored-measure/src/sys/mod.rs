@@ -1,17 +1,6 @@
 //! Wrappers of system and C library calls without a safe interface. `unsafe` is
 //! allowed only in this module of the crate.
 
-#[cfg(unix)]
 pub(crate) mod mapping;
-#[cfg(unix)]
-pub(crate) mod residency;
-#[cfg(unix)]
-pub(crate) mod sockets;
-#[cfg(unix)]
 pub(crate) mod stdio;
-#[cfg(unix)]
-pub(crate) mod usage;
-#[cfg(windows)]
-pub(crate) mod windows;
-#[cfg(unix)]
 pub(crate) mod zerocopy;

@@ -1,11 +1,11 @@
 //! Reports of fixed advisories, and of hostile ones.
 
 use serde_json::{Value, json as literal};
+use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_measure::advisor::wording::sentences::{action, pattern};
 use vectored_measure::model::{
-    ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
-    FindingKind, Grade, Host, Operation, Price, Saved, SiteCalls, Skipped, Step, Tally, Uncounted,
-    WallSource,
+    ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
+    Saved, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
 };
 use vectored_measure::report::advisory::{TOP, answer, document, json};
 use vectored_measure::report::{csv, parse_saved};

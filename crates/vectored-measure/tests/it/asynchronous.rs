@@ -5,9 +5,10 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
+use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, DrainChoice, Lists, Meter, MonotonicClock, Mover, Outcome,
-    ReadMover, RunError, Sampler, Timed, Timing, check_available, movers, read_movers,
+    Contender, DescriptorSampler, DrainChoice, Lists, Meter, Mover, Outcome, ReadMover, RunError,
+    Sampler, Timed, Timing, check_available, movers, read_movers,
 };
 use vectored_measure::model::{
     Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, TechniqueName,

@@ -5,7 +5,8 @@
 
 use fastrand::Rng;
 use vectored::CostModel;
-use vectored_measure::measure::{FakeClock, Noise, SyntheticMachine};
+use vectored_machine::FakeClock;
+use vectored_measure::measure::{Noise, SyntheticMachine};
 use vectored_measure::model::{Cell, CellSpec, Experiment, Target, TechniqueName, Workload};
 use vectored_measure::stats::{crossovers, fitted_models};
 

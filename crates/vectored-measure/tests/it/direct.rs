@@ -8,14 +8,15 @@ use std::rc::Rc;
 
 use rustix::fs::OFlags;
 use vectored::CostModel;
+use vectored_machine::model::Operation;
+use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, FakeClock, MeasureError, MonotonicClock, Mover, Noise, Outcome,
-    ReadMover, RunError, SyntheticMachine, check_available, check_direct, movers, read_movers,
-    refusal, techniques,
+    Contender, DescriptorSampler, MeasureError, Mover, Noise, Outcome, ReadMover, RunError,
+    SyntheticMachine, check_available, check_direct, movers, read_movers, refusal, techniques,
 };
 use vectored_measure::model::{
-    Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, Operation, PageCache, Results,
-    Role, Target, TechniqueName, Verdict, Workload,
+    Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, PageCache, Results, Role,
+    Target, TechniqueName, Verdict, Workload,
 };
 use vectored_measure::report::{json, parse};
 

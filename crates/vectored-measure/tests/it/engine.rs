@@ -3,9 +3,11 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use vectored_machine::host::DirectoryError;
+use vectored_machine::{Clock, FakeClock};
 use vectored_measure::measure::{
-    Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome, Progress, RunError,
-    Sampler, SyntheticMachine, run,
+    Contender, DrainChoice, MeasureError, Noise, Outcome, Progress, RunError, Sampler,
+    SyntheticMachine, run,
 };
 use vectored_measure::model::{
     CellSpec, Drain, Experiment, Target, TechniqueName, Verdict, Workload,
@@ -455,11 +457,11 @@ fn failing_in_visit(visit: u32) -> RunError {
             if visits_left > 0 {
                 return Ok(None);
             }
-            Err(MeasureError::NoSpace {
+            Err(MeasureError::Directory(DirectoryError::NoSpace {
                 directory: "/full".to_owned(),
                 free_bytes: 1,
                 needed_bytes: 2,
-            })
+            }))
         },
     };
     run_quietly(&experiment(5, SECOND_NS), &mut sampler, &clock).unwrap_err()
@@ -469,7 +471,10 @@ fn failing_in_visit(visit: u32) -> RunError {
 fn a_late_failure_keeps_the_samples() {
     // The third cell of the second sweep.
     let failed = failing_in_visit(8);
-    assert!(matches!(failed.error, MeasureError::NoSpace { .. }));
+    assert!(matches!(
+        failed.error,
+        MeasureError::Directory(DirectoryError::NoSpace { .. })
+    ));
     let cells = &failed.outcome.cells;
     assert!(!failed.outcome.complete);
     assert_eq!(cells.len(), 5);

@@ -1,8 +1,9 @@
 //! Tables of experiments, from fixed samples.
 
+use vectored_machine::model::{Host, Operation};
 use vectored_measure::model::{
-    EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, Host, IovecSetup, Operation,
-    PageCache, Reproduction, Saved, Setting, SyncMode,
+    EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, IovecSetup, PageCache,
+    Reproduction, Saved, Setting, SyncMode,
 };
 use vectored_measure::report::csv as csv_of;
 use vectored_measure::report::experiments::{document, json};

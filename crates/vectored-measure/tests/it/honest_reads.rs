@@ -6,9 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use vectored::CostModel;
+use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, MeasureError, MonotonicClock, Outcome, ReadMover, RunError,
-    check_eviction, read_movers,
+    Contender, DescriptorSampler, MeasureError, Outcome, ReadMover, RunError, check_eviction,
+    read_movers,
 };
 use vectored_measure::model::{
     Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, PageCache, Target, TechniqueName,

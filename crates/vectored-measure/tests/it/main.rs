@@ -12,7 +12,6 @@ mod faults;
 mod findings;
 mod honest_reads;
 mod honesty;
-mod host;
 mod pages;
 mod ranks;
 mod refused_aio;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, mpsc};
 
 use vectored::CostModel;
+use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, DrainChoice, FakeClock, Group, MeasureError, MonotonicClock,
-    Noise, Outcome, RankedSampler, RunError, Sampler, SyntheticMachine, Watch, agree, follow, run,
-    run_rounds,
+    Contender, DescriptorSampler, DrainChoice, Group, MeasureError, Noise, Outcome, RankedSampler,
+    RunError, Sampler, SyntheticMachine, Watch, agree, follow, run, run_rounds,
 };
 use vectored_measure::model::{
     Cell, CellSpec, Experiment, Rank, Results, Saved, Target, TechniqueName, Workload,
@@ -91,7 +91,7 @@ fn factor_of(rank: u32) -> f64 {
 fn measured(
     group: &dyn Group,
     own: &mut dyn Sampler,
-    clock: &dyn vectored_measure::measure::Clock,
+    clock: &dyn vectored_machine::Clock,
     experiment: &Experiment,
 ) -> Result<Outcome, RunError> {
     let mut sampler = RankedSampler::new(group, own, clock, "n0", &|_| ());

@@ -1,8 +1,9 @@
 //! Renderings of fixed results.
 
+use vectored_machine::model::{CpuInfo, DirectoryInfo, Host};
 use vectored_measure::model::{
-    Cell, Conditions, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, SCHEMA,
-    Saved, Target, TechniqueName, TechniqueResult, Verdict,
+    Cell, Conditions, Drain, LeftOut, OpenBecause, Results, SCHEMA, Saved, Target, TechniqueName,
+    TechniqueResult, Verdict,
 };
 use vectored_measure::report::{json, measured, parse};
 use vectored_report::{TerminalOptions, terminal};

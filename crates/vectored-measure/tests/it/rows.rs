@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use vectored_machine::model::{DescriptorKind, Operation, Price};
 use vectored_measure::advisor::{About, Analysis, Options, advise, merge};
-use vectored_measure::model::{Advisory, DescriptorKind, FindingKind, Operation, Price, Runtime};
+use vectored_measure::model::{Advisory, FindingKind, Runtime};
 
 fn advised(name: &str) -> Advisory {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/advise");

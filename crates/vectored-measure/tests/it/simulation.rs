@@ -6,9 +6,11 @@
 //! `docs/method.md` with more runs:
 //! `VECTORED_SIMULATIONS=2000 cargo test -p vectored-measure simulation -- --nocapture`.
 
-use vectored_measure::measure::{Contender, FakeClock, Noise, SyntheticMachine, techniques};
+use vectored_machine::FakeClock;
+use vectored_machine::model::Operation;
+use vectored_measure::measure::{Contender, Noise, SyntheticMachine, techniques};
 use vectored_measure::model::{
-    Cell, CellSpec, Experiment, Operation, Role, Target, TechniqueName, Verdict, Workload,
+    Cell, CellSpec, Experiment, Role, Target, TechniqueName, Verdict, Workload,
 };
 
 use crate::support::{place, run_quietly};

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
+use vectored_machine::Clock;
+use vectored_machine::model::Operation;
 use vectored_measure::measure::{
-    CellExtras, CellSetup, Clock, Contender, DrainChoice, MeasureError, Outcome, Progress,
-    RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
+    CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Outcome, Progress, RunError,
+    Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
 };
-use vectored_measure::model::{CellSpec, Drain, Experiment, Operation, TechniqueName};
+use vectored_measure::model::{CellSpec, Drain, Experiment, TechniqueName};
 
 /// Runs the experiment within its budget.
 pub fn run_quietly(

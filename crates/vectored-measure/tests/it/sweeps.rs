@@ -3,7 +3,8 @@
 
 use fastrand::Rng;
 use vectored::CostModel;
-use vectored_measure::measure::{FakeClock, Noise, SyntheticMachine};
+use vectored_machine::FakeClock;
+use vectored_measure::measure::{Noise, SyntheticMachine};
 use vectored_measure::model::{
     CellSpec, Crossover, Experiment, Results, SweptMix, Target, TechniqueName, Verdict, Workload,
 };

@@ -6,8 +6,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::mpsc::channel;
 
 use vectored::CostModel;
+use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, MonotonicClock, Mover, Outcome, RunError, WriterMovers, movers,
+    Contender, DescriptorSampler, Mover, Outcome, RunError, WriterMovers, movers,
 };
 use vectored_measure::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Saved, Target, TechniqueName,

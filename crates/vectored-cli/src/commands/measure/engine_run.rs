@@ -1,7 +1,8 @@
 //! A run of the engine: alone, or as rank 0 or another rank.
 
+use vectored_machine::Clock;
 use vectored_measure::measure::{
-    Clock, MeasureError, Outcome, Progress, RankedSampler, Sampler, Watch, follow, run,
+    MeasureError, Outcome, Progress, RankedSampler, Sampler, Watch, follow, run,
 };
 use vectored_measure::model::{Coordination, Experiment};
 

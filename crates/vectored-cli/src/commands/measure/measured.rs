@@ -3,14 +3,14 @@
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
+use vectored_machine::host::{Environment, allowed_cpus};
+use vectored_machine::model::{Host, Operation, Ruler};
+use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
-    ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock, Outcome,
-    Progress, allowed_cpus, calibrate, check_available, check_directory, check_eviction,
-    check_fifo, is_in_flight, measure_ruler,
+    ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_available,
+    check_directory, check_eviction, check_fifo, is_in_flight, measure_ruler,
 };
-use vectored_measure::model::{
-    Coordination, Experiment, FittedModel, Host, Operation, Rank, Ruler, SyncMode, Target,
-};
+use vectored_measure::model::{Coordination, Experiment, FittedModel, Rank, SyncMode, Target};
 
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
@@ -240,7 +240,7 @@ fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
 }
 
 /// Makes the remedy name the option that gave the directory.
-fn of_file(error: MeasureError, file: &FilePlan) -> Failure {
+fn of_file(error: impl Into<MeasureError>, file: &FilePlan) -> Failure {
     Failure::of_directory(error).for_directory_of_target(file.is_target)
 }
 

@@ -1,6 +1,6 @@
 //! The kind of file behind a descriptor, from what a log shows of it.
 
-use crate::model::DescriptorKind;
+use vectored_machine::model::DescriptorKind;
 use vectored_strace::event::SocketKind;
 
 /// The kind of file behind a descriptor, as far as the rules for runs differ.

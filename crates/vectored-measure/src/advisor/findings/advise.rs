@@ -1,13 +1,14 @@
 //! From tallies to an advisory: priced, in words, the largest saving first.
 
+use vectored_machine::model::{Host, Price};
+
 use crate::advisor::findings::price::{Saving, price};
 use crate::advisor::findings::tallies::{Tallies, fold_files};
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::most_used;
 use crate::advisor::wording::sentences::{action, pattern};
 use crate::model::{
-    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Host, Price, Skipped, Tally, Uncounted,
-    WallSource,
+    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Skipped, Tally, Uncounted, WallSource,
 };
 
 /// The parts of an advisory besides the findings.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use vectored_machine::model::Price;
+
 use crate::advisor::findings::advise::{About, UNPRICED, Untraced, advise};
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::join_use;
-use crate::model::{Advisory, Price, Skipped, WallSource};
+use crate::model::{Advisory, Skipped, WallSource};
 
 /// Merges advisories into the one that all their logs together would have given, with the machine and
 /// the prices of the first.

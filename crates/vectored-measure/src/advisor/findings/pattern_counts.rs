@@ -1,5 +1,7 @@
 //! The findings of a log, counted by pattern.
 
+use vectored_machine::model::DescriptorKind;
+
 use crate::advisor::findings::counts::Counts;
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::judge::rests_on_order;
@@ -9,9 +11,7 @@ use crate::advisor::findings::tallies::{FILES_APART, Tallies};
 use crate::advisor::findings::tally::{bound, join};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
-use crate::model::{
-    DescriptorKind, FileCalls, FindingKey, FindingKind, Grade, Runtime, SiteCalls, Step, Tally,
-};
+use crate::model::{FileCalls, FindingKey, FindingKind, Grade, Runtime, SiteCalls, Step, Tally};
 use rustc_hash::FxHashMap;
 
 /// Patterns of a log that are counted separately; later ones are counted together.

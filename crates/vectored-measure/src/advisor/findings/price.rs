@@ -1,6 +1,8 @@
 //! The time that merging would save, from counts and prices.
 
-use crate::model::{DescriptorKind, FAST_IOVECS, FindingKey, FindingKind, Operation, Price, Tally};
+use vectored_machine::model::{DescriptorKind, FAST_IOVECS, Operation, Price};
+
+use crate::model::{FindingKey, FindingKind, Tally};
 
 /// A saved time and its interval; below 0 if time is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

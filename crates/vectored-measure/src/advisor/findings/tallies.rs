@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use vectored_machine::model::DescriptorKind;
+
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::{UsesByName, join_use};
-use crate::model::{DescriptorKind, FindingKey, Tally};
+use crate::model::{FindingKey, Tally};
 
 /// The findings of all logs.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use vectored_machine::model::Operation;
+
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::held::HeldFindings;
@@ -9,7 +11,7 @@ use crate::advisor::findings::judge::rests_on_order;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::runs::barriers::Barrier;
-use crate::model::{DescriptorUse, Operation};
+use crate::model::DescriptorUse;
 use rustc_hash::FxHashMap;
 
 /// Files of a log that are counted separately; later ones are one for each program.

@@ -1,10 +1,11 @@
 //! A run of calls that fewer calls would replace. It is counted while the calls come, in memory that
 //! does not grow with its length.
 
+use vectored_machine::model::FAST_IOVECS;
+
 use crate::advisor::runs::pattern::{
     FSYNC, LSEEK, Pattern, PatternFinder, PatternStep, size_class,
 };
-use crate::model::FAST_IOVECS;
 
 impl MergeLimits {
     /// The limits for reads of a file: no byte waits, since the file had them before.

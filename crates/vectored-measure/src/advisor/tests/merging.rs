@@ -1,13 +1,14 @@
 //! Several logs analysed at once, and one by one and then merged.
 
 use proptest::prelude::*;
+use vectored_machine::model::{DescriptorKind, Operation, Price};
 
 use crate::advisor::findings::advise::About;
 use crate::advisor::tests::events::*;
 use crate::advisor::tests::naive::any_lines;
 use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
-use crate::model::{Advisory, DescriptorKind, Operation, Price, Skipped, WallSource};
+use crate::model::{Advisory, Skipped, WallSource};
 use vectored_strace::event::SocketKind;
 
 pub(super) fn prices() -> Vec<Price> {

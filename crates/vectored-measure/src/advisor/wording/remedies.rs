@@ -1,7 +1,9 @@
 //! How to change a program, in the language of its runtime.
 
+use vectored_machine::model::DescriptorKind;
+
 use crate::advisor::descriptors::runtime::runtime_of_program;
-use crate::model::{DescriptorKind, FindingKey, FindingKind, Runtime, Tally};
+use crate::model::{FindingKey, FindingKind, Runtime, Tally};
 
 /// The runtime of a finding's program: from the log, or by the program's name.
 pub fn runtime_of(key: &FindingKey, tally: &Tally) -> Option<Runtime> {

@@ -1,6 +1,8 @@
 //! Findings in words: the pattern in one line, and the action.
 
-use crate::model::{DescriptorKind, FindingKey, FindingKind, Grade, Step, Tally};
+use vectored_machine::model::DescriptorKind;
+
+use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
 use crate::text::format::{bytes_in_words, escape_control, grouped};
 
 /// Steps of a pattern that are named; the others are counted.
@@ -23,7 +25,8 @@ const NAMED_CHARACTERS: usize = 60;
 ///
 /// ```
 /// use vectored_measure::advisor::wording::sentences::pattern;
-/// use vectored_measure::model::{FindingKey, FindingKind, Grade, DescriptorKind, Step, Tally};
+/// use vectored_machine::model::DescriptorKind;
+/// use vectored_measure::model::{FindingKey, FindingKind, Grade, Step, Tally};
 ///
 /// let key = FindingKey {
 ///     kind: FindingKind::AdjacentWrites,

@@ -14,12 +14,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fastrand::Rng;
+use vectored_machine::Clock;
+use vectored_machine::model::FAST_IOVECS;
 
 pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
 use crate::measure::engine::cell_run::{CellRun, FAR_BEHIND, Sample};
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
-use crate::model::{Cell, Experiment, FAST_IOVECS, LeftOut, Target, Workload};
+use crate::model::{Cell, Experiment, LeftOut, Target, Workload};
 use crate::stats::{
     FAMILY_ERROR, LOOKS, RefinementRequest, judge, refinement_requests, weigh_cell,
 };

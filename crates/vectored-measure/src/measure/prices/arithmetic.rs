@@ -1,9 +1,9 @@
 //! Computes a price from the rounds of its probes; pure functions.
 
 use vectored::CostModel;
+use vectored_machine::model::{DescriptorKind, Operation, Price};
 
 use crate::measure::prices::probes::Quantity;
-use crate::model::{DescriptorKind, Operation, Price};
 use crate::stats::median;
 
 /// Share of a state's rounds that may lie below the interval, and above it: nine of ten lie within.

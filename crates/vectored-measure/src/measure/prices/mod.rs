@@ -15,15 +15,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use vectored::{CalibrationTarget, CostModel};
+use vectored_machine::Clock;
+use vectored_machine::model::{DescriptorKind, Operation, Price};
 
 use crate::measure::prices::arithmetic::{MIN_NS, Rounds, price};
 use crate::measure::prices::movers::mover;
 use crate::measure::prices::peer::PeerSampler;
 use crate::measure::prices::probes::{Manner, Probe, probes};
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
 use crate::measure::sampling::sampler::{Contender, DrainChoice, MeasureError, Sampler, Timing};
-use crate::model::{DescriptorKind, Operation, Price};
 
 /// Approximate time for the probes of one price.
 const BUDGET: Duration = Duration::from_millis(100);
@@ -72,7 +72,7 @@ pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
 ///
 /// # Errors
 ///
-/// Those of opening a target, such as [`MeasureError::NoSpace`], and of calibration.
+/// Those of opening a target, such as [`DirectoryError::NoSpace`](vectored_machine::host::DirectoryError::NoSpace), and of calibration.
 pub fn measure_prices(
     directory: &Path,
     wanted: &[(DescriptorKind, Operation)],
@@ -172,7 +172,10 @@ fn attempt(
     {
         let round = extra_ns.len() as u32 + 1;
         sampler.begin_round(round)?;
-        let mut take = |contender| Ok(per_call_ns(sampler.sample(contender, calls)?, calls));
+        let mut take = |contender| {
+            let timing = sampler.sample(contender, calls);
+            timing.map(|timing| per_call_ns(timing, calls))
+        };
         let (each_ns, floor_ns) = if round.is_multiple_of(2) {
             let each_ns = take(each)?;
             (each_ns, take(Contender::Floor)?)
@@ -196,9 +199,10 @@ fn per_call_ns(timing: Timing, calls: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use vectored_machine::{FakeClock, MonotonicClock};
+
     use super::*;
     use crate::measure::prices::probes::Quantity;
-    use crate::measure::sampling::clock::{FakeClock, MonotonicClock};
     use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
 
     /// A machine on which a call costs 340 ns, a byte 0.2 ns in a call of a page or less and 0.1 ns

@@ -4,13 +4,13 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use vectored::CostModel;
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::{SeekFrom, seek};
 
 use crate::measure::prices::probes::Manner;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::techniques::{movers, write_all};
 use crate::measure::write::mover::Mover;
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::{SeekFrom, seek};
 
 /// Duration of a program's work before it writes a piece: about that of formatting a line of
 /// numbers.

@@ -11,17 +11,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use vectored_machine::Clock;
+use vectored_machine::platform::descriptors::{pipe, tcp_pair, unix_pair};
+use vectored_machine::platform::fd::{AsFd, OwnedFd};
+
 use crate::measure::prices::movers::work;
 use crate::measure::prices::probes::Manner;
 use crate::measure::sampling::cell_extras::CellExtras;
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::measure::targets::{pipe, tcp_pair, unix_pair};
 use crate::measure::techniques::write_all;
 use crate::model::{CellSpec, Target, TechniqueName};
-use crate::platform::fd::{AsFd, OwnedFd};
 
 /// The value of every byte.
 const FILL: u8 = b'v';

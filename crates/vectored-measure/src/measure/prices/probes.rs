@@ -1,8 +1,8 @@
 //! The probes of a price: the states in which programs find a target.
 
-use crate::model::{
-    CellSpec, DescriptorKind, Operation, PageCache, Target, TechniqueName, Workload,
-};
+use vectored_machine::model::{DescriptorKind, Operation};
+
+use crate::model::{CellSpec, PageCache, Target, TechniqueName, Workload};
 
 /// A cell in which one call and many calls move the same bytes.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! The sampler of rank 0, which has all ranks take each sample at the same time.
 
+use vectored_machine::Clock;
+
 use crate::measure::ranks::group::{Group, give};
 use crate::measure::ranks::member::{Member, OpenCell};
 use crate::measure::ranks::order::Order;
 use crate::measure::sampling::cell_extras::CellExtras;
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };

@@ -3,9 +3,10 @@
 
 use std::io;
 
+use vectored_machine::Clock;
+
 use crate::measure::read::mover::ReadMover;
 use crate::measure::read::read_source::Source;
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::payload::Payload;
 use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};

@@ -6,11 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
+use vectored_machine::platform::plain_calls;
+
 use crate::measure::read::read_source::{Source, nothing_left};
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::targets::{Batch, Mismatch, stay_on};
-use crate::platform::fd::{AsFd, BorrowedFd, OwnedFd};
-use crate::platform::plain_calls;
 
 /// Time allowed for the thread to report that everything is written. All calls
 /// have returned by then; if it takes longer, they have read too little.

@@ -2,9 +2,10 @@
 
 use std::io;
 
+use vectored_machine::platform::fd::BorrowedFd;
+
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Timed};
-use crate::platform::fd::BorrowedFd;
 
 /// A technique that reads from a descriptor into a list of segments.
 ///

@@ -8,19 +8,19 @@ use std::path::Path;
 use std::rc::Rc;
 
 use fastrand::Rng;
+use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
+#[cfg(unix)]
+use vectored_machine::platform::files::resident_bytes;
+use vectored_machine::platform::files::{evict, fetched_bytes, unnamed_file};
+use vectored_machine::platform::plain_calls;
+use vectored_machine::platform::plain_calls::OFlags;
 
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::targets::{
-    Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory, unnamed_file,
+    Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory,
 };
 use crate::model::{PageCache, Target};
-use crate::platform::fd::{AsFd, BorrowedFd, OwnedFd};
-#[cfg(unix)]
-use crate::platform::files::resident_bytes;
-use crate::platform::files::{evict, fetched_bytes};
-use crate::platform::plain_calls;
-use crate::platform::plain_calls::OFlags;
 
 /// Samples of a file begin at multiples of this.
 const PAGE_BYTES: u64 = 4096;

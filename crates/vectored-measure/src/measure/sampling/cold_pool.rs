@@ -7,8 +7,8 @@
 //! contiguously.
 
 use fastrand::Rng;
+use vectored_machine::host::last_level_cache_bytes;
 
-use crate::measure::host::environment::{parse_cache_size, read};
 use crate::measure::sampling::payload::{ALIGNMENT, place, stamps, widest_extent};
 use crate::model::{Layout, Workload};
 
@@ -68,23 +68,6 @@ impl ColdPool {
             Some(_) => None,
         }
     }
-}
-
-/// The size of the cache of the highest level.
-fn last_level_cache_bytes() -> Option<u64> {
-    let levels = (0..8).filter_map(|index| {
-        let attribute = |name| {
-            read(&format!(
-                "/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"
-            ))
-        };
-        let level: u32 = attribute("level")?.parse().ok()?;
-        Some((level, parse_cache_size(&attribute("size")?)?))
-    });
-    levels
-        .max()
-        .map(|(_, bytes)| bytes)
-        .filter(|&bytes| bytes > 0)
 }
 
 /// The memory of both pools. All cells of a run share it.

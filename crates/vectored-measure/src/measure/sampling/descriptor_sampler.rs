@@ -6,13 +6,15 @@ use std::rc::Rc;
 
 use fastrand::Rng;
 use vectored::CostModel;
+use vectored_machine::Clock;
+use vectored_machine::model::Operation;
+use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 
 use crate::measure::read::cell::{FirstCall, ReadCell};
 use crate::measure::read::feed_thread::FeedThreadSource;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::read::read_source::{FileSource, PatternFile, Source, StreamSource};
 use crate::measure::sampling::cell_extras::CellExtras;
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::cold_pool::{ColdPool, PoolMemory, PoolPayload};
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::payload::{ALIGNMENT, Payload, aligned_start};
@@ -32,9 +34,8 @@ use crate::measure::write::mover::Mover;
 use crate::measure::writers::cell::{WritersCell, WritersOpening};
 use crate::measure::writers::writer::WriterMovers;
 use crate::model::{
-    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, TechniqueName,
+    Cache, CellSpec, Drain, FittedModel, PageCache, SyncMode, Target, TechniqueName,
 };
-use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 use crate::stats::target_kind;
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.

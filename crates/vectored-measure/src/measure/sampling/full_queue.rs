@@ -2,14 +2,14 @@
 
 use std::io;
 
+use vectored_machine::Clock;
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::files::appends;
+use vectored_machine::platform::plain_calls::{Errno, SeekFrom, seek};
+
 use crate::in_flight::{Event, ListError, Place};
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Timed};
-use crate::platform::fd::BorrowedFd;
-use crate::platform::files::appends;
-use crate::platform::plain_calls::Errno;
-use crate::platform::plain_calls::{SeekFrom, seek};
 use crate::stats::Latencies;
 
 /// Moves the lists of a batch, and passes on the events.
@@ -152,9 +152,9 @@ mod tests {
     use std::collections::VecDeque;
 
     use proptest::prelude::*;
+    use vectored_machine::FakeClock;
 
     use super::*;
-    use crate::measure::sampling::clock::FakeClock;
 
     fn batch(calls: u32, queue_depth: u32) -> Timed {
         Timed {

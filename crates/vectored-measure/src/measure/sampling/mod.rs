@@ -1,7 +1,6 @@
 //! Sampling: the clock, the sampler, and the segments that a technique moves.
 
 pub(crate) mod cell_extras;
-pub(crate) mod clock;
 pub(crate) mod cold_pool;
 pub(crate) mod descriptor_sampler;
 #[cfg(any(target_os = "linux", windows))]

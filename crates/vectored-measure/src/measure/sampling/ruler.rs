@@ -2,13 +2,14 @@
 
 use std::io;
 
-use crate::measure::sampling::clock::Clock;
+use vectored_machine::Clock;
+use vectored_machine::model::Ruler;
+use vectored_machine::platform::fd::{AsFd, BorrowedFd};
+use vectored_machine::platform::plain_calls::NULL_DEVICE;
+use vectored_machine::platform::times::CLOCK;
+
 use crate::measure::sampling::lists::Lists;
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use crate::model::Ruler;
-use crate::platform::fd::{AsFd, BorrowedFd};
-use crate::platform::plain_calls::NULL_DEVICE;
-use crate::platform::times::CLOCK;
 use crate::stats::median;
 
 const TURNS: u32 = 10_000;
@@ -61,5 +62,17 @@ impl Mover for NoOp {
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         std::hint::black_box((fd, segments));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vectored_machine::MonotonicClock;
+
+    use super::*;
+
+    #[test]
+    fn a_reading_of_the_clock_takes_time() {
+        assert!(measure_ruler(&MonotonicClock).unwrap().reading_ns > 0.0);
     }
 }

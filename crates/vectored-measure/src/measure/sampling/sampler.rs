@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 
 use serde::{Deserialize, Serialize};
+use vectored_machine::host::DirectoryError;
 
 use crate::measure::ranks::failure::RankFailure;
 use crate::measure::sampling::cell_extras::CellExtras;
@@ -112,17 +113,8 @@ pub enum MeasureError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// No temporary file can be created in a directory.
-    Directory {
-        /// The directory.
-        directory: String,
-        /// The problem.
-        why: &'static str,
-        /// The kernel's error.
-        source: io::Error,
-        /// The remedy.
-        remedy: String,
-    },
+    /// A directory cannot hold the files of a run.
+    Directory(DirectoryError),
     /// A technique did not move exactly the right bytes.
     WrongBytes {
         /// The technique.
@@ -151,15 +143,6 @@ pub enum MeasureError {
         /// The problem with `O_DIRECT`.
         why: String,
     },
-    /// Too little free space for the files of a run.
-    NoSpace {
-        /// The directory.
-        directory: String,
-        /// Bytes free there.
-        free_bytes: u64,
-        /// Bytes that the run needs.
-        needed_bytes: u64,
-    },
     /// Ranks of a cluster failed.
     Ranks(Vec<RankFailure>),
     /// Another rank of a cluster failed; rank 0 knows which.
@@ -182,19 +165,17 @@ impl MeasureError {
     }
 }
 
+impl From<DirectoryError> for MeasureError {
+    fn from(error: DirectoryError) -> Self {
+        MeasureError::Directory(error)
+    }
+}
+
 impl fmt::Display for MeasureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MeasureError::Io { what, source } => write!(f, "{what}: {source}"),
-            MeasureError::Directory {
-                directory,
-                why,
-                source,
-                remedy,
-            } => write!(
-                f,
-                "cannot use the directory '{directory}': {why} ({source}); {remedy}"
-            ),
+            MeasureError::Directory(error) => error.fmt(f),
             MeasureError::WrongBytes {
                 contender,
                 cell,
@@ -222,15 +203,6 @@ impl fmt::Display for MeasureError {
                 f,
                 "cannot use O_DIRECT in '{directory}' ({file_system}): {why}; name a directory of another file \
                  system, such as ext4 or xfs, with --dir, or omit --direct"
-            ),
-            MeasureError::NoSpace {
-                directory,
-                free_bytes,
-                needed_bytes,
-            } => write!(
-                f,
-                "not enough free space in '{directory}': {free_bytes} bytes are free and \
-                 {needed_bytes} are needed; free some, or name another directory with --dir"
             ),
             MeasureError::Ranks(failures) => {
                 let mut messages: Vec<&str> = Vec::new();
@@ -260,9 +232,8 @@ impl fmt::Display for MeasureError {
 impl std::error::Error for MeasureError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            MeasureError::Io { source, .. } | MeasureError::Directory { source, .. } => {
-                Some(source)
-            }
+            MeasureError::Io { source, .. } => Some(source),
+            MeasureError::Directory(error) => error.source(),
             _ => None,
         }
     }

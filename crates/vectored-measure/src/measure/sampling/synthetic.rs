@@ -2,9 +2,9 @@
 //! engine, the statistics and the command line tool.
 
 use fastrand::Rng;
+use vectored_machine::FakeClock;
 
 use crate::measure::sampling::cell_extras::{CellExtras, entry};
-use crate::measure::sampling::clock::FakeClock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };

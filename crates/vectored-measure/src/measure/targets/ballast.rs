@@ -3,12 +3,12 @@
 use std::io;
 
 use fastrand::Rng;
+use vectored_machine::platform::fd::OwnedFd;
+use vectored_machine::platform::plain_calls;
+use vectored_machine::platform::plain_calls::Errno;
 
 use crate::measure::targets::sink::POISON;
 use crate::measure::targets::stream_kind::StreamKind;
-use crate::platform::fd::OwnedFd;
-use crate::platform::plain_calls;
-use crate::platform::plain_calls::Errno;
 
 /// Fewer pages than this are held back in a round: the usual capacity of a pipe.
 const MAX_BALLAST: usize = 16;

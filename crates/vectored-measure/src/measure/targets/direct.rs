@@ -5,16 +5,15 @@ use std::io;
 use std::path::Path;
 
 use vectored::{AlignedBuffer, DirectAlignment};
+use vectored_machine::platform::fd::AsFd;
+use vectored_machine::platform::files::{resident_bytes, set_direct, unnamed_file};
+use vectored_machine::platform::plain_calls::{FileExt, OFlags};
 
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::sampling::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::sink::POISON;
-use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::{DirectIo, Target};
-use crate::platform::fd::AsFd;
-use crate::platform::files::{resident_bytes, set_direct};
-use crate::platform::plain_calls::{FileExt, OFlags};
 
 /// Bytes that are written and read on trial: a multiple of [`STAGING_ALIGNMENT`].
 const TRIAL_BYTES: usize = 64 << 10;

@@ -2,11 +2,12 @@
 
 use std::io;
 
+use vectored_machine::platform::fd::{AsFd, BorrowedFd};
+
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::reader_thread::ReaderThread;
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
-use crate::platform::fd::{AsFd, BorrowedFd};
 
 /// A stream with a reader thread.
 ///

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use vectored_machine::platform::descriptors::Pair;
 
 use crate::measure::sampling::sampler::MeasureError;
-use crate::measure::targets::endpoints::Pair;
 
 /// Checks that a FIFO can be measured: no other process has it open.
 ///

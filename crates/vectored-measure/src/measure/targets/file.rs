@@ -5,15 +5,14 @@ use std::io::{self, Seek};
 use std::path::Path;
 
 use vectored::AlignedBuffer;
+use vectored_machine::platform::fd::{AsFd, BorrowedFd};
+use vectored_machine::platform::files::unnamed_file;
+use vectored_machine::platform::plain_calls::{FileExt, OFlags};
 
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
-use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
-use crate::platform::fd::{AsFd, BorrowedFd};
-use crate::platform::plain_calls::FileExt;
-use crate::platform::plain_calls::OFlags;
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;

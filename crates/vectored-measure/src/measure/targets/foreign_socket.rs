@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, recv};
+use vectored_machine::platform::descriptors::unsent_bytes;
 
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 use crate::model::REMOTE_SCHEME;
-use crate::sys::sockets::unsent_bytes;
 
 /// A peer that accepts no connection or reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);

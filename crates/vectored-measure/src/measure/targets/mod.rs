@@ -6,7 +6,6 @@ pub(crate) mod comparison;
 pub(crate) mod direct;
 pub(crate) mod directory;
 pub(crate) mod drain_thread;
-pub(crate) mod endpoints;
 #[cfg(unix)]
 pub(crate) mod fifo;
 pub(crate) mod file;
@@ -22,14 +21,11 @@ pub(crate) mod stream_kind;
 pub(crate) mod stream_sink;
 #[cfg(windows)]
 pub(crate) mod unix_alone;
-pub(crate) mod unnamed_file;
 
 pub(crate) use crate::measure::targets::ballast::Ballast;
 pub(crate) use crate::measure::targets::comparison::ByteComparison;
 pub use crate::measure::targets::direct::check_direct;
-pub use crate::measure::targets::directory::{check_directory, check_room};
-#[cfg(unix)]
-pub(crate) use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
+pub use crate::measure::targets::directory::check_directory;
 #[cfg(unix)]
 pub use crate::measure::targets::fifo::check_fifo;
 pub use crate::measure::targets::file::FILE_SPAN_BYTES;
@@ -43,4 +39,3 @@ pub use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 pub(crate) use crate::measure::targets::stream_kind::StreamKind;
 #[cfg(windows)]
 pub use crate::measure::targets::unix_alone::check_fifo;
-pub(crate) use crate::measure::targets::unnamed_file::unnamed_file;

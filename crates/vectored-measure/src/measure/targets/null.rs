@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use vectored_machine::platform::fd::{AsFd, BorrowedFd};
+use vectored_machine::platform::plain_calls::NULL_DEVICE;
+
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
-use crate::platform::fd::{AsFd, BorrowedFd};
-use crate::platform::plain_calls::NULL_DEVICE;
 
 /// A character device. Its bytes cannot be read back and compared.
 pub struct DeviceSink {

@@ -6,6 +6,12 @@ use std::rc::Rc;
 #[cfg(unix)]
 use std::sync::Arc;
 
+use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
+#[cfg(unix)]
+use vectored_machine::platform::fd::OwnedFd;
+#[cfg(windows)]
+use vectored_machine::platform::lacks;
+
 use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::drain_thread::DrainThreadSink;
@@ -18,11 +24,6 @@ use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
 use crate::model::{CellSpec, Target};
-use crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
-#[cfg(unix)]
-use crate::platform::fd::OwnedFd;
-#[cfg(windows)]
-use crate::platform::lacks;
 
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]

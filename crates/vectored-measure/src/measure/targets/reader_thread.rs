@@ -7,11 +7,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use vectored_machine::platform::fd::{ByteStream, OwnedFd};
+use vectored_machine::platform::{cpus, plain_calls};
+
 use crate::measure::targets::sink::{Mismatch, POISON};
 use crate::measure::targets::stream_kind::StreamKind;
-use crate::platform::cpus;
-use crate::platform::fd::{ByteStream, OwnedFd};
-use crate::platform::plain_calls;
 
 /// Time without any arriving byte after which the batch counts as incomplete.
 /// All calls have returned by then, so the bytes are in the stream or lost.

@@ -4,8 +4,8 @@ use std::io;
 
 use fastrand::Rng;
 
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::Errno;
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::Errno;
 
 /// Fills every buffer before bytes are read back into it, so that old bytes
 /// cannot pass for bytes that arrived.

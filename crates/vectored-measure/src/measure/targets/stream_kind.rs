@@ -4,17 +4,17 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::measure::targets::endpoints::{Pair, pipe, tcp_pair, unix_pair};
+use vectored_machine::platform::calls::acknowledge_now;
+use vectored_machine::platform::descriptors::{Pair, pipe, tcp_pair, unix_pair, unsent_bytes};
+use vectored_machine::platform::fd::AsFd;
+use vectored_machine::platform::plain_calls;
+
 #[cfg(unix)]
 use crate::measure::targets::fifo::open_fifo;
 use crate::measure::targets::sink::Mismatch;
 #[cfg(windows)]
 use crate::measure::targets::unix_alone::open_fifo;
 use crate::model::Target;
-use crate::platform::calls::acknowledge_now;
-use crate::platform::descriptors::unsent_bytes;
-use crate::platform::fd::AsFd;
-use crate::platform::plain_calls;
 
 /// Bytes in transit for longer than this count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -65,10 +65,12 @@ impl StreamKind {
     }
 
     /// Nothing asks for it where streams are not
-    /// [emptied between samples](crate::platform::descriptors::EMPTIES_BETWEEN_SAMPLES).
+    /// [emptied between samples](vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES).
     #[cfg(windows)]
     pub fn open_non_blocking(&self) -> io::Result<Pair> {
-        Err(crate::platform::lacks("pipes that report a full pipe"))
+        Err(vectored_machine::platform::lacks(
+            "pipes that report a full pipe",
+        ))
     }
 
     /// Whether it can be replaced by a new stream in the middle of a cell.

@@ -3,12 +3,12 @@
 use std::io::{self, Read};
 
 use fastrand::Rng;
+use vectored_machine::platform::fd::{AsFd, BorrowedFd, ByteStream, OwnedFd};
 
 use crate::measure::targets::ballast::Ballast;
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
-use crate::platform::fd::{AsFd, BorrowedFd, ByteStream, OwnedFd};
 
 /// Both ends of a non-blocking stream, emptied by the thread that fills it.
 pub struct StreamSink {

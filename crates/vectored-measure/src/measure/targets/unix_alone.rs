@@ -3,9 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use vectored_machine::platform::descriptors::Pair;
+use vectored_machine::platform::lacks;
+
 use crate::measure::sampling::sampler::MeasureError;
-use crate::measure::targets::endpoints::Pair;
-use crate::platform::lacks;
 
 /// Refuses a FIFO.
 ///

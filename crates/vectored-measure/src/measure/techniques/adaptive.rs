@@ -3,11 +3,11 @@
 use std::io::{self, IoSlice, IoSliceMut};
 
 use vectored::{Gather, Scatter};
+use vectored_machine::platform::fd::BorrowedFd;
 
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{self, Gathering};
 use crate::measure::techniques::scattering::{self, Scattering};
-use crate::platform::fd::BorrowedFd;
 
 pub const ADAPTIVE: Technique = Technique {
     about: "chosen for each list by a cost model",

@@ -2,11 +2,12 @@
 
 use std::io;
 
+use vectored_machine::platform::fd::BorrowedFd;
+
 use crate::measure::sampling::staging::prepare_staging;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::write_each::write_all;
 use crate::measure::write::mover::Mover;
-use crate::platform::fd::BorrowedFd;
 
 pub const COPY_THEN_WRITE: Technique = Technique {
     about: "copy into one buffer, then one call",

@@ -3,11 +3,12 @@
 
 use std::io::{self, IoSlice};
 
+use vectored_machine::platform::fd::BorrowedFd;
+
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::model::IovecSetup;
-use crate::platform::fd::BorrowedFd;
 
 /// A technique that writes the segments of an `iovec` array.
 pub trait Gathering {
@@ -81,8 +82,9 @@ fn recycled<'to>(mut iovecs: Vec<IoSlice<'_>>) -> Vec<IoSlice<'to>> {
 mod tests {
     use std::os::fd::AsFd;
 
+    use vectored_machine::FakeClock;
+
     use super::*;
-    use crate::measure::sampling::clock::FakeClock;
     use crate::stats::Latencies;
 
     /// Notes the address of each array that it is given.

@@ -113,8 +113,9 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
+    use vectored_machine::platform::files::unnamed_file;
+
     use super::*;
-    use crate::measure::targets::unnamed_file;
 
     fn content(file: &File) -> String {
         let mut bytes = vec![0; file.metadata().unwrap().len() as usize];

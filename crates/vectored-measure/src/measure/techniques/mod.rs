@@ -38,11 +38,12 @@ mod writev;
 use std::io;
 
 use vectored::CostModel;
+use vectored_machine::model::Operation;
 
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
-use crate::model::{CellSpec, Conditions, Experiment, Operation, Target, TechniqueName};
+use crate::model::{CellSpec, Conditions, Experiment, Target, TechniqueName};
 
 #[cfg(unix)]
 pub use stdio::STDIO_LARGE;

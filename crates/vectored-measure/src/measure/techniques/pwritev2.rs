@@ -2,12 +2,13 @@
 
 use std::io::{self, IoSlice};
 
+use vectored_machine::platform::calls::pwritev2;
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::retry_on_intr;
+
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{Gathering, WithArray};
 use crate::measure::techniques::writev::{ListShape, send_rest};
-use crate::platform::calls::pwritev2;
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::retry_on_intr;
 
 pub const PWRITEV2: Technique = Technique {
     about: "writev by the newer call, without flags",

@@ -2,10 +2,11 @@
 
 use std::io;
 
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::{Errno, read};
+
 use crate::measure::read::mover::ReadMover;
 use crate::measure::techniques::Technique;
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::{Errno, read};
 
 pub const READ_EACH: Technique = Technique {
     about: "one call for each segment",

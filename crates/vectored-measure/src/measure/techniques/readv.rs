@@ -2,11 +2,12 @@
 
 use std::io::{self, IoSliceMut};
 
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::{readv, retry_on_intr};
+
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::scattering::{Scattering, WithArray};
 use crate::measure::techniques::writev::TAKES_LISTS;
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::{readv, retry_on_intr};
 
 pub const READV: Technique = Technique {
     about: "one call for the whole list",

@@ -3,11 +3,12 @@
 
 use std::io::{self, IoSliceMut};
 
+use vectored_machine::platform::fd::BorrowedFd;
+
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Timed};
 use crate::model::IovecSetup;
-use crate::platform::fd::BorrowedFd;
 
 /// A technique that reads into the segments of an `iovec` array and leaves the
 /// array unchanged.
@@ -83,8 +84,9 @@ fn recycled<'to>(mut iovecs: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'to>> {
 mod tests {
     use std::os::fd::AsFd;
 
+    use vectored_machine::FakeClock;
+
     use super::*;
-    use crate::measure::sampling::clock::FakeClock;
     use crate::stats::Latencies;
 
     /// Notes the size of the first segment, and swaps it with the second one. An array that is filled again

@@ -4,11 +4,11 @@ use std::io;
 
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
+use vectored_machine::platform::calls::send_more;
+use vectored_machine::platform::fd::BorrowedFd;
 
 use crate::measure::techniques::Technique;
 use crate::measure::write::mover::Mover;
-use crate::platform::calls::send_more;
-use crate::platform::fd::BorrowedFd;
 
 pub const SEND_MORE: Technique = Technique {
     about: "send with MSG_MORE; sockets",

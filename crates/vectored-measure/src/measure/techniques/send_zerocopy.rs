@@ -254,8 +254,9 @@ mod tests {
     use std::io::Read;
     use std::os::fd::AsFd;
 
+    use vectored_machine::platform::descriptors::{tcp_pair, unix_pair};
+
     use super::*;
-    use crate::measure::targets::{tcp_pair, unix_pair};
 
     #[test]
     fn a_send_waits_for_memory_that_other_processes_have_locked() {

@@ -3,10 +3,11 @@
 use std::io;
 
 use vectored::CostModel;
+use vectored_machine::model::Operation;
 
 use crate::measure::read::mover::ReadMover;
 use crate::measure::write::mover::Mover;
-use crate::model::{Conditions, Operation, TechniqueName};
+use crate::model::{Conditions, TechniqueName};
 
 /// Makes what writes, for a target with this cost model.
 pub type MakeMover = fn(&CostModel) -> Box<dyn Mover>;

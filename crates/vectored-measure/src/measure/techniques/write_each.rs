@@ -2,10 +2,11 @@
 
 use std::io;
 
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::{Errno, write};
+
 use crate::measure::techniques::Technique;
 use crate::measure::write::mover::Mover;
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::{Errno, write};
 
 pub const WRITE_EACH: Technique = Technique {
     about: "one call for each segment",

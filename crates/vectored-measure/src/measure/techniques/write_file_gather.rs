@@ -2,6 +2,8 @@
 
 use std::io;
 
+use vectored_machine::platform::fd::BorrowedFd;
+
 use crate::in_flight::Place;
 use crate::in_flight::pages::PageQueue;
 use crate::measure::sampling::full_queue::{Transfer, next_place, set_position_after};
@@ -10,7 +12,6 @@ use crate::measure::sampling::sampler::Timing;
 use crate::measure::techniques::{Technique, asynchronous};
 use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::model::{Cache, Conditions, SyncMode};
-use crate::platform::fd::BorrowedFd;
 
 pub const WRITE_FILE_GATHER: Technique = Technique {
     about: "lists of whole pages past the cache; files",

@@ -3,12 +3,12 @@
 use std::io::{self, IoSlice};
 
 use vectored::write_all_vectored;
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::{retry_on_intr, writev};
 
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{Gathering, WithArray};
 use crate::model::Conditions;
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls::{retry_on_intr, writev};
 
 pub const WRITEV: Technique = Technique {
     about: "one call for the whole list",

@@ -3,8 +3,10 @@
 
 use std::io;
 
+use vectored_machine::Clock;
+use vectored_machine::platform::fd::BorrowedFd;
+
 use crate::measure::read::cell::FirstCall;
-use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
@@ -12,7 +14,6 @@ use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of
 use crate::measure::targets::{Batch, Mismatch, Sink};
 use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::model::{IovecSetup, TechniqueName, ZerocopyCounts};
-use crate::platform::fd::BorrowedFd;
 
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;

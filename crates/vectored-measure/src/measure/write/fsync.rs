@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::platform::fd::BorrowedFd;
-use crate::platform::plain_calls;
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls;
 
 /// Combines a call with a following `fsync`. Both are timed.
 pub(crate) fn synced(

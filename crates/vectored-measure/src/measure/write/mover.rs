@@ -2,12 +2,13 @@
 
 use std::io;
 
-use crate::measure::sampling::clock::Clock;
+use vectored_machine::Clock;
+use vectored_machine::platform::fd::BorrowedFd;
+
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::fsync::synced;
 use crate::model::{IovecSetup, ZerocopyCounts};
-use crate::platform::fd::BorrowedFd;
 use crate::stats::Latencies;
 
 /// A technique that writes a list of segments to a descriptor.

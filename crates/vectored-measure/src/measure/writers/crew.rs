@@ -6,10 +6,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use vectored_machine::platform::fd::{AsFd, OwnedFd};
+
 use crate::measure::targets::stay_on;
 use crate::measure::writers::gate::Gate;
 use crate::measure::writers::writer::{Order, Span, Writer, WriterMovers, WriterSetup};
-use crate::platform::fd::{AsFd, OwnedFd};
 
 /// Interval at which missing reports are looked into.
 const PATIENCE: Duration = Duration::from_millis(100);

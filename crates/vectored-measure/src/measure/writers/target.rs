@@ -8,20 +8,23 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use vectored_machine::platform::fd::OwnedFd;
+#[cfg(unix)]
+use vectored_machine::platform::files::unnamed_file;
+#[cfg(windows)]
+use vectored_machine::platform::lacks;
+#[cfg(unix)]
+use vectored_machine::platform::plain_calls;
+
 #[cfg(unix)]
 use crate::measure::targets::foreign_socket::{ForeignSocketSink, explained};
 use crate::measure::targets::reader_thread::ReaderThread;
 #[cfg(unix)]
-use crate::measure::targets::{FILE_SPAN_BYTES, sync_flags, unnamed_file};
+use crate::measure::targets::{FILE_SPAN_BYTES, sync_flags};
 use crate::measure::targets::{Mismatch, StreamKind};
 use crate::model::CellSpec;
 #[cfg(unix)]
 use crate::model::Target;
-use crate::platform::fd::OwnedFd;
-#[cfg(windows)]
-use crate::platform::lacks;
-#[cfg(unix)]
-use crate::platform::plain_calls;
 
 /// A target that one or more writers write to.
 pub(crate) trait RecordTarget {

@@ -5,8 +5,9 @@ use std::io;
 
 use fastrand::Rng;
 use vectored::CostModel;
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::{Clock, MonotonicClock};
 
-use crate::measure::sampling::clock::{Clock, MonotonicClock};
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::payload::{
     ALIGNMENT, START_RANGE, place, random_start, widest_extent,
@@ -16,7 +17,6 @@ use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::measure::writers::gate::Gate;
 use crate::measure::writers::records::{body, head};
 use crate::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
-use crate::platform::fd::BorrowedFd;
 
 /// What all writers of a cell are told at the beginning.
 #[derive(Clone, Debug)]

@@ -1,10 +1,13 @@
 //! Notes that are needed to judge the figures.
 
+use vectored_machine::model::{DescriptorKind, Operation, Price};
+use vectored_machine::report::machine_in_words;
+
 use crate::advisor::operation_of;
-use crate::model::{Advisory, DescriptorKind, Finding, Operation, Price, WallSource};
+use crate::model::{Advisory, Finding, WallSource};
 use crate::report::advisory::figures::{seconds, shortened, span};
 use crate::report::advisory::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE};
-use crate::text::format::{escape_control, grouped, machine_of};
+use crate::text::format::{escape_control, grouped};
 
 pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     let mut notes = Vec::new();
@@ -36,7 +39,7 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
         notes.push(format!(
             "Costs were measured on this machine ({}), since strace inflates the times in the log. A \
              call, without the cost of its bytes, takes {}.",
-            machine_of(&advisory.host),
+            machine_in_words(&advisory.host),
             costs.join("; ")
         ));
     }

@@ -3,10 +3,11 @@
 //! Texts from outside (programs, paths, reasons of a loaded file) are escaped here for a terminal;
 //! Markdown and HTML escape what means something to them.
 
+use vectored_machine::model::{DescriptorKind, Operation};
+
 use crate::advisor::wording::remedies::{language, remedy, runtime_of};
 use crate::model::{
-    Advisory, DescriptorKind, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Operation,
-    Tally, WallSource,
+    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Tally, WallSource,
 };
 use crate::report::advisory::figures::{share, shortened, span};
 use crate::report::advisory::shares::estimated_share;

@@ -1,11 +1,11 @@
 //! Experiments as a document.
 
+use vectored_machine::report::machine_in_words;
 use vectored_report::{Block, Document, Section, Sentence, Tone};
 
 use crate::model::{Experiments, Reproduction};
 use crate::report::experiments::curves::experiment_chart;
 use crate::report::experiments::sheets::{notes, sheets, title};
-use crate::text::format;
 
 const LEAD: &str = "\
 Experiments that others have published, repeated on this machine: what they measured then, beside what is measured here.";
@@ -32,7 +32,7 @@ pub fn document(experiments: &Experiments) -> Document {
         sections: vec![Section {
             title: "The run".into(),
             blocks: vec![
-                quiet(format!("{}.", format::machine_of(host))),
+                quiet(format!("{}.", machine_in_words(host))),
                 quiet(format!("Seed {}.", experiments.seed)),
             ],
         }],

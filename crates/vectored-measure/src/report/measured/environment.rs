@@ -1,9 +1,10 @@
 //! The machine and the run, a property a row.
 
+use vectored_machine::model::Host;
 use vectored_report::words::{bytes, memory, percent};
 use vectored_report::{Block, Cell, Column, Section, Table};
 
-use crate::model::{Host, Results};
+use crate::model::Results;
 
 /// All known properties, most interesting first.
 pub(super) fn section(results: &Results) -> Section {

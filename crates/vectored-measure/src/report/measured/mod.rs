@@ -16,6 +16,7 @@ mod notes;
 mod rates;
 mod warnings;
 
+use vectored_machine::report::machine_in_words;
 use vectored_report::{Block, Document, Section, Sentence, Tone};
 
 use crate::model::{Cell, Conditions, Results, TechniqueName, measured_in};
@@ -119,7 +120,7 @@ fn run(results: &Results) -> Section {
     Section {
         title: "The run".into(),
         blocks: vec![
-            sentence(format::machine(results)),
+            sentence(machine_in_words(&results.host)),
             sentence(extent(results)),
         ],
     }

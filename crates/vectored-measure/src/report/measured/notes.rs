@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use vectored_machine::model::Operation;
 use vectored_report::words::{bytes as bytes_in_words, count, grouped, percent};
 
 use crate::model::{
-    Cache, Cell, DirectIo, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
-    SyncMode, Target, TechniqueName,
+    Cache, Cell, DirectIo, Drain, IovecSetup, Layout, OpenBecause, PageCache, Results, SyncMode,
+    Target, TechniqueName,
 };
 use crate::report::left_out::left_out_in_words;
 use crate::report::measured::columns;

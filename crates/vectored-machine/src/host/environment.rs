@@ -1,0 +1,476 @@
+//! The machine that a run measured, and disturbances during the run.
+//!
+//! Read from `/proc`, `/sys` and a few system calls. A value that the system
+//! does not report is `None`; nothing here can fail a run.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::model::{CpuInfo, DirectoryInfo, Host};
+use crate::platform::descriptors::{Pair, pipe, tcp_pair, unix_pair};
+use crate::platform::{cpus, descriptors, machine};
+
+/// Load average per CPU above which the report has a warning.
+const BUSY_LOAD: f64 = 0.5;
+
+/// Share of stolen CPU time above which the report has a warning.
+const MUCH_STEAL: f64 = 0.02;
+
+/// The CPU that the measuring thread is pinned to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pinning {
+    /// The CPU that the scheduler has chosen.
+    #[default]
+    Current,
+    /// The CPU with this number.
+    Cpu(usize),
+    /// Not pinned.
+    None,
+}
+
+/// Pins the calling thread. Returns its CPU and one for a reader thread: on
+/// another core if possible, else another CPU of the same core.
+///
+/// # Errors
+///
+/// If this process is not allowed to run on the CPU.
+pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Option<usize>)> {
+    let allowed = allowed_cpus();
+    let cpu = match pinning {
+        Pinning::None => return Ok((None, None)),
+        Pinning::Current if !cpus::CAN_PIN => return Ok((None, None)),
+        Pinning::Current => cpus::current(),
+        Pinning::Cpu(cpu) if allowed.contains(&cpu) => cpu,
+        Pinning::Cpu(_) => return Err(io::ErrorKind::InvalidInput.into()),
+    };
+    cpus::pin(cpu)?;
+    let siblings = read(&format!(
+        "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+    ))
+    .map(|list| parse_cpu_list(&list))
+    .unwrap_or_default();
+    let others = || allowed.iter().copied().filter(|&other| other != cpu);
+    let reader = others()
+        .find(|other| !siblings.contains(other))
+        .or_else(|| others().next());
+    Ok((Some(cpu), reader))
+}
+
+/// The state of the machine at the beginning of a run.
+pub struct Environment {
+    host: Host,
+    ticks: Option<CpuTicks>,
+    involuntary: Option<u64>,
+}
+
+impl Environment {
+    /// Describes the machine and reads its counters. `directory` is the
+    /// directory of measured files, if any.
+    pub fn capture(
+        directory: Option<DirectoryInfo>,
+        pins: (Option<usize>, Option<usize>),
+        allowed: Vec<usize>,
+    ) -> Self {
+        Environment {
+            host: describe_host(directory, pins, allowed),
+            ticks: CpuTicks::now(),
+            involuntary: involuntary_switches(),
+        }
+    }
+
+    /// The machine, without what changes during the run.
+    pub fn so_far(&self) -> &Host {
+        &self.host
+    }
+
+    /// Adds what changed since [`Environment::capture`].
+    pub fn finish(mut self) -> Host {
+        if let (Some(before), Some(after)) = (self.ticks, CpuTicks::now()) {
+            let total = after.total.saturating_sub(before.total);
+            let steal = after.steal.saturating_sub(before.steal);
+            if total > 0 {
+                let share = (steal as f64 / total as f64 * 1e4).round() / 1e4;
+                self.host.steal_share = Some(share);
+                if share > MUCH_STEAL {
+                    self.host.warnings.push(format!(
+                        "the hypervisor took {:.1} % of the CPU time during the run: measure again when the host is quieter",
+                        share * 100.0
+                    ));
+                }
+            }
+        }
+        if let (Some(before), Some(after)) = (self.involuntary, involuntary_switches()) {
+            self.host.involuntary_switches = Some(after.saturating_sub(before));
+        }
+        self.host
+    }
+}
+
+/// Describes the machine, without the fields that are known only after a run.
+pub(crate) fn describe_host(
+    directory: Option<DirectoryInfo>,
+    (pinned_cpu, reader_cpu): (Option<usize>, Option<usize>),
+    allowed: Vec<usize>,
+) -> Host {
+    let names = machine::names();
+    let load_average =
+        read("/proc/loadavg").and_then(|loads| loads.split_whitespace().next()?.parse().ok());
+    let (send, receive) = buffers(unix_pair);
+    let (tcp_send, tcp_receive) = buffers(tcp_pair);
+    let mut host = Host {
+        name: names.host,
+        system: names.system,
+        kernel: names.kernel,
+        cpu: describe_cpu(allowed),
+        memory_bytes: memory_bytes().unwrap_or(0),
+        virtualization: virtualization(),
+        iov_max: vectored::iov_max(),
+        pipe_bytes: pipe()
+            .ok()
+            .and_then(|(writer, _)| descriptors::pipe_bytes(&writer)),
+        unix_send_buffer_bytes: send,
+        unix_receive_buffer_bytes: receive,
+        tcp_send_buffer_bytes: tcp_send,
+        tcp_receive_buffer_bytes: tcp_receive,
+        directory,
+        clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        pinned_cpu,
+        reader_cpu,
+        load_average,
+        steal_share: None,
+        involuntary_switches: None,
+        warnings: Vec::new(),
+    };
+    host.warnings = standing_warnings(&host, online_cpus());
+    host
+}
+
+/// The name of this machine, as in [`Host::name`].
+pub fn host_name() -> String {
+    machine::names().host
+}
+
+/// The CPUs that this thread may use. Pinning reduces them to one.
+pub fn allowed_cpus() -> Vec<usize> {
+    cpus::allowed()
+}
+
+/// Describes a directory, given the `stat` of it or of a file in it.
+#[cfg(unix)]
+pub(crate) fn describe_directory(
+    path: &Path,
+    free_bytes: u64,
+    stat: &rustix::fs::Stat,
+) -> DirectoryInfo {
+    let (major, minor) = (
+        rustix::fs::major(stat.st_dev),
+        rustix::fs::minor(stat.st_dev),
+    );
+    let mount = read("/proc/self/mountinfo").and_then(|mounts| mount_of(&mounts, path));
+    let (file_system, mount_options) = match mount {
+        Some((file_system, options)) => (file_system, Some(options)),
+        None => ("unknown".to_owned(), None),
+    };
+    // A partition has no queue of its own; its disk is one level up.
+    let device = format!("/sys/dev/block/{major}:{minor}");
+    let read_ahead_kb = ["queue", "../queue"]
+        .iter()
+        .find_map(|queue| read(&format!("{device}/{queue}/read_ahead_kb")))
+        .and_then(|kib| kib.parse().ok());
+    DirectoryInfo {
+        path: path.to_string_lossy().into_owned(),
+        file_system,
+        mount_options,
+        free_bytes,
+        st_blksize: stat.st_blksize as u64,
+        read_ahead_kb,
+    }
+}
+
+/// File system type and mount options of the mount that holds `path`, from
+/// `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
+///
+/// Of the mount points above `path` the deepest counts; of several mounts on it
+/// the last, which hides the others.
+#[cfg(unix)]
+fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
+    let holding = mounts.lines().filter_map(|line| {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(4);
+        // The kernel writes a space as an octal escape.
+        let point = fields.next()?.replace("\\040", " ");
+        let options = fields.next()?;
+        let kind = file_system.split(' ').next()?;
+        path.starts_with(&point)
+            .then(|| (point.len(), (kind.to_owned(), options.to_owned())))
+    });
+    let (_, mount) = holding.max_by_key(|(depth, _)| *depth)?;
+    Some(mount)
+}
+
+/// The number of online CPUs. `load_average` counts the load of all of them; this process may be restricted to some, as a
+/// rank of MPI is.
+fn online_cpus() -> Option<usize> {
+    let list = read("/sys/devices/system/cpu/online")?;
+    Some(parse_cpu_list(&list).len()).filter(|count| *count > 0)
+}
+
+fn standing_warnings(host: &Host, online_cpus: Option<usize>) -> Vec<String> {
+    let mut warnings: Vec<String> = machine::emulator()
+        .map(|emulator| format!("{emulator}: times are those of an emulation"))
+        .into_iter()
+        .collect();
+    let cpus = online_cpus.unwrap_or(host.cpu.allowed_cpus.len()).max(1);
+    let is_much = |load: &f64| *load > BUSY_LOAD * cpus as f64;
+    if let Some(load) = host.load_average.filter(is_much) {
+        let unit = if cpus == 1 { "CPU" } else { "CPUs" };
+        warnings.push(format!(
+            "the machine is busy (load {load} on {cpus} {unit}): stop other programs, retry"
+        ));
+    }
+    if let Some(governor) = &host.cpu.governor
+        && governor != "performance"
+    {
+        warnings.push(format!(
+            "the frequency governor is '{governor}': 'performance' gives steadier figures"
+        ));
+    }
+    if host.cpu.allowed_cpus.len() == 1 {
+        warnings.push(
+            "this process may use only one CPU: a reader thread would share it with the writer"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+fn describe_cpu(allowed_cpus: Vec<usize>) -> CpuInfo {
+    let in_file = || {
+        read("/proc/cpuinfo").and_then(|info| {
+            let line = info.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        })
+    };
+    let model = machine::cpu_model().or_else(in_file);
+    let model = model.unwrap_or_else(|| "unknown".to_owned());
+    let mut info = CpuInfo {
+        model,
+        allowed_cpus,
+        governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        ..CpuInfo::default()
+    };
+    for index in 0..8 {
+        let attribute = |name: &str| {
+            read(&format!(
+                "/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"
+            ))
+        };
+        let bytes = attribute("size").and_then(|size| parse_cache_size(&size));
+        match (attribute("level").as_deref(), attribute("type").as_deref()) {
+            (Some("1"), Some("Data")) => info.l1d_bytes = bytes,
+            (Some("2"), _) => info.l2_bytes = bytes,
+            (Some("3"), _) => info.l3_bytes = bytes,
+            _ => {}
+        }
+    }
+    if cfg!(unix)
+        && let Ok(entries) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
+    {
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Ok(state) = fs::read_to_string(entry.path())
+                && let Some(mitigation) = state.trim().strip_prefix("Mitigation: ")
+            {
+                info.mitigations.push((name, mitigation.to_owned()));
+            }
+        }
+    }
+    info.mitigations.sort();
+    info
+}
+
+fn virtualization() -> Option<String> {
+    let is_virtual = read("/proc/cpuinfo").is_some_and(|info| {
+        info.lines()
+            .find(|line| line.starts_with("flags"))
+            .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
+    });
+    let container = cfg!(unix)
+        && ["/.dockerenv", "/run/.containerenv"]
+            .iter()
+            .any(|mark| Path::new(mark).exists());
+    match (is_virtual, container) {
+        (true, true) => Some("container in a virtual machine".to_owned()),
+        (true, false) => Some("virtual machine".to_owned()),
+        (false, true) => Some("container".to_owned()),
+        (false, false) => None,
+    }
+}
+
+/// Send and receive buffer sizes of a new pair of sockets.
+fn buffers(make_pair: fn() -> io::Result<Pair>) -> (Option<u64>, Option<u64>) {
+    let Ok((writer, reader)) = make_pair() else {
+        return (None, None);
+    };
+    let (send, _) = descriptors::buffer_bytes(&writer);
+    let (_, receive) = descriptors::buffer_bytes(&reader);
+    (send, receive)
+}
+
+/// Ticks of all CPUs since boot, from `/proc/stat`.
+#[derive(Clone, Copy)]
+struct CpuTicks {
+    total: u64,
+    steal: u64,
+}
+
+impl CpuTicks {
+    fn now() -> Option<Self> {
+        Self::parse(&read("/proc/stat")?)
+    }
+
+    /// Parses the first line: user, nice, system, idle, iowait, irq, softirq,
+    /// steal, then guest times, which user and nice already include.
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line
+            .split_whitespace()
+            .take(8)
+            .map(|field| field.parse().ok())
+            .collect::<Option<_>>()?;
+        Some(CpuTicks {
+            total: ticks.iter().sum(),
+            steal: *ticks.get(7)?,
+        })
+    }
+}
+
+fn involuntary_switches() -> Option<u64> {
+    let status = read("/proc/thread-self/status")?;
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("nonvoluntary_ctxt_switches"))?;
+    line.split_once(':')?.1.trim().parse().ok()
+}
+
+fn memory_bytes() -> Option<u64> {
+    if let Some(bytes) = machine::memory_bytes() {
+        return Some(bytes);
+    }
+    let info = read("/proc/meminfo")?;
+    let line = info.lines().find(|line| line.starts_with("MemTotal"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// The size of the cache of the highest level.
+pub fn last_level_cache_bytes() -> Option<u64> {
+    let levels = (0..8).filter_map(|index| {
+        let attribute = |name| {
+            read(&format!(
+                "/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"
+            ))
+        };
+        let level: u32 = attribute("level")?.parse().ok()?;
+        Some((level, parse_cache_size(&attribute("size")?)?))
+    });
+    levels
+        .max()
+        .map(|(_, bytes)| bytes)
+        .filter(|&bytes| bytes > 0)
+}
+
+/// Parses a cache size, such as `1024K` or `32M`, in bytes.
+fn parse_cache_size(size: &str) -> Option<u64> {
+    let unit = size.find(|c: char| !c.is_ascii_digit())?;
+    let count: u64 = size[..unit].parse().ok()?;
+    match &size[unit..] {
+        "K" => Some(count << 10),
+        "M" => Some(count << 20),
+        _ => None,
+    }
+}
+
+/// Parses a list of CPUs, such as `0-3,8`.
+fn parse_cpu_list(list: &str) -> Vec<usize> {
+    list.split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+        })
+        .flatten()
+        .collect()
+}
+
+/// The trimmed text of a file; `None` if it cannot be read.
+fn read(path: &str) -> Option<String> {
+    Some(machine::kernel_text(path).ok()?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_texts_are_parsed() {
+        assert_eq!(parse_cpu_list("0-2,5"), [0, 1, 2, 5]);
+        assert_eq!(parse_cpu_list("7"), [7]);
+        assert_eq!(parse_cache_size("1024K"), Some(1 << 20));
+        assert_eq!(parse_cache_size("32M"), Some(32 << 20));
+        assert_eq!(parse_cache_size("odd"), None);
+        let ticks = CpuTicks::parse("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 …").unwrap();
+        assert_eq!((ticks.total, ticks.steal), (36, 8));
+        let mounts = "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n\
+                      23 22 0:21 / /dev/shm rw,nosuid - tmpfs tmpfs rw\n\
+                      24 22 254:0 /x /mnt/a\\040b ro - ext4 /dev/vda rw\n";
+        let check = |path: &str, kind: &str, options: &str| {
+            let expected = Some((kind.to_owned(), options.to_owned()));
+            assert_eq!(mount_of(mounts, Path::new(path)), expected, "{path}");
+        };
+        check("/home/x", "ext4", "rw,relatime");
+        check("/dev/shm/y", "tmpfs", "rw,nosuid");
+        check("/dev/shmem", "ext4", "rw,relatime");
+        check("/mnt/a b", "ext4", "ro");
+    }
+
+    #[test]
+    fn a_pinned_thread_may_use_one_cpu_only() {
+        std::thread::spawn(|| {
+            let cpu = allowed_cpus()[0];
+            let (pinned, reader) = pin_measuring_thread(Pinning::Cpu(cpu)).unwrap();
+            assert_eq!(pinned, Some(cpu));
+            assert_eq!(allowed_cpus(), [cpu]);
+            assert_ne!(reader, Some(cpu));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_busy_machine_has_a_warning() {
+        let host = Host {
+            load_average: Some(1.5),
+            cpu: CpuInfo {
+                allowed_cpus: vec![0, 1],
+                governor: Some("powersave".to_owned()),
+                ..CpuInfo::default()
+            },
+            ..Host::default()
+        };
+        let busy = |cpus: &str| {
+            format!("the machine is busy (load 1.5 on {cpus}): stop other programs, retry")
+        };
+        let warnings = standing_warnings(&host, None);
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert_eq!(warnings[0], busy("2 CPUs"));
+        assert_eq!(standing_warnings(&host, Some(1))[0], busy("1 CPU"));
+        // The load is that of all CPUs, also if this process may use few of them.
+        assert_eq!(standing_warnings(&host, Some(16)).len(), 1);
+        let idle = Host {
+            load_average: Some(0.1),
+            ..host
+        };
+        assert_eq!(standing_warnings(&idle, None).len(), 1);
+    }
+}

@@ -1,0 +1,13 @@
+//! What a machine is, and what it offers to programs that move several buffers.
+//!
+//! [`host`] describes and probes it, [`model`] has the results, [`report`] puts them into words. [`platform`] has the
+//! calls that differ from system to system behind the same functions.
+
+mod clock;
+pub mod host;
+pub mod model;
+pub mod platform;
+pub mod report;
+mod sys;
+
+pub use crate::clock::{Clock, FakeClock, MonotonicClock};

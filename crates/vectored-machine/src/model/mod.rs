@@ -1,0 +1,11 @@
+//! What is known of a machine: plain structs that can be saved and loaded.
+
+mod host;
+mod host_report;
+mod price;
+
+pub use crate::model::host::{CpuInfo, DirectoryInfo, Host, Ruler};
+pub use crate::model::host_report::{
+    BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
+};
+pub use crate::model::price::{DescriptorKind, FAST_IOVECS, Operation, Price};

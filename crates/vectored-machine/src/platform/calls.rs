@@ -1,0 +1,64 @@
+//! System calls that only Linux has: `ENOSYS` elsewhere, as from an old kernel.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::AsFd;
+
+use rustix::io::Errno;
+#[cfg(target_os = "linux")]
+use rustix::io::ReadWriteFlags;
+use rustix::net::SendFlags;
+
+/// `pwritev2(2)`. The offset `u64::MAX` is the position of the descriptor.
+#[inline]
+pub fn pwritev2(
+    fd: impl AsFd,
+    slices: &[IoSlice<'_>],
+    offset: u64,
+    flags: u32,
+) -> Result<usize, Errno> {
+    #[cfg(target_os = "linux")]
+    return rustix::io::pwritev2(fd, slices, offset, ReadWriteFlags::from_bits_retain(flags));
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (fd, slices, offset, flags);
+        Err(Errno::NOSYS)
+    }
+}
+
+/// `preadv2(2)`.
+pub(crate) fn preadv2(
+    fd: impl AsFd,
+    slices: &mut [IoSliceMut<'_>],
+    offset: u64,
+    flags: u32,
+) -> Result<usize, Errno> {
+    #[cfg(target_os = "linux")]
+    return rustix::io::preadv2(fd, slices, offset, ReadWriteFlags::from_bits_retain(flags));
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (fd, slices, offset, flags);
+        Err(Errno::NOSYS)
+    }
+}
+
+/// `MSG_MORE` of send(2).
+///
+/// # Errors
+///
+/// If this system does not have it.
+#[inline]
+pub fn send_more() -> io::Result<SendFlags> {
+    #[cfg(target_os = "linux")]
+    return Ok(SendFlags::MORE);
+    #[cfg(not(target_os = "linux"))]
+    Err(super::lacks("MSG_MORE of send(2)"))
+}
+
+/// Has TCP acknowledge at once what has arrived, where that can be asked for: `TCP_QUICKACK` of `tcp(7)`.
+pub fn acknowledge_now(socket: impl AsFd) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::net::sockopt::set_tcp_quickack(socket, true)?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Files without names, past the page cache, or evicted from it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+pub use crate::sys::residency::resident_bytes;
+
+/// The space of a directory's file system.
+pub(crate) struct Space {
+    pub(crate) free_bytes: u64,
+    /// Whether the file system has a limit.
+    pub(crate) is_limited: bool,
+    pub(crate) is_read_only: bool,
+}
+
+/// `O_TMPFILE` of open(2), where there is one.
+const WITHOUT_NAME: Option<OFlags> = {
+    #[cfg(target_os = "linux")]
+    {
+        Some(OFlags::TMPFILE)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        None
+    }
+};
+
+/// Creates a file without a name in `directory`, with `O_TMPFILE` (since Linux 3.11). If the file
+/// system does not support that, creates it under a random name, which is removed at once.
+pub fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
+    let mode = Mode::RUSR | Mode::WUSR;
+    if let Some(without_name) = WITHOUT_NAME {
+        match rustix::fs::open(directory, flags | without_name, mode) {
+            // EISDIR and EINVAL come from a kernel that does not know the flag.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+            outcome => return Ok(outcome?),
+        }
+    }
+    loop {
+        let name = directory.join(format!(".vectored-{:016x}", fastrand::u64(..)));
+        match rustix::fs::open(&name, flags | OFlags::CREATE, mode) {
+            Err(Errno::EXIST) => {}
+            outcome => {
+                let file = outcome?;
+                rustix::fs::unlink(&name)?;
+                return Ok(file);
+            }
+        }
+    }
+}
+
+/// Whether every write goes to the end of the file: `O_APPEND`.
+pub fn appends(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(rustix::fs::fcntl_getfl(fd)?.contains(OFlags::APPEND))
+}
+
+/// Turns transfers past the page cache on or off: `O_DIRECT`, and on Apple's systems `F_NOCACHE`.
+pub fn set_direct(fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
+    #[cfg(target_vendor = "apple")]
+    return Ok(rustix::fs::fcntl_nocache(fd, direct)?);
+    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+    {
+        let mut flags = rustix::fs::fcntl_getfl(fd)?;
+        flags.set(OFlags::DIRECT, direct);
+        Ok(rustix::fs::fcntl_setfl(fd, flags)?)
+    }
+    #[cfg(not(any(target_vendor = "apple", target_os = "linux", target_os = "freebsd")))]
+    {
+        let _ = (fd, direct);
+        Err(super::lacks("O_DIRECT"))
+    }
+}
+
+/// Asks the kernel to evict the pages of a file from its cache; it may keep some.
+///
+/// # Errors
+///
+/// If this system cannot be asked to.
+pub fn evict(file: &File) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+    return Ok(rustix::fs::fadvise(
+        file,
+        0,
+        None,
+        rustix::fs::Advice::DontNeed,
+    )?);
+    #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+    {
+        let _ = file;
+        Err(super::lacks("way to evict a file from the page cache"))
+    }
+}
+
+/// Bytes that this thread has fetched from storage devices: `read_bytes` in `proc_pid_io(5)`. Reading a page that is in
+/// memory adds nothing.
+///
+/// # Errors
+///
+/// If this system does not count them.
+pub fn fetched_bytes() -> io::Result<u64> {
+    if !cfg!(target_os = "linux") {
+        return Err(super::lacks(
+            "count of the bytes that a thread fetches from devices",
+        ));
+    }
+    let text = std::fs::read_to_string("/proc/thread-self/io")?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
+        .ok_or_else(|| io::Error::other("/proc/thread-self/io has no valid line 'read_bytes: N'"))
+}
+
+/// Opens the same file for reading, with an open file description of its own at position 0.
+///
+/// # Errors
+///
+/// If it cannot be opened, or if this system opens no file by its descriptor: elsewhere `/dev/fd/N` is a duplicate, with
+/// the same position.
+pub fn reopened(file: &impl AsFd) -> io::Result<File> {
+    use std::os::fd::AsRawFd;
+    if !cfg!(target_os = "linux") {
+        return Err(super::lacks("way to open a file without a name again"));
+    }
+    File::open(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
+}
+
+/// The alignment in memory and in the file that transfers past the page cache need, as `STATX_DIOALIGN` answers; or why
+/// there is no answer. (`vectored::DirectAlignment` replaces an unknown one by a default.)
+#[cfg(target_os = "linux")]
+pub(crate) fn direct_alignment(file: impl AsFd) -> Result<Result<(u64, u64), &'static str>, Errno> {
+    use rustix::fs::{AtFlags, StatxFlags, statx};
+    let answer = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;
+    if answer.stx_mask & StatxFlags::DIOALIGN.bits() == 0 {
+        return Ok(Err("the file system does not support STATX_DIOALIGN"));
+    }
+    match (answer.stx_dio_mem_align, answer.stx_dio_offset_align) {
+        (0, _) | (_, 0) => Ok(Err(
+            "the file system does not support direct I/O (STATX_DIOALIGN)",
+        )),
+        (memory, offset) => Ok(Ok((memory.into(), offset.into()))),
+    }
+}
+
+/// This system cannot be asked for the alignment.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn direct_alignment(
+    _file: impl AsFd,
+) -> Result<Result<(u64, u64), &'static str>, Errno> {
+    Ok(Err("this system does not report it"))
+}

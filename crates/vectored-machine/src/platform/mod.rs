@@ -1,0 +1,37 @@
+//! What the systems do differently, behind the same functions. A system that lacks something says so, by an error or by
+//! `None`, and nothing else here knows which system it is.
+
+#[cfg(unix)]
+pub mod calls;
+#[cfg(unix)]
+pub mod cpus;
+#[cfg(unix)]
+pub mod descriptors;
+#[cfg(unix)]
+pub mod fd;
+#[cfg(unix)]
+pub mod files;
+pub mod machine;
+#[cfg(unix)]
+pub mod plain_calls;
+#[cfg(unix)]
+pub mod processes;
+#[cfg(unix)]
+pub(crate) mod rings;
+#[cfg(unix)]
+pub mod times;
+mod unsupported;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(windows)]
+pub(crate) use windows::rings;
+#[cfg(windows)]
+pub use windows::{calls, cpus, descriptors, fd, files, plain_calls, times};
+
+pub use unsupported::lacks;
+
+/// Requested size of the send and receive buffers of a TCP connection: the
+/// usual limit without privilege, `net.core.wmem_max`. Linux doubles the value
+/// it grants. Setting a size turns off auto-tuning, see `tcp(7)`.
+const TCP_BUFFER_BYTES: usize = 212_992;

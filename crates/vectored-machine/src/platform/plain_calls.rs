@@ -1,0 +1,9 @@
+//! The calls and flags that every system has, under the names of rustix.
+
+pub use std::os::unix::fs::FileExt;
+
+pub use rustix::fs::{OFlags, SeekFrom, fsync, ftruncate, seek};
+pub use rustix::io::{Errno, ioctl_fionread, pread, read, readv, retry_on_intr, write, writev};
+
+/// A device that takes all bytes and keeps none.
+pub const NULL_DEVICE: &str = "/dev/null";

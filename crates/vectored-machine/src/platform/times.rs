@@ -1,0 +1,21 @@
+//! Clocks.
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// The name of the clock behind [`monotonic_ns`].
+pub const CLOCK: &str = "CLOCK_MONOTONIC";
+
+/// Wall time since a fixed moment.
+pub(crate) fn monotonic_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::Monotonic))
+}
+
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+fn nanoseconds(time: Timespec) -> u64 {
+    // Both clocks start at zero and never reach the year 2554.
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

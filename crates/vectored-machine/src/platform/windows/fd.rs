@@ -1,0 +1,105 @@
+//! Handles and sockets under the names of descriptors.
+
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::net::TcpStream;
+use std::os::windows::io::{AsHandle, AsSocket, OwnedHandle};
+
+pub use vectored::BorrowedDescriptor as BorrowedFd;
+
+/// A type with a handle or a socket.
+pub trait AsFd {
+    /// Borrows it.
+    fn as_fd(&self) -> BorrowedFd<'_>;
+}
+
+impl<T: AsFd + ?Sized> AsFd for &T {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        (**self).as_fd()
+    }
+}
+
+impl AsFd for BorrowedFd<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        *self
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        BorrowedFd::Handle(self.as_handle())
+    }
+}
+
+impl AsFd for TcpStream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        BorrowedFd::Socket(self.as_socket())
+    }
+}
+
+/// A handle or a socket, which is closed when this is dropped.
+#[derive(Debug)]
+pub enum OwnedFd {
+    /// A file or a pipe.
+    File(File),
+    /// A TCP connection.
+    Socket(TcpStream),
+}
+
+/// The reading end of a stream.
+pub type ByteStream = OwnedFd;
+
+/// A file that is open.
+pub(crate) type FileDescriptor = File;
+
+impl OwnedFd {
+    /// A duplicate.
+    pub fn try_clone(&self) -> io::Result<OwnedFd> {
+        Ok(match self {
+            OwnedFd::File(file) => OwnedFd::File(file.try_clone()?),
+            OwnedFd::Socket(socket) => OwnedFd::Socket(socket.try_clone()?),
+        })
+    }
+}
+
+impl AsFd for OwnedFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            OwnedFd::File(file) => file.as_fd(),
+            OwnedFd::Socket(socket) => socket.as_fd(),
+        }
+    }
+}
+
+impl Read for &OwnedFd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            OwnedFd::File(file) => (&mut &*file).read(buffer),
+            OwnedFd::Socket(socket) => (&mut &*socket).read(buffer),
+        }
+    }
+}
+
+impl Read for OwnedFd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&mut &*self).read(buffer)
+    }
+}
+
+impl From<PipeReader> for OwnedFd {
+    fn from(pipe: PipeReader) -> OwnedFd {
+        OwnedFd::File(OwnedHandle::from(pipe).into())
+    }
+}
+
+impl From<PipeWriter> for OwnedFd {
+    fn from(pipe: PipeWriter) -> OwnedFd {
+        OwnedFd::File(OwnedHandle::from(pipe).into())
+    }
+}
+
+impl From<TcpStream> for OwnedFd {
+    fn from(socket: TcpStream) -> OwnedFd {
+        OwnedFd::Socket(socket)
+    }
+}

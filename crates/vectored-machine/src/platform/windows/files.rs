@@ -1,0 +1,128 @@
+//! Files that are removed when they are closed, past the cache, or evicted from it.
+
+use std::fs::File;
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf, Prefix};
+
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_FLAG_DELETE_ON_CLOSE, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE,
+};
+
+pub use crate::sys::windows::reopen_unbuffered;
+
+use super::fd::{AsFd, BorrowedFd};
+use super::plain_calls::{Errno, OFlags};
+use crate::model::DirectoryInfo;
+use crate::platform::unsupported::lacks;
+use crate::sys::windows::{self, Volume};
+
+/// Creates a file under a random name in `directory`, which the system removes when its last handle is closed, however
+/// the process ends.
+pub fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<File> {
+    loop {
+        let name = directory.join(format!(".vectored-{:016x}", fastrand::u64(..)));
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
+            .custom_flags(FILE_FLAG_DELETE_ON_CLOSE | flags.bits())
+            .open(name);
+        match file {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+/// The space of a directory's file system.
+pub(crate) struct Space {
+    pub(crate) free_bytes: u64,
+    /// Whether the file system has a limit.
+    pub(crate) is_limited: bool,
+    pub(crate) is_read_only: bool,
+}
+
+/// The space in `directory`, and its description.
+pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
+    let Volume {
+        file_system,
+        total_bytes,
+        free_bytes,
+        cluster_bytes,
+        is_read_only,
+    } = windows::volume(directory)?;
+    let path = directory
+        .canonicalize()
+        .map_or_else(|_| directory.to_owned(), |path| plain(&path));
+    let info = DirectoryInfo {
+        path: path.to_string_lossy().into_owned(),
+        file_system: file_system.unwrap_or_else(|| "unknown".to_owned()),
+        mount_options: None,
+        free_bytes,
+        st_blksize: cluster_bytes,
+        read_ahead_kb: None,
+    };
+    let space = Space {
+        free_bytes,
+        is_limited: total_bytes > 0,
+        is_read_only,
+    };
+    Ok((space, info))
+}
+
+/// A path as people write it: without the prefix `\\?\`, which `canonicalize` puts before a drive.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let mut parts = path.components();
+    match parts.next() {
+        Some(Component::Prefix(prefix)) => match prefix.kind() {
+            Prefix::VerbatimDisk(letter) => {
+                let drive = format!("{}:", char::from(letter));
+                Path::new(&drive).join(parts.as_path())
+            }
+            _ => path.to_owned(),
+        },
+        _ => path.to_owned(),
+    }
+}
+
+/// No handle of this crate appends.
+pub fn appends(_fd: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// A handle keeps the flags with which it was opened.
+pub fn set_direct(_fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
+    match direct {
+        false => Ok(()),
+        true => Err(lacks("way to turn off the cache of an open file")),
+    }
+}
+
+/// Windows cannot be asked to evict a file from its cache.
+pub fn evict(_file: &File) -> io::Result<()> {
+    Err(lacks("way to evict a file from the page cache"))
+}
+
+/// Windows cannot be asked which pages of a file are in its cache.
+pub fn resident_bytes(_fd: BorrowedFd<'_>, _bytes: u64) -> io::Result<u64> {
+    Err(lacks(
+        "count of the bytes of a file that are in the page cache",
+    ))
+}
+
+/// Windows does not count them.
+pub fn fetched_bytes() -> io::Result<u64> {
+    Err(lacks(
+        "count of the bytes that a thread fetches from devices",
+    ))
+}
+
+/// `STATX_DIOALIGN` is a call of Linux.
+#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+pub(crate) fn direct_alignment(
+    _file: impl AsFd,
+) -> Result<Result<(u64, u64), &'static str>, Errno> {
+    Ok(Err("this system does not report it"))
+}

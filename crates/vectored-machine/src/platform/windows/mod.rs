@@ -1,0 +1,10 @@
+//! Windows.
+
+pub mod calls;
+pub mod cpus;
+pub mod descriptors;
+pub mod fd;
+pub mod files;
+pub mod plain_calls;
+pub(crate) mod rings;
+pub mod times;

@@ -1,0 +1,11 @@
+//! Wrappers of system and C library calls without a safe interface. `unsafe` is
+//! allowed only in this module of the crate.
+
+#[cfg(unix)]
+pub(crate) mod residency;
+#[cfg(unix)]
+pub(crate) mod sockets;
+#[cfg(unix)]
+pub(crate) mod usage;
+#[cfg(windows)]
+pub(crate) mod windows;

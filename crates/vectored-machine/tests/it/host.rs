@@ -1,0 +1,251 @@
+//! The host report of a fixed machine.
+
+use std::collections::BTreeMap;
+
+use vectored_machine::model::{
+    BufferLimits, CpuInfo, DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport,
+    HugePages, IoUringOffer, Known, Ruler,
+};
+use vectored_machine::report::{document, json};
+use vectored_report::{Document, TerminalOptions, terminal};
+
+/// The report on a terminal of this width, without colours.
+fn text(document: &Document, width: usize) -> String {
+    let options = TerminalOptions {
+        width,
+        ..TerminalOptions::default()
+    };
+    terminal(document, &options)
+}
+
+fn flag(name: &str, buffered: &str, direct: Option<&str>) -> FlagAnswer {
+    FlagAnswer {
+        flag: name.to_owned(),
+        buffered: buffered.to_owned(),
+        direct: direct.map(str::to_owned),
+    }
+}
+
+fn report() -> HostReport {
+    HostReport {
+        schema: HOST_SCHEMA.to_owned(),
+        vectored_version: "0.0.0".to_owned(),
+        host: Host {
+            name: "stand".to_owned(),
+            system: "Linux x86_64".to_owned(),
+            kernel: "6.18.0 #1 SMP".to_owned(),
+            cpu: CpuInfo {
+                model: "Some Processor 3".to_owned(),
+                allowed_cpus: vec![0, 1],
+                l1d_bytes: Some(48 << 10),
+                l2_bytes: Some(2 << 20),
+                l3_bytes: Some(36_608 << 10),
+                governor: Some("performance".to_owned()),
+                mitigations: [("spectre_v1", "barriers"), ("retbleed", "IBRS")]
+                    .map(|(name, how)| (name.to_owned(), how.to_owned()))
+                    .into(),
+            },
+            memory_bytes: 8_400_000_000,
+            virtualization: Some("virtual machine".to_owned()),
+            iov_max: 1024,
+            pipe_bytes: Some(65_536),
+            unix_send_buffer_bytes: Some(212_992),
+            unix_receive_buffer_bytes: Some(212_992),
+            directory: Some(DirectoryInfo {
+                path: "/srv/data".to_owned(),
+                file_system: "ext4".to_owned(),
+                mount_options: Some("rw,relatime".to_owned()),
+                free_bytes: 5 << 30,
+                st_blksize: 4096,
+                read_ahead_kb: Some(128),
+            }),
+            clock_source: Some("tsc".to_owned()),
+            ..Host::default()
+        },
+        unknown: BTreeMap::new(),
+        ruler: Ruler {
+            clock: "CLOCK_MONOTONIC".to_owned(),
+            step_ns: 20,
+            reading_ns: 24.7,
+            empty_loop_ns: 0.3,
+        },
+        io_uring: IoUringOffer {
+            ring: Known::Value(true),
+            disabled_sysctl: Known::Value(0),
+            operations: [("READV", true), ("WRITEV", true), ("WRITEV_FIXED", false)]
+                .map(|(name, there)| (name.to_owned(), there))
+                .into(),
+            operations_unknown: None,
+            memlock_bytes: Some(8 << 20),
+        },
+        write_flags: vec![
+            flag("NOWAIT", "EOPNOTSUPP", Some("ok")),
+            flag("DSYNC", "ok", Some("ok")),
+            flag("ATOMIC", "EOPNOTSUPP", Some("EINVAL")),
+        ],
+        read_flags: vec![flag("NOWAIT", "ok", Some("ok"))],
+        direct_io: DirectOffer {
+            open: "ok".to_owned(),
+            memory_bytes: Known::Value(4),
+            offset_bytes: Known::Value(512),
+        },
+        buffers: BufferLimits {
+            pipe_max_bytes: Known::Value(1 << 20),
+            wmem_default_bytes: Known::Value(212_992),
+            wmem_max_bytes: Known::Value(4 << 20),
+            rmem_default_bytes: Known::Value(212_992),
+            rmem_max_bytes: Known::Value(4 << 20),
+            tcp_wmem_bytes: Known::Value([4096, 16_384, 4 << 20]),
+            tcp_rmem_bytes: Known::Value([4096, 131_072, 32 << 20]),
+        },
+        huge_pages: HugePages {
+            transparent: Known::Value("madvise".to_owned()),
+            page_bytes: Known::Value(2 << 20),
+            reserved: Known::Value(0),
+        },
+    }
+}
+
+/// A machine that tells as little as it can.
+fn secretive() -> HostReport {
+    let denied = |path: &str| format!("permission denied reading {path}");
+    let known = report();
+    HostReport {
+        host: Host {
+            system: known.host.system.clone(),
+            kernel: known.host.kernel.clone(),
+            directory: Some(DirectoryInfo {
+                path: "/srv/data".to_owned(),
+                file_system: "unknown".to_owned(),
+                ..DirectoryInfo::default()
+            }),
+            warnings: vec!["the machine is busy".to_owned()],
+            ..Host::default()
+        },
+        unknown: [
+            "cpu.governor",
+            "cpu.l1d_bytes",
+            "cpu.l3_bytes",
+            "cpu.mitigations",
+            "clock_source",
+        ]
+        .map(|field| (field.to_owned(), denied("/sys/devices/system/…")))
+        .into(),
+        io_uring: IoUringOffer {
+            ring: Known::Unknown("EPERM: the sysctl kernel.io_uring_disabled is 2".to_owned()),
+            disabled_sysctl: Known::Value(2),
+            operations: Vec::new(),
+            operations_unknown: None,
+            memlock_bytes: None,
+        },
+        write_flags: vec![flag("DSYNC", "ENOSYS", None)],
+        read_flags: vec![flag("NOWAIT", "ENOSYS", None)],
+        direct_io: DirectOffer {
+            open: "EINVAL".to_owned(),
+            memory_bytes: Known::Unknown("ENOSYS from statx(2)".to_owned()),
+            offset_bytes: Known::Unknown("ENOSYS from statx(2)".to_owned()),
+        },
+        buffers: BufferLimits {
+            pipe_max_bytes: Known::Unknown(denied("/proc/sys/fs/pipe-max-size")),
+            wmem_default_bytes: Known::Unknown(denied("/proc/sys/net/core/wmem_default")),
+            tcp_wmem_bytes: Known::Unknown(denied("/proc/sys/net/ipv4/tcp_wmem")),
+            ..known.buffers.clone()
+        },
+        huge_pages: HugePages {
+            transparent: Known::Unknown(denied("/sys/kernel/mm/…")),
+            page_bytes: Known::Unknown("no such value in /proc/meminfo".to_owned()),
+            reserved: Known::Unknown("no such value in /proc/meminfo".to_owned()),
+        },
+        ..known
+    }
+}
+
+#[test]
+fn a_machine_in_one_screen() {
+    let text = text(&document(&report()), 100);
+    assert!(text.lines().count() <= 40);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn what_is_unknown_is_told_with_its_reason() {
+    let text = text(&document(&secretive()), 100);
+    assert!(text.lines().count() <= 40);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn no_line_is_left_out_for_want_of_an_answer() {
+    let labels = |report: &HostReport| -> Vec<String> {
+        let text = vectored_report::markdown(&document(report));
+        let lines = text.lines().filter_map(|line| line.strip_prefix("| "));
+        let labels = lines.filter_map(|line| line.split(" |").next());
+        // Warnings are no answers.
+        labels
+            .filter(|label| *label != "warning")
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(labels(&secretive()), labels(&report()));
+    assert!(labels(&report()).len() > 15);
+}
+
+#[test]
+fn lines_keep_within_the_width() {
+    for width in [60, 80, 100] {
+        for line in text(&document(&secretive()), width)
+            .lines()
+            .filter(|line| !line.starts_with("ok: "))
+        {
+            assert!(line.chars().count() <= width, "{line}");
+        }
+    }
+    // However narrow, it ends.
+    text(&document(&report()), 0);
+}
+
+#[test]
+fn the_report_in_a_document() {
+    insta::assert_snapshot!(vectored_report::markdown(&document(&report())));
+}
+
+#[test]
+fn the_json_is_read_back_as_it_was_written() {
+    for report in [report(), secretive()] {
+        let text = json(&report);
+        assert_eq!(serde_json::from_str::<HostReport>(&text).unwrap(), report);
+    }
+    let text = json(&secretive());
+    assert!(
+        text.contains("\"pipe_max_bytes\":{\"unknown\":\"permission denied"),
+        "{text}"
+    );
+}
+
+#[test]
+fn foreign_text_stays_text() {
+    let evil = "\x1b]0;owned\x07 | `rm` \u{202e}\n| x";
+    let mut hostile = report();
+    hostile.host.cpu.model = evil.to_owned();
+    hostile.host.kernel = evil.to_owned();
+    hostile.host.clock_source = None;
+    hostile
+        .unknown
+        .insert("clock_source".to_owned(), evil.to_owned());
+    hostile.host.directory.as_mut().unwrap().path = evil.to_owned();
+    hostile.host.warnings = vec![evil.to_owned()];
+    hostile.host.cpu.mitigations = vec![(evil.to_owned(), evil.to_owned())];
+    hostile.write_flags[0].buffered = evil.to_owned();
+    hostile.io_uring.ring = Known::Unknown(evil.to_owned());
+    hostile.io_uring.operations[0].0 = evil.to_owned();
+    for text in [
+        text(&document(&hostile), 100),
+        vectored_report::markdown(&document(&hostile)),
+    ] {
+        assert!(!text.contains(['\x1b', '\x07', '\u{202e}']), "{text}");
+        assert!(text.contains("\\u{1b}"), "{text}");
+    }
+    // One more line: the warning.
+    let lines = |report| vectored_report::markdown(&document(report)).lines().count();
+    assert_eq!(lines(&hostile), lines(&report()) + 1);
+}

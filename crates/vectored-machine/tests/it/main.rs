@@ -1,0 +1,3 @@
+//! Tests of what is said of a machine, in one binary.
+
+mod host;

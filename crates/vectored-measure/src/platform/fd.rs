@@ -1,9 +1,0 @@
-//! Descriptors. On Windows, where files have handles and sockets do not, types of the same names stand for both.
-
-pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
-/// The reading end of a stream.
-pub(crate) type ByteStream = std::fs::File;
-
-/// A file that is open.
-pub(crate) type FileDescriptor = OwnedFd;
