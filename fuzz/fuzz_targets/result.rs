@@ -1,10 +1,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vectored_measure::model::Saved;
-use vectored_measure::report;
+use vectored_advise::model::Advisory;
+use vectored_advise::report::TOP;
+use vectored_measure::model::Results;
+use vectored_measure::report::{self, experiments};
 use vectored_measure::stats::compare;
-use vectored_report::{Document, TerminalOptions, html, markdown, terminal};
+use vectored_report::{
+    Document, SavedResult, TerminalOptions, csv_of, html, markdown, parse, terminal,
+};
 
 // Any file is either rejected as a saved result or rendered in every form without a panic. No text in it
 // controls a terminal or becomes markup.
@@ -12,13 +16,13 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else {
         return;
     };
-    let Ok(saved) = report::parse_saved(text) else {
-        return;
-    };
-    let document = report::document(&saved);
-    let mut texts = of_document(&document);
-    texts.extend(report::csv(&[&saved, &saved]));
-    if let Saved::Results(results) = &saved {
+    let mut texts = of_result(text, |results: &Results| report::measured(results, None));
+    texts.extend(of_result(text, experiments::document));
+    texts.extend(of_result(text, |advisory: &Advisory| {
+        vectored_advise::report::document(advisory, TOP)
+    }));
+    if let Ok(results) = parse::<Results>(text) {
+        let results = &results;
         texts.extend(of_document(&report::machines_document(&[results, results])));
         let comparison = compare(&[results], &[results, results]).expect("runs on both sides");
         texts.extend(of_document(&report::comparison_document(&comparison)));
@@ -29,6 +33,15 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(text.chars().find(is_control), None);
     }
 });
+
+fn of_result<T: SavedResult>(text: &str, document: impl Fn(&T) -> Document) -> Vec<String> {
+    let Ok(found) = parse::<T>(text) else {
+        return Vec::new();
+    };
+    let mut texts = of_document(&document(&found));
+    texts.push(csv_of(&[&found, &found]));
+    texts
+}
 
 fn of_document(document: &Document) -> Vec<String> {
     let options = TerminalOptions {

@@ -21,7 +21,8 @@ use crate::modules::{self, Crate};
 use crate::{hazards, root};
 
 /// Folders of pure code: it gets all data as arguments, and returns text or numbers.
-const PURE: [&str; 4] = [
+const PURE: [&str; 5] = [
+    "crates/vectored-advise/src/report",
     "crates/vectored-report/src",
     "crates/vectored-machine/src/report.rs",
     "crates/vectored-measure/src/report",
@@ -49,7 +50,7 @@ const C_ABI: &str = "crates/vectored-capi/src";
 const MAX_LINES: usize = 800;
 
 /// The rooms of each crate by floor, the lowest first.
-const CRATES: [Crate; 11] = [
+const CRATES: [Crate; 12] = [
     Crate {
         folder: "crates/vectored-strace",
         floors: &[
@@ -105,12 +106,16 @@ const CRATES: [Crate; 11] = [
         ],
     },
     Crate {
+        folder: "crates/vectored-advise",
+        floors: &[&["model"], &["advisor"], &["report"]],
+    },
+    Crate {
         folder: "crates/vectored-measure",
         floors: &[
             &["model", "sys"],
             &["in_flight"],
             &["stats", "text"],
-            &["advisor", "measure"],
+            &["measure"],
             &["report"],
             &["findings", "reproduce"],
         ],
@@ -120,7 +125,7 @@ const CRATES: [Crate; 11] = [
         floors: &[
             &["text", "words"],
             &["chart", "csv"],
-            &["document"],
+            &["document", "saved"],
             &["html", "markdown", "terminal"],
         ],
     },

@@ -11,7 +11,6 @@ use vectored_bench::page::page;
 use vectored_bench::promises::promises;
 use vectored_bench::table::table;
 use vectored_measure::model::Results;
-use vectored_measure::report;
 
 fn main() -> ExitCode {
     exit_code(parse(std::env::args().skip(1)), |task| match task {
@@ -81,7 +80,7 @@ impl Listener for Reporter {
 
     fn results(&mut self, results: &Results) {
         if let Some(path) = &self.output {
-            let saved = save(path, &report::json(results));
+            let saved = save(path, &vectored_report::json(results));
             self.failed = self.failed.take().or(saved.err());
         }
     }
@@ -100,7 +99,7 @@ fn load(files: &[PathBuf]) -> Result<Results, String> {
     for file in files {
         let cannot = |why: String| format!("cannot read '{}': {why}", file.display());
         let text = std::fs::read_to_string(file).map_err(|error| cannot(error.to_string()))?;
-        let results = report::parse(&text).map_err(|error| cannot(error.to_string()))?;
+        let results = vectored_report::parse(&text).map_err(|error| cannot(error.to_string()))?;
         match &mut all {
             None => all = Some(results),
             Some(all) => {

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use vectored_advise::advisor::Saving;
 use vectored_machine::MonotonicClock;
-use vectored_measure::advisor::Saving;
 use vectored_measure::measure::measure_prices;
 use vectored_pairs::{
     PAIRS, Pair, Row, Sandbox, prediction, strace_unavailable, table, time_in_turns, trace,

@@ -1,7 +1,7 @@
 //! The list of pairs.
 
+use vectored_advise::model::FindingKind;
 use vectored_machine::model::DescriptorKind;
-use vectored_measure::model::FindingKind;
 
 /// The language of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

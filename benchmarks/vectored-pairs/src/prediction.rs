@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use vectored_advise::advisor::{Analysis, Options, Saving, Tallies, price};
+use vectored_advise::model::FindingKind;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
-use vectored_measure::advisor::{Analysis, Options, Saving, Tallies, price};
-use vectored_measure::model::FindingKind;
 use vectored_measure::stats::median;
 
 /// Counts the calls that could be merged.

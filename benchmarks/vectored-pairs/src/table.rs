@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use vectored_measure::advisor::Saving;
+use vectored_advise::advisor::Saving;
 
 use crate::saving::MeasuredSaving;
 

@@ -12,16 +12,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use vectored_advise::advisor::{
+    About, Analysis, Options, Tallies, Traced, Untraced, advise, merge, operation_of,
+    without_strace,
+};
+use vectored_advise::model::{Advisory, Skipped, WallSource};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_machine::platform::processes::Usage;
-use vectored_measure::advisor::{
-    About, Analysis, Options, Tallies, Traced, Untraced, advise, merge, operation_of,
-    without_strace,
-};
 use vectored_measure::measure::{check_directory, measure_entry_ns, measure_prices};
-use vectored_measure::model::{Advisory, Skipped, Target, WallSource};
+use vectored_measure::model::Target;
 use vectored_strace::event::{Action, Direction, Event};
 use vectored_strace::{Counts, Reader};
 

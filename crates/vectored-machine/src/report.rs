@@ -23,14 +23,6 @@ pub fn document(report: &HostReport) -> Document {
     }
 }
 
-/// The report as one line of JSON, with everything that is known.
-pub fn json(report: &HostReport) -> String {
-    // Serializing fails only for maps with odd keys and failing writers.
-    let mut text = serde_json::to_string(report).expect("a report is plain data");
-    text.push('\n');
-    text
-}
-
 /// A machine in one sentence.
 pub fn machine_in_words(host: &Host) -> String {
     let mut parts = vec![visible(&host.cpu.model)];

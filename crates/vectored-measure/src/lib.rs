@@ -33,7 +33,6 @@
 //! # Ok::<(), vectored_measure::measure::RunError>(())
 //! ```
 
-pub mod advisor;
 mod findings;
 #[cfg(any(target_os = "linux", windows))]
 pub mod in_flight;

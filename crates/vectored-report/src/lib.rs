@@ -4,6 +4,9 @@
 //! [`terminal()`], [`markdown()`] and [`html()`] render it; [`csv()`] makes a table of any JSON. All are pure: the same
 //! document always gives the same text.
 //!
+//! A kind of result that is saved implements [`SavedResult`]: [`json()`] writes it, [`parse()`] reads and checks it, and
+//! [`csv_of()`] makes a table of several.
+//!
 //! Texts may come from anywhere: [`Text`] makes control characters visible, and each renderer escapes what means
 //! something in its format.
 //!
@@ -28,6 +31,7 @@ mod csv;
 mod document;
 mod html;
 mod markdown;
+mod saved;
 mod terminal;
 mod text;
 pub mod words;
@@ -40,5 +44,6 @@ pub use crate::document::{
 };
 pub use crate::html::html;
 pub use crate::markdown::markdown;
+pub use crate::saved::{ParseError, SavedResult, csv_of, json, parse, schema_of, with_field};
 pub use crate::terminal::{TerminalOptions, terminal};
 pub use crate::text::{Text, visible};

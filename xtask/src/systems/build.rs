@@ -40,7 +40,8 @@ const TOOL: [&str; 2] = ["--package=vectored-cli", "--bin=vectored"];
 
 /// Faster builds: the programs run for seconds, and the code that measures is not measured. What else the tests run most is
 /// optimised a little by the profile of the workspace, as an emulator is slow.
-pub const PROFILE: [&str; 2] = [
+pub const PROFILE: [&str; 3] = [
+    "--config=profile.dev.package.vectored-advise.opt-level=0",
     "--config=profile.dev.package.vectored-measure.opt-level=0",
     "--config=profile.dev.package.vectored-strace.opt-level=0",
 ];

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use vectored_advise::model::{FindingKind, Grade};
 use vectored_conformance::host::report_skip;
 use vectored_machine::model::DescriptorKind;
-use vectored_measure::model::{FindingKind, Grade};
 use vectored_pairs::{PAIRS, Sandbox, Version, prediction, strace_unavailable, trace};
 
 fn sandbox() -> Sandbox {

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use signal_hook::consts::SIGINT;
-use vectored_measure::advisor::Options;
-use vectored_measure::model::{Advisory, Saved};
-use vectored_measure::report::{self, advisory};
-use vectored_report::{html, markdown};
+use vectored_advise::advisor::Options;
+use vectored_advise::model::Advisory;
+use vectored_advise::report::document;
+use vectored_report::{csv_of, html, json, markdown};
 
 use crate::advise_pipeline::{
     CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, merged,
@@ -70,7 +70,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         };
         (conclude(ran.observed, &costs, facts, &notes), ran.code)
     };
-    let json = advisory::json(&advisory);
+    let json = json(&advisory);
     let kept = store.save("advise", &advisory.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
     let shown = outputs.show(args, &advisory, json);
@@ -208,7 +208,7 @@ impl Outputs {
 
     fn show(&self, args: &AdviseArgs, advisory: &Advisory, json: String) -> anyhow::Result<()> {
         if let Some(page) = &self.page {
-            page.write(&html(&[advisory::document(advisory, PAGE_TOP)]))?;
+            page.write(&html(&[document(advisory, PAGE_TOP)]))?;
         }
         // Standard output belongs to the command, unless `--output` is given.
         let aside = !args.command.is_empty() && args.output.is_none();
@@ -217,13 +217,10 @@ impl Outputs {
             false => Screen::of_output(self.file.is_some()),
         };
         let text = match args.format {
-            Format::Table => screen.show(&advisory::document(advisory, args.top), false),
+            Format::Table => screen.show(&document(advisory, args.top), false),
             Format::Json => json,
-            Format::Csv => {
-                let saved = Saved::Advisory(Box::new(advisory.clone()));
-                report::csv(&[&saved]).expect("one result is of one kind")
-            }
-            Format::Markdown => markdown(&advisory::document(advisory, args.top)),
+            Format::Csv => csv_of(&[advisory]),
+            Format::Markdown => markdown(&document(advisory, args.top)),
         };
         match &self.file {
             Some(file) => file.write(&text),

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use vectored_measure::model::{Change, Compared, Comparison, Results, Saved};
+use vectored_measure::model::{Change, Compared, Comparison, Results};
 use vectored_measure::report;
 use vectored_measure::stats::compare;
-use vectored_report::{Document, html, markdown};
+use vectored_report::{Document, csv_of, html, json, markdown};
 
 use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
@@ -141,12 +141,7 @@ fn machines(
     match format {
         Format::Table => Ok(screen.show(document, true)),
         Format::Markdown => Ok(markdown(document)),
-        Format::Csv => {
-            let saved = runs.iter().map(|run| Saved::Results(Box::new(run.clone())));
-            let saved: Vec<Saved> = saved.collect();
-            let csv = report::csv(&saved.iter().collect::<Vec<_>>());
-            Ok(csv.expect("all are results of measure"))
-        }
+        Format::Csv => Ok(csv_of(&by_reference(runs))),
         Format::Json => Err(Failure::usage(
             "--format json is not available with --machines, because the saved results are that \
              JSON: choose table, csv or markdown",
@@ -164,7 +159,7 @@ fn rendered(
         Format::Table => screen.show(document, false),
         Format::Markdown => markdown(document),
         Format::Csv => report::comparison_csv(comparison),
-        Format::Json => report::comparison_json(comparison),
+        Format::Json => json(comparison),
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use vectored_measure::model::{ADVISORY_SCHEMA, EXPERIMENTS_SCHEMA, SCHEMA};
-use vectored_measure::report::advisory::seconds_in_words;
+use vectored_advise::model::ADVISORY_SCHEMA;
+use vectored_advise::report::seconds_in_words;
+use vectored_measure::model::{EXPERIMENTS_SCHEMA, SCHEMA};
 use vectored_measure::report::grouped;
 use vectored_report::{Block, Document, Sentence, Tone};
 

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::probe_host;
-use vectored_machine::report::{document, json};
+use vectored_machine::report::document;
 use vectored_measure::measure::measure_ruler;
-use vectored_report::markdown;
+use vectored_report::{json, markdown};
 
 use crate::args::{HostArgs, HostFormat};
 use crate::failure::Failure;

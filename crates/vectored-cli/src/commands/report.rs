@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use vectored_measure::model::{Results, Saved};
-use vectored_measure::report;
-use vectored_report::{Document, html, markdown};
+use vectored_measure::model::Results;
+use vectored_measure::report::machines_document;
+use vectored_report::{Document, SavedResult, csv_of, html, markdown};
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
-use crate::results_store::paths;
+use crate::results_store::{Saved, paths};
 use crate::terminal::{Screen, print};
 
 /// Runs the command. Every file is checked before anything is written.
@@ -88,22 +88,35 @@ fn documents(saved: &[&Saved]) -> Vec<Document> {
         _ => None,
     });
     let runs: Vec<&Results> = runs.collect();
-    let beside = (runs.len() > 1).then(|| report::machines_document(&runs));
-    let each = saved.iter().map(|one| report::document(one));
+    let beside = (runs.len() > 1).then(|| machines_document(&runs));
+    let each = saved.iter().map(|one| one.document());
     beside.into_iter().chain(each).collect()
 }
 
 fn each(saved: &[&Saved], render: impl Fn(&Document) -> String) -> String {
-    let texts: Vec<String> = saved
-        .iter()
-        .map(|one| render(&report::document(one)))
-        .collect();
+    let texts: Vec<String> = saved.iter().map(|one| render(&one.document())).collect();
     texts.join("\n")
 }
 
 /// CSV of results of one command: columns differ between commands.
 fn csv(saved: &[&Saved]) -> Result<String, Failure> {
-    report::csv(saved).ok_or_else(|| {
+    fn of_kind<T: SavedResult>(saved: &[&Saved], kind: fn(&Saved) -> Option<&T>) -> Option<String> {
+        let all: Option<Vec<&T>> = saved.iter().map(|one| kind(one)).collect();
+        all.map(|all| csv_of(&all))
+    }
+    let results = of_kind(saved, |one| match one {
+        Saved::Results(results) => Some(&**results),
+        _ => None,
+    });
+    let experiments = of_kind(saved, |one| match one {
+        Saved::Experiments(experiments) => Some(&**experiments),
+        _ => None,
+    });
+    let advisories = of_kind(saved, |one| match one {
+        Saved::Advisory(advisory) => Some(&**advisory),
+        _ => None,
+    });
+    results.or(experiments).or(advisories).ok_or_else(|| {
         Failure::usage(
             "--csv cannot combine these results, because their columns differ: name only results of \
              `vectored measure`, only results of `vectored reproduce`, or only results of `vectored \

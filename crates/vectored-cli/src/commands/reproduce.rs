@@ -8,10 +8,10 @@ use clap::{Command, CommandFactory};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_measure::measure::{MeasureError, measure_ruler};
-use vectored_measure::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction, Saved};
-use vectored_measure::report::{self, experiments::json};
+use vectored_measure::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
+use vectored_measure::report::experiments::document;
 use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};
-use vectored_report::markdown;
+use vectored_report::{csv_of, json, markdown};
 
 use crate::args::{Cli, Format, ReproduceArgs};
 use crate::cluster::Launch;
@@ -86,12 +86,12 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let saved_form = json(&results);
     let text = match args.format {
         Format::Table => {
-            let document = report::experiments::document(&results);
+            let document = document(&results);
             Screen::of_output(output.is_some()).show(&document, false)
         }
         Format::Json => saved_form.clone(),
-        Format::Csv => csv(&results),
-        Format::Markdown => markdown(&report::experiments::document(&results)),
+        Format::Csv => csv_of(&[&results]),
+        Format::Markdown => markdown(&document(&results)),
     };
     let saved = store.save("reproduce", &results.started_at, &saved_form);
     // Show the result even if saving failed, and print its path even if showing failed.
@@ -121,12 +121,6 @@ fn listed() -> String {
         text += &format!("{:<12}{about}\n", one.get_name());
     }
     text + "\nvectored reproduce apue-14.28 runs one; vectored reproduce all --quick runs all, at a reduced size.\n"
-}
-
-/// One line for each measured or published row.
-fn csv(results: &Experiments) -> String {
-    let saved = Saved::Experiments(Box::new(results.clone()));
-    report::csv(&[&saved]).expect("one result is of one kind")
 }
 
 /// The published experiments are those of one process.

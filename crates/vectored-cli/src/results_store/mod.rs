@@ -1,9 +1,11 @@
 //! Saved results: where they are saved, how they are named, and reading them.
 
 mod names;
+mod saved;
 mod store;
 
 #[cfg(unix)]
 pub use names::unmatched;
 pub use names::{ResultKind, ResultName, paths, read, saved_files};
+pub use saved::Saved;
 pub use store::{GrowingResult, SaveOutcome, Store, ignored_state_home, results_directory};

@@ -9,12 +9,12 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 #[cfg(unix)]
-use vectored_measure::model::Advisory;
-use vectored_measure::model::{Results, Saved};
-use vectored_measure::report::parse_saved;
+use vectored_advise::model::Advisory;
+use vectored_measure::model::Results;
 
 use super::store::results_directory;
 use crate::failure::Failure;
+use crate::results_store::Saved;
 
 /// Limit on the size of a result. Results have a few MB.
 const MAX_BYTES: u64 = 1 << 29;
@@ -189,7 +189,7 @@ impl ResultName {
                 _ => Failure::from(anyhow::anyhow!("{message}")),
             }
         })?;
-        parse_saved(&text).map_err(|error| {
+        Saved::parse(&text).map_err(|error| {
             Failure::from(anyhow::anyhow!(
                 "cannot use '{}': {error}; name a saved result, such as latest",
                 path.display()

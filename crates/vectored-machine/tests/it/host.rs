@@ -6,8 +6,8 @@ use vectored_machine::model::{
     BufferLimits, CpuInfo, DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport,
     HugePages, IoUringOffer, Known, Ruler,
 };
-use vectored_machine::report::{document, json};
-use vectored_report::{Document, TerminalOptions, terminal};
+use vectored_machine::report::document;
+use vectored_report::{Document, TerminalOptions, json, terminal};
 
 /// The report on a terminal of this width, without colours.
 fn text(document: &Document, width: usize) -> String {

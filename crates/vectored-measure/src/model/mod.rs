@@ -2,7 +2,6 @@
 //!
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
-pub(crate) mod advisory;
 pub(crate) mod axes;
 pub(crate) mod comparison;
 pub(crate) mod conditions;
@@ -15,7 +14,6 @@ pub(crate) mod experiments;
 pub(crate) mod list_shape;
 pub(crate) mod ranks;
 pub(crate) mod results;
-pub(crate) mod saved;
 pub(crate) mod swept_mix;
 pub(crate) mod sync;
 pub(crate) mod target;
@@ -23,10 +21,6 @@ pub(crate) mod technique;
 pub(crate) mod workload;
 pub(crate) mod writers;
 
-pub use crate::model::advisory::{
-    ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
-    Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
-};
 pub use crate::model::axes::{AXES, Axis, Values};
 pub use crate::model::comparison::{
     COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,
@@ -47,7 +41,6 @@ pub use crate::model::results::{
     Cell, Latency, LeftOut, OpenBecause, Results, SCHEMA, TechniqueResult, Verdict, ZerocopyCounts,
     measured_in,
 };
-pub use crate::model::saved::Saved;
 pub use crate::model::swept_mix::SweptMix;
 pub use crate::model::sync::SyncMode;
 pub use crate::model::target::{REMOTE_SCHEME, Target};

@@ -43,13 +43,6 @@ const LEAD: &str = "\
 Two versions of a program or of a system, compared by the times of the same cells. The figure is the time of a technique \
 divided by that of the floor in the same round, so that a slower or busier machine does not look like a change.";
 
-/// For programs.
-pub fn comparison_json(comparison: &Comparison) -> String {
-    let mut text = serde_json::to_string(comparison).expect("plain data");
-    text.push('\n');
-    text
-}
-
 /// One line a cell and technique; lines without `segment_sizes` are of all cells of a target.
 pub fn comparison_csv(comparison: &Comparison) -> String {
     let rows: Vec<&Compared> = comparison.targets.iter().chain(&comparison.cells).collect();

@@ -2,6 +2,4 @@
 
 pub use vectored_report::visible as escape_control;
 pub use vectored_report::words::{bytes as bytes_in_words, grouped, list as list_in_words};
-pub(crate) use vectored_report::words::{
-    count, memory as about_bytes, percent, three_digits, time,
-};
+pub(crate) use vectored_report::words::{count, percent, three_digits, time};

@@ -14,7 +14,7 @@ use vectored_measure::model::{
     Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, TechniqueName,
     Verdict, Workload,
 };
-use vectored_measure::report::{json, parse};
+use vectored_report::{json, parse};
 
 use crate::shown::{sentences, table};
 use vectored_measure::stats::{
@@ -277,12 +277,12 @@ fn latencies_are_saved_and_impossible_ones_are_refused() {
     latencies.add_many(5000, 10);
     saved.cells[0].techniques[0].latency = latencies.summary();
     saved.cells[0].conditions.queue_depth = 8;
-    let again = parse(&json(&saved)).unwrap();
+    let again = parse::<Results>(&json(&saved)).unwrap();
     assert_eq!(again.cells[0].techniques[0].latency, latencies.summary());
     let refused = |change: &dyn Fn(&mut Cell), words: &str| {
         let mut wrong = saved.clone();
         change(&mut wrong.cells[0]);
-        let error = parse(&json(&wrong)).unwrap_err().to_string();
+        let error = parse::<Results>(&json(&wrong)).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     };
     refused(

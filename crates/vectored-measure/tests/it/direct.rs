@@ -18,7 +18,7 @@ use vectored_measure::model::{
     Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, PageCache, Results, Role,
     Target, TechniqueName, Verdict, Workload,
 };
-use vectored_measure::report::{json, parse};
+use vectored_report::{json, parse};
 
 use crate::shown::{sentences, table};
 use vectored_measure::stats::compare;
@@ -423,13 +423,16 @@ fn results_keep_the_alignment() {
     let fields = "\"alignment\":{\"memory_bytes\":4,\"offset_bytes\":512},";
     assert!(text.contains("\"direct\":true,"), "{text}");
     assert!(text.contains(fields), "{text}");
-    assert_eq!(parse(&text).unwrap().cells[0].alignment, Some(BLOCKS));
+    assert_eq!(
+        parse::<Results>(&text).unwrap().cells[0].alignment,
+        Some(BLOCKS)
+    );
     let buffered = json(&of_file(None));
     assert!(buffered.contains("\"direct\":false,"), "{buffered}");
     assert!(!buffered.contains("alignment"), "{buffered}");
     for wrong in ["0", "24"] {
         let wrong = text.replace("\"memory_bytes\":4,", &format!("\"memory_bytes\":{wrong},"));
-        let error = parse(&wrong).unwrap_err().to_string();
+        let error = parse::<Results>(&wrong).unwrap_err().to_string();
         assert!(error.contains("not both powers of two"), "{error}");
     }
 }

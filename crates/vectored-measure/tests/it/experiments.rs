@@ -3,11 +3,11 @@
 use vectored_machine::model::{Host, Operation};
 use vectored_measure::model::{
     EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, IovecSetup, PageCache,
-    Reproduction, Saved, Setting, SyncMode,
+    Reproduction, Setting, SyncMode,
 };
-use vectored_measure::report::csv as csv_of;
-use vectored_measure::report::experiments::{document, json};
+use vectored_measure::report::experiments::document;
 use vectored_measure::reproduce::{CopyPlan, PUBLISHED_FILE_BYTES, conclude, published};
+use vectored_report::{csv_of, json};
 
 use crate::shown::text;
 
@@ -213,8 +213,7 @@ fn the_markdown_of_fixed_samples() {
 
 #[test]
 fn the_csv_of_fixed_samples() {
-    let saved = Saved::Experiments(Box::new(shown(vec![records(1.09), passes()])));
-    insta::assert_snapshot!(csv_of(&[&saved]).unwrap());
+    insta::assert_snapshot!(csv_of(&[&shown(vec![records(1.09), passes()])]));
 }
 
 #[test]

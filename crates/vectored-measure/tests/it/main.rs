@@ -1,10 +1,10 @@
 //! Tests of the measuring engine, in one binary.
 
-mod advice;
 mod asynchronous;
 mod axes;
 mod compare;
 mod crossovers;
+mod damage;
 mod direct;
 mod engine;
 mod experiments;
@@ -16,7 +16,6 @@ mod pages;
 mod ranks;
 mod refused_aio;
 mod report;
-mod rows;
 mod shown;
 mod simulation;
 mod support;

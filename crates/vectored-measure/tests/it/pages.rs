@@ -2,13 +2,11 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use vectored_measure::model::{
-    Crossover, Experiments, Results, Saved, Target, TechniqueName, Verdict,
-};
-use vectored_measure::report::{
-    advisory, csv, document, experiments, json, machines_document, parse_saved,
-};
+use vectored_measure::model::{Crossover, Experiments, Results, Target, TechniqueName, Verdict};
+use vectored_measure::report::{experiments, machines_document, measured};
+use vectored_report::{Document, SavedResult, csv_of, json, parse};
 
+use crate::damage::{changed, changes, cut};
 use crate::report::{cell, results, technique};
 use crate::shown::{html, markdown, table, text};
 
@@ -58,8 +56,10 @@ fn with_curves() -> Results {
     all
 }
 
-fn saved(results: Results) -> Saved {
-    Saved::Results(Box::new(results))
+/// A page of a run and of experiments.
+fn beside_experiments() -> String {
+    let found = experiments::document(&crate::experiments::all());
+    vectored_report::html(&[measured(&with_curves(), None), found])
 }
 
 /// The page without its style sheet.
@@ -69,7 +69,7 @@ fn body(page: &str) -> &str {
 
 #[test]
 fn the_page_of_fixed_results() {
-    let page = html(&[&saved(with_curves())]);
+    let page = html(&with_curves());
     insta::assert_snapshot!(body(&page));
 }
 
@@ -132,8 +132,7 @@ fn foreign_texts_are_only_text() {
     for cell in &mut all.cells {
         cell.conditions.path = Some(hostile.to_owned());
     }
-    let both = [&saved(all.clone()), &saved(all)];
-    let page = html(&both);
+    let page = vectored_report::html(&[measured(&all, None), measured(&all, None)]);
     assert!(!page.contains("<script") && !page.contains("</script"));
     assert!(!page.contains("<b>\""));
     assert!(!page.contains('\u{1b}'));
@@ -146,16 +145,10 @@ fn a_saved_text_can_do_nothing_to_terminals_documents_and_spreadsheets() {
     all.host.warnings = vec!["\u{1b}[2J\n# heading \u{61c}\u{e0041}\u{ffff}".to_owned()];
     all.host.name = "=HYPERLINK(\"x\")\u{1b}[2J".to_owned();
     all.cells[0].conditions.path = Some("@SUM(1)\u{1b}".to_owned());
-    let both = [&saved(all.clone()), &saved(all.clone())];
-    let lines = csv(&both).unwrap();
+    let lines = csv_of(&[&all, &all]);
     assert!(lines.contains("'=HYPERLINK"), "{lines}");
     assert!(lines.contains(",'@SUM(1)"), "{lines}");
-    for text in [
-        table(&all),
-        markdown(&all),
-        html(&[&saved(all.clone())]),
-        lines,
-    ] {
+    for text in [table(&all), markdown(&all), html(&all), lines] {
         assert!(!text.contains(['\u{1b}', '\u{61c}', '\u{e0041}', '\u{ffff}']));
         assert!(!text.lines().any(|line| line.starts_with("# heading")));
     }
@@ -181,7 +174,7 @@ fn a_page_of_machines_draws_their_crossovers() {
 
 #[test]
 fn a_page_loads_nothing() {
-    let page = html(&[&saved(with_curves())]);
+    let page = html(&with_curves());
     assert!(page.contains("default-src 'none'"));
     for loading in ["src=", "@import", "url(", "<link", "<iframe"] {
         assert!(!page.contains(loading), "{loading}");
@@ -196,8 +189,7 @@ fn cells_without_rounds_have_no_curve() {
         technique.floor_ratio_low = None;
         technique.floor_ratio_high = None;
     }
-    let all = saved(all);
-    let page = html(&[&all]);
+    let page = html(&all);
     assert!(page.contains("writev by 1.09×"), "the map stays");
     assert!(!page.contains("<figure"));
 }
@@ -207,7 +199,9 @@ fn what_no_run_can_have_found_is_refused() {
     let check = |pointer: &str, value: Value, word: &str| {
         let mut damaged: Value = serde_json::from_str(&json(&with_curves())).unwrap();
         *damaged.pointer_mut(pointer).unwrap() = value;
-        let refused = parse_saved(&damaged.to_string()).unwrap_err().to_string();
+        let refused = parse::<Results>(&damaged.to_string())
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("damaged"), "{refused}");
         assert!(refused.contains(word), "{refused}");
     };
@@ -235,33 +229,20 @@ fn what_no_run_can_have_found_is_refused() {
 }
 
 /// Everything that takes saved results, so that a panic in any of it is seen.
-fn render_all(json: &str) {
-    let Ok(found) = parse_saved(json) else {
+fn render_all<T: SavedResult>(json: &str, document: impl Fn(&T) -> Document) {
+    let Ok(found) = parse::<T>(json) else {
         return;
     };
-    html(&[&found, &found]);
-    text(&document(&found), 100);
-    vectored_report::markdown(&document(&found));
-    csv(&[&found, &found]).unwrap();
-    if let Saved::Results(results) = &found {
-        text(&machines_document(&[results]), 100);
-        vectored_measure::stats::compare(&[results], &[results, results]);
-    }
-}
-
-/// One of each kind that is saved.
-fn fixed() -> [String; 3] {
-    [
-        json(&with_curves()),
-        experiments::json(&crate::experiments::all()),
-        advisory::json(&crate::advice::fixed()),
-    ]
+    let document = document(&found);
+    vectored_report::html(&[document.clone(), document.clone()]);
+    text(&document, 100);
+    vectored_report::markdown(&document);
+    csv_of(&[&found, &found]);
 }
 
 #[test]
 fn experiments_are_on_the_page_beside_runs() {
-    let found = Saved::Experiments(Box::new(crate::experiments::all()));
-    let page = html(&[&saved(with_curves()), &found]);
+    let page = beside_experiments();
     assert!(page.contains("Published experiments, run here"));
     assert_eq!(
         page.matches("an element: below 1× writev wins</figcaption>")
@@ -274,81 +255,27 @@ fn experiments_are_on_the_page_beside_runs() {
 proptest! {
     #[test]
     fn a_truncated_file_is_an_error_and_no_panic(share in 0.0..1.0f64) {
-        for text in fixed() {
-            let mut end = (share * text.len() as f64) as usize;
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            let cut = text[..end].trim_end();
-            prop_assume!(cut.len() < text.trim_end().len());
-            prop_assert!(parse_saved(cut).is_err());
-        }
+        let (run, experiments) = (json(&with_curves()), json(&crate::experiments::all()));
+        prop_assert!(cut(&run, share).is_none_or(|cut| parse::<Results>(cut).is_err()));
+        prop_assert!(cut(&experiments, share).is_none_or(|cut| parse::<Experiments>(cut).is_err()));
     }
 
     #[test]
-    fn a_hostile_file_is_an_error_or_shown_and_no_panic(
-        changes in prop::collection::vec((any::<prop::sample::Index>(), hostile()), 1..6)
-    ) {
-        for text in fixed() {
-            let mut value: Value = serde_json::from_str(&text).unwrap();
-            for (place, change) in &changes {
-                let mut leaves = 0;
-                count(&value, &mut leaves);
-                let mut target = place.index(leaves);
-                replace(&mut value, &mut target, change);
-            }
-            render_all(&value.to_string());
+    fn a_hostile_file_is_an_error_or_shown_and_no_panic(changes in changes()) {
+        let run = changed(&json(&with_curves()), &changes);
+        render_all(&run, |results| measured(results, None));
+        if let Ok(results) = &parse::<Results>(&run) {
+            text(&machines_document(&[results]), 100);
+            vectored_measure::stats::compare(&[results], &[results, results]);
         }
-    }
-}
-
-fn hostile() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        Just(Value::Null),
-        Just(0.into()),
-        Just((-1).into()),
-        Just(u64::MAX.into()),
-        Just(1e308.into()),
-        Just(1e-308.into()),
-        Just("</script>".into()),
-        Just("\u{202e}\u{0}".into()),
-        Just(Value::Array(Vec::new())),
-        Just("writev".into()),
-        Just("reader-thread".into()),
-        Just("tie".into()),
-        Just(true.into()),
-    ]
-}
-
-fn count(value: &Value, leaves: &mut usize) {
-    match value {
-        Value::Array(list) => list.iter().for_each(|item| count(item, leaves)),
-        Value::Object(map) => map.values().for_each(|item| count(item, leaves)),
-        _ => *leaves += 1,
-    }
-}
-
-/// Replaces the leaf with this number.
-fn replace(value: &mut Value, number: &mut usize, change: &Value) -> bool {
-    match value {
-        Value::Array(list) => list.iter_mut().any(|item| replace(item, number, change)),
-        Value::Object(map) => map.values_mut().any(|item| replace(item, number, change)),
-        _ if *number == 0 => {
-            *value = change.clone();
-            true
-        }
-        _ => {
-            *number -= 1;
-            false
-        }
+        render_all(&changed(&json(&crate::experiments::all()), &changes), experiments::document);
     }
 }
 
 /// Of measured and of published figures; a name says what it is.
 #[test]
 fn every_figure_of_every_table_is_explained() {
-    let experiments = Saved::Experiments(Box::new(crate::experiments::all()));
-    let page = html(&[&saved(with_curves()), &experiments]);
+    let page = beside_experiments();
     let heads: Vec<&str> = page
         .split("<th scope=\"col\"")
         .skip(1)
@@ -395,7 +322,7 @@ fn a_reduced_experiment_is_drawn_without_the_seconds_of_the_book() {
         experiment.reduced = true;
     }
     let drawn =
-        |experiments: &Experiments| html(&[&Saved::Experiments(Box::new(experiments.clone()))]);
+        |experiments: &Experiments| vectored_report::html(&[experiments::document(experiments)]);
     let all = drawn(&all);
     assert!(
         all.contains(">CPU 2005<") && all.contains(">wall 2005<") && all.contains(">CPU 2001<")

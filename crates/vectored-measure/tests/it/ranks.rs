@@ -11,9 +11,9 @@ use vectored_measure::measure::{
     RunError, Sampler, SyntheticMachine, Watch, agree, follow, run, run_rounds,
 };
 use vectored_measure::model::{
-    Cell, CellSpec, Experiment, Rank, Results, Saved, Target, TechniqueName, Workload,
+    Cell, CellSpec, Experiment, Rank, Results, Target, TechniqueName, Workload,
 };
-use vectored_measure::report::{json, parse};
+use vectored_report::{json, parse};
 
 use crate::shown::{csv, markdown, table};
 
@@ -237,11 +237,7 @@ fn ranks_give_no_cost_models() {
 fn results_of_ranks_are_the_same_after_loading() {
     let results = ranked_results();
     let text = json(&results);
-    assert_eq!(parse(&text).unwrap(), results);
-    assert!(matches!(
-        vectored_measure::report::parse_saved(&text).unwrap(),
-        Saved::Results(_)
-    ));
+    assert_eq!(parse::<Results>(&text).unwrap(), results);
     assert_eq!(results.ranks[2].slowdown, Some(1.9048));
     assert_eq!(
         (results.ranks[2].straggles, results.ranks[2].figures),
@@ -259,7 +255,7 @@ fn results_of_ranks_are_the_same_after_loading() {
         .unwrap()
         .stragglers = vec![4];
     assert!(
-        parse(&json(&wrong))
+        parse::<Results>(&json(&wrong))
             .unwrap_err()
             .to_string()
             .contains("straggler")
@@ -272,7 +268,7 @@ fn results_of_ranks_are_the_same_after_loading() {
         .rank_median_ns
         .pop();
     assert!(
-        parse(&json(&wrong))
+        parse::<Results>(&json(&wrong))
             .unwrap_err()
             .to_string()
             .contains("4 ranks")

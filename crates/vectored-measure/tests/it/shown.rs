@@ -1,8 +1,8 @@
 //! Results in each format.
 
-use vectored_measure::model::{Results, Saved};
-use vectored_measure::report::{document, measured};
-use vectored_report::{Block, Document, TerminalOptions, terminal};
+use vectored_measure::model::Results;
+use vectored_measure::report::measured;
+use vectored_report::{Block, Document, TerminalOptions, csv_of, terminal};
 
 /// A whole document on a terminal without colours.
 pub fn text(document: &Document, width: usize) -> String {
@@ -47,14 +47,12 @@ pub fn markdown(results: &Results) -> String {
     vectored_report::markdown(&measured(results, None))
 }
 
-/// Saved results as one page.
-pub fn html(saved: &[&Saved]) -> String {
-    let documents: Vec<Document> = saved.iter().map(|one| document(one)).collect();
-    vectored_report::html(&documents)
+/// A run as a page.
+pub fn html(results: &Results) -> String {
+    vectored_report::html(&[measured(results, None)])
 }
 
 /// A run as CSV.
 pub fn csv(results: &Results) -> String {
-    let saved = Saved::Results(Box::new(results.clone()));
-    vectored_measure::report::csv(&[&saved]).unwrap()
+    csv_of(&[results])
 }

@@ -8,7 +8,8 @@ use vectored_measure::measure::{Noise, SyntheticMachine};
 use vectored_measure::model::{
     CellSpec, Crossover, Experiment, Results, SweptMix, Target, TechniqueName, Verdict, Workload,
 };
-use vectored_measure::report::{json, machines_document, measured, parse};
+use vectored_measure::report::{machines_document, measured};
+use vectored_report::{json, parse};
 
 use crate::shown::{csv, html, markdown, sentences, text};
 
@@ -294,7 +295,7 @@ fn a_size_equal_to_a_fixed_one_stays_in_the_sweep() {
 #[test]
 fn saved_sweeps_load_again() {
     let results = measure_mixes(&[header_and_body()], machine(), 3);
-    assert_eq!(parse(&json(&results)).unwrap(), results);
+    assert_eq!(parse::<Results>(&json(&results)).unwrap(), results);
     let value: serde_json::Value = serde_json::from_str(&json(&results)).unwrap();
     assert_eq!(
         value["crossovers"][0]["swept_mix"],
@@ -309,7 +310,7 @@ fn a_cell_that_is_no_list_of_its_mix_is_refused() {
         let mut value: serde_json::Value = serde_json::from_str(&json(&results)).unwrap();
         spoil(&mut value["cells"][0]);
         // Whole results are no readable message.
-        let refused = parse(&value.to_string()).err();
+        let refused = parse::<Results>(&value.to_string()).err();
         refused.expect("a file that is refused").to_string()
     };
     let other = refused(&|cell| cell["segment_sizes"] = serde_json::json!([[1, 151], [1, 16]]));
@@ -341,10 +342,9 @@ fn reports_name_each_list_of_a_sweep() {
         "1 × 150 B + 1 × SIZE",
         "1 × 9 B + 2 × 40 B + 1 × 8 B + 1 × SIZE",
     ];
-    let saved = vectored_measure::model::Saved::Results(Box::new(results.clone()));
     for text in [
         markdown(&results),
-        html(&[&saved]),
+        html(&results),
         vectored_report::markdown(&machines_document(&[&results, &results])),
     ] {
         for shape in shapes {
@@ -355,7 +355,7 @@ fn reports_name_each_list_of_a_sweep() {
     for shape in shapes {
         for place in ["th scope=\"row\"", "figcaption"] {
             assert!(
-                html(&[&saved]).contains(&format!("<{place}>{shape}")),
+                html(&results).contains(&format!("<{place}>{shape}")),
                 "{place} {shape}"
             );
         }

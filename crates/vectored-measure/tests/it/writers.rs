@@ -11,10 +11,10 @@ use vectored_measure::measure::{
     Contender, DescriptorSampler, Mover, Outcome, RunError, WriterMovers, movers,
 };
 use vectored_measure::model::{
-    Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Saved, Target, TechniqueName,
+    Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Results, Target, TechniqueName,
     Workload, WriterFigures, ZerocopyCounts,
 };
-use vectored_measure::report::{json, parse};
+use vectored_report::{json, parse};
 
 use crate::shown::{csv, html, markdown, table};
 use vectored_measure::stats::WriterSamples;
@@ -229,7 +229,7 @@ fn cells_that_cannot_have_writers_are_refused() {
 fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     let mut saved = results();
     // There only with writers.
-    assert!(!json(&saved).contains("writers") && parse(&json(&saved)).unwrap() == saved);
+    assert!(!json(&saved).contains("writers") && parse::<Results>(&json(&saved)).unwrap() == saved);
     let samples = WriterSamples {
         record_ns: vec![vec![100.0, 150.0]; 3],
         records: RecordCounts {
@@ -246,13 +246,13 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
         sends: 9,
         copied: 9,
     });
-    let again = parse(&json(&saved)).unwrap();
+    let again = parse::<Results>(&json(&saved)).unwrap();
     assert_eq!(again.cells[0], saved.cells[0]);
     let lines = csv(&again);
     assert!(lines.contains(",writers_writer_median_ns,"), "{lines}");
     assert!(lines.contains(",\"[100.0,150.0]\","), "{lines}");
     let shown = table(&again);
-    let page = html(&[&Saved::Results(Box::new(again))]);
+    let page = html(&again);
     for text in [shown, markdown(&saved), page] {
         assert!(text.contains("Several writers: file"), "{text}");
         assert!(text.contains("7.0 % torn?"), "{text}");
@@ -260,7 +260,7 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     let refused = |change: &dyn Fn(&mut Cell), words: &str| {
         let mut wrong = saved.clone();
         change(&mut wrong.cells[0]);
-        let error = parse(&json(&wrong)).unwrap_err().to_string();
+        let error = parse::<Results>(&json(&wrong)).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     };
     let figures = |change: &'static dyn Fn(&mut WriterFigures)| {

@@ -6,9 +6,9 @@ mod measured;
 
 use std::process::ExitCode;
 
-use vectored_measure::model::{Results, SCHEMA, Saved};
+use vectored_measure::model::{Results, SCHEMA};
 use vectored_measure::report::{self, left_out_in_words};
-use vectored_report::markdown;
+use vectored_report::{csv_of, json, markdown};
 
 use self::budget::incomplete;
 use self::measured::{Measured, Save, measured};
@@ -37,7 +37,7 @@ fn saving<'a>(
     move |so_far| {
         if !so_far.outcome.cells.is_empty() {
             let results = assemble(plan.clone(), so_far);
-            if let Err(error) = growing.save(&results.started_at, &report::json(&results)) {
+            if let Err(error) = growing.save(&results.started_at, &json(&results)) {
                 notes.note(&format!("{error:#}"));
             }
         }
@@ -133,7 +133,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     }
 
     let text = rendered(&results, args, output.is_some());
-    let json = report::json(&results);
+    let json = json(&results);
     let saved = growing.save(&results.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
     let shown = OutputFile::write_or_print(output.as_ref(), &text);
@@ -194,11 +194,8 @@ fn rendered(results: &Results, args: &MeasureArgs, to_file: bool) -> String {
     let document = || report::measured(results, args.rate);
     match args.format {
         Format::Table => Screen::of_output(to_file).show(&document(), args.details),
-        Format::Json => report::json(results),
-        Format::Csv => {
-            let saved = Saved::Results(Box::new(results.clone()));
-            report::csv(&[&saved]).expect("one result is of one kind")
-        }
+        Format::Json => json(results),
+        Format::Csv => csv_of(&[results]),
         Format::Markdown => markdown(&document()),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json as literal};
+
 use super::{advise, bench, costs, records, text};
 use crate::support::{entries, stderr_of, stdout_of};
 
@@ -50,6 +52,23 @@ fn report_compare_and_history_handle_advice() {
     let words =
         "'advise' is a result of `vectored advise`: expected a result of `vectored measure`";
     assert!(refused.contains(words), "{refused}");
+}
+
+#[test]
+fn advice_stands_beside_experiments_in_a_page() {
+    let bench = bench();
+    let advice: Value = serde_json::from_str(&costs()).unwrap();
+    let experiments = literal!({
+        "schema": "vectored-experiments/1", "complete": true, "vectored_version": "0",
+        "started_at": "2026-01-01T00:00:00Z", "elapsed_s": 1.0, "seed": 1, "host": advice["host"],
+        "ruler": {"clock": "CLOCK_MONOTONIC", "step_ns": 1, "reading_ns": 20.0, "empty_loop_ns": 0.5},
+        "experiments": []
+    });
+    fs::write(bench.work().join("e.json"), experiments.to_string()).unwrap();
+    let page = stdout_of(&mut bench.command("report costs.json e.json --html -"));
+    assert!(page.contains("Published experiments"));
+    assert!(page.contains("Where would gathering help?"));
+    assert!(!page.contains("Copy or gather?"));
 }
 
 #[test]

@@ -5,10 +5,8 @@
 mod curves;
 mod document;
 mod finding;
-mod json;
 mod sheets;
 mod tooltips;
 
 pub use crate::report::experiments::document::document;
 pub use crate::report::experiments::finding::finding;
-pub use crate::report::experiments::json::json;

@@ -1,0 +1,368 @@
+//! Findings in words: the pattern in one line, and the action.
+
+use vectored_machine::model::DescriptorKind;
+use vectored_report::{visible, words};
+
+use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
+
+/// Steps of a pattern that are named; the others are counted.
+const NAMED_STEPS: usize = 4;
+
+/// A step of this size or more is better referenced than copied, in bytes.
+const LARGE_BYTES: u64 = 2048;
+
+/// Runs up to this length are records; longer ones are streams.
+const RECORD_CALLS: u64 = 16;
+
+/// Characters of a file's name in a sentence.
+const NAMED_CHARACTERS: usize = 60;
+
+/// The pattern in one line: `10,233 × write 8 B + write 4 KiB`, `1.2 M × write 5–90 B`.
+///
+/// The number is the count of repetitions of all that follows.
+///
+/// # Examples
+///
+/// ```
+/// use vectored_advise::advisor::wording::sentences::pattern;
+/// use vectored_machine::model::DescriptorKind;
+/// use vectored_advise::model::{FindingKey, FindingKind, Grade, Step, Tally};
+///
+/// let key = FindingKey {
+///     kind: FindingKind::AdjacentWrites,
+///     grade: Grade::Adjacent,
+///     program: "cat".to_owned(),
+///     target: DescriptorKind::File,
+///     file: None,
+///     site: None,
+///     steps: vec![Step { call: "write".to_owned(), size_class: 7 }],
+/// };
+/// let tally = Tally { calls: 12_000, step_bytes: vec![(70, 90)], ..Tally::default() };
+/// assert_eq!(pattern(&key, &tally), "12,000 × write 70–90 B");
+/// ```
+pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
+    // If each record is synced, only the calls that write count.
+    let counts = |step: &&Step| key.kind != FindingKind::SyncEach || moves_bytes(&step.call);
+    let period = key.steps.iter().filter(counts).count().max(1) as u64;
+    let times = short_count((tally.calls / period).max(1));
+    if key.steps.is_empty() {
+        return format!("{times} calls");
+    }
+    // Begins with the step that most runs began with: a period has no first step of its own.
+    let first = std::iter::zip(&tally.starts, 0..key.steps.len());
+    let first = first.rev().max_by_key(|(runs, _)| **runs);
+    let first = first.map_or(0, |(_, step)| step);
+    let order = (first..key.steps.len()).chain(0..first);
+    let mut groups: Vec<(String, usize)> = Vec::new();
+    for index in order {
+        let step = step_in_words(&key.steps[index], tally.step_bytes.get(index));
+        match groups.last_mut() {
+            Some((same, times)) if *same == step => *times += 1,
+            _ => groups.push((step, 1)),
+        }
+    }
+    let rest: usize = groups.iter().skip(NAMED_STEPS).map(|group| group.1).sum();
+    groups.truncate(NAMED_STEPS);
+    let is_repeated = groups.iter().any(|group| group.1 > 1);
+    let mut named: Vec<String> = groups
+        .into_iter()
+        .map(|(step, times)| match times {
+            1 => step,
+            _ => format!("{times} × {step}"),
+        })
+        .collect();
+    if rest > 0 {
+        named.push(format!("{rest} more"));
+    }
+    let named = named.join(" + ");
+    let mut text = match is_repeated {
+        true => format!("{times} × ({named})"),
+        false => format!("{times} × {named}"),
+    };
+    let has_lists = matches!(
+        key.kind,
+        FindingKind::TinySegments | FindingKind::ManySegments
+    );
+    if has_lists && tally.calls > 0 && tally.segments > tally.calls {
+        let segments = (tally.segments as f64 / tally.calls as f64).round() as u64;
+        text += &format!(" in {} segments", words::grouped(segments));
+    }
+    text
+}
+
+fn step_in_words(step: &Step, bytes: Option<&(u64, u64)>) -> String {
+    let name = visible(&step.call);
+    match bytes {
+        Some(&(least, most)) if moves_bytes(&step.call) => {
+            format!("{name} {}", range_in_words(least, most))
+        }
+        _ => name,
+    }
+}
+
+/// Whether a call moves bytes; `lseek` and `fsync` do not.
+fn moves_bytes(call: &str) -> bool {
+    ["read", "write", "send", "recv"]
+        .iter()
+        .any(|family| call.contains(family))
+}
+
+/// `8 B`, `5–90 B`, `4–64 KiB`.
+fn range_in_words(least: u64, most: u64) -> String {
+    if least == most {
+        return words::bytes(least);
+    }
+    let (low, high) = (words::bytes(least), words::bytes(most));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((low, unit)), Some((high, same))) if unit == same => format!("{low}–{high} {unit}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
+/// `10,233`; from a million on two digits and a unit: `1.2 M`, `34 G`.
+fn short_count(number: u64) -> String {
+    const MILLION: u64 = 1_000_000;
+    let (scale, unit) = match number {
+        0..MILLION => return words::grouped(number),
+        // 999.5 million is shown as 1.0 G.
+        MILLION..999_500_000 => (1e6, "M"),
+        _ => (1e9, "G"),
+    };
+    let scaled = number as f64 / scale;
+    match scaled < 9.95 {
+        true => format!("{scaled:.1} {unit}"),
+        false => format!("{} {unit}", words::grouped(scaled.round() as u64)),
+    }
+}
+
+/// The action, in a sentence that holds for any language;
+/// [`remedy`](crate::advisor::wording::remedies::remedy) has the details.
+pub fn action(key: &FindingKey, tally: &Tally) -> String {
+    let what = match key.kind {
+        FindingKind::AdjacentWrites if has_large_step(tally) => {
+            "Write the small pieces and the large one in one call, with a list".to_owned()
+        }
+        FindingKind::AdjacentWrites if is_record(key, tally) => {
+            format!("Write the {} pieces in one call", key.steps.len())
+        }
+        FindingKind::AdjacentWrites => match key.target {
+            DescriptorKind::File => {
+                "Collect the writes in a buffer, and write that when it is full"
+            }
+            _ => "Collect the writes in a buffer, and send it when it is full or before waiting",
+        }
+        .to_owned(),
+        FindingKind::SmallReads => "Read more at once, through a larger buffer".to_owned(),
+        FindingKind::PositionalWrites => {
+            "Write adjacent ranges in one call, at the offset of the first".to_owned()
+        }
+        FindingKind::PositionalReads => {
+            "Read adjacent ranges in one call, at the offset of the first".to_owned()
+        }
+        FindingKind::SeekThenTransfer => {
+            "Pass the offset to the read or write itself, in place of a seek before it".to_owned()
+        }
+        FindingKind::TinySegments => {
+            "Copy the tiny segments into one buffer, and write that".to_owned()
+        }
+        FindingKind::ManySegments => {
+            "Fill each list up to 1,024 segments before the call".to_owned()
+        }
+        FindingKind::SyncEach => {
+            "Sync once for several records, if they may be lost together".to_owned()
+        }
+        FindingKind::Datagrams => "Send several datagrams in one call, sendmmsg(2)".to_owned(),
+    };
+    let order = match key.grade {
+        Grade::ReadsAhead => BEFORE_POLL.to_owned(),
+        _ => order_in_words(tally),
+    };
+    if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
+        let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
+        let of = if tally.merged_calls == 1 {
+            "call"
+        } else {
+            "calls"
+        };
+        format!("{what}: {left} {of} instead of {calls}.{order}")
+    } else {
+        format!("{what}.{order}")
+    }
+}
+
+/// Advice for a program with an event loop.
+const BEFORE_POLL: &str =
+    " Empty the buffer before poll or select: they do not report bytes that are in it.";
+
+/// The effect of merging on the order of writes; empty if none is known.
+fn order_in_words(tally: &Tally) -> String {
+    let Some(other) = &tally.order_between else {
+        return String::new();
+    };
+    let named = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let characters = name.chars().take(NAMED_CHARACTERS);
+        visible(&characters.collect::<String>())
+    };
+    format!(
+        " The program writes {} and {} in turn: merging changes the order in which their bytes \
+         reach the kernel.",
+        tally.path.as_deref().map_or("this file".to_owned(), named),
+        named(other),
+    )
+}
+
+/// Whether it has both large and small steps.
+fn has_large_step(tally: &Tally) -> bool {
+    let is_large = |&(least, _): &(u64, u64)| least >= LARGE_BYTES;
+    tally.step_bytes.iter().any(is_large) && !tally.step_bytes.iter().all(is_large)
+}
+
+/// Whether runs are short: a few calls and then something else, each step once in most of the runs. A
+/// stream that a buffer would collect has long runs.
+fn is_record(key: &FindingKey, tally: &Tally) -> bool {
+    let pieces = key.steps.len() as u64;
+    let most = RECORD_CALLS.min(pieces + pieces / 2);
+    pieces > 1 && tally.calls <= tally.runs.saturating_mul(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(kind: FindingKind, steps: &[(&str, (u64, u64))], calls: u64) -> (FindingKey, Tally) {
+        let key = FindingKey {
+            kind,
+            grade: Grade::Adjacent,
+            program: "x".to_owned(),
+            target: DescriptorKind::File,
+            file: None,
+            site: None,
+            steps: steps
+                .iter()
+                .map(|(call, _)| Step {
+                    call: (*call).to_owned(),
+                    size_class: 0,
+                })
+                .collect(),
+        };
+        let tally = Tally {
+            calls,
+            runs: 1,
+            step_bytes: steps.iter().map(|(_, bytes)| *bytes).collect(),
+            ..Tally::default()
+        };
+        (key, tally)
+    }
+
+    #[test]
+    fn a_pattern_is_a_count_and_its_period() {
+        let check = |kind, steps: &[(&str, (u64, u64))], calls, expected: &str| {
+            let (key, tally) = found(kind, steps, calls);
+            assert_eq!(pattern(&key, &tally), expected);
+        };
+        let writes = FindingKind::AdjacentWrites;
+        let pair = [("write", (8, 8)), ("write", (4096, 4096))];
+        check(writes, &pair, 20_466, "10,233 × write 8 B + write 4 KiB");
+        check(
+            writes,
+            &[("write", (5, 90))],
+            1_234_567,
+            "1.2 M × write 5–90 B",
+        );
+        check(
+            writes,
+            &[("send", (0, 0))],
+            34_500_000_000,
+            "35 G × send 0 B",
+        );
+        check(
+            writes,
+            &[("read", (4096, 65_536))],
+            999_999,
+            "999,999 × read 4–64 KiB",
+        );
+        check(writes, &[("read", (100, 4096))], 3, "3 × read 100 B–4 KiB");
+        let seek = [("lseek", (0, 0)), ("read", (512, 512))];
+        check(
+            FindingKind::SeekThenTransfer,
+            &seek,
+            10,
+            "5 × lseek + read 512 B",
+        );
+        let synced = [("write", (10, 10)), ("fsync", (0, 0))];
+        check(
+            FindingKind::SyncEach,
+            &synced,
+            100,
+            "100 × write 10 B + fsync",
+        );
+        let eight = [1, 1, 1, 1, 8, 1, 1, 6].map(|bytes| ("read", (bytes, bytes)));
+        check(
+            writes,
+            &eight,
+            16,
+            "2 × (4 × read 1 B + read 8 B + 2 × read 1 B + read 6 B)",
+        );
+        let six = [1, 2, 3, 4, 5, 6].map(|bytes| ("write", (bytes, bytes)));
+        check(
+            writes,
+            &six,
+            12,
+            "2 × write 1 B + write 2 B + write 3 B + write 4 B + 2 more",
+        );
+        check(writes, &[], 7, "7 calls");
+        check(
+            writes,
+            &[("w\x1b[2Jrite", (1, 1))],
+            1,
+            "1 × w\\u{1b}[2Jrite",
+        );
+    }
+
+    #[test]
+    fn a_period_begins_where_most_runs_began() {
+        let steps = [("write", (4, 4)), ("write", (7, 7)), ("write", (90, 90))];
+        let (key, mut tally) = found(FindingKind::AdjacentWrites, &steps, 300);
+        tally.starts = vec![1, 5, 1];
+        let expected = "100 × write 7 B + write 90 B + write 4 B";
+        assert_eq!(pattern(&key, &tally), expected);
+        // A file may have any number of them.
+        tally.starts = vec![0, 0, 0, 0, 9];
+        assert!(pattern(&key, &tally).starts_with("100 × write 4 B"));
+    }
+
+    #[test]
+    fn a_buffer_of_a_stream_is_emptied_before_a_wait() {
+        let (mut key, tally) = found(FindingKind::SmallReads, &[("read", (1, 1))], 10);
+        key.target = DescriptorKind::Pipe;
+        assert!(!action(&key, &tally).contains("poll"));
+        key.grade = Grade::ReadsAhead;
+        assert!(action(&key, &tally).contains("Empty the buffer before poll"));
+    }
+
+    #[test]
+    fn lists_tell_their_segments() {
+        let (key, mut tally) = found(FindingKind::TinySegments, &[("writev", (1600, 1600))], 10);
+        tally.segments = 1000;
+        assert_eq!(pattern(&key, &tally), "10 × writev 1600 B in 100 segments");
+    }
+
+    #[test]
+    fn what_is_to_be_done_depends_on_the_sizes_and_on_the_length_of_runs() {
+        let pair = [("write", (8, 8)), ("write", (4096, 4096))];
+        let (key, mut tally) = found(FindingKind::AdjacentWrites, &pair, 20_466);
+        tally.merged_calls = 10_233;
+        assert_eq!(
+            action(&key, &tally),
+            "Write the small pieces and the large one in one call, with a list: \
+             10,233 calls instead of 20,466."
+        );
+        tally.step_bytes = vec![(8, 8), (90, 90)];
+        tally.runs = 10_233;
+        assert!(action(&key, &tally).starts_with("Write the 2 pieces in one call: "));
+        tally.runs = 1;
+        tally.merged_calls = 1;
+        assert!(action(&key, &tally).ends_with("when it is full: 1 call instead of 20,466."));
+    }
+}

@@ -1,0 +1,113 @@
+//! The answer: what merging would save altogether.
+
+use vectored_report::words;
+
+use crate::advisor::UNPRICED;
+use crate::model::{Advisory, Finding, FindingKind, Tally, WallSource};
+use crate::report::figures::{seconds, share, span};
+use crate::report::shares::{at_least, estimated_share, most_share};
+
+/// Below this share of the wall time the answer is "Little to gain".
+const LITTLE_SHARE: f64 = 0.01;
+
+/// The answer in a sentence or two: what merging would save altogether, or that there is nothing to
+/// gain.
+pub fn answer(advisory: &Advisory) -> String {
+    let transfers = advisory.transfers;
+    if advisory.findings.iter().all(|one| one.saving_s <= 0.0) {
+        if has_unpriced(advisory) {
+            return format!(
+                "No known saving: of {} calls that move bytes, some could be merged, but what they \
+                 cost is not known.",
+                words::grouped(transfers)
+            );
+        }
+        return match (transfers, advisory.uncounted.is_empty()) {
+            (0, _) => "Nothing to gain: the log has no call that moves bytes.".to_owned(),
+            (1, true) => "Nothing to gain: there is one call that moves bytes.".to_owned(),
+            (_, true) if advisory.findings.is_empty() => format!(
+                "Nothing to gain: none of {} calls that move bytes could be merged with others.",
+                words::grouped(transfers)
+            ),
+            (_, true) => format!(
+                "Nothing to gain: of {} calls that move bytes, merging those that could be saves \
+                 nothing.",
+                words::grouped(transfers)
+            ),
+            (_, false) => format!(
+                "No certain saving: of {} calls that move bytes, some could be merged, but that could \
+                 change what the program does.",
+                words::grouped(transfers)
+            ),
+        };
+    }
+    let (saving, interval) = span(
+        advisory.saving_s,
+        advisory.saving_low_s,
+        advisory.saving_high_s,
+    );
+    let wall = advisory.wall_s.filter(|wall| *wall > 0.0);
+    let of = wall.map_or_else(String::new, |wall| {
+        let saved_share = advisory.saving_s / wall;
+        let (said, wall) = (share(saved_share), seconds(wall));
+        match advisory.wall_source {
+            Some(WallSource::Traced) => {
+                format!(", {} of the traced time of {wall}", at_least(saved_share))
+            }
+            Some(WallSource::Estimated) => format!(
+                ", {} of an estimated wall time of {wall}",
+                estimated_share(advisory, saved_share)
+            ),
+            _ => format!(", {said} of the wall time of {wall} (measured without strace)"),
+        }
+    });
+    let is_little = most_share(advisory).is_some_and(|most| most < LITTLE_SHARE);
+    let saving_ones: Vec<&Finding> = advisory
+        .findings
+        .iter()
+        .filter(|one| one.saving_s > 0.0)
+        .collect();
+    let what = what_saves(&saving_ones);
+    let begin = if advisory.saving_low_s <= 0.0 {
+        format!("No certain saving: {} would save", lower(what))
+    } else if is_little {
+        format!("Little to gain: {} would save", lower(what))
+    } else {
+        format!("{what} would save")
+    };
+    let total = |of: &dyn Fn(&Tally) -> u64| {
+        let all = saving_ones.iter().map(|one| of(&one.tally));
+        words::grouped(all.fold(0, u64::saturating_add))
+    };
+    let (left, calls) = (
+        total(&|tally| tally.merged_calls),
+        total(&|tally| tally.calls),
+    );
+    let of_calls = if left == "1" { "call" } else { "calls" };
+    format!("{begin} {saving} {interval}{of}: {left} {of_calls} instead of {calls}.")
+}
+
+fn what_saves(findings: &[&Finding]) -> &'static str {
+    let reads = |kind| matches!(kind, FindingKind::SmallReads | FindingKind::PositionalReads);
+    let copies = |one: &&Finding| one.key.kind == FindingKind::TinySegments;
+    if findings.iter().any(copies) {
+        return "Merging or copying calls";
+    }
+    match findings.iter().filter(|one| reads(one.key.kind)).count() {
+        0 => "Gathering",
+        all if all == findings.len() => "Reading more at once",
+        _ => "Merging calls",
+    }
+}
+
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// Whether some calls are listed only because their cost is unknown.
+fn has_unpriced(advisory: &Advisory) -> bool {
+    let mut uncounted = advisory.uncounted.iter();
+    uncounted.any(|one| one.reason == UNPRICED)
+}

@@ -1,0 +1,178 @@
+//! The content of a report, before it is laid out.
+
+use vectored_report::words;
+
+use crate::model::{Advisory, DescriptorUse, Finding};
+use crate::report::answer::answer;
+use crate::report::figures::{seconds, shortened};
+use crate::report::notes::notes;
+use crate::report::rows::{
+    Item, Listed, SHOWN_CHARACTERS, SHOWN_PATTERN, SHOWN_SENTENCE, Used, item, location, used,
+};
+use crate::report::shares::{most_share, share_of, uncounted_share};
+
+/// Sources that are named; the JSON has all.
+const NAMED_SOURCES: usize = 4;
+
+/// Files and descriptors that are shown.
+const SHOWN_USES: usize = 8;
+
+/// Fewest calls of a file or descriptor that is shown; it also has at least 1 % of all calls.
+const MIN_CALLS: u64 = 100;
+
+/// Below this share of the wall time a table ends after its headline.
+const NEGLIGIBLE_SHARE: f64 = 0.001;
+
+/// Findings below this share of all savings are summed up.
+const MIN_PART: f64 = 0.01;
+
+/// The content of a report.
+pub struct Facts {
+    /// The answer, in a sentence or two.
+    pub answer: String,
+    /// Whether the saving is negligible: a table ends here.
+    pub is_negligible: bool,
+    /// All findings in one line, if they save next to nothing and only uncounted calls matter.
+    pub sum: Option<String>,
+    /// The time that shares refer to: `the wall time`.
+    pub share_of: &'static str,
+    /// The size of the log.
+    pub extent: String,
+    /// The findings that are shown, the largest saving first.
+    pub items: Vec<Item>,
+    /// Further findings.
+    pub more: Option<String>,
+    /// Findings that are not counted.
+    pub listed: Vec<Listed>,
+    /// Further ones.
+    pub more_listed: Option<String>,
+    /// The files and descriptors with the most calls.
+    pub uses: Vec<Used>,
+    /// Further ones.
+    pub more_uses: Option<String>,
+    /// Notes that are needed to judge the figures.
+    pub notes: Vec<String>,
+}
+
+/// The content of a report, with up to `top` findings and `top` uncounted ones.
+pub fn facts(advisory: &Advisory, top: usize) -> Facts {
+    // Findings that hardly matter are summed up, unless none matters more.
+    let least_s = advisory.saving_s * MIN_PART;
+    let matters = |one: &Finding| one.saving_s > 0.0 && one.saving_s >= least_s;
+    let mattering = advisory.findings.iter().filter(|one| matters(one)).count();
+    let shown = &advisory.findings[..mattering.max(1).min(top).min(advisory.findings.len())];
+    let rest = &advisory.findings[shown.len()..];
+    let listed = &advisory.uncounted[..advisory.uncounted.len().min(top)];
+    let uses = notable(advisory);
+    let mut items: Vec<Item> = shown.iter().map(|one| item(advisory, one)).collect();
+    let mut shown_remedies = Vec::new();
+    for item in &mut items {
+        match item.remedy {
+            Some(remedy) if shown_remedies.contains(&remedy) => item.remedy = None,
+            Some(remedy) => shown_remedies.push(remedy),
+            None => {}
+        }
+    }
+    let saves_little =
+        advisory.saving_s > 0.0 && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE);
+    let lists_little = uncounted_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE);
+    Facts {
+        answer: answer(advisory),
+        is_negligible: saves_little && lists_little,
+        sum: (saves_little && !lists_little).then(|| {
+            format!(
+                "{} would save {}; the JSON has {}.",
+                words::count(advisory.findings.len(), "finding"),
+                seconds(advisory.saving_s),
+                if advisory.findings.len() == 1 {
+                    "it"
+                } else {
+                    "them"
+                },
+            )
+        }),
+        share_of: share_of(advisory.wall_source),
+        extent: extent(advisory),
+        items,
+        more: (!rest.is_empty()).then(|| {
+            let saving = rest
+                .iter()
+                .fold(0.0, |sum, one| sum + one.saving_s.max(0.0));
+            format!(
+                "{} would save {}.",
+                words::count(rest.len(), "more finding"),
+                match (saving > 0.0, rest.len()) {
+                    (false, _) => "nothing".to_owned(),
+                    (true, 1) => seconds(saving),
+                    (true, _) => format!("{} in total", seconds(saving)),
+                }
+            )
+        }),
+        listed: listed
+            .iter()
+            .map(|one| Listed {
+                pattern: shortened(&one.pattern, SHOWN_PATTERN),
+                location: location(&one.key, &one.tally),
+                reason: shortened(&one.reason, SHOWN_SENTENCE),
+            })
+            .collect(),
+        more_listed: more_in_json(advisory.uncounted.len() - listed.len(), "pattern"),
+        uses: uses.iter().map(|one| used(one)).collect(),
+        more_uses: match advisory.descriptors.len() - uses.len() {
+            _ if uses.is_empty() => None,
+            more => more_in_json(more, "descriptor"),
+        },
+        notes: notes(advisory),
+    }
+}
+
+fn extent(advisory: &Advisory) -> String {
+    let named = advisory.sources.iter().take(NAMED_SOURCES);
+    let mut sources: Vec<String> = named
+        .map(|name| shortened(name, SHOWN_CHARACTERS))
+        .collect();
+    let rest = advisory.sources.len().saturating_sub(NAMED_SOURCES);
+    if rest > 0 {
+        sources.push(format!("{rest} more"));
+    }
+    let begin = match sources.is_empty() {
+        true => String::new(),
+        false => format!("{}: ", sources.join(", ")),
+    };
+    let end = if advisory.complete {
+        ""
+    } else {
+        " The log was not read to its end."
+    };
+    let calls = |number, one| {
+        let ending = if number == 1 { "" } else { "s" };
+        format!("{} {one}{ending}", words::grouped(number))
+    };
+    format!(
+        "{begin}{}, {} in the log, of which {} move {}.{end}",
+        match advisory.processes {
+            1 => "1 process".to_owned(),
+            processes => format!("{} processes", words::grouped(processes)),
+        },
+        calls(advisory.calls, "system call"),
+        words::grouped(advisory.transfers),
+        words::memory(advisory.bytes)
+    )
+}
+
+fn more_in_json(more: usize, one: &str) -> Option<String> {
+    match more {
+        0 => None,
+        1 => Some(format!("The JSON has 1 more {one}.")),
+        more => Some(format!("The JSON has {more} more {one}s.")),
+    }
+}
+
+/// Files and descriptors with enough calls to matter.
+fn notable(advisory: &Advisory) -> Vec<&DescriptorUse> {
+    let least = MIN_CALLS.max(advisory.transfers / 100);
+    let uses = advisory.descriptors.iter();
+    uses.filter(|one| one.calls >= least)
+        .take(SHOWN_USES)
+        .collect()
+}

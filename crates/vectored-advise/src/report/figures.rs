@@ -1,0 +1,131 @@
+//! Times with their intervals, shares and paths in words.
+
+use vectored_report::{visible, words};
+
+/// A time with its interval, both in the unit and the precision of the time: `1.24 s` and `[1.02,
+/// 1.48]`.
+pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
+    let size = match value_s {
+        0.0 => low_s.abs().max(high_s.abs()),
+        _ => value_s.abs(),
+    };
+    let (unit, scale) = unit_of(size);
+    let digits = decimals(size / scale);
+    let set = |seconds: f64| rounded(seconds / scale, digits);
+    (
+        format!("{} {unit}", set(value_s)),
+        format!("[{}, {}]", set(low_s), set(high_s)),
+    )
+}
+
+/// `4.32 s`.
+pub fn seconds(value_s: f64) -> String {
+    let (unit, scale) = unit_of(value_s.abs());
+    let scaled = value_s / scale;
+    match scaled < 0.0 {
+        true => format!("-{} {unit}", words::three_digits(-scaled)),
+        false => format!("{} {unit}", words::three_digits(scaled)),
+    }
+}
+
+fn unit_of(size_s: f64) -> (&'static str, f64) {
+    let units = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    // 999.6 ms is 1.00 s, not 1000 ms.
+    let fits = |&(_, scale): &(&str, f64)| size_s / scale < 999.5;
+    units.into_iter().find(fits).unwrap_or(units[3])
+}
+
+fn decimals(scaled: f64) -> usize {
+    match scaled {
+        _ if scaled < 9.995 => 2,
+        _ if scaled < 99.95 => 1,
+        _ => 0,
+    }
+}
+
+fn rounded(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    // Without a sign if it is rounded to zero.
+    let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
+    match text.strip_prefix('-') {
+        Some(positive) if is_zero => positive.to_owned(),
+        _ => text,
+    }
+}
+
+/// Shares below this are shown as `under 0.1 %`.
+pub const MIN_SAID_SHARE: f64 = 0.000_5;
+
+/// `28 %`, `3.1 %`, `under 0.1 %`. Concurrent processes can save more than the wall time: `over 100 %`.
+pub fn share(share: f64) -> String {
+    match share.abs() {
+        _ if share > 1.0 => "over 100 %".to_owned(),
+        0.0 => "0 %".to_owned(),
+        size if size < MIN_SAID_SHARE => "under 0.1 %".to_owned(),
+        size if size < 0.099_5 => format!("{} %", rounded(share * 100.0, 1)),
+        _ => format!("{} %", rounded(share * 100.0, 0)),
+    }
+}
+
+/// A text from outside. If it is longer than `most` characters, its middle is cut: the begin of a path
+/// names the place, the end the file.
+pub fn shortened(text: &str, most: usize) -> String {
+    let safe = visible(text);
+    let length = safe.chars().count();
+    if length <= most {
+        return safe;
+    }
+    let head = most / 3;
+    let tail = most.saturating_sub(head + 1);
+    let begin: String = safe.chars().take(head).collect();
+    let end: String = safe.chars().skip(length - tail).collect();
+    format!("{begin}…{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_has_the_unit_of_its_time() {
+        let check = |value, low, high, expected: (&str, &str)| {
+            let (value, interval) = span(value, low, high);
+            assert_eq!((value.as_str(), interval.as_str()), expected);
+        };
+        check(1.2345, 1.02, 1.5, ("1.23 s", "[1.02, 1.50]"));
+        check(0.812, 0.7, 1.1, ("812 ms", "[700, 1100]"));
+        check(0.000_4, -0.000_000_001, 0.001, ("400 µs", "[0, 1000]"));
+        check(-0.002, -0.003, 0.001, ("-2.00 ms", "[-3.00, 1.00]"));
+        check(0.0, -0.003, 0.001, ("0.00 ms", "[-3.00, 1.00]"));
+        check(0.0, 0.0, 0.0, ("0.00 ns", "[0.00, 0.00]"));
+        assert_eq!(seconds(-4.321), "-4.32 s");
+    }
+
+    #[test]
+    fn a_share_is_never_more_exact_than_it_is() {
+        for (value, expected) in [
+            (0.284, "28 %"),
+            (0.0312, "3.1 %"),
+            (0.000_1, "under 0.1 %"),
+            (0.0, "0 %"),
+            (-0.05, "-5.0 %"),
+            (1.0, "100 %"),
+            (1.5, "over 100 %"),
+            (-1.5, "-150 %"),
+        ] {
+            assert_eq!(share(value), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_path_keeps_its_name() {
+        assert_eq!(shortened("/tmp/x", 10), "/tmp/x");
+        let path = "/home/somebody/a/b/c/d/e/f/name.log";
+        let short = shortened(path, 20);
+        assert_eq!(short.chars().count(), 20);
+        assert!(
+            short.ends_with("name.log") && short.starts_with("/home"),
+            "{short}"
+        );
+    }
+}

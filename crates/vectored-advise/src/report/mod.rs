@@ -1,0 +1,19 @@
+//! The result of `vectored advise` as a document, and its saved form: the model in, text out.
+//!
+//! Every figure in them is in the JSON, or the quotient of two that are.
+
+mod answer;
+mod document;
+mod facts;
+mod figures;
+mod notes;
+mod rows;
+mod saved;
+mod shares;
+
+pub use crate::report::answer::answer;
+pub use crate::report::document::document;
+pub use crate::report::figures::seconds as seconds_in_words;
+
+/// Findings that are shown in full by default.
+pub const TOP: usize = 10;

@@ -1,0 +1,103 @@
+//! Notes that are needed to judge the figures.
+
+use vectored_machine::model::{DescriptorKind, Operation, Price};
+use vectored_machine::report::machine_in_words;
+use vectored_report::{visible, words};
+
+use crate::advisor::operation_of;
+use crate::model::{Advisory, Finding, WallSource};
+use crate::report::figures::{seconds, shortened, span};
+use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE};
+
+pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
+    let mut notes = Vec::new();
+    for skipped in &advisory.skipped {
+        let first = words::grouped(skipped.first_line);
+        let lines = match skipped.lines {
+            1 => format!("line {first}"),
+            lines => format!("{} lines, the first is {first}", words::grouped(lines)),
+        };
+        let file = match &skipped.first_file {
+            Some(file) if advisory.sources.len() > 1 => {
+                format!(" of '{}'", shortened(file, SHOWN_CHARACTERS))
+            }
+            _ => String::new(),
+        };
+        notes.push(format!(
+            "Skipped {lines}{file}: {}.",
+            shortened(&skipped.reason, SHOWN_SENTENCE)
+        ));
+    }
+    let used = |price: &&Price| {
+        let of_price = |one: &Finding| {
+            one.key.target == price.target && operation_of(&one.key) == price.operation
+        };
+        advisory.findings.iter().any(of_price)
+    };
+    let costs: Vec<String> = advisory.prices.iter().filter(used).map(cost).collect();
+    if !costs.is_empty() {
+        notes.push(format!(
+            "Costs were measured on this machine ({}), since strace inflates the times in the log. A \
+             call, without the cost of its bytes, takes {}.",
+            machine_in_words(&advisory.host),
+            costs.join("; ")
+        ));
+    }
+    if !advisory.findings.is_empty() {
+        notes.push(match advisory.wall_source {
+            Some(WallSource::Untraced) => {
+                "The wall time is that of a second run of the command, without strace.".to_owned()
+            }
+            Some(WallSource::Estimated) => {
+                let traced = match advisory.traced_wall_s {
+                    Some(traced) => format!(" ({} under strace)", seconds(traced)),
+                    None => String::new(),
+                };
+                format!(
+                    "The wall time without strace is estimated from CPU time, waits and the number of \
+                     calls{traced}. The true time may be three times as long or a third as long, and \
+                     longer still if the program waits for a disk. `--twice` measures it in a second run."
+                )
+            }
+            Some(WallSource::Traced) => {
+                "The traced time is longer than the program's own: strace delays each call. Shares of \
+                 the program's own wall time are larger."
+                    .to_owned()
+            }
+            None => "The log has no times, so there is no share of a wall time.".to_owned(),
+        });
+        let is_more = |finding: &Finding| finding.share_of_wall.is_some_and(|share| share > 1.0);
+        if advisory.findings.iter().any(is_more) {
+            notes.push(
+                "Over 100 %: processes that run at the same time can save more than the wall time, \
+                 and so can a program that was faster than usual when its wall time was measured."
+                    .to_owned(),
+            );
+        }
+    }
+    let warnings = advisory.host.warnings.iter();
+    notes.extend(warnings.map(|warning| format!("Warning: {}.", visible(warning))));
+    notes
+}
+
+/// `312 ns [300, 330] to write to a file`.
+fn cost(price: &Price) -> String {
+    let (call, interval) = span(
+        price.call_ns / 1e9,
+        price.call_low_ns / 1e9,
+        price.call_high_ns / 1e9,
+    );
+    let what = match (price.operation, price.target) {
+        (Operation::Write, DescriptorKind::File) => "to write to a file",
+        (Operation::Write, DescriptorKind::Pipe) => "to write to a pipe",
+        (Operation::Write, DescriptorKind::Unix) => "to send to a Unix socket",
+        (Operation::Write, DescriptorKind::Tcp) => "to send over TCP",
+        (_, DescriptorKind::Datagram) => "to a datagram socket",
+        (_, DescriptorKind::Unknown) => "to an unknown kind of file",
+        (Operation::Read, DescriptorKind::File) => "to read from a file",
+        (Operation::Read, DescriptorKind::Pipe) => "to read from a pipe",
+        (Operation::Read, DescriptorKind::Unix) => "to receive from a Unix socket",
+        (Operation::Read, DescriptorKind::Tcp) => "to receive over TCP",
+    };
+    format!("{call} {interval} {what}")
+}

@@ -1,0 +1,244 @@
+//! Findings, listed calls and descriptors in words.
+//!
+//! Texts from outside (programs, paths, reasons of a loaded file) are escaped here for a terminal;
+//! Markdown and HTML escape what means something to them.
+
+use vectored_machine::model::{DescriptorKind, Operation};
+use vectored_report::{visible, words};
+
+use crate::advisor::wording::remedies::{language, remedy, runtime_of};
+use crate::model::{
+    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Tally, WallSource,
+};
+use crate::report::figures::{share, shortened, span};
+use crate::report::shares::estimated_share;
+
+/// Characters of a source, a path or a call site that are shown.
+pub(super) const SHOWN_CHARACTERS: usize = 60;
+
+/// Characters of a pattern that are shown: those of a loaded file may be long.
+pub(super) const SHOWN_PATTERN: usize = 160;
+
+/// Characters of a sentence that are shown.
+pub(super) const SHOWN_SENTENCE: usize = 300;
+
+/// Call sites of a finding that are shown.
+const NAMED_SITES: usize = 4;
+
+/// A finding in words.
+pub struct Item {
+    /// `812 ms`.
+    pub saving: String,
+    /// `[700, 910]`.
+    pub interval: String,
+    /// `19 %`, of [`Facts::share_of`](super::facts::Facts::share_of).
+    pub share: Option<String>,
+    /// `10,233 × write 8 B`.
+    pub pattern: String,
+    /// Program, process, descriptor, path.
+    pub location: String,
+    /// The call site.
+    pub site: Option<String>,
+    /// The calls between those of the finding.
+    pub grade: &'static str,
+    /// The action.
+    pub action: String,
+    /// The remedy, in the language of its runtime; `None` if an item before has the same.
+    pub remedy: Option<(&'static str, &'static str)>,
+    /// Its share of all savings, from 0 to 1.
+    pub part: f64,
+}
+
+/// A finding that is not counted, in words.
+pub struct Listed {
+    /// The pattern.
+    pub pattern: String,
+    /// Program, process, descriptor, path.
+    pub location: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// The calls on a file or descriptor, in words.
+pub struct Used {
+    /// `5000 writes, 50 KiB`.
+    pub calls: String,
+    /// Program, file, descriptor.
+    pub location: String,
+    /// How many of the calls are counted, and why the others are not.
+    pub counted: String,
+}
+
+pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
+    let (saving, interval) = span(
+        finding.saving_s,
+        finding.saving_low_s,
+        finding.saving_high_s,
+    );
+    let FindingKey { kind, target, .. } = finding.key;
+    let runtime = runtime_of(&finding.key, &finding.tally);
+    let part = match advisory.saving_s > 0.0 {
+        true => (finding.saving_s / advisory.saving_s).clamp(0.0, 1.0),
+        false => 0.0,
+    };
+    Item {
+        saving,
+        interval,
+        share: finding
+            .share_of_wall
+            .map(|of_wall| match advisory.wall_source {
+                Some(WallSource::Estimated) => estimated_share(advisory, of_wall),
+                _ => share(of_wall),
+            }),
+        pattern: shortened(&finding.pattern, SHOWN_PATTERN),
+        location: location(&finding.key, &finding.tally),
+        site: sites(finding),
+        grade: match finding.key.grade {
+            // The calls before each of them do not matter.
+            Grade::Adjacent | Grade::HarmlessBetween if kind == FindingKind::SeekThenTransfer => {
+                "an lseek right before each call"
+            }
+            Grade::Adjacent => "no other call between them",
+            Grade::HarmlessBetween => "between them only calls that cannot observe the data",
+            Grade::ReadsAhead => {
+                "all bytes had arrived; a larger buffer reads ahead, so nothing else may read this stream"
+            }
+            Grade::Crossing => "a call between them could depend on them",
+            Grade::Unknown => "what lies between the calls is not known",
+        },
+        action: shortened(&finding.action, SHOWN_SENTENCE),
+        remedy: Some((language(runtime), remedy(kind, target, runtime))),
+        part,
+    }
+}
+
+pub(super) fn used(one: &DescriptorUse) -> Used {
+    let verb = match (one.operation, one.calls) {
+        (Operation::Read, 1) => "read",
+        (Operation::Read, _) => "reads",
+        (Operation::Write, 1) => "write",
+        (Operation::Write, _) => "writes",
+    };
+    let program = match one.program.as_str() {
+        "" => "a program".to_owned(),
+        name => shortened(name, SHOWN_CHARACTERS),
+    };
+    let kind = visible(&one.kind);
+    let file = match &one.path {
+        Some(path) => format!("{kind} {}", shortened(path, SHOWN_CHARACTERS)),
+        None => kind,
+    };
+    let openings = match one.openings {
+        0 | 1 => String::new(),
+        many => format!(", {} openings", words::grouped(many)),
+    };
+    let neither = one
+        .calls
+        .saturating_sub(one.counted.saturating_add(one.listed));
+    let why = match &one.reason {
+        Some(reason) => format!(": {}", shortened(reason, SHOWN_SENTENCE)),
+        None => String::new(),
+    };
+    let counted = match (one.counted, one.listed, neither) {
+        (_, 0, 0) => "all counted".to_owned(),
+        (0, _, 0) => format!("all listed, not counted{why}"),
+        (0, 0, _) => format!("none counted{why}"),
+        (counted, listed, neither) => {
+            let parts = [
+                (counted, "counted"),
+                (listed, "listed"),
+                (neither, "neither"),
+            ];
+            let parts: Vec<String> = parts
+                .into_iter()
+                .filter(|(calls, _)| *calls > 0)
+                .map(|(calls, word)| format!("{} {word}", words::grouped(calls)))
+                .collect();
+            format!("{}{why}", parts.join(", "))
+        }
+    };
+    Used {
+        calls: format!(
+            "{} {verb}, {}",
+            words::grouped(one.calls),
+            words::memory(one.bytes)
+        ),
+        location: format!("{program}, descriptor {}, {file}{openings}", one.descriptor),
+        counted,
+    }
+}
+
+/// `python3 (process 1234), descriptor 3, file /tmp/log`.
+pub(super) fn location(key: &FindingKey, tally: &Tally) -> String {
+    let program = match key.program.as_str() {
+        "" => "a program".to_owned(),
+        name => shortened(name, SHOWN_CHARACTERS),
+    };
+    let processes = match tally.processes {
+        0 | 1 if tally.process == 0 => String::new(),
+        0 | 1 => format!(" (process {})", tally.process),
+        many => format!(" ({} processes)", words::grouped(many)),
+    };
+    let leads = match key.target {
+        DescriptorKind::File => "file",
+        DescriptorKind::Pipe => "pipe",
+        DescriptorKind::Unix => "Unix socket",
+        DescriptorKind::Tcp => "TCP",
+        DescriptorKind::Datagram => "datagram socket",
+        DescriptorKind::Unknown => "unknown kind",
+    };
+    let path = match &tally.path {
+        // strace shows sockets and pipes as `pipe:[4711]`, `TCP:[…]`, `UNIX-STREAM:[…]`.
+        Some(path) if path.contains(":[") => shortened(path, SHOWN_CHARACTERS),
+        Some(path) => format!("{leads} {}", shortened(path, SHOWN_CHARACTERS)),
+        None => match key.target {
+            DescriptorKind::Tcp => "a TCP socket".to_owned(),
+            DescriptorKind::Unknown => "of unknown kind".to_owned(),
+            _ => format!("a {leads}"),
+        },
+    };
+    let files = (tally.files.len() as u64).saturating_add(tally.more_files);
+    let others = match (files, tally.openings) {
+        (0, 2..) => format!(" and others, {} in all", words::grouped(tally.openings)),
+        (0 | 1, 0 | 1) => String::new(),
+        (1, many) => format!(", {} openings", words::grouped(many)),
+        (2.., _) if tally.files.iter().all(|file| file.path == tally.path) => String::new(),
+        (2, _) => " and 1 other".to_owned(),
+        (many, _) => format!(" and {} others", words::grouped(many - 1)),
+    };
+    let comma = match (key.target, &tally.path) {
+        (DescriptorKind::Unknown, None) => "",
+        _ => ",",
+    };
+    format!(
+        "{program}{processes}, descriptor {}{comma} {path}{others}",
+        tally.descriptor
+    )
+}
+
+/// Call sites, the most calls first.
+fn sites(finding: &Finding) -> Option<String> {
+    let one = |site: &str| shortened(site, SHOWN_CHARACTERS);
+    let all = &finding.tally.sites;
+    if all.len() < 2 {
+        return finding.key.site.as_deref().map(one);
+    }
+    let mut named: Vec<String> = all
+        .iter()
+        .take(NAMED_SITES)
+        .map(|site| format!("{} ({})", one(&site.site), calls_in_words(site.calls)))
+        .collect();
+    if all.len() > NAMED_SITES {
+        named.push(format!("{} more", all.len() - NAMED_SITES));
+    }
+    Some(named.join(", "))
+}
+
+/// `1 call`, `5000 calls`.
+fn calls_in_words(calls: u64) -> String {
+    format!(
+        "{} call{}",
+        words::grouped(calls),
+        if calls == 1 { "" } else { "s" }
+    )
+}

@@ -1,0 +1,561 @@
+//! Reports of fixed advisories, and of hostile ones.
+
+use proptest::prelude::*;
+use serde_json::{Value, json as literal};
+use vectored_advise::advisor::wording::sentences::{action, pattern};
+use vectored_advise::model::{
+    ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
+    SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
+};
+use vectored_advise::report::{TOP, answer, document};
+use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
+use vectored_report::{TerminalOptions, csv_of, json, parse, terminal};
+
+use crate::damage::{changed, changes, cut};
+
+const HOSTILE: &str = "</script><script>alert(1)</script>|`x`[a](b)\n\u{1b}[2J\u{202e}\"'&*_";
+
+fn host() -> Host {
+    let mut host = Host {
+        name: "bench".to_owned(),
+        system: "Linux x86_64".to_owned(),
+        kernel: "6.18.0 #1 SMP".to_owned(),
+        memory_bytes: 8 << 30,
+        warnings: vec!["the machine is busy".to_owned()],
+        ..Host::default()
+    };
+    host.cpu.model = "Some CPU".to_owned();
+    host.cpu.allowed_cpus = vec![0, 1];
+    host
+}
+
+fn price(target: DescriptorKind, operation: Operation, call_ns: f64) -> Price {
+    Price {
+        target,
+        operation,
+        call_ns,
+        call_low_ns: call_ns * 0.9,
+        call_high_ns: call_ns * 1.1,
+        medium_call_ns: call_ns,
+        answer_call_ns: call_ns,
+        entry_ns: 0.0,
+        batch_byte_ns: 0.0,
+        seek_ns: 90.0,
+        gather_call_ns: 20.0,
+        segment_ns: 10.0,
+        large_segment_ns: 30.0,
+        iovec_step_ns: 40.0,
+        copy_segment_ns: 3.0,
+        copy_byte_ns: 0.05,
+    }
+}
+
+fn key(kind: FindingKind, program: &str, target: DescriptorKind, calls: &[&str]) -> FindingKey {
+    FindingKey {
+        kind,
+        grade: Grade::Adjacent,
+        program: program.to_owned(),
+        target,
+        file: None,
+        site: None,
+        steps: calls
+            .iter()
+            .map(|call| Step {
+                call: (*call).to_owned(),
+                size_class: 4,
+            })
+            .collect(),
+    }
+}
+
+fn tally(calls: u64, merged_calls: u64, step_bytes: &[(u64, u64)], path: &str) -> Tally {
+    Tally {
+        runs: merged_calls,
+        calls,
+        bytes: calls * 100,
+        merged_calls,
+        segments: calls,
+        sizes: vec![(4, calls, calls * 100)],
+        step_bytes: step_bytes.to_vec(),
+        processes: 1,
+        process: 4711,
+        openings: 1,
+        descriptor: 3,
+        path: Some(path.to_owned()),
+        ..Tally::default()
+    }
+}
+
+fn finding(key: FindingKey, tally: Tally, saving_s: f64, wall_s: f64) -> Finding {
+    Finding {
+        pattern: pattern(&key, &tally),
+        action: action(&key, &tally),
+        key,
+        tally,
+        saving_s,
+        saving_low_s: saving_s * 0.8,
+        saving_high_s: saving_s * 1.25,
+        share_of_wall: Some(saving_s / wall_s),
+    }
+}
+
+/// The calls on a file, of which some are counted.
+fn used(program: &str, calls: u64, counted: u64) -> DescriptorUse {
+    DescriptorUse {
+        program: program.to_owned(),
+        kind: "file".to_owned(),
+        operation: Operation::Write,
+        path: Some("/etc/passwd".to_owned()),
+        descriptor: 3,
+        openings: 1,
+        calls,
+        bytes: 1000,
+        counted,
+        listed: 0,
+        reason: None,
+        reason_calls: 0,
+    }
+}
+
+/// A store that writes records in pieces, a script that logs lines, a parser that reads a little at
+/// a time.
+pub fn fixed() -> Advisory {
+    let writes = FindingKind::AdjacentWrites;
+    let mut records = key(writes, "store", DescriptorKind::File, &["write", "write"]);
+    records.site = Some("/usr/bin/store(append+0x1c) [0x40123c]".to_owned());
+    let mut lines = key(writes, "python3.11", DescriptorKind::Pipe, &["write"]);
+    lines.grade = Grade::HarmlessBetween;
+    let mut many = tally(1_234_567, 900, &[(5, 90)], "pipe:[4711]");
+    many.files = ["pipe:[4711]", "pipe:[4712]"]
+        .map(|path| FileCalls {
+            path: Some(path.to_owned()),
+            descriptor: 1,
+            calls: 617_283,
+            bytes: 61_728_300,
+        })
+        .to_vec();
+    many.more_files = 338;
+    many.sites = ["write_line+0x2", "write_end+0x9"]
+        .map(|site| SiteCalls {
+            site: site.to_owned(),
+            calls: 617_283,
+            bytes: 61_728_300,
+        })
+        .to_vec();
+    many.processes = 12;
+    many.openings = 340;
+    let reads = key(FindingKind::SmallReads, "", DescriptorKind::File, &["read"]);
+    let mut answers = key(writes, "server", DescriptorKind::Tcp, &["send", "send"]);
+    answers.grade = Grade::Crossing;
+    let peers = "127.0.0.1:80->127.0.0.1:5";
+    let answers_tally = tally(5000, 2500, &[(20, 30), (400, 900)], peers);
+    let log = "/var/lib/store/log";
+    let few = "/home/somebody/with/a/long/path/of/many/folders/to/the/end.csv";
+    let findings = vec![
+        finding(
+            records,
+            tally(20_466, 10_233, &[(8, 8), (4096, 4096)], log),
+            0.812,
+            4.3,
+        ),
+        finding(lines, many, 0.388, 4.3),
+        finding(reads, tally(300, 1, &[(16, 16)], few), 0.09, 4.3),
+    ];
+    Advisory {
+        schema: ADVISORY_SCHEMA.to_owned(),
+        version: "0.1.0".to_owned(),
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        host: host(),
+        sources: vec!["store --all".to_owned()],
+        complete: true,
+        calls: 1_300_000,
+        transfers: 1_260_333,
+        bytes: 133 << 20,
+        processes: 14,
+        skipped: vec![Skipped {
+            reason: "lists of segments were cut: trace again with -s1 -v".to_owned(),
+            lines: 12,
+            first_line: 1007,
+            first_file: Some("store.log".to_owned()),
+        }],
+        wall_s: Some(4.3),
+        wall_source: Some(WallSource::Untraced),
+        cpu_s: Some(4.1),
+        traced_wall_s: Some(61.0),
+        prices: vec![
+            price(DescriptorKind::File, Operation::Write, 312.0),
+            price(DescriptorKind::File, Operation::Read, 280.0),
+            price(DescriptorKind::Pipe, Operation::Write, 410.0),
+            price(DescriptorKind::Tcp, Operation::Write, 5100.0),
+        ],
+        saving_s: findings.iter().map(|one| one.saving_s).sum(),
+        saving_low_s: findings.iter().map(|one| one.saving_low_s).sum(),
+        saving_high_s: findings.iter().map(|one| one.saving_high_s).sum(),
+        findings,
+        descriptors: vec![
+            DescriptorUse {
+                kind: "pipe".to_owned(),
+                path: None,
+                descriptor: 1,
+                openings: 340,
+                bytes: 123_456_789,
+                listed: 30,
+                reason: Some("poll between them".to_owned()),
+                ..used("python3.11", 1_234_600, 1_234_567)
+            },
+            DescriptorUse {
+                bytes: 41_998_000,
+                path: Some(log.to_owned()),
+                ..used("store", 20_466, 20_466)
+            },
+            DescriptorUse {
+                operation: Operation::Read,
+                reason: Some("no adjacent call to merge with".to_owned()),
+                ..used("", 2, 0)
+            },
+        ],
+        more_descriptors: 4,
+        uncounted: vec![Uncounted {
+            pattern: pattern(&answers, &answers_tally),
+            key: answers,
+            reason: "poll between them".to_owned(),
+            tally: answers_tally,
+        }],
+    }
+}
+
+fn nothing() -> Advisory {
+    Advisory {
+        findings: Vec::new(),
+        uncounted: Vec::new(),
+        descriptors: Vec::new(),
+        skipped: Vec::new(),
+        saving_s: 0.0,
+        saving_low_s: 0.0,
+        saving_high_s: 0.0,
+        ..fixed()
+    }
+}
+
+/// On a terminal of 80 columns.
+fn table(advisory: &Advisory, top: usize) -> String {
+    let options = TerminalOptions {
+        width: 80,
+        ..TerminalOptions::default()
+    };
+    terminal(&document(advisory, top), &options)
+}
+
+fn html(advisory: &Advisory) -> String {
+    vectored_report::html(&[document(advisory, TOP)])
+}
+
+fn markdown(advisory: &Advisory) -> String {
+    vectored_report::markdown(&document(advisory, TOP))
+}
+
+/// Everything that can come from a log, as bad as it can be.
+fn hostile() -> Advisory {
+    let mut all = fixed();
+    all.sources = vec![HOSTILE.to_owned()];
+    all.started_at = HOSTILE.to_owned();
+    all.host.cpu.model = HOSTILE.to_owned();
+    all.host.name = HOSTILE.to_owned();
+    all.host.warnings = vec![HOSTILE.to_owned()];
+    all.skipped[0].reason = HOSTILE.to_owned();
+    for one in &mut all.findings {
+        one.key.program = HOSTILE.to_owned();
+        one.key.site = Some(HOSTILE.to_owned());
+        one.key.steps[0].call = HOSTILE.to_owned();
+        one.tally.path = Some(HOSTILE.to_owned());
+        // As a file may have it, not as it is made.
+        one.pattern = HOSTILE.to_owned();
+        one.action = HOSTILE.to_owned();
+    }
+    for one in &mut all.descriptors {
+        one.program = HOSTILE.to_owned();
+        one.kind = HOSTILE.to_owned();
+        one.path = Some(HOSTILE.to_owned());
+        one.reason = Some(HOSTILE.to_owned());
+    }
+    for one in &mut all.uncounted {
+        one.key.program = HOSTILE.to_owned();
+        one.tally.path = Some(HOSTILE.to_owned());
+        one.pattern = HOSTILE.to_owned();
+        one.reason = HOSTILE.to_owned();
+    }
+    all
+}
+
+#[test]
+fn the_table_of_a_fixed_advisory() {
+    let text = table(&fixed(), TOP);
+    insta::assert_snapshot!(text);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_markdown_of_a_fixed_advisory() {
+    insta::assert_snapshot!(markdown(&fixed()));
+}
+
+#[test]
+fn the_lines_of_a_fixed_advisory() {
+    insta::assert_snapshot!(csv_of(&[&fixed()]));
+}
+
+#[test]
+fn the_page_of_a_fixed_advisory() {
+    let page = html(&fixed());
+    assert!(!page.contains("<script"));
+    insta::assert_snapshot!(&page[page.find("<body>").unwrap()..]);
+}
+
+#[test]
+fn the_table_of_hostile_names() {
+    let text = table(&hostile(), TOP);
+    insta::assert_snapshot!(text);
+    let is_tame = |c: char| c == '\n' || (!c.is_control() && c != '\u{202e}');
+    assert!(text.chars().all(is_tame));
+}
+
+#[test]
+fn the_markdown_of_hostile_names() {
+    let text = markdown(&hostile());
+    insta::assert_snapshot!(text);
+    assert!(!text.contains('\u{1b}'));
+    assert!(!text.replace("\\<", "").contains('<'));
+    // Each row of the table keeps its cells.
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    let rows = text.lines().filter(|line| line.starts_with("| "));
+    for row in rows {
+        assert!(matches!(bars(row), 4 | 7), "{row}");
+    }
+}
+
+#[test]
+fn a_page_of_hostile_names_is_only_text() {
+    let page = html(&hostile());
+    assert!(!page.contains("<script"));
+    assert!(!page.contains('\u{1b}'));
+    assert!(!page.contains('\u{202e}'));
+    assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
+    for loading in ["src=", "@import", "url(", "<link", "<iframe"] {
+        assert!(!page.contains(loading), "{loading}");
+    }
+}
+
+#[test]
+fn where_there_is_nothing_to_gain_it_says_so() {
+    let begins = |advisory: &Advisory, begin: &str| {
+        let answer = answer(advisory);
+        assert!(answer.starts_with(begin), "{answer}");
+    };
+    let mut none = nothing();
+    begins(&none, "Nothing to gain: none of 1,260,333 calls");
+    insta::assert_snapshot!(table(&none, TOP));
+    none.uncounted = fixed().uncounted;
+    begins(&none, "No certain saving: ");
+    none.transfers = 0;
+    begins(&none, "Nothing to gain: the log has no call");
+    let mut doubtful = fixed();
+    doubtful.saving_low_s = -0.1;
+    begins(
+        &doubtful,
+        "No certain saving: merging calls would save 1.29 s [-0.10, ",
+    );
+    let mut little = fixed();
+    little.wall_s = Some(600.0);
+    begins(&little, "Little to gain: merging calls would save 1.29 s [");
+    begins(
+        &fixed(),
+        "Merging calls would save 1.29 s [1.03, 1.61], 30 % of the wall time of 4.30 s (measured without \
+         strace): ",
+    );
+    let mut writes = fixed();
+    writes.findings.truncate(1);
+    begins(&writes, "Gathering would save ");
+    let mut reads = fixed();
+    reads.findings.drain(..2);
+    begins(&reads, "Reading more at once would save ");
+}
+
+#[test]
+fn the_source_of_the_wall_time_is_named() {
+    let mut traced = fixed();
+    traced.wall_source = Some(WallSource::Traced);
+    assert!(answer(&traced).contains("[1.03, 1.61], 30 % or more of the traced time of 4.30 s: "));
+    let text = table(&traced, TOP);
+    assert!(text.contains("% of the traced time"), "{text}");
+    traced.wall_s = Some(1e6);
+    // A time that is strace's says nothing of the program's own.
+    assert!(!answer(&traced).contains("Little"), "{}", answer(&traced));
+    assert!(table(&traced, TOP).lines().count() > 10);
+    let mut estimated = fixed();
+    estimated.wall_source = Some(WallSource::Estimated);
+    let text = table(&estimated, TOP);
+    estimated.traced_wall_s = None;
+    let words = "[1.03, 1.61], 10 % to 90 % of an estimated wall time of 4.30 s: ";
+    assert!(answer(&estimated).contains(words), "{}", answer(&estimated));
+    // It takes no longer than under strace.
+    estimated.traced_wall_s = Some(6.45);
+    let words = "[1.03, 1.61], 20 % to 90 % of ";
+    assert!(answer(&estimated).contains(words), "{}", answer(&estimated));
+    for (wall_s, words) in [
+        (2.15, ", 20 % or more of an"),
+        (4000.0, ", at most 0.1 % of an"),
+        (1e6, ", under 0.1 % of an"),
+    ] {
+        let mut other = estimated.clone();
+        other.wall_s = Some(wall_s);
+        assert!(answer(&other).contains(words), "{}", answer(&other));
+    }
+    assert!(text.contains("% of the estimated wall time"), "{text}");
+    assert!(text.contains("--twice"), "{text}");
+    traced.wall_s = None;
+    traced.wall_source = None;
+    assert!(
+        answer(&traced).contains("[1.03, 1.61]: "),
+        "{}",
+        answer(&traced)
+    );
+    assert!(table(&traced, TOP).contains("The log has no times"));
+}
+
+#[test]
+fn where_there_is_next_to_nothing_to_gain_the_table_ends_after_its_headline() {
+    let mut measured = fixed();
+    measured.wall_s = Some(measured.saving_s / 0.000_9);
+    let text = table(&measured, TOP);
+    assert!(text.starts_with("Little to gain: "), "{text}");
+    assert!(!text.contains("write"), "{text}");
+    assert!(text.lines().count() <= 6, "{text}");
+    // An estimated time may be three times the true one.
+    measured.wall_source = Some(WallSource::Estimated);
+    assert!(table(&measured, TOP).contains("store (process"));
+    measured.wall_s = Some(measured.saving_s / 0.000_3);
+    assert!(!table(&measured, TOP).contains("store (process"));
+    // What could be merged is shown although it is not counted.
+    let wall_s = measured.wall_s.unwrap_or_default();
+    measured.uncounted[0].tally.calls = (wall_s * 2000.0) as u64;
+    let text = table(&measured, TOP);
+    assert!(text.contains("Not counted"), "{text}");
+    // The findings are one line then.
+    let sum = "\n3 findings would save 1.29 s; the JSON has them.\n";
+    assert!(text.contains(sum), "{text}");
+    assert!(!text.contains("saves "), "{text}");
+    measured.uncounted[0].tally.calls = (wall_s * 500.0) as u64;
+    assert!(!table(&measured, TOP).contains("Not counted"));
+    // Other forms have everything.
+    assert!(markdown(&measured).contains("write"));
+}
+
+#[test]
+fn what_is_not_shown_is_summed_up() {
+    let text = table(&fixed(), 1);
+    assert!(
+        text.contains("2 more findings would save 478 ms in total."),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_hardly_matters_is_summed_up() {
+    let mut some = fixed();
+    some.findings[2].saving_s = 0.000_09;
+    let text = table(&some, TOP);
+    assert!(
+        text.contains("\n1 more finding would save 90.0 µs."),
+        "{text}"
+    );
+    some.findings.drain(..2);
+    assert!(table(&some, TOP).contains("saves 90.0 µs"));
+}
+
+#[test]
+fn what_would_cost_is_no_part_of_the_answer() {
+    let mut advisory = fixed();
+    advisory.findings[2].saving_s = -0.09;
+    advisory.findings[2].saving_low_s = -0.1;
+    let text = table(&advisory, TOP);
+    // All calls of the others, and none of its 300.
+    assert!(text.contains("instead of 1,255,033."), "{text}");
+    assert!(text.contains("1 more finding would save nothing"), "{text}");
+    for finding in &mut advisory.findings {
+        finding.saving_s = -1.0;
+    }
+    advisory.uncounted.clear();
+    let text = table(&advisory, TOP);
+    assert!(
+        text.starts_with("Nothing to gain: of 1,260,333 calls"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_advisory_comes_back_as_it_was_saved() {
+    for advisory in [fixed(), nothing(), hostile()] {
+        assert_eq!(parse::<Advisory>(&json(&advisory)).unwrap(), advisory);
+    }
+}
+
+#[test]
+fn an_advisory_that_no_log_can_have_is_refused() {
+    let good: Value = serde_json::from_str(&json(&fixed())).unwrap();
+    for (place, value, word) in [
+        ("/findings/0/grade", literal!("crossing"), "never counted"),
+        (
+            "/findings/0/saving_low_s",
+            literal!(9.0),
+            "a saving that is not a number",
+        ),
+        ("/findings/0/step_bytes", literal!([[1, 2]]), "has 2 steps"),
+        (
+            "/uncounted/0/step_bytes",
+            literal!([[3, 2], [1, 1]]),
+            "least bytes",
+        ),
+        (
+            "/findings/0/sizes",
+            literal!([[65, 1, 1]]),
+            "classes of sizes",
+        ),
+        (
+            "/findings/0/sizes",
+            literal!([[5, 1, 1], [4, 1, 1]]),
+            "classes of sizes",
+        ),
+        ("/saving_high_s", literal!(0.0), "outside its interval"),
+        ("/prices/0/call_low_ns", literal!(1e9), "a price"),
+        ("/wall_s", literal!(-1.0), "wall or CPU time"),
+        ("/saving_s", Value::Null, "damaged results"),
+    ] {
+        let mut wrong = good.clone();
+        *wrong.pointer_mut(place).unwrap() = value;
+        let error = parse::<Advisory>(&wrong.to_string())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(word), "{place}: {error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_truncated_file_is_an_error_and_no_panic(share in 0.0..1.0f64) {
+        let text = json(&fixed());
+        prop_assert!(cut(&text, share).is_none_or(|cut| parse::<Advisory>(cut).is_err()));
+    }
+
+    #[test]
+    fn a_hostile_file_is_an_error_or_shown_and_no_panic(changes in changes()) {
+        if let Ok(found) = parse::<Advisory>(&changed(&json(&fixed()), &changes)) {
+            vectored_report::html(&[document(&found, TOP), document(&found, TOP)]);
+            table(&found, TOP);
+            markdown(&found);
+            csv_of(&[&found, &found]);
+        }
+    }
+}

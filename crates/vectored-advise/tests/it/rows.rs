@@ -1,0 +1,182 @@
+//! How the calls of real logs become findings: `testdata/advise`.
+
+use std::path::Path;
+
+use vectored_advise::advisor::{About, Analysis, Options, advise, merge};
+use vectored_advise::model::{Advisory, FindingKind, Runtime};
+use vectored_machine::model::{DescriptorKind, Operation, Price};
+
+fn advised(name: &str) -> Advisory {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/advise");
+    let mut analysis = Analysis::new(Options::default());
+    let counts = analysis.read_logs(&[folder.join(name)]).unwrap();
+    assert!(counts.skipped().is_empty(), "{:?}", counts.skipped());
+    advise(analysis.finish(), &prices(), About::default())
+}
+
+/// A finding without a price is listed.
+fn prices() -> Vec<Price> {
+    let targets = [
+        DescriptorKind::File,
+        DescriptorKind::Pipe,
+        DescriptorKind::Unix,
+        DescriptorKind::Tcp,
+    ];
+    let price = |target, operation| Price {
+        target,
+        operation,
+        call_ns: 1000.0,
+        call_low_ns: 900.0,
+        call_high_ns: 1200.0,
+        medium_call_ns: 1000.0,
+        answer_call_ns: 1000.0,
+        batch_byte_ns: 0.0,
+        entry_ns: 100.0,
+        seek_ns: 100.0,
+        gather_call_ns: 10.0,
+        segment_ns: 5.0,
+        large_segment_ns: 10.0,
+        iovec_step_ns: 10.0,
+        copy_segment_ns: 1.0,
+        copy_byte_ns: 0.1,
+    };
+    let both = |target| [Operation::Write, Operation::Read].map(|way| price(target, way));
+    targets.into_iter().flat_map(both).collect()
+}
+
+/// The findings: file, descriptor, processes, calls, and what `of` says.
+fn rows(
+    advisory: &Advisory,
+    of: impl Fn(&vectored_advise::model::Finding) -> String,
+) -> Vec<String> {
+    let mut rows: Vec<String> = advisory
+        .findings
+        .iter()
+        .filter(|finding| finding.tally.calls >= 100)
+        .map(|finding| {
+            let tally = &finding.tally;
+            assert_eq!(
+                tally.files.iter().map(|file| file.calls).sum::<u64>(),
+                tally.calls
+            );
+            format!(
+                "{} {} {} {}{}",
+                finding.key.file.as_deref().unwrap_or("-"),
+                tally.descriptor,
+                tally.processes,
+                tally.calls,
+                of(finding)
+            )
+        })
+        .collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn a_row_names_the_file_the_descriptor_and_the_process_of_its_calls() {
+    let advisory = advised("two-files.log.gz");
+    assert_eq!(
+        rows(&advisory, |finding| format!(" {}", finding.key.program)),
+        [
+            "/srv/app/A.txt 3 1 200 python3",
+            "/srv/app/stdout.txt 1 1 200 python3"
+        ]
+    );
+    let runtimes = advisory
+        .findings
+        .iter()
+        .map(|finding| finding.tally.runtime);
+    assert!(
+        runtimes
+            .into_iter()
+            .all(|runtime| runtime == Some(Runtime::Python))
+    );
+}
+
+#[test]
+fn a_row_names_the_call_sites_of_its_calls() {
+    let advisory = advised("call-sites.log.gz");
+    let sites = |finding: &vectored_advise::model::Finding| {
+        let sites = finding.tally.sites.iter();
+        let sites = sites.map(|site| {
+            let name = site.site.split(['(', ')']).nth(1).unwrap_or_default();
+            format!(" {name} {}", site.calls)
+        });
+        sites.collect()
+    };
+    assert_eq!(
+        rows(&advisory, sites),
+        [
+            "/srv/st.out 3 1 1000 header+0x21 1000",
+            "/srv/st.out 3 1 1000 rec+0x14 500 rec+0x30 500",
+            "/srv/st.out 3 1 3000 body+0x21 3000"
+        ]
+    );
+}
+
+#[test]
+fn a_loop_is_one_row_wherever_its_runs_begin_and_end() {
+    let advisory = advised("java-records.log.gz");
+    let expected = [
+        "/srv/app/fos.bin 4 1 1200 small-reads 150 × (4 × read 1 B + read 8 B + 2 × read 1 B + read 4–6 B)",
+        "/srv/app/fos.bin 4 1 449 adjacent-writes 149 × write 6–7 B + write 4 B + write 8 B",
+        "/srv/app/raf.bin 4 1 1800 adjacent-writes 1800 × write 1 B",
+    ];
+    let said = |finding: &vectored_advise::model::Finding| {
+        let kind = match finding.key.kind {
+            FindingKind::SmallReads => "small-reads",
+            FindingKind::AdjacentWrites => "adjacent-writes",
+            _ => "other",
+        };
+        assert_eq!(finding.tally.runtime, Some(Runtime::Java));
+        format!(" {kind} {}", finding.pattern)
+    };
+    assert_eq!(rows(&advisory, said), expected);
+    // So they are after merging results.
+    let merged = merge(&[advisory.clone(), advised("call-sites.log.gz")]);
+    let java = merged
+        .findings
+        .iter()
+        .filter(|finding| finding.key.program == "java");
+    let before = advisory.findings.iter();
+    let key =
+        |finding: &vectored_advise::model::Finding| (finding.key.clone(), finding.tally.clone());
+    assert_eq!(
+        java.map(key).collect::<Vec<_>>().len(),
+        before.map(key).collect::<Vec<_>>().len()
+    );
+    let twice = merge(&[advisory.clone(), advisory.clone()]);
+    assert_eq!(twice.findings.len(), advisory.findings.len());
+}
+
+#[test]
+fn every_transfer_is_in_the_table_of_files_and_descriptors() {
+    for name in [
+        "two-files.log.gz",
+        "call-sites.log.gz",
+        "java-records.log.gz",
+    ] {
+        let advisory = advised(name);
+        let calls: u64 = advisory.descriptors.iter().map(|one| one.calls).sum();
+        let bytes: u64 = advisory.descriptors.iter().map(|one| one.bytes).sum();
+        assert_eq!(
+            (calls, bytes, advisory.more_descriptors),
+            (advisory.transfers, advisory.bytes, 0)
+        );
+        let counted: u64 = advisory.descriptors.iter().map(|one| one.counted).sum();
+        let transfers = |one: &vectored_advise::model::Finding| match one.key.kind {
+            // The others of its calls seek.
+            FindingKind::SeekThenTransfer => one.tally.merged_calls,
+            _ => one.tally.calls,
+        };
+        let findings = advisory.findings.iter();
+        assert_eq!(counted, findings.map(transfers).sum::<u64>());
+        let listed: u64 = advisory.descriptors.iter().map(|one| one.listed).sum();
+        let uncounted = advisory.uncounted.iter();
+        assert_eq!(listed, uncounted.map(|one| one.tally.calls).sum::<u64>());
+        for one in &advisory.descriptors {
+            assert_eq!(one.reason.is_none(), one.counted == one.calls, "{one:?}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Results that are saved as JSON, and checked when they are read back.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json as literal};
+
+use crate::csv::csv;
+use crate::words::enumerated;
+
+/// A kind of result that is saved.
+pub trait SavedResult: Serialize + DeserializeOwned {
+    /// The value of its field `schema`.
+    const SCHEMA: &'static str;
+
+    /// The arrays whose innermost elements are the rows of its CSV, the outermost first.
+    const ROWS: &'static [&'static str];
+
+    /// Checks what renderings and statistics rely on, as files may come from anywhere.
+    ///
+    /// # Errors
+    ///
+    /// A description of the first violation.
+    fn check(&self) -> Result<(), String>;
+
+    /// The host, its kernel, and when the result was begun.
+    fn origin(&self) -> [&str; 3];
+
+    /// An object with the outermost array of [`ROWS`](SavedResult::ROWS).
+    fn rows(&self) -> Value;
+}
+
+/// Plain data as one line of JSON, complete.
+pub fn json(data: &impl Serialize) -> String {
+    // Serializing fails only for maps with non-string keys and for failing writers.
+    let mut text = serde_json::to_string(data).expect("plain data");
+    text.push('\n');
+    text
+}
+
+/// Reads what [`json`] wrote of a result.
+///
+/// Unknown fields are ignored: later versions may add some.
+///
+/// # Errors
+///
+/// If the text is not JSON, not a result, of another schema, or not consistent.
+pub fn parse<T: SavedResult>(text: &str) -> Result<T, ParseError> {
+    let schema = schema_of(text)?;
+    if schema != T::SCHEMA {
+        return Err(ParseError::unknown_schema(&schema, &[T::SCHEMA]));
+    }
+    let result: T =
+        serde_json::from_str(text).map_err(|error| ParseError(Problem::BadField(error)))?;
+    match result.check() {
+        Ok(()) => Ok(result),
+        Err(why) => Err(ParseError(Problem::Unsound(why))),
+    }
+}
+
+/// The field `schema` of a saved result.
+///
+/// # Errors
+///
+/// If the text is not JSON, or has no such field.
+pub fn schema_of(text: &str) -> Result<String, ParseError> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: Option<String>,
+    }
+    let header: Header = serde_json::from_str(text).map_err(|error| {
+        if error.is_data() {
+            ParseError(Problem::NoSchema)
+        } else {
+            ParseError(Problem::NotJson(error))
+        }
+    })?;
+    header.schema.ok_or(ParseError(Problem::NoSchema))
+}
+
+/// The rows of results as CSV, without samples. The columns have the names of the JSON fields; of several results the first
+/// ones are `host`, `kernel` and `started_at`.
+pub fn csv_of<T: SavedResult>(results: &[&T]) -> String {
+    if let [only] = results {
+        return csv(&only.rows(), T::ROWS);
+    }
+    let run = |result: &&T| {
+        let [host, kernel, started_at] = result.origin();
+        let mut run = literal!({ "host": host, "kernel": kernel, "started_at": started_at });
+        run[T::ROWS[0]] = result.rows()[T::ROWS[0]].take();
+        run
+    };
+    let runs: Vec<Value> = results.iter().map(run).collect();
+    csv(&literal!({ "runs": runs }), &[&["runs"], T::ROWS].concat())
+}
+
+/// The fields of plain data behind one more.
+pub fn with_field(name: &str, value: impl Into<Value>, of: &impl Serialize) -> Value {
+    let mut all = literal!({ name: value.into() });
+    let others = serde_json::to_value(of).expect("plain data");
+    if let (Value::Object(all), Value::Object(others)) = (&mut all, others) {
+        all.extend(others);
+    }
+    all
+}
+
+/// The reason why a text cannot be read as a result.
+#[derive(Debug)]
+pub struct ParseError(Problem);
+
+#[derive(Debug)]
+enum Problem {
+    NotJson(serde_json::Error),
+    NoSchema,
+    UnknownSchema { found: String, known: String },
+    BadField(serde_json::Error),
+    Unsound(String),
+}
+
+impl ParseError {
+    /// For a schema that is none of the known ones.
+    pub fn unknown_schema(found: &str, known: &[&str]) -> Self {
+        let known: Vec<String> = known.iter().map(|schema| format!("{schema:?}")).collect();
+        ParseError(Problem::UnknownSchema {
+            // Only the beginning of the text is shown, since it may be long.
+            found: found.chars().take(60).collect(),
+            known: enumerated(&known),
+        })
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Problem::NotJson(error) => write!(f, "not JSON: {error}"),
+            Problem::NoSchema => {
+                f.write_str("no field \"schema\": expected a result that vectored saved")
+            }
+            Problem::UnknownSchema { found, known } => write!(
+                f,
+                "unknown schema {found:?}: this version reads {known}, and a newer version may read this file"
+            ),
+            Problem::BadField(error) => write!(f, "damaged results: {error}"),
+            Problem::Unsound(why) => write!(f, "damaged results: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            Problem::NotJson(error) | Problem::BadField(error) => Some(error),
+            _ => None,
+        }
+    }
+}
