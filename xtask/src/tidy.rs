@@ -114,7 +114,7 @@ const CRATES: [Crate; 12] = [
         floors: &[
             &["model", "sys"],
             &["in_flight"],
-            &["stats", "text"],
+            &["stats"],
             &["measure"],
             &["report"],
             &["findings", "reproduce"],

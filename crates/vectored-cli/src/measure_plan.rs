@@ -11,7 +11,7 @@ use vectored_measure::measure::{check_direct, unsuited};
 use vectored_measure::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, PageCache, Target, TechniqueName,
 };
-use vectored_measure::report::bytes_in_words;
+use vectored_report::words;
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
@@ -296,8 +296,8 @@ impl Product {
             Some(reason) => reason.to_owned(),
             None => format!(
                 "every list has more than {}; to measure lists of up to {}, give both {} and --sizes",
-                bytes_in_words(USUAL_CALL_BYTES as u64),
-                bytes_in_words(MAX_CALL_BYTES as u64),
+                words::bytes(USUAL_CALL_BYTES as u64),
+                words::bytes(MAX_CALL_BYTES as u64),
                 counts_option(args),
             ),
         };
@@ -306,7 +306,7 @@ impl Product {
 }
 
 fn unusual_reason() -> String {
-    let limit = bytes_in_words(USUAL_CALL_BYTES as u64);
+    let limit = words::bytes(USUAL_CALL_BYTES as u64);
     format!("more than {limit} in one call")
 }
 

@@ -5,8 +5,8 @@ mod unix_alone;
 
 #[cfg(windows)]
 use vectored_measure::model::ExperimentName;
-use vectored_measure::report::{bytes_in_words, grouped};
 use vectored_measure::reproduce::{BufferList, PassPlan, Plan};
+use vectored_report::words;
 
 #[cfg(unix)]
 use crate::args::CopiesArgs;
@@ -78,8 +78,8 @@ fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Result<PassPlan, Failure> {
                 return Err(Failure::usage(format!(
                     "{} buffers of {} need more than 1 GiB, with 64 bytes of bookkeeping each: use a \
                      smaller --size or --count",
-                    grouped(count),
-                    bytes_in_words(size),
+                    words::grouped(count),
+                    words::bytes(size),
                 )));
             }
             vec![BufferList {

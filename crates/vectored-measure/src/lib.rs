@@ -43,4 +43,3 @@ pub mod reproduce;
 pub mod stats;
 #[cfg(unix)]
 mod sys;
-pub mod text;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use vectored_measure::model::{Change, Compared, Comparison, Results};
 use vectored_measure::report;
 use vectored_measure::stats::compare;
-use vectored_report::{Document, csv_of, html, json, markdown};
+use vectored_report::{Document, csv_of, html, json, markdown, words};
 
 use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
@@ -172,7 +172,7 @@ fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
         .filter(is_slower)
         .map(|compared| {
             let list = match &compared.segment_sizes {
-                Some(runs) => report::list_in_words(runs),
+                Some(runs) => words::list(runs),
                 None => format!("mean of {} cells", compared.cell_count),
             };
             format!(

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use rustix::fs::OFlags;
-use vectored_measure::report::bytes_in_words;
 use vectored_measure::reproduce::copy_program::{self as copy, Copied, Side};
+use vectored_report::words;
 
 use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 /// Runs the command. Signals end it, as they end any filter.
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     if args.buffer_size > MAX_BUFFER_BYTES {
-        let size = bytes_in_words(args.buffer_size);
+        let size = words::bytes(args.buffer_size);
         return Err(Failure::usage(format!(
             "--buffer-size {size} is too large: it must be at most 1 GiB"
         )));

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use vectored_advise::model::ADVISORY_SCHEMA;
 use vectored_advise::report::seconds_in_words;
 use vectored_measure::model::{EXPERIMENTS_SCHEMA, SCHEMA};
-use vectored_measure::report::grouped;
-use vectored_report::{Block, Document, Sentence, Tone};
+use vectored_report::{Block, Document, Sentence, Tone, words};
 
 use crate::args::{HistoryArgs, HistoryFormat};
 use crate::failure::Failure;
@@ -124,7 +123,7 @@ fn age_in_words(age: Duration) -> String {
         Some((unit, unit_s)) => {
             let count = s / unit_s;
             let ending = if count == 1 { "" } else { "s" };
-            format!("{} {unit}{ending}", grouped(count))
+            format!("{} {unit}{ending}", words::grouped(count))
         }
         None => format!("{} seconds", age.as_secs_f64()),
     }

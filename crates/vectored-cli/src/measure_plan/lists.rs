@@ -1,7 +1,7 @@
 //! The lists of segments.
 
 use vectored_measure::model::{SweptMix, Workload};
-use vectored_measure::report::{bytes_in_words, grouped, list_in_words};
+use vectored_report::words;
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
@@ -66,8 +66,8 @@ pub fn lists(args: &MeasureArgs) -> Result<Vec<List>, Failure> {
         if count > MAX_SEGMENTS {
             return Err(Failure::usage(format!(
                 "cannot measure lists of {} segments: the maximum is {}; use fewer with {}",
-                grouped(count as u64),
-                grouped(MAX_SEGMENTS as u64),
+                words::grouped(count as u64),
+                words::grouped(MAX_SEGMENTS as u64),
                 list.options,
             )));
         }
@@ -75,9 +75,9 @@ pub fn lists(args: &MeasureArgs) -> Result<Vec<List>, Failure> {
         if bytes > MAX_CALL_BYTES && (is_asked_in_full(args) || bytes / count > MAX_CALL_BYTES) {
             return Err(Failure::usage(format!(
                 "cannot measure {}: a call would move {}, and the maximum is {}; reduce {}",
-                list_in_words(&list.runs),
-                bytes_in_words(bytes as u64),
-                bytes_in_words(MAX_CALL_BYTES as u64),
+                words::list(&list.runs),
+                words::bytes(bytes as u64),
+                words::bytes(MAX_CALL_BYTES as u64),
                 list.options,
             )));
         }

@@ -1,10 +1,10 @@
 //! The plans of the experiments that Windows cannot repeat.
 
 use vectored_measure::model::{PageCache, SyncMode};
-use vectored_measure::report::bytes_in_words;
 use vectored_measure::reproduce::{
     CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, RecordPlan,
 };
+use vectored_report::words;
 
 use crate::args::{CopiesArgs, CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
 use crate::failure::Failure;
@@ -57,8 +57,8 @@ pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure
         return Err(Failure::usage(format!(
             "no buffer size lies between --min {} and --max {}: sizes are powers of two from 1 B \
              to 1 GiB; use a smaller --min or a larger --max",
-            bytes_in_words(min),
-            bytes_in_words(max),
+            words::bytes(min),
+            words::bytes(max),
         )));
     }
     let file_bytes = match args.quick {

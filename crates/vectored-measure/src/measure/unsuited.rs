@@ -1,13 +1,13 @@
 //! What does not go together.
 
 use vectored_machine::model::Operation;
+use vectored_report::words;
 
 use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
 use crate::measure::techniques::{TECHNIQUES, is_in_flight, refusal, target_refusal};
 use crate::model::{
     Cache, CellSpec, MAX_WRITERS, PageCache, RECORD_HEAD_BYTES, SyncMode, Target, TechniqueName,
 };
-use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
@@ -188,9 +188,9 @@ fn cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
         Some(format!(
             "cannot measure {} from a cold cache: a call would move {}, and the maximum with --cache cold is {}; use \
              shorter lists",
-            list_in_words(&spec.workload.runs()),
-            bytes_in_words(bytes as u64),
-            bytes_in_words(MAX_COLD_CALL_BYTES as u64)
+            words::list(&spec.workload.runs()),
+            words::bytes(bytes as u64),
+            words::bytes(MAX_COLD_CALL_BYTES as u64)
         ))
     } else {
         None
@@ -207,8 +207,8 @@ fn pages(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let odd = sizes.find(|bytes| !bytes.is_multiple_of(PAGE_BYTES))?;
     Some(format!(
         "segments of {} for write-file-gather, which takes whole pages of {}: use --sizes 4KiB or multiples of it",
-        bytes_in_words(*odd as u64),
-        bytes_in_words(PAGE_BYTES as u64)
+        words::bytes(*odd as u64),
+        words::bytes(PAGE_BYTES as u64)
     ))
 }
 
@@ -241,7 +241,7 @@ fn queue_depth(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     } else if bytes.saturating_mul(depth as usize) > MAX_IN_FLIGHT_BYTES {
         return Some(format!(
             "more than {} in flight at queue depth {depth}: use a smaller --queue-depth, or shorter lists",
-            bytes_in_words(MAX_IN_FLIGHT_BYTES as u64)
+            words::bytes(MAX_IN_FLIGHT_BYTES as u64)
         ));
     } else {
         return None;
@@ -273,7 +273,7 @@ fn writers(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     } else if bytes.saturating_mul(count as usize) > MAX_RECORDS_BYTES {
         format!(
             "more than {} in one record of each of {count} writers: use fewer, or shorter lists",
-            bytes_in_words(MAX_RECORDS_BYTES as u64)
+            words::bytes(MAX_RECORDS_BYTES as u64)
         )
     } else {
         return None;

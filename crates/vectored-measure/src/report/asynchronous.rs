@@ -1,6 +1,7 @@
 //! Where asynchronous techniques are faster, in words, and the table of latencies.
 
 use vectored_machine::model::Operation;
+use vectored_report::words;
 
 use crate::model::{Cell, Conditions, ListShape, Results};
 use crate::report::shape_text::{SIZE, list_of_shape};
@@ -9,8 +10,6 @@ use crate::stats::{
     AsynchronousOutcome, AsynchronousPair, MIN_ROUNDS, TIE_ZONE, asynchronous_pairs,
     cells_with_helper, cells_with_too_few_rounds,
 };
-use crate::text::format;
-use crate::text::format::{bytes_in_words, list_in_words, three_digits};
 
 /// A text for each asynchronous technique and set of conditions other than the queue depth, after both in words
 /// (`io-uring, file (ext4)`): from which depth and size it takes less time than the synchronous call, and where it does
@@ -174,7 +173,7 @@ fn ratios(lists: &[ListPairs<'_, '_>], outcome: AsynchronousOutcome) -> String {
     if let [only] = here[..]
         && let Some((low, high)) = only.stats.interval
     {
-        let [ratio, low, high] = [only.stats.ratio, low, high].map(three_digits);
+        let [ratio, low, high] = [only.stats.ratio, low, high].map(words::three_digits);
         return format!("{ratio} [{low}, {high}]");
     }
     ratios_alone(lists, outcome)
@@ -185,8 +184,8 @@ fn ratios_alone(lists: &[ListPairs<'_, '_>], outcome: AsynchronousOutcome) -> St
     let pairs = lists.iter().flat_map(|list| &list.pairs);
     let here: Vec<_> = pairs.filter(|pair| pair.outcome == outcome).collect();
     let ratios = || here.iter().map(|pair| pair.stats.ratio);
-    let least = three_digits(ratios().fold(f64::INFINITY, f64::min));
-    let most = three_digits(ratios().fold(0.0, f64::max));
+    let least = words::three_digits(ratios().fold(f64::INFINITY, f64::min));
+    let most = words::three_digits(ratios().fold(0.0, f64::max));
     match least == most {
         true => least,
         false => format!("{least} to {most}"),
@@ -221,9 +220,9 @@ fn lists_in_words(lists: &[ListPairs<'_, '_>]) -> String {
     let (first, last) = (lists[0].cell(), lists[lists.len() - 1].cell());
     let shape: ListShape<'_> = first.shape();
     let (Some(least), Some(most)) = (first.swept_bytes(), last.swept_bytes()) else {
-        return list_in_words(first.segment_sizes.as_deref().unwrap_or_default());
+        return words::list(first.segment_sizes.as_deref().unwrap_or_default());
     };
-    let size = |bytes: usize| bytes_in_words(bytes as u64);
+    let size = |bytes: usize| words::bytes(bytes as u64);
     let sizes = match least == most {
         true => size(least),
         false => format!("{} to {}", size(least), size(most)),
@@ -269,7 +268,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     if short > 0 {
         notes.push(format!(
             "No statement on asynchronous calls for {}, with fewer than {MIN_ROUNDS} rounds; raise --budget.",
-            format::count(short, "cell")
+            words::count(short, "cell")
         ));
     }
     let helped = cells_with_helper(&cells);
@@ -277,7 +276,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         notes.push(format!(
             "No statement on asynchronous calls for {}, in which a thread or program at the other end worked during \
              the timed calls: the times depend on how the two wait for each other.",
-            format::count(helped, "cell")
+            words::count(helped, "cell")
         ));
     }
     notes

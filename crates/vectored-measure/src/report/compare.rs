@@ -4,14 +4,13 @@
 use vectored_report::words::{ratio, ratio_within};
 use vectored_report::{
     Bar, Bars, Block, Cell, Column, Document, Role, Sentence, Series, Table, Tone, Unit, csv,
+    visible, words,
 };
 
 use crate::model::{Change, Compared, Comparison};
 use crate::report::target_names::conditions_in_words;
 use crate::report::words::Words;
 use crate::stats::MIN_RUNS;
-use crate::text::format;
-use crate::text::format::{escape_control, list_in_words};
 
 /// The comparison as a document: differences of the environment and reported changes are the answer.
 pub fn comparison_document(comparison: &Comparison) -> Document {
@@ -29,8 +28,8 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
     Document {
         title: format!(
             "Faster or slower? {} against {}",
-            format::count(comparison.new.len(), "new run"),
-            format::count(comparison.base.len(), "base run")
+            words::count(comparison.new.len(), "new run"),
+            words::count(comparison.base.len(), "base run")
         )
         .into(),
         lead: LEAD.into(),
@@ -53,7 +52,7 @@ fn before(comparison: &Comparison) -> Vec<String> {
     let mut text = Vec::new();
     for difference in &comparison.environment {
         let side = |values: &[String]| {
-            let values: Vec<String> = values.iter().map(|value| escape_control(value)).collect();
+            let values: Vec<String> = values.iter().map(|value| visible(value)).collect();
             values.join(" | ")
         };
         text.push(format!(
@@ -81,10 +80,10 @@ fn before(comparison: &Comparison) -> Vec<String> {
     text.push(format!(
         "{} against {}: {slower} slower and {faster} faster among {} and {}; the others changed by \
          less than {:.0} %, or not significantly.",
-        format::count(comparison.base.len(), "base run"),
-        format::count(comparison.new.len(), "new run"),
-        format::count(comparison.targets.len(), "target mean"),
-        format::count(comparison.cells.len(), "cell result"),
+        words::count(comparison.base.len(), "base run"),
+        words::count(comparison.new.len(), "new run"),
+        words::count(comparison.targets.len(), "target mean"),
+        words::count(comparison.cells.len(), "cell result"),
         comparison.called_from * 100.0,
     ));
     text
@@ -126,8 +125,8 @@ fn table(title: &str, all: &[&Compared]) -> Table {
 
 fn row(compared: &Compared) -> Vec<Cell> {
     let list = match &compared.segment_sizes {
-        Some(runs) => list_in_words(runs),
-        None => format::count(compared.cell_count, "cell"),
+        Some(runs) => words::list(runs),
+        None => words::count(compared.cell_count, "cell"),
     };
     let ends = (compared.ratio_low, compared.ratio_high);
     let role = match compared.change {
@@ -183,7 +182,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         "Figures are time ÷ floor in the same round, so a change in the speed of the whole machine \
          cancels out. Intervals include the run-to-run variation (standard deviation of a target mean: {0}). \
          A change is reported if it is at least {1} and significant at 5 %, adjusted over all cells.",
-        format::percent(comparison.between_runs_sd),
+        words::percent(comparison.between_runs_sd),
         percent(comparison.called_from)
     )];
     if comparison.base.len().min(comparison.new.len()) < MIN_RUNS {
@@ -209,13 +208,13 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     if comparison.unmatched_techniques > 0 {
         notes.push(format!(
             "Not compared: {}, with too few rounds in at least one run.",
-            format::count(comparison.unmatched_techniques, "cell result")
+            words::count(comparison.unmatched_techniques, "cell result")
         ));
     }
     if comparison.unmatched_cells > 0 {
         notes.push(format!(
             "Not compared: {}, not measured under the same conditions in every run.",
-            format::count(comparison.unmatched_cells, "cell")
+            words::count(comparison.unmatched_cells, "cell")
         ));
     }
     notes

@@ -1,8 +1,9 @@
 //! Cells that were not measured, by reason.
 
+use vectored_report::{visible, words};
+
 use crate::model::LeftOut;
 use crate::report::target_names::place;
-use crate::text::format::{count, escape_control, list_in_words};
 
 /// Lists that are named for each reason; the JSON has all.
 const MAX_NAMED_LISTS: usize = 6;
@@ -46,7 +47,7 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
                 .map(|(list, targets)| {
                     format!(
                         "{} on {}",
-                        list_in_words(&list.segment_sizes),
+                        words::list(&list.segment_sizes),
                         targets.join(", ")
                     )
                 })
@@ -57,10 +58,10 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
                 .map(|(_, t)| t.len())
                 .sum();
             if rest > 0 {
-                named.push(count(rest, "more cell"));
+                named.push(words::count(rest, "more cell"));
             }
             LeftOutWords {
-                reason: escape_control(reason),
+                reason: visible(reason),
                 cells: named.join("; "),
             }
         })

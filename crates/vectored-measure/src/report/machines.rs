@@ -1,13 +1,14 @@
 //! Comparison of machines: the crossovers of several runs beside each other.
 
 use vectored_report::words::count;
-use vectored_report::{Bar, Bars, Block, Column, Document, Sentence, Series, Table, Tone, Unit};
+use vectored_report::{
+    Bar, Bars, Block, Column, Document, Sentence, Series, Table, Tone, Unit, visible,
+};
 
 use crate::model::{Cell, Conditions, Crossover, ListShape, Results, TechniqueName};
 use crate::report::crossover_text::{no_crossover, place};
 use crate::report::shape_text::shape_in_words;
 use crate::report::target_names::{Titles, sections};
-use crate::text::format::escape_control;
 
 const LEAD: &str = "\
 Several machines, kernels or file systems beside each other: the size of a segment below which copying, and above which \
@@ -190,5 +191,5 @@ fn machine_name(run: &Results, runs: &[&Results]) -> String {
         0 | 1 => release(run),
         _ => run.started_at.clone(),
     };
-    escape_control(&format!("{}, {detail}", run.host.name))
+    visible(&format!("{}, {detail}", run.host.name))
 }

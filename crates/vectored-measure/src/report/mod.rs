@@ -25,4 +25,3 @@ pub use crate::report::machines::machines_document;
 pub use crate::report::measured::document as measured;
 pub use crate::report::target_names::conditions_in_words;
 pub use crate::report::words::unsuited_in_words;
-pub use crate::text::format::{bytes_in_words, escape_control, grouped, list_in_words};

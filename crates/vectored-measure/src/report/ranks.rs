@@ -1,8 +1,9 @@
 //! What the ranks of a cluster achieve, in words.
 
+use vectored_report::words;
+
 use crate::model::{Results, STRAGGLER};
 use crate::report::scaling::Crowd;
-use crate::text::format;
 
 /// Several ranks, for the sentences on their number.
 pub(crate) const RANKS: Crowd = Crowd {
@@ -38,12 +39,12 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     if let Some(coordination) = &results.coordination {
         let p99 = coordination
             .p99_ns
-            .map(|ns| format!(", and 1 % of the samples more than {}", format::time(ns)));
+            .map(|ns| format!(", and 1 % of the samples more than {}", words::time(ns)));
         notes.push(format!(
             "Beside itself, each of {} samples took {} on rank 0 (median{}) to order it, to meet at the barrier and to \
              exchange the times. None of that is in the times above.",
-            format::grouped(coordination.samples),
-            format::time(coordination.median_ns),
+            words::grouped(coordination.samples),
+            words::time(coordination.median_ns),
             p99.unwrap_or_default()
         ));
     }

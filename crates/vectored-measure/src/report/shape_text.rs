@@ -1,8 +1,8 @@
 //! Shapes of lists, and the lists of a swept mix, in words.
 
+use vectored_report::words;
+
 use crate::model::{Cell, ListShape, SweptMix};
-use crate::text::format;
-use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Stands for the size that is varied.
 pub(crate) const SIZE: &str = "SIZE";
@@ -10,7 +10,7 @@ pub(crate) const SIZE: &str = "SIZE";
 /// `16 segments`; of a swept mix `1 × 150 B + 1 × SIZE`.
 pub(crate) fn shape_in_words(shape: ListShape<'_>) -> String {
     match shape.swept_mix {
-        None => format::count(shape.segment_count, "segment"),
+        None => words::count(shape.segment_count, "segment"),
         Some(mix) => mix_in_words(mix),
     }
 }
@@ -26,8 +26,8 @@ pub(crate) fn list_of_shape(shape: ListShape<'_>) -> String {
 /// The list of a cell: `16 × 4 KiB`, `9 × 16 B + 1 × 4 KiB`.
 pub(crate) fn list_of_cell(cell: &Cell) -> String {
     match (cell.segment_bytes, &cell.segment_sizes) {
-        (None, Some(runs)) => list_in_words(runs),
-        (Some(bytes), _) => list_in_words(&[(cell.segment_count, bytes)]),
+        (None, Some(runs)) => words::list(runs),
+        (Some(bytes), _) => words::list(&[(cell.segment_count, bytes)]),
         (None, None) => format!("{} × mixed", cell.segment_count),
     }
 }
@@ -58,7 +58,7 @@ pub(crate) fn swept_list_in_words(mix: &SweptMix, runs: &[(usize, usize)]) -> St
 }
 
 fn run(count: usize, bytes: usize) -> String {
-    format!("{count} × {}", bytes_in_words(bytes as u64))
+    format!("{count} × {}", words::bytes(bytes as u64))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Titles of sections.
 
+use vectored_report::visible;
+
 use crate::model::{AXES, Axis, Cell, Conditions, Target};
-use crate::text::format::escape_control;
 
 /// The conditions of these cells, each once: the sections of a report, in their order.
 pub(crate) fn sections<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Conditions> {
@@ -32,27 +33,27 @@ impl Titles {
     /// `file`, `file read hot`, `file-overwrite fsync`, `fifo /tmp/x`,
     /// `pipe, cache cold, layout adjacent`.
     pub fn of(&self, conditions: &Conditions) -> String {
-        escape_control(&conditions.title(|axis| self.varying.contains(&axis.name)))
+        visible(&conditions.title(|axis| self.varying.contains(&axis.name)))
     }
 }
 
 /// `pipe`, `file read hot`; conditions other than the default are named.
 pub fn conditions_in_words(conditions: &Conditions) -> String {
-    escape_control(&conditions.title(|_| false))
+    visible(&conditions.title(|_| false))
 }
 
 /// A target, with its path if it was given by path.
 pub(crate) fn place(target: Target, path: Option<&str>) -> String {
     match path {
         None => target.to_string(),
-        Some(path) => format!("{target} {}", escape_control(path)),
+        Some(path) => format!("{target} {}", visible(path)),
     }
 }
 
 /// ` (ext4)`; empty if the target is no file.
 pub(crate) fn file_system_in_words(cell: &Cell) -> String {
     let name = cell.file_system.as_deref();
-    name.map_or_else(String::new, |name| format!(" ({})", escape_control(name)))
+    name.map_or_else(String::new, |name| format!(" ({})", visible(name)))
 }
 
 /// Whether the gather tax is meaningful for the target of `cell`: `/dev/null` reads no byte, so its floor

@@ -4,8 +4,8 @@ use vectored::CostModel;
 use vectored_measure::model::{
     Cell, CellSpec, Experiment, FittedModel, Results, Role, Target, TechniqueResult,
 };
-use vectored_measure::report::list_in_words;
 use vectored_measure::stats::MIN_ROUNDS;
+use vectored_report::words;
 
 use crate::interrupt::Interrupt;
 
@@ -146,7 +146,7 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
             "one round of {} on {}, with the trial calls before it, is expected to take {} or \
              more: the run will exceed its budget of {budget_s} s; increase --budget, or use \
              shorter lists",
-            list_in_words(&cell.workload.runs()),
+            words::list(&cell.workload.runs()),
             cell.conditions.target,
             seconds(longest_s)
         )

@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fstat};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
+use vectored_report::words;
 
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
@@ -17,7 +18,6 @@ use crate::measure::techniques::gathering::{Gathering, WithArray};
 use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::model::{Target, ZerocopyCounts};
 use crate::sys::zerocopy::{enable, next_done, send};
-use crate::text::format::bytes_in_words;
 
 pub const SEND_ZEROCOPY: Technique = Technique {
     about: "MSG_ZEROCOPY; TCP",
@@ -180,13 +180,13 @@ fn is_limit(error: &io::Error) -> bool {
 
 /// The error of a send for which there is no room even while no other one of this process is outstanding.
 fn beyond_limit(error: io::Error, iovecs: &[IoSlice<'_>]) -> io::Error {
-    let list = bytes_in_words(bytes_of(iovecs) as u64);
+    let list = words::bytes(bytes_of(iovecs) as u64);
     let locked = getrlimit(Resource::Memlock).current.map(|limit| {
         format!(
             "the kernel locks the pages of a send without a copy, here of {list}, and the limit on locked memory is {} \
              for all processes of a user: raise it with `ulimit -l`, give the program CAP_IPC_LOCK, or measure smaller \
              lists",
-            bytes_in_words(limit)
+            words::bytes(limit)
         )
     });
     let notification =

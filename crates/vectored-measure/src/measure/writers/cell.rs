@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use vectored::CostModel;
+use vectored_report::words;
 
 use crate::measure::sampling::cell_extras::entry;
 use crate::measure::sampling::sampler::{CellSetup, Contender, MAX_CALLS, MeasureError, Timing};
@@ -15,7 +16,6 @@ use crate::measure::writers::target::{self, RecordTarget};
 use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
 use crate::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, TechniqueName};
 use crate::stats::WriterSamples;
-use crate::text::format::count;
 
 /// Maximum bytes of a sample of all writers to a stream. They are kept until they are checked.
 const STREAM_BYTES: u64 = 8 << 20;
@@ -102,7 +102,7 @@ impl WritersCell {
             name: format!(
                 "{} with {}",
                 spec.conditions.place(),
-                count(writers as usize, "writer")
+                words::count(writers as usize, "writer")
             ),
             spec: spec.clone(),
             crew,

@@ -1,11 +1,10 @@
 //! The charts of experiments: curves where their rows differ in a size, otherwise bars.
 
 use vectored_report::words::{bytes, ratio, ratio_within, time};
-use vectored_report::{Bar, Bars, Block, Chart, Curve, Point, Series, Unit};
+use vectored_report::{Bar, Bars, Block, Chart, Curve, Point, Series, Unit, words};
 
 use crate::model::{ExperimentName, ExperimentRow, Measure, PublishedRow, Ratio, Reproduction};
 use crate::report::experiments::sheets::published_of;
-use crate::text::format::list_in_words;
 
 /// CPU time has the colour of copying, wall time that of gathering.
 const CPU: Series = Series {
@@ -164,7 +163,7 @@ fn records(experiment: &Reproduction) -> Vec<Bar> {
 fn passes(experiment: &Reproduction) -> Vec<Bar> {
     let bars = experiment.ratios.iter().map(|ratio| {
         let row = &experiment.rows[ratio.of];
-        let list = list_in_words(&[(
+        let list = words::list(&[(
             row.segment_count.unwrap_or(0),
             row.segment_bytes.unwrap_or(0),
         )]);

@@ -7,7 +7,6 @@ use crate::model::{
     ExperimentCrossover, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction,
 };
 use crate::report::experiments::sheets::{is_one_by_one, ratio_of, with_interval};
-use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Times within this ratio count as flat: so do most of the published times of Figure 3.5 beyond the
 /// block size.
@@ -130,8 +129,8 @@ fn elements(experiment: &Reproduction) -> Option<String> {
     let (first, last) = (ratios.first()?, ratios.last()?);
     let range = format!(
         "from {} to {} an element",
-        bytes_in_words(bytes(first) as u64),
-        bytes_in_words(bytes(last) as u64)
+        words::bytes(bytes(first) as u64),
+        words::bytes(bytes(last) as u64)
     );
     let then = published_crossover(experiment)
         .map(|(low, high)| format!("; in 2001 the crossover lay between {low} and {high} B"))
@@ -240,7 +239,7 @@ fn passes(experiment: &Reproduction) -> Option<String> {
         if row.operation != Some(Operation::Write) || !is_one_by_one(row) || row.direct {
             continue;
         }
-        let list = list_in_words(&[(row.segment_count?, row.segment_bytes?)]);
+        let list = words::list(&[(row.segment_count?, row.segment_bytes?)]);
         let setup = match row.iovec_setup {
             Some(crate::model::IovecSetup::Once) => " with the array set up once",
             _ => "",
@@ -279,7 +278,7 @@ fn asynchronous_passes(experiment: &Reproduction) -> String {
             continue;
         }
         if let (Some(count), Some(bytes)) = (row.segment_count, row.segment_bytes) {
-            let list = list_in_words(&[(count, bytes)]);
+            let list = words::list(&[(count, bytes)]);
             let (times, verdict) = (with_interval(ratio), verdict(experiment, ratio));
             let name = &row.technique;
             text += &format!(
@@ -328,13 +327,13 @@ fn fastest(experiment: &Reproduction) -> Option<String> {
     let close = others.iter().filter(|(_, other)| *other <= s * FLAT);
     let mut close: Vec<u64> = close.map(|(bytes, _)| *bytes).collect();
     close.sort_unstable();
-    let close: Vec<String> = close.into_iter().map(bytes_in_words).collect();
+    let close: Vec<String> = close.into_iter().map(words::bytes).collect();
     let within = match (others.is_empty(), close.is_empty()) {
         (true, _) => return None,
         (_, true) => "no other is within 10 %".to_owned(),
         _ => format!("within 10 % of it: {}", enumerated(&close)),
     };
-    let fastest = bytes_in_words(bytes);
+    let fastest = words::bytes(bytes);
     Some(format!(
         "the fastest buffer by median wall time is {fastest}; {within}"
     ))
@@ -353,7 +352,7 @@ fn flattening(experiment: &Reproduction) -> Option<String> {
             && is_at_block(&experiment.rows[ratio.of])
             && bytes(ratio) == Some(16 * block)
     })?;
-    let (at, against) = (bytes_in_words(block), bytes_in_words(16 * block));
+    let (at, against) = (words::bytes(block), words::bytes(16 * block));
     let times = with_interval(ratio);
     let book = match ratio.published.first() {
         Some(published) => format!(" (the book: {})", words::ratio(published.ratio)),
@@ -384,7 +383,7 @@ fn read_ahead(experiment: &Reproduction) -> Option<String> {
     let bytes = |ratio: &Ratio| experiment.rows[ratio.of].buffer_bytes.unwrap_or(0);
     ratios.sort_by_key(|ratio| bytes(ratio));
     let ratio = ratios.last()?;
-    let largest = bytes_in_words(bytes(ratio));
+    let largest = words::bytes(bytes(ratio));
     let times = with_interval(ratio);
     let book = match ratio.published.first() {
         Some(published) => format!("; the book: {}", words::ratio(published.ratio)),

@@ -2,15 +2,13 @@
 
 use vectored_machine::model::Operation;
 use vectored_report::words::ratio_within;
-use vectored_report::{Align, Cell, Column, Table, Text};
+use vectored_report::{Align, Cell, Column, Table, Text, visible, words};
 
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, PageCache, PublishedRow, Ratio,
     Reproduction, SyncMode, TechniqueName,
 };
 use crate::report::experiments::tooltips;
-use crate::text::format;
-use crate::text::format::{bytes_in_words, list_in_words};
 
 /// A table: two lines of heads, and rows of texts.
 struct Sheet {
@@ -73,7 +71,7 @@ pub fn title(experiment: &Reproduction) -> String {
     let what = match experiment.name {
         ExperimentName::Apue35 => {
             let setting = &experiment.setting;
-            let bytes = bytes_in_words(setting.file_bytes.unwrap_or(0));
+            let bytes = words::bytes(setting.file_bytes.unwrap_or(0));
             let to = match setting.to.as_deref() {
                 Some("null") | None => "/dev/null",
                 Some("file") => "a file",
@@ -93,7 +91,7 @@ pub fn title(experiment: &Reproduction) -> String {
         }
         ExperimentName::Apue1428 => {
             let calls = experiment.rows.first().and_then(|row| row.calls);
-            let calls = format::grouped(calls.unwrap_or(0));
+            let calls = words::grouped(calls.unwrap_or(0));
             format!("a header of 100 B and data of 200 B, written {calls} times to one file")
         }
         ExperimentName::Kalinin => {
@@ -105,7 +103,7 @@ pub fn title(experiment: &Reproduction) -> String {
         }
         ExperimentName::Mincer => {
             let passes = experiment.rows.first().and_then(|row| row.calls);
-            let passes = format::count(passes.unwrap_or(0) as usize, "time");
+            let passes = words::count(passes.unwrap_or(0) as usize, "time");
             format!("buffers one by one, or vectored: written, synced and read back {passes}")
         }
     };
@@ -158,7 +156,7 @@ fn copies(experiment: &Reproduction) -> Sheet {
     for row in &experiment.rows {
         let published = published_of(row, &experiment.published);
         let name = match row.buffer_bytes {
-            Some(bytes) => format::grouped(bytes),
+            Some(bytes) => words::grouped(bytes),
             None => row.technique.clone(),
         };
         let mut cells = vec![
@@ -166,7 +164,7 @@ fn copies(experiment: &Reproduction) -> Sheet {
             fine_seconds(row.user_s),
             fine_seconds(row.system_s),
             fine_seconds(row.clock_s),
-            row.loops.map_or_else(none, format::grouped),
+            row.loops.map_or_else(none, words::grouped),
         ];
         cells.extend([
             seconds(published.and_then(|row| row.user_s)),
@@ -174,14 +172,14 @@ fn copies(experiment: &Reproduction) -> Sheet {
             seconds(published.and_then(|row| row.clock_s)),
             published
                 .and_then(|row| row.loops)
-                .map_or_else(none, format::grouped),
+                .map_or_else(none, words::grouped),
         ]);
         if is_cold {
             // The worst of the repeats, since it has to hold for all.
             let left = row.resident_bytes_samples.iter().flatten().max();
             let fetched = row.fetched_bytes_samples.iter().flatten().min();
-            cells.push(left.map_or_else(none, |&bytes| bytes_in_words(bytes)));
-            cells.push(fetched.map_or_else(none, |&bytes| bytes_in_words(bytes)));
+            cells.push(left.map_or_else(none, |&bytes| words::bytes(bytes)));
+            cells.push(fetched.map_or_else(none, |&bytes| words::bytes(bytes)));
         }
         sheet.rows.push(cells);
     }
@@ -286,7 +284,7 @@ fn elements(experiment: &Reproduction) -> Sheet {
         let milliseconds = |s: Option<f64>| s.map_or_else(none, |s| format!("{:.2} ms", s * 1e3));
         let shown = |measure| ratio(measure).map_or_else(none, with_interval);
         sheet.rows.push(vec![
-            bytes_in_words(pair[0].segment_bytes.unwrap_or(0) as u64),
+            words::bytes(pair[0].segment_bytes.unwrap_or(0) as u64),
             time(pair[0].cpu_s),
             time(pair[1].cpu_s),
             shown(Measure::Cpu),
@@ -336,7 +334,7 @@ fn passes(experiment: &Reproduction, direct: bool) -> Sheet {
                 (_, None) => none(),
             };
             sheet.rows.push(vec![
-                list_in_words(&[(count, row.segment_bytes.unwrap_or(0))]),
+                words::list(&[(count, row.segment_bytes.unwrap_or(0))]),
                 row.operation.map_or("", Operation::name).to_owned(),
                 row.iovec_setup.map_or("", IovecSetup::name).to_owned(),
                 row.technique.clone(),
@@ -376,7 +374,7 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
         notes.push(format!("Not measured: {}.", experiment.missing.join(", ")));
     }
     let own = experiment.notes.iter();
-    notes.extend(own.map(|text| format::escape_control(text)));
+    notes.extend(own.map(|text| visible(text)));
     notes
 }
 
@@ -409,7 +407,7 @@ fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
     notes.extend(setting.start_s.map(|start_s| {
         format!(
             "Each row includes {} for starting and ending a process, measured by copying an empty file.",
-            format::time(start_s * 1e9)
+            words::time(start_s * 1e9)
         )
     }));
     let cache = match experiment.cache {
@@ -426,7 +424,7 @@ fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
     notes.extend(setting.st_blksize.map(|block| {
         let ahead = setting.read_ahead_kb;
         let ahead = ahead.map_or_else(|| "unknown".to_owned(), |kb| format!("{kb} KiB"));
-        format!("st_blksize {}; read-ahead {ahead}.", bytes_in_words(block))
+        format!("st_blksize {}; read-ahead {ahead}.", words::bytes(block))
     }));
     notes
 }
@@ -495,7 +493,7 @@ fn left_out(experiment: &Reproduction) -> Option<String> {
     let missing: Vec<String> = published
         .filter_map(|row| row.buffer_bytes)
         .filter(|bytes| !is_here(bytes))
-        .map(bytes_in_words)
+        .map(words::bytes)
         .collect();
     match missing.as_slice() {
         [] => None,
@@ -543,7 +541,7 @@ pub fn with_interval(ratio: &Ratio) -> String {
 }
 
 fn time(s: Option<f64>) -> String {
-    s.map_or_else(none, |s| format::time(s * 1e9))
+    s.map_or_else(none, |s| words::time(s * 1e9))
 }
 
 /// In the format of the books.

@@ -1,13 +1,12 @@
 //! The maps: who wins where, and by how much.
 
 use vectored_report::words::{ratio, ratio_within};
-use vectored_report::{Block, Key, Map, MapRow, Role, Series, Square, Text};
+use vectored_report::{Block, Key, Map, MapRow, Role, Series, Square, Text, words};
 
 use crate::model::{Cell, Drain, ListShape, Results, TechniqueName, Verdict};
 use crate::report::measured::Group;
 use crate::report::shape_text::{list_of_cell, shape_in_words, swept_list_in_words};
 use crate::report::words::{Words, named_leader, nearest_rival, verdict_in_words};
-use crate::text::format::bytes_in_words;
 
 /// A map of the lists that have a place on it, by their shape and size, and one of fixed mixes.
 pub(super) fn maps(group: &Group<'_>, results: &Results) -> Vec<Block> {
@@ -45,7 +44,7 @@ pub(super) fn maps(group: &Group<'_>, results: &Results) -> Vec<Block> {
             row_head: "segments".into(),
             heads: sizes
                 .iter()
-                .map(|&bytes| bytes_in_words(bytes as u64).into())
+                .map(|&bytes| words::bytes(bytes as u64).into())
                 .collect(),
             rows: sorted(sized.iter().map(|cell| cell.shape()).collect())
                 .into_iter()

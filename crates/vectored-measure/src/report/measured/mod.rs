@@ -17,7 +17,7 @@ mod rates;
 mod warnings;
 
 use vectored_machine::report::machine_in_words;
-use vectored_report::{Block, Document, Section, Sentence, Tone};
+use vectored_report::{Block, Document, Section, Sentence, Tone, words};
 
 use crate::model::{Cell, Conditions, Results, TechniqueName, measured_in};
 use crate::report::asynchronous;
@@ -25,7 +25,6 @@ use crate::report::ranks::RANKS;
 use crate::report::target_names::{Titles, sections};
 use crate::report::words::tally;
 use crate::report::writers::WRITERS;
-use crate::text::format;
 
 const LEAD: &str = "\
 A program that has its bytes in several buffers can send each with a call of its own (write-each), copy them together \
@@ -129,7 +128,7 @@ fn run(results: &Results) -> Section {
 fn section(group: &Group<'_>, results: &Results) -> Section {
     let between = match group.refined.len() {
         0 => String::new(),
-        more => format!(" (and {} between)", format::count(more, "cell")),
+        more => format!(" (and {} between)", words::count(more, "cell")),
     };
     let tally = format!("{}{between}.", tally(&group.cells, &results.rivals));
     let mut blocks = vec![Block::Sentence(Sentence::toned(Tone::Plain, tally))];
@@ -152,12 +151,12 @@ fn extent(results: &Results) -> String {
     let fewest = rounds.clone().min().unwrap_or(0);
     let most = rounds.max().unwrap_or(0);
     let rounds = match fewest == most {
-        true => format::count(most as usize, "round"),
+        true => words::count(most as usize, "round"),
         false => format!("{fewest} to {most} rounds"),
     };
     format!(
         "{}{between} in {:.1} s, {rounds} each",
-        format::count(results.cells.len(), "cell"),
+        words::count(results.cells.len(), "cell"),
         results.elapsed_s
     )
 }

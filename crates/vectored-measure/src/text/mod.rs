@@ -1,3 +1,0 @@
-//! Formatting of numbers, sizes and names, and escaping.
-
-pub mod format;
