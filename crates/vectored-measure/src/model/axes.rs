@@ -85,7 +85,7 @@ State of the page cache for the file that is read
 
 hot: the file was read before. cold: the file is evicted before each call, and each call is checked to read its bytes \
 from the device.",
-        values: Values::Words(&["hot", "cold"]),
+        values: Values::Words(&PageCache::WORDS),
         set: |to, text| word(to.page_cache.get_or_insert_default(), text),
         words: |of, _| of.page_cache.map(|state| format!(" {state}")),
     },
@@ -97,7 +97,7 @@ How durable each write to a file must be before the call returns
 none: left to the kernel. dsync: each write returns when its data are on the device (O_DSYNC). sync: as dsync, with the \
 metadata (O_SYNC). fsync: one fsync(2) follows each call and is part of its time. Each call then waits for the device, so \
 measure only a few lists.",
-        values: Values::Words(&["none", "dsync", "sync", "fsync"]),
+        values: Values::Words(&SyncMode::WORDS),
         set: |to, text| word(&mut to.sync, text),
         words: |of, _| (of.sync != SyncMode::None).then(|| format!(" {}", of.sync)),
     },
@@ -108,11 +108,11 @@ State of the CPU caches when a call begins
 
 hot: the same segments are sent again and again. cold: the segments of each call come from memory, from a pool of twice \
 the last-level cache (at most 128 MiB; the floor has a second pool). For writes only, and for lists of up to 16 MiB.",
-        values: Values::Words(&["hot", "cold"]),
+        values: Values::Words(&Cache::WORDS),
         set: |to, text| word(&mut to.cache, text),
         words: |of, varies| {
             let is_named = varies || of.cache != Cache::default();
-            is_named.then(|| format!(", cache {}", of.cache.name()))
+            is_named.then(|| format!(", cache {}", of.cache))
         },
     },
     Axis {
@@ -121,11 +121,11 @@ the last-level cache (at most 128 MiB; the floor has a second pool). For writes 
 Placement of the segments in memory
 
 scattered: apart, in random order. adjacent: one directly after another, in one allocation.",
-        values: Values::Words(&["scattered", "adjacent"]),
+        values: Values::Words(&Layout::WORDS),
         set: |to, text| word(&mut to.layout, text),
         words: |of, varies| {
             let is_named = varies || of.layout != Layout::default();
-            is_named.then(|| format!(", layout {}", of.layout.name()))
+            is_named.then(|| format!(", layout {}", of.layout))
         },
     },
     Axis {
@@ -135,11 +135,11 @@ When the iovec array for writev or readv is filled
 
 timed: in every call, as part of its time. once: before the clock starts, as in a program that keeps its array. adaptive \
 gets the same array. once is left out if an asynchronous technique is named, whose transfers fill their own array.",
-        values: Values::Words(&["timed", "once"]),
+        values: Values::Words(&IovecSetup::WORDS),
         set: |to, text| word(&mut to.iovec_setup, text),
         words: |of, varies| {
             let is_named = varies || of.iovec_setup != IovecSetup::default();
-            is_named.then(|| format!(", iovec-setup {}", of.iovec_setup.name()))
+            is_named.then(|| format!(", iovec-setup {}", of.iovec_setup))
         },
     },
     Axis {

@@ -3,13 +3,11 @@
 //! Times are in seconds (`_s`): of a whole copy or file, or of one call, as [`Reproduction::rows`] says.
 //! Fields may be added; existing ones keep their meaning.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use vectored_machine::model::{Host, Operation, Ruler};
 
 use crate::model::sync::SyncMode;
+use crate::model::words::words;
 use crate::model::workload::{IovecSetup, PageCache};
 
 /// The value of [`Experiments::schema`].
@@ -38,58 +36,17 @@ pub struct Experiments {
     pub experiments: Vec<Reproduction>,
 }
 
-/// The name of a published experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExperimentName {
-    /// Copying a file with buffers of many sizes.
-    #[serde(rename = "apue-3.5")]
-    Apue35,
-    /// A header and its data, a million times.
-    #[serde(rename = "apue-14.28")]
-    Apue1428,
-    /// A thousand elements of ten sizes.
-    Kalinin,
-    /// Buffers written and read one by one, or vectored.
-    Mincer,
-}
-
-impl ExperimentName {
-    /// Every experiment, in the order in which `all` runs them.
-    pub const ALL: [ExperimentName; 4] = [
-        ExperimentName::Apue35,
-        ExperimentName::Apue1428,
-        ExperimentName::Kalinin,
-        ExperimentName::Mincer,
-    ];
-
-    /// The name, the same on the command line, in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            ExperimentName::Apue35 => "apue-3.5",
-            ExperimentName::Apue1428 => "apue-14.28",
-            ExperimentName::Kalinin => "kalinin",
-            ExperimentName::Mincer => "mincer",
-        }
-    }
-}
-
-impl fmt::Display for ExperimentName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for ExperimentName {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let mut all = ExperimentName::ALL.into_iter();
-        all.find(|experiment| experiment.name() == name)
-            .ok_or_else(|| {
-                let names = ExperimentName::ALL.map(ExperimentName::name).join(", ");
-                format!("unknown experiment '{name}': choose from {names}")
-            })
+words! {
+    /// The name of a published experiment.
+    pub enum ExperimentName {
+        /// Copying a file with buffers of many sizes.
+        Apue35 = "apue-3.5",
+        /// A header and its data, a million times.
+        Apue1428 = "apue-14.28",
+        /// A thousand elements of ten sizes.
+        Kalinin = "kalinin",
+        /// Buffers written and read one by one, or vectored.
+        Mincer = "mincer",
     }
 }
 

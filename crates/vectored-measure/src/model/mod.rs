@@ -18,6 +18,7 @@ pub(crate) mod swept_mix;
 pub(crate) mod sync;
 pub(crate) mod target;
 pub(crate) mod technique;
+pub(crate) mod words;
 pub(crate) mod workload;
 pub(crate) mod writers;
 

@@ -14,6 +14,7 @@ use crate::model::drain::Drain;
 use crate::model::ranks::{Coordination, Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
 use crate::model::technique::TechniqueName;
+use crate::model::words::words;
 use crate::model::writers::WriterFigures;
 
 /// The value of [`Results::schema`].
@@ -73,29 +74,18 @@ pub enum Verdict {
     Open,
 }
 
-/// Why the verdict of a cell is [`Verdict::Open`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OpenBecause {
-    /// Too few rounds: the leader and a rival share fewer rounds than a verdict needs, or the leader is
-    /// ahead by the unadjusted intervals, but not after adjustment for the looks and for all cells of the
-    /// run.
-    Rounds,
-    /// More rounds cannot decide: the A/A pair of the cell differs by as much as the techniques do, or
-    /// the last look was reached, or the intervals have reached their target width.
-    Noise,
-    /// The budget was spent, or the run was stopped, before the intervals were narrow.
-    Budget,
-}
-
-impl OpenBecause {
-    /// The name in the JSON and the table.
-    pub fn name(self) -> &'static str {
-        match self {
-            OpenBecause::Rounds => "rounds",
-            OpenBecause::Noise => "noise",
-            OpenBecause::Budget => "budget",
-        }
+words! {
+    /// Why the verdict of a cell is [`Verdict::Open`].
+    pub enum OpenBecause {
+        /// Too few rounds: the leader and a rival share fewer rounds than a verdict needs, or the leader is
+        /// ahead by the unadjusted intervals, but not after adjustment for the looks and for all cells of the
+        /// run.
+        Rounds = "rounds",
+        /// More rounds cannot decide: the A/A pair of the cell differs by as much as the techniques do, or
+        /// the last look was reached, or the intervals have reached their target width.
+        Noise = "noise",
+        /// The budget was spent, or the run was stopped, before the intervals were narrow.
+        Budget = "budget",
     }
 }
 

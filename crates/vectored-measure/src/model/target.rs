@@ -1,40 +1,38 @@
 //! Targets: where bytes go, or come from.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
+use crate::model::words::words;
 
 /// What the path of a [`Target::Remote`] begins with; `HOST:PORT` follows.
 pub const REMOTE_SCHEME: &str = "tcp://";
 
-/// Where bytes go, or come from. A target that a user names by path is one of these too; its path is in
-/// [`Conditions::path`](crate::model::Conditions::path).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Target {
-    /// A file. For writes, it is appended to up to 32 MiB and then truncated outside the timed region,
-    /// like a log. For reads it has 32 MiB.
-    File,
-    /// A file that is rewritten in place within a span of 64 MiB, from start to end and again, like a
-    /// page store.
-    FileOverwrite,
-    /// A pipe of the default capacity.
-    Pipe,
-    /// A connected pair of Unix stream sockets with the default buffers.
-    Unix,
-    /// A TCP connection over the loopback device, with fixed buffers and
-    /// without delay (`TCP_NODELAY`).
-    Tcp,
-    /// A FIFO with a path.
-    Fifo,
-    /// A Unix stream socket with a path, whose peer is another program.
-    Socket,
-    /// A TCP connection to another program, usually on another machine. Its path is `tcp://HOST:PORT`.
-    Remote,
-    /// A character device other than `/dev/null`.
-    Device,
-    /// `/dev/null`, which moves no bytes: it shows fixed costs only.
-    Null,
+words! {
+    /// Where bytes go, or come from. A target that a user names by path is one of these too; its path is in
+    /// [`Conditions::path`](crate::model::Conditions::path).
+    pub enum Target {
+        /// A file. For writes, it is appended to up to 32 MiB and then truncated outside the timed region,
+        /// like a log. For reads it has 32 MiB.
+        File = "file",
+        /// A file that is rewritten in place within a span of 64 MiB, from start to end and again, like a
+        /// page store.
+        FileOverwrite = "file-overwrite",
+        /// A pipe of the default capacity.
+        Pipe = "pipe",
+        /// A connected pair of Unix stream sockets with the default buffers.
+        Unix = "unix",
+        /// A TCP connection over the loopback device, with fixed buffers and
+        /// without delay (`TCP_NODELAY`).
+        Tcp = "tcp",
+        /// A FIFO with a path.
+        Fifo = "fifo",
+        /// A Unix stream socket with a path, whose peer is another program.
+        Socket = "socket",
+        /// A TCP connection to another program, usually on another machine. Its path is `tcp://HOST:PORT`.
+        Remote = "remote",
+        /// A character device other than `/dev/null`.
+        Device = "device",
+        /// `/dev/null`, which moves no bytes: it shows fixed costs only.
+        Null = "null",
+    }
 }
 
 impl Target {
@@ -53,22 +51,6 @@ impl Target {
 
     /// The targets that can be read from.
     pub const READABLE: [Target; 4] = [Target::File, Target::Pipe, Target::Unix, Target::Tcp];
-
-    /// The name, the same on the command line, in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Target::File => "file",
-            Target::FileOverwrite => "file-overwrite",
-            Target::Pipe => "pipe",
-            Target::Unix => "unix",
-            Target::Tcp => "tcp",
-            Target::Fifo => "fifo",
-            Target::Socket => "socket",
-            Target::Remote => "remote",
-            Target::Device => "device",
-            Target::Null => "null",
-        }
-    }
 
     /// Whether it is a file that the run creates, in which each byte has a position.
     pub fn is_file(self) -> bool {
@@ -111,11 +93,5 @@ impl Target {
             | Target::Device
             | Target::Null => false,
         }
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }

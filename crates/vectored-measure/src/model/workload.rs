@@ -1,10 +1,9 @@
 //! Workloads: the list of segments, and the state in which it is moved.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::model::swept_mix::SweptMix;
+use crate::model::words::words;
 
 /// The sizes of one list of segments, in order, in bytes.
 ///
@@ -123,114 +122,52 @@ impl Workload {
     }
 }
 
-/// Whether the pages of a file that is read are in the page cache.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum PageCache {
-    /// In the page cache: the file was read before.
-    #[default]
-    Hot,
-    /// Evicted before each sample, which is verified.
-    Cold,
-}
-
-impl PageCache {
-    /// Both, the default first.
-    pub const ALL: [PageCache; 2] = [PageCache::Hot, PageCache::Cold];
-
-    /// The name, the same on the command line, in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            PageCache::Hot => "hot",
-            PageCache::Cold => "cold",
-        }
+words! {
+    /// Whether the pages of a file that is read are in the page cache.
+    #[derive(Default)]
+    pub enum PageCache {
+        /// In the page cache: the file was read before.
+        #[default]
+        Hot = "hot",
+        /// Evicted before each sample, which is verified.
+        Cold = "cold",
     }
 }
 
-impl fmt::Display for PageCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+words! {
+    /// How the segments lie in memory.
+    #[derive(Default)]
+    pub enum Layout {
+        /// Apart from each other, in random order, laid out again in each round.
+        #[default]
+        Scattered = "scattered",
+        /// Directly one after another, in order, in one allocation.
+        Adjacent = "adjacent",
     }
 }
 
-/// How the segments lie in memory.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Layout {
-    /// Apart from each other, in random order, laid out again in each round.
-    #[default]
-    Scattered,
-    /// Directly one after another, in order, in one allocation.
-    Adjacent,
-}
-
-impl Layout {
-    /// Both, the default first.
-    pub const ALL: [Layout; 2] = [Layout::Scattered, Layout::Adjacent];
-
-    /// The name, the same on the command line, in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Layout::Scattered => "scattered",
-            Layout::Adjacent => "adjacent",
-        }
+words! {
+    /// The state of the CPU's caches when a call begins.
+    #[derive(Default)]
+    pub enum Cache {
+        /// The same segments are sent again and again.
+        #[default]
+        Hot = "hot",
+        /// Successive calls take their segments from a pool twice the size of the last-level cache, so that
+        /// the bytes come from memory.
+        Cold = "cold",
     }
 }
 
-/// The state of the CPU's caches when a call begins.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cache {
-    /// The same segments are sent again and again.
-    #[default]
-    Hot,
-    /// Successive calls take their segments from a pool twice the size of the last-level cache, so that
-    /// the bytes come from memory.
-    Cold,
-}
-
-impl Cache {
-    /// Both, the default first.
-    pub const ALL: [Cache; 2] = [Cache::Hot, Cache::Cold];
-
-    /// The name, the same on the command line, in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cache::Hot => "hot",
-            Cache::Cold => "cold",
-        }
-    }
-}
-
-/// When the array of `iovec` is filled.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum IovecSetup {
-    /// In every call, within the timed region.
-    #[default]
-    Timed,
-    /// Before the timed region, as if the caller kept the array. No difference for techniques without an
-    /// array.
-    Once,
-}
-
-impl IovecSetup {
-    /// Both, the default first.
-    pub const ALL: [IovecSetup; 2] = [IovecSetup::Timed, IovecSetup::Once];
-
-    /// The name, the same on the command line, in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            IovecSetup::Timed => "timed",
-            IovecSetup::Once => "once",
-        }
+words! {
+    /// When the array of `iovec` is filled.
+    #[derive(Default)]
+    pub enum IovecSetup {
+        /// In every call, within the timed region.
+        #[default]
+        Timed = "timed",
+        /// Before the timed region, as if the caller kept the array. No difference for techniques without an
+        /// array.
+        Once = "once",
     }
 }
