@@ -17,33 +17,25 @@
 //! The crate is not published, and not made for speed.
 
 #[cfg(unix)]
+#[cfg_attr(
+    not(all(
+        target_os = "linux",
+        target_pointer_width = "64",
+        target_endian = "little"
+    )),
+    path = "asynchronous/none.rs"
+)]
+mod asynchronous;
+#[cfg(unix)]
 pub mod fuzz;
 #[cfg(unix)]
 pub mod host;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
-pub mod in_flight;
 pub mod model;
 pub mod outcome;
 mod owned_descriptor;
 pub mod queue;
 #[cfg(unix)]
 pub mod readers;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
-pub mod ring_sessions;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
-pub mod rings;
 pub mod script;
 #[cfg(unix)]
 pub mod soak;
@@ -52,25 +44,9 @@ pub mod source;
 #[cfg(unix)]
 mod sys;
 pub mod target;
-#[cfg(all(
-    unix,
-    not(all(
-        target_os = "linux",
-        target_pointer_width = "64",
-        target_endian = "little"
-    ))
-))]
-mod without_rings;
 pub mod writers;
 
 #[cfg(unix)]
+pub use asynchronous::{in_flight, ring_sessions, rings};
+#[cfg(unix)]
 pub use sys::signals;
-#[cfg(all(
-    unix,
-    not(all(
-        target_os = "linux",
-        target_pointer_width = "64",
-        target_endian = "little"
-    ))
-))]
-pub use without_rings::{in_flight, ring_sessions, rings};

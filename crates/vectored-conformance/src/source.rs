@@ -158,6 +158,18 @@ pub const ALL: &[fn(&Path, Feed) -> io::Result<Source>] = &[
     |_, feed| Source::non_blocking_unix_stream(feed),
 ];
 
+/// Every source that a reader can use, opened when its turn comes.
+///
+/// # Panics
+///
+/// If one cannot be opened.
+pub fn suiting(takes: Takes, directory: &Path, feed: &Feed) -> impl Iterator<Item = Source> {
+    let opened = ALL
+        .iter()
+        .map(move |open| open(directory, feed.clone()).unwrap());
+    opened.filter(move |source| source.suits(takes))
+}
+
 impl Source {
     /// A file without a name. Its position is 0.
     ///

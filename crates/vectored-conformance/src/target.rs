@@ -84,6 +84,16 @@ pub const ALL: &[fn(&Path) -> io::Result<Target>] = &[
     |_| Target::non_blocking_unix_stream(),
 ];
 
+/// Every target that a writer can use, opened when its turn comes.
+///
+/// # Panics
+///
+/// If one cannot be opened.
+pub fn suiting(takes: Takes, directory: &Path) -> impl Iterator<Item = Target> {
+    let opened = ALL.iter().map(move |open| open(directory).unwrap());
+    opened.filter(move |target| target.suits(takes))
+}
+
 impl Target {
     /// An empty file without a name.
     ///

@@ -20,11 +20,8 @@ use crate::support::{
 
 fn into_every_target(sizes: &[usize]) {
     for (writer, mut write_fn) in writers() {
-        for open in target::ALL {
-            let target = open(build_directory()).unwrap();
-            if target.suits(writer.takes) {
-                expect_whole(writer, &mut write_fn, target, sizes);
-            }
+        for target in target::suiting(writer.takes, build_directory()) {
+            expect_whole(writer, &mut write_fn, target, sizes);
         }
     }
 }
@@ -60,24 +57,20 @@ fn pieces_of_one_buffer_arrive_everywhere() {
         mixed_sizes(300),
     ];
     for (writer, mut write_fn) in writers() {
-        for open in target::ALL {
-            for sizes in &lists {
-                let target = open(build_directory()).unwrap();
-                if !target.suits(writer.takes) {
-                    continue;
-                }
-                let what = format!("{writer:?} to {}, {} pieces", target.name, sizes.len());
-                let content = content(sizes);
-                let mut adjacent = adjacent_list(&content, sizes);
-                let delivery = target.deliver(&mut write_fn, &adjacent).expect(&what);
-                expect_all_of(&what, &content, delivery);
-                // With the two halves exchanged, so that one pair of neighbours is not adjacent.
-                adjacent.rotate_left(sizes.len() / 2);
-                let model = adjacent.iter().flat_map(|piece| piece.iter().copied());
+        for sizes in &lists {
+            let content = content(sizes);
+            let adjacent = adjacent_list(&content, sizes);
+            // One pair of neighbours is not adjacent.
+            let mut exchanged = adjacent.clone();
+            exchanged.rotate_left(sizes.len() / 2);
+            for list in [adjacent, exchanged] {
+                let model = list.iter().flat_map(|piece| piece.iter().copied());
                 let model: Vec<u8> = model.collect();
-                let target = open(build_directory()).unwrap();
-                let delivery = target.deliver(&mut write_fn, &adjacent).expect(&what);
-                expect_all_of(&what, &model, delivery);
+                for target in target::suiting(writer.takes, build_directory()) {
+                    let what = format!("{writer:?} to {}, {} pieces", target.name, sizes.len());
+                    let delivery = target.deliver(&mut write_fn, &list).expect(&what);
+                    expect_all_of(&what, &model, delivery);
+                }
             }
         }
     }
@@ -104,13 +97,10 @@ fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {
         let segments: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
         let model = pieces.concat();
         for (writer, mut write_fn) in writers() {
-            for open in target::ALL {
-                let target = open(build_directory()).unwrap();
-                if target.suits(writer.takes) {
-                    let what = format!("{writer:?} to {}, {} pieces", target.name, pieces.len());
-                    let delivery = target.deliver(&mut write_fn, &segments).expect(&what);
-                    expect_all_of(&what, &model, delivery);
-                }
+            for target in target::suiting(writer.takes, build_directory()) {
+                let what = format!("{writer:?} to {}, {} pieces", target.name, pieces.len());
+                let delivery = target.deliver(&mut write_fn, &segments).expect(&what);
+                expect_all_of(&what, &model, delivery);
             }
         }
     }
@@ -234,12 +224,9 @@ fn no_batch_exceeds_the_most_that_a_call_moves() {
 fn lists_with_flags_arrive_in_files() {
     for writer in DURABLE_WRITERS {
         let mut write_fn = (writer.make)();
-        for open in target::ALL {
-            for sizes in [mixed_sizes(300), vec![700; 1025], vec![0; 3], vec![]] {
-                let target = open(build_directory()).unwrap();
-                if target.suits(writer.takes) {
-                    expect_whole(writer, &mut write_fn, target, &sizes);
-                }
+        for sizes in [mixed_sizes(300), vec![700; 1025], vec![0; 3], vec![]] {
+            for target in target::suiting(writer.takes, build_directory()) {
+                expect_whole(writer, &mut write_fn, target, &sizes);
             }
         }
         if !cfg!(target_os = "linux") {
@@ -267,9 +254,8 @@ fn lists_with_flags_arrive_in_files() {
 fn lists_through_a_queue_at_random_arrive_everywhere() {
     let mut write_fn = (RANDOM_QUEUE.make)();
     for round in 1..=10 {
-        for open in target::ALL {
-            for sizes in [mixed_sizes(10 * round), vec![700; 103 * round], vec![0; 3]] {
-                let target = open(build_directory()).unwrap();
+        for sizes in [mixed_sizes(10 * round), vec![700; 103 * round], vec![0; 3]] {
+            for target in target::suiting(RANDOM_QUEUE.takes, build_directory()) {
                 expect_whole(&RANDOM_QUEUE, &mut write_fn, target, &sizes);
             }
         }

@@ -29,11 +29,8 @@ const PIECES: [usize; 7] = [1, 4095, 7, 60_000, 700, 20_001, 0x10000];
 fn from_every_source(sizes: &[usize]) {
     let feed = Feed::new(content(&[sizes, &[BEYOND]].concat()), &PIECES);
     for (reader, mut read_fn) in readers() {
-        for open in source::ALL {
-            let source = open(build_directory(), feed.clone()).unwrap();
-            if source.suits(reader.takes) {
-                expect_filled(reader, &mut read_fn, source, sizes);
-            }
+        for source in source::suiting(reader.takes, build_directory(), &feed) {
+            expect_filled(reader, &mut read_fn, source, sizes);
         }
     }
 }
@@ -115,11 +112,8 @@ fn the_end_of_the_file_within_long_lists_is_told_with_the_exact_count() {
     for held in [0, 1, 100_000, bytes - 1, bytes] {
         let feed = Feed::new(content(&[held]), &[1, 60_000, 333, 0x10000, 0x10000]);
         for (reader, mut read_fn) in readers() {
-            for open in source::ALL {
-                let source = open(build_directory(), feed.clone()).unwrap();
-                if source.suits(reader.takes) {
-                    expect_filled(reader, &mut read_fn, source, &sizes);
-                }
+            for source in source::suiting(reader.takes, build_directory(), &feed) {
+                expect_filled(reader, &mut read_fn, source, &sizes);
             }
         }
     }
@@ -156,10 +150,9 @@ fn lists_that_follow_one_another_share_a_source_without_a_gap() {
         vec![1],
     ];
     let whole = content(&[&lists.concat()[..], &[BEYOND]].concat());
+    let feed = Feed::new(whole.clone(), &PIECES);
     for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
-        for open in source::ALL {
-            let feed = Feed::new(whole.clone(), &PIECES);
-            let mut source = open(build_directory(), feed).unwrap();
+        for mut source in source::suiting(reader.takes, build_directory(), &feed) {
             let mut at = 0;
             for sizes in lists.iter().chain([&vec![BEYOND]]) {
                 let arrival = source.fill_next(&mut read_fn, sizes).unwrap();

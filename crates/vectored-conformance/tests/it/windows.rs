@@ -12,17 +12,9 @@ fn into_every_target(sizes: &[usize]) {
     let whole = data.concat();
     for writer in WRITERS.iter().chain([&RANDOM_QUEUE]) {
         let mut write_fn = (writer.make)();
-        for open in target::ALL {
-            for is_adjacent in [false, true] {
-                let target = open(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-                if !target.suits(writer.takes) {
-                    continue;
-                }
+        for segments in [adjacent_list(&whole, sizes), list(&data)] {
+            for target in target::suiting(writer.takes, Path::new(env!("CARGO_TARGET_TMPDIR"))) {
                 let what = format!("{writer:?} to {}, {} segments", target.name, sizes.len());
-                let segments = match is_adjacent {
-                    true => adjacent_list(&whole, sizes),
-                    false => list(&data),
-                };
                 let Delivery {
                     received,
                     reported,
