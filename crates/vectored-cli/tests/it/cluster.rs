@@ -1,6 +1,6 @@
 //! Started by `mpirun` or `srun`: without the feature `mpi` that is refused. With it, `cargo xtask cluster` tests it.
 
-use crate::support::{Bench, refused};
+use crate::support::{Bench, refused, said_by};
 
 #[test]
 #[cfg(not(feature = "mpi"))]
@@ -15,9 +15,9 @@ fn one_of_several_ranks_is_refused_without_mpi_and_rank_0_alone_says_so() {
             let mut command = bench.vectored();
             command.args(["measure", "--target", "null"]);
             command.env(size, "4").env(rank, number);
-            let output = command.assert().code(2).get_output().clone();
-            assert!(output.stdout.is_empty());
-            String::from_utf8(output.stderr).unwrap()
+            let (stdout, stderr) = said_by(&mut command, 2);
+            assert_eq!(stdout, "");
+            stderr
         };
         let first = run("0");
         for expected in [

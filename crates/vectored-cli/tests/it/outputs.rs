@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 
-use crate::support::{Bench, entries, json, skip, stderr_of, stdout_of};
+use crate::support::{Bench, entries, json, said_by, skip, stderr_of, stdout_of};
 
 #[test]
 fn the_path_of_the_result_is_the_last_line_on_standard_error() {
@@ -35,13 +35,8 @@ fn the_path_of_the_result_is_the_last_line_on_standard_error() {
 #[test]
 fn quiet_leaves_standard_error_to_errors() {
     let bench = Bench::new();
-    let output = bench
-        .synthetic_with("--quiet")
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    assert!(output.stderr.is_empty() && !output.stdout.is_empty());
+    let (stdout, stderr) = said_by(&mut bench.synthetic_with("--quiet"), 0);
+    assert!(stderr.is_empty() && !stdout.is_empty(), "{stderr}");
     assert_eq!(bench.saved().len(), 1);
     let refused = stderr_of(&mut bench.command("measure --quiet --dir nowhere"), 2);
     assert!(refused.starts_with("error: "));

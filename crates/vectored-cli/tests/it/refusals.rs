@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{Bench, Tmpfs, entries, refused, skip, stderr_of, stdout_of};
+use crate::support::{Bench, Tmpfs, entries, refused, said_by, skip, stderr_of, stdout_of};
 
 #[test]
 fn lists_that_are_not_aligned_are_left_out_with_the_reason() {
@@ -156,9 +156,7 @@ fn measuring_works_without_a_home_directory() {
                 Some(home) => command.env("HOME", home),
                 None => command.env_remove("HOME"),
             };
-            let output = command.assert().code(code).get_output().clone();
-            let text = |bytes| String::from_utf8(bytes).unwrap();
-            (text(output.stdout), text(output.stderr))
+            said_by(&mut command, code)
         };
         let (table, notes) = run("measure --synthetic call=200", 0);
         assert!(table.contains("G gather"), "{table}");
@@ -188,18 +186,12 @@ fn measuring_works_without_a_home_directory() {
 #[test]
 fn no_save_saves_nothing() {
     let bench = Bench::new();
-    let saves = bench.synthetic().assert().success().get_output().clone();
-    let output = bench
-        .synthetic_with("--no-save")
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    assert_eq!(output.stdout, saves.stdout);
+    let saving = said_by(&mut bench.synthetic(), 0);
+    let not_saving = said_by(&mut bench.synthetic_with("--no-save"), 0);
+    assert_eq!(not_saving.0, saving.0);
     assert_eq!(bench.saved().len(), 1);
     // The last line of the other run is the path.
-    let lines = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap().lines().count();
-    assert_eq!(lines(&output.stderr) + 1, lines(&saves.stderr));
+    assert_eq!(not_saving.1.lines().count() + 1, saving.1.lines().count());
     let words = "reproduce mincer --quick --no-save --size 64 --count 2 --repeats 1";
     stdout_of(&mut bench.command(words));
     fs::write(bench.work().join("log"), "1 write(1, \"x\", 1) = 1\n").unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Bench, Tmpfs, entries, json, skip, stderr_of, stdout_of};
+use crate::support::{Bench, Tmpfs, entries, json, said_by, skip, stderr_of, stdout_of};
 
 /// Runs with these words, at the reduced sizes; returns what was printed and
 /// what was saved.
@@ -295,9 +295,9 @@ fn one_of_several_processes_is_refused_and_the_first_says_so() {
         command.args(["reproduce", "--quick"]).args(args);
         command.env("OMPI_COMM_WORLD_SIZE", "4");
         command.env("OMPI_COMM_WORLD_RANK", rank);
-        let output = command.assert().code(2).get_output().clone();
-        assert!(output.stdout.is_empty());
-        String::from_utf8(output.stderr).unwrap()
+        let (stdout, stderr) = said_by(&mut command, 2);
+        assert_eq!(stdout, "");
+        stderr
     };
     let message = run("0", &["mincer"]);
     for words in ["one of 4 processes (OMPI_COMM_WORLD_SIZE)", "start it once"] {

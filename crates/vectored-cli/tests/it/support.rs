@@ -101,18 +101,23 @@ pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
+/// Standard output and standard error of a command that ends with this code.
+pub fn said_by(command: &mut assert_cmd::Command, code: i32) -> (String, String) {
+    let output = command.assert().code(code).get_output().clone();
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap());
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    (stdout, stderr)
+}
+
 /// Standard output of a command that succeeds.
 pub fn stdout_of(command: &mut assert_cmd::Command) -> String {
-    let output = command.assert().success().get_output().clone();
-    String::from_utf8(output.stdout).unwrap()
+    said_by(command, 0).0
 }
 
 /// Standard error of a command that ends with this code.
 pub fn stderr_of(command: &mut assert_cmd::Command, code: i32) -> String {
-    let output = command.assert().code(code).get_output().clone();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(!stderr.contains("panicked"), "{stderr}");
-    stderr
+    said_by(command, code).1
 }
 
 /// Runs `measure` with these arguments; it must fail before measuring, save
@@ -120,15 +125,13 @@ pub fn stderr_of(command: &mut assert_cmd::Command, code: i32) -> String {
 pub fn refused(bench: &Bench, args: &[&str], code: i32, words: &[&str]) {
     let mut command = bench.vectored();
     command.arg("measure").args(args);
-    let output = command.assert().code(code).get_output().clone();
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let (stdout, stderr) = said_by(&mut command, code);
     assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
     for word in words {
         assert!(stderr.contains(word), "{args:?} lacks {word:?}: {stderr}");
     }
-    assert!(output.stdout.is_empty(), "{args:?}");
+    assert_eq!(stdout, "", "{args:?}");
     assert_eq!(bench.saved(), Vec::<PathBuf>::new());
-    assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
 /// Records that a test could not run here, in the file that `VECTORED_SKIPS` names.

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::advise::costs;
-use crate::support::{Bench, entries};
+use crate::support::{Bench, entries, stderr_of};
 
 /// Files of the directory in which the commands run.
 const FILES: [(&str, &[u8]); 9] = [
@@ -308,14 +308,7 @@ fn a_block_device_is_refused_as_an_output_and_as_a_target() {
         (&["measure", "--target", device], "block device"),
         (&["measure", "--force", "--target", device], "would destroy"),
     ] {
-        let output = bench
-            .vectored()
-            .args(args)
-            .assert()
-            .code(2)
-            .get_output()
-            .clone();
-        let message = String::from_utf8(output.stderr).unwrap();
+        let message = stderr_of(bench.vectored().args(args), 2);
         assert!(message.contains(words), "{message}");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
 
 use proptest::prelude::*;
 use vectored_machine::MonotonicClock;
@@ -24,7 +23,7 @@ use vectored_measure::stats::{
 use crate::faults::assert_caught;
 use crate::honest_reads::skip;
 use crate::report::{cell, results, technique};
-use crate::support::run_quietly;
+use crate::support::{MINIMUM_NS, directory, experiment, measure_here};
 
 const ASYNCHRONOUS: [&str; 2] = ["io-uring", "linux-aio"];
 
@@ -315,24 +314,18 @@ fn measure(
     make_read_mover: impl FnMut(Contender) -> Option<Box<dyn ReadMover>> + 'static,
 ) -> Result<Outcome, RunError> {
     let experiment = Experiment {
-        cells: vec![spec],
-        rivals: rivals.to_vec(),
         unranked: vec![],
-        refine: false,
-        budget_ns: 10_000_000,
-        seed: 13,
+        ..experiment(vec![spec], rivals, MINIMUM_NS)
     };
     let (mut make_mover, mut make_read_mover) = (make_mover, make_read_mover);
-    let clock = MonotonicClock;
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let mut sampler = DescriptorSampler::new(&clock, &directory, experiment.seed)
-        .with_movers(move |contender, model| {
+    measure_here(&experiment, |sampler| {
+        let sampler = sampler.with_movers(move |contender, model| {
             make_mover(contender).unwrap_or_else(|| movers(contender, model))
-        })
-        .with_read_movers(move |contender, model| {
-            make_read_mover(contender).unwrap_or_else(|| read_movers(contender, model))
         });
-    run_quietly(&experiment, &mut sampler, &clock)
+        sampler.with_read_movers(move |contender, model| {
+            make_read_mover(contender).unwrap_or_else(|| read_movers(contender, model))
+        })
+    })
 }
 
 /// The asynchronous techniques that this machine has, with a synchronous one of the operation.
@@ -529,8 +522,7 @@ fn a_wrong_byte_in_any_list_in_flight_is_caught() {
 
 #[test]
 fn asynchronous_transfers_are_refused_with_an_array_that_is_filled_once() {
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let mut sampler = DescriptorSampler::new(&MonotonicClock, &directory, 1);
+    let mut sampler = DescriptorSampler::new(&MonotonicClock, &directory(), 1);
     for technique in ASYNCHRONOUS.map(TechniqueName::new) {
         for spec in [
             CellSpec::write(Target::Null, Workload::uniform(2, 8)),

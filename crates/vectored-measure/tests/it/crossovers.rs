@@ -11,7 +11,7 @@ use vectored_measure::model::{Cell, CellSpec, Experiment, Target, TechniqueName,
 use vectored_measure::stats::{crossovers, fitted_models};
 
 use crate::simulation::simulations;
-use crate::support::run_quietly;
+use crate::support::{WRITES, experiment, run_quietly};
 
 pub const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
@@ -150,12 +150,6 @@ fn what_is_not_refined_is_measured_at_the_sizes_of_the_grid_only() {
     assert!(refined.len() > grid.len());
 }
 
-const RIVALS: [TechniqueName; 3] = [
-    TechniqueName::WRITE_EACH,
-    TechniqueName::COPY_THEN_WRITE,
-    TechniqueName::WRITEV,
-];
-
 pub fn any_machine(rng: &mut Rng) -> CostModel {
     let mut within = |low: f64, high: f64| low + rng.f64() * (high - low);
     let segment_ns = within(14.0, 40.0);
@@ -180,7 +174,7 @@ fn true_crossovers(machine: &CostModel, count: usize) -> usize {
     let largest = (MAX_BYTES / count).min(SIZES[5]);
     let fastest = |bytes: usize| {
         let of = |technique| cost(machine, technique, count, bytes);
-        RIVALS.into_iter().min_by(|&a, &b| of(a).total_cmp(&of(b)))
+        WRITES.into_iter().min_by(|&a, &b| of(a).total_cmp(&of(b)))
     };
     (SIZES[0]..largest)
         .filter(|&bytes| fastest(bytes) != fastest(bytes + 1))
@@ -210,16 +204,15 @@ pub fn measure(
     let grid = counts
         .iter()
         .flat_map(|&count| SIZES.map(|bytes| (count, bytes)));
+    let cells = grid
+        .filter(|(count, bytes)| count * bytes <= MAX_BYTES)
+        .map(|(count, bytes)| CellSpec::write(Target::Pipe, Workload::uniform(count, bytes)));
+    let budget_ns = counts.len() as u64 * 1_500_000_000;
     let experiment = Experiment {
-        cells: grid
-            .filter(|(count, bytes)| count * bytes <= MAX_BYTES)
-            .map(|(count, bytes)| CellSpec::write(Target::Pipe, Workload::uniform(count, bytes)))
-            .collect(),
-        rivals: RIVALS.to_vec(),
         unranked: vec![],
         refine,
-        budget_ns: counts.len() as u64 * 1_500_000_000,
         seed,
+        ..experiment(cells.collect(), &WRITES, budget_ns)
     };
     let mut outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
     outcome.cells.append(&mut outcome.refined_cells);

@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use rustix::fs::OFlags;
 use vectored::CostModel;
+use vectored_machine::FakeClock;
 use vectored_machine::model::Operation;
-use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, MeasureError, Mover, Noise, Outcome, ReadMover, RunError,
-    SyntheticMachine, check_available, check_direct, movers, read_movers, refusal, techniques,
+    Contender, MeasureError, Mover, Noise, Outcome, ReadMover, RunError, SyntheticMachine,
+    check_available, check_direct, movers, read_movers, refusal, techniques,
 };
 use vectored_measure::model::{
     Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, PageCache, Results, Role,
@@ -26,11 +26,7 @@ use vectored_measure::stats::compare;
 use crate::faults::{Fault, Faulty, assert_caught};
 use crate::honest_reads::skip;
 use crate::report::{cell, results, technique};
-use crate::support::run_quietly;
-
-fn directory() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-}
+use crate::support::{MINIMUM_NS, directory, experiment, measure_here, run_quietly};
 
 /// The alignment of files in the directory of the tests; `None`, and reported, if they have a page cache always.
 fn alignment(test: &str) -> Option<DirectIo> {
@@ -70,21 +66,12 @@ fn measure(
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
     make_read_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
 ) -> Result<Outcome, RunError> {
-    let experiment = Experiment {
-        cells: vec![spec],
-        rivals: rivals.to_vec(),
-        unranked: vec![TechniqueName::ADAPTIVE],
-        refine: false,
-        // Enough to begin the cell, which then gets the minimum of rounds.
-        budget_ns: 10_000_000,
-        seed: 17,
-    };
-    let clock = MonotonicClock;
-    let mut sampler = DescriptorSampler::new(&clock, &directory(), experiment.seed)
-        .read_file_bytes(4 << 20)
-        .with_movers(make_mover)
-        .with_read_movers(make_read_mover);
-    run_quietly(&experiment, &mut sampler, &clock)
+    measure_here(&experiment(vec![spec], rivals, MINIMUM_NS), |sampler| {
+        let sampler = sampler.read_file_bytes(4 << 20);
+        sampler
+            .with_movers(make_mover)
+            .with_read_movers(make_read_mover)
+    })
 }
 
 /// All techniques of an operation that this machine offers and that bypass the page cache.
@@ -362,15 +349,13 @@ fn sizes_between_the_requested_ones_are_aligned_too() {
         offset_bytes: 512,
     };
     let clock = FakeClock::default();
+    let cells = [512, 16 << 10, 256 << 10]
+        .map(|bytes| spec(direct, Target::File, Operation::Write, &[bytes / 512; 16]));
+    let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
     let experiment = Experiment {
-        cells: [512, 16 << 10, 256 << 10]
-            .map(|bytes| spec(direct, Target::File, Operation::Write, &[bytes / 512; 16]))
-            .to_vec(),
-        rivals: vec![TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV],
         unranked: vec![],
         refine: true,
-        budget_ns: 60_000_000_000,
-        seed: 3,
+        ..experiment(cells.to_vec(), &rivals, 60_000_000_000)
     };
     let noise = Noise::LogNormal { sigma: 0.01 };
     // Copying is faster below 20,000 bytes a segment.

@@ -9,30 +9,17 @@ use vectored_measure::measure::{
     Contender, DrainChoice, MeasureError, Noise, Outcome, Progress, RunError, Sampler,
     SyntheticMachine, run,
 };
-use vectored_measure::model::{
-    CellSpec, Drain, Experiment, Target, TechniqueName, Verdict, Workload,
-};
+use vectored_measure::model::{CellSpec, Drain, Experiment, TechniqueName, Verdict};
 use vectored_measure::stats::judge;
 
-use crate::support::{Hooked, Step, place, run_quietly, run_rounds_quietly, unwatched};
+use crate::support::{
+    self, Hooked, Step, WRITES, cells_of_pipe, place, run_quietly, run_rounds_quietly, unwatched,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn experiment(cells: usize, budget_ns: u64) -> Experiment {
-    Experiment {
-        cells: (1..=cells)
-            .map(|count| CellSpec::write(Target::Pipe, Workload::uniform(count, 100)))
-            .collect(),
-        rivals: vec![
-            TechniqueName::WRITE_EACH,
-            TechniqueName::COPY_THEN_WRITE,
-            TechniqueName::WRITEV,
-        ],
-        unranked: vec![TechniqueName::ADAPTIVE],
-        refine: false,
-        budget_ns,
-        seed: 5,
-    }
+    support::experiment(cells_of_pipe(cells), &WRITES, budget_ns)
 }
 
 /// A machine with these costs in ns per call: of the floor, then of the

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use vectored::CostModel;
 use vectored_machine::MonotonicClock;
@@ -12,12 +12,11 @@ use vectored_measure::measure::{
     read_movers,
 };
 use vectored_measure::model::{
-    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, PageCache, Target, TechniqueName,
-    Workload,
+    Cache, CellSpec, Drain, IovecSetup, Layout, PageCache, Target, TechniqueName, Workload,
 };
 
 use crate::faults::{Fault, Faulty, assert_caught};
-use crate::support::run_quietly;
+use crate::support::{MINIMUM_NS, directory, experiment, run_quietly};
 
 const FAULTS: [Fault; 8] = [
     Fault::ByteDropped,
@@ -30,29 +29,18 @@ const FAULTS: [Fault; 8] = [
     Fault::OnlyLater,
 ];
 
-fn tmp() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-}
-
 fn measure(
     spec: CellSpec,
     directory: &Path,
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
 ) -> Result<Outcome, RunError> {
-    let experiment = Experiment {
-        cells: vec![spec],
-        rivals: vec![
-            TechniqueName::READ_EACH,
-            TechniqueName::READ_THEN_SPLIT,
-            TechniqueName::READV,
-            TechniqueName::new("mmap"),
-        ],
-        unranked: vec![TechniqueName::ADAPTIVE],
-        // Enough to begin the cell, which then gets the minimum of rounds.
-        refine: false,
-        budget_ns: 10_000_000,
-        seed: 11,
-    };
+    let rivals = [
+        TechniqueName::READ_EACH,
+        TechniqueName::READ_THEN_SPLIT,
+        TechniqueName::READV,
+        TechniqueName::new("mmap"),
+    ];
+    let experiment = experiment(vec![spec], &rivals, MINIMUM_NS);
     let clock = MonotonicClock;
     let mut sampler =
         DescriptorSampler::new(&clock, directory, experiment.seed).with_read_movers(make_mover);
@@ -72,10 +60,14 @@ fn states(target: Target, workload: Workload) -> [CellSpec; 2] {
 /// Expects that reads with this fault are caught in place of the technique.
 fn caught(spec: CellSpec, technique: TechniqueName, fault: Fault) {
     let target = spec.conditions.target;
-    let outcome = measure(spec, &tmp(), move |contender, model| match contender {
-        Contender::Technique(name) if name == technique => Box::new(Faulty::new(fault)),
-        _ => read_movers(contender, model),
-    });
+    let outcome = measure(
+        spec,
+        &directory(),
+        move |contender, model| match contender {
+            Contender::Technique(name) if name == technique => Box::new(Faulty::new(fault)),
+            _ => read_movers(contender, model),
+        },
+    );
     assert_caught(outcome, technique, &format!("{fault:?} on {target}"));
 }
 
@@ -116,7 +108,7 @@ fn right_reads_are_measured_on_every_target() {
             vec![300; 2500],
         ] {
             for spec in states(target, Workload::from_sizes(sizes)) {
-                let outcome = measure(spec.clone(), &tmp(), read_movers).unwrap();
+                let outcome = measure(spec.clone(), &directory(), read_movers).unwrap();
                 let cell = &outcome.cells[0];
                 assert!(cell.rounds >= 1 && cell.floor_ns > 0.0 && cell.proof_calls > 0);
                 let is_file = target == Target::File;
@@ -140,7 +132,7 @@ fn right_reads_are_measured_on_every_target() {
 fn small_samples_are_written_between_samples_and_large_ones_by_a_thread() {
     let check = |target, count, bytes, drain| {
         let spec = CellSpec::read(target, Workload::uniform(count, bytes), PageCache::Hot);
-        let outcome = measure(spec, &tmp(), read_movers).unwrap();
+        let outcome = measure(spec, &directory(), read_movers).unwrap();
         assert_eq!(outcome.cells[0].drain, drain, "{target} {count} × {bytes}");
     };
     check(Target::Pipe, 2, 64, Some(Drain::BetweenSamples));
@@ -160,9 +152,9 @@ fn small_samples_are_written_between_samples_and_large_ones_by_a_thread() {
 fn a_cold_file_is_read_from_its_device_or_refused() {
     let test = "a_cold_file_is_read_from_its_device_or_refused";
     let spec = || CellSpec::read(Target::File, Workload::uniform(4, 5000), PageCache::Cold);
-    match check_eviction(&tmp()) {
+    match check_eviction(&directory()) {
         Ok(()) => {
-            let outcome = measure(spec(), &tmp(), read_movers).unwrap();
+            let outcome = measure(spec(), &directory(), read_movers).unwrap();
             let cell = &outcome.cells[0];
             assert_eq!(cell.conditions.page_cache, Some(PageCache::Cold));
             for technique in &cell.techniques {
@@ -194,7 +186,7 @@ fn a_cold_file_is_read_from_its_device_or_refused() {
 #[test]
 fn reads_from_the_null_device_are_refused() {
     let spec = CellSpec::read(Target::Null, Workload::uniform(2, 8), PageCache::Hot);
-    let error = measure(spec, &tmp(), read_movers).unwrap_err();
+    let error = measure(spec, &directory(), read_movers).unwrap_err();
     assert!(error.to_string().contains("null"), "{error}");
 }
 
@@ -215,6 +207,6 @@ pub fn skip(test: &str, reason: &str) {
 fn cold_segments_to_read_into_are_refused() {
     let spec = CellSpec::read(Target::Pipe, Workload::uniform(2, 8), PageCache::Hot)
         .with(|asked| asked.cache = Cache::Cold);
-    let error = measure(spec, &tmp(), read_movers).unwrap_err();
+    let error = measure(spec, &directory(), read_movers).unwrap_err();
     assert!(error.to_string().contains("--cache cold"), "{error}");
 }

@@ -18,23 +18,13 @@ use vectored_report::{json, parse};
 use crate::shown::{csv, markdown, table};
 
 use crate::report::results;
-use crate::support::{Hooked, Step, run_rounds_quietly, unwatched};
+use crate::support::{self, Hooked, Step, WRITES, run_rounds_quietly, unwatched};
 use crate::thread_group::ThreadGroup;
-
-const TECHNIQUES: [TechniqueName; 3] = [
-    TechniqueName::WRITE_EACH,
-    TechniqueName::COPY_THEN_WRITE,
-    TechniqueName::WRITEV,
-];
 
 fn experiment(cells: Vec<CellSpec>) -> Experiment {
     Experiment {
-        cells,
-        rivals: TECHNIQUES.to_vec(),
         unranked: Vec::new(),
-        refine: false,
-        budget_ns: u64::MAX,
-        seed: 3,
+        ..support::experiment(cells, &WRITES, u64::MAX)
     }
 }
 
@@ -182,7 +172,7 @@ fn ranked_results() -> Results {
     let mut results = Results {
         cells: outcome.cells,
         refined_cells: Vec::new(),
-        rivals: TECHNIQUES.to_vec(),
+        rivals: WRITES.to_vec(),
         ranks: (0..4).map(rank).collect(),
         coordination: Some(vectored_measure::model::Coordination {
             samples: 1234,

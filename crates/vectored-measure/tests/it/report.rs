@@ -10,6 +10,7 @@ use vectored_report::{TerminalOptions, terminal};
 use vectored_report::{json, parse};
 
 use crate::shown::{csv, html, markdown, text};
+use crate::support::WRITES;
 
 /// A technique with its gather tax, and its ratio to the leader with the
 /// interval of that.
@@ -145,11 +146,7 @@ pub fn results() -> Results {
         elapsed_s: 15.94,
         budget_s: 16.0,
         seed: 42,
-        rivals: vec![
-            TechniqueName::WRITE_EACH,
-            TechniqueName::COPY_THEN_WRITE,
-            TechniqueName::WRITEV,
-        ],
+        rivals: WRITES.to_vec(),
         host: Host {
             name: "stand".to_owned(),
             system: "Linux x86_64".to_owned(),

@@ -9,11 +9,9 @@
 use vectored_machine::FakeClock;
 use vectored_machine::model::Operation;
 use vectored_measure::measure::{Contender, Noise, SyntheticMachine, techniques};
-use vectored_measure::model::{
-    Cell, CellSpec, Experiment, Role, Target, TechniqueName, Verdict, Workload,
-};
+use vectored_measure::model::{Cell, Experiment, Role, TechniqueName, Verdict};
 
-use crate::support::{place, run_quietly};
+use crate::support::{WRITES, cells_of_pipe, experiment, place, run_quietly};
 
 /// Runs of each scenario. A procedure that is wrong in 5 % of its runs exceeds [`MAX_WRONG_FASTER`] in 250 of them with
 /// a probability of 99 % (binomial).
@@ -195,18 +193,8 @@ fn simulate(scenario: &Scenario, noise: Noise, seed: u64) -> Vec<Cell> {
             }
     });
     let experiment = Experiment {
-        cells: (1..=scenario.len())
-            .map(|count| CellSpec::write(Target::Pipe, Workload::uniform(count, 100)))
-            .collect(),
-        rivals: vec![
-            TechniqueName::WRITE_EACH,
-            TechniqueName::COPY_THEN_WRITE,
-            TechniqueName::WRITEV,
-        ],
-        unranked: vec![TechniqueName::ADAPTIVE],
-        refine: false,
-        budget_ns: 400_000_000,
         seed,
+        ..experiment(cells_of_pipe(scenario.len()), &WRITES, 400_000_000)
     };
     let outcome = run_quietly(&experiment, &mut machine, &clock).unwrap();
     assert!(outcome.complete);

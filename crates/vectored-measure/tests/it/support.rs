@@ -1,14 +1,58 @@
-//! Runs of the engine that nobody watches.
+//! Experiments, and runs of the engine that nobody watches.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use vectored_machine::Clock;
 use vectored_machine::model::Operation;
+use vectored_machine::{Clock, MonotonicClock};
 use vectored_measure::measure::{
-    CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Outcome, Progress, RunError,
-    Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
+    CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, MeasureError, Outcome,
+    Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
 };
-use vectored_measure::model::{CellSpec, Drain, Experiment, TechniqueName};
+use vectored_measure::model::{CellSpec, Drain, Experiment, Target, TechniqueName, Workload};
+
+/// The techniques for writing that are ranked by default.
+pub const WRITES: [TechniqueName; 3] = [
+    TechniqueName::WRITE_EACH,
+    TechniqueName::COPY_THEN_WRITE,
+    TechniqueName::WRITEV,
+];
+
+/// A budget that begins a cell, which then gets the minimum of rounds.
+pub const MINIMUM_NS: u64 = 10_000_000;
+
+/// These cells and rivals, with `adaptive` for comparison.
+pub fn experiment(cells: Vec<CellSpec>, rivals: &[TechniqueName], budget_ns: u64) -> Experiment {
+    Experiment {
+        cells,
+        rivals: rivals.to_vec(),
+        unranked: vec![TechniqueName::ADAPTIVE],
+        refine: false,
+        budget_ns,
+        seed: 11,
+    }
+}
+
+/// Cells of lists of one segment to as many as there are cells, written to a pipe.
+pub fn cells_of_pipe(cells: usize) -> Vec<CellSpec> {
+    (1..=cells)
+        .map(|count| CellSpec::write(Target::Pipe, Workload::uniform(count, 100)))
+        .collect()
+}
+
+/// Runs the experiment on real descriptors, with files in the directory of the tests.
+pub fn measure_here(
+    experiment: &Experiment,
+    set: impl FnOnce(DescriptorSampler<'_>) -> DescriptorSampler<'_>,
+) -> Result<Outcome, RunError> {
+    let sampler = DescriptorSampler::new(&MonotonicClock, &directory(), experiment.seed);
+    run_quietly(experiment, &mut set(sampler), &MonotonicClock)
+}
+
+/// Where tests make files.
+pub fn directory() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
 
 /// Runs the experiment within its budget.
 pub fn run_quietly(

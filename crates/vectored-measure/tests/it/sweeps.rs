@@ -15,7 +15,7 @@ use crate::shown::{csv, html, markdown, sentences, text};
 
 use crate::crossovers::any_machine;
 use crate::report::results;
-use crate::support::run_quietly;
+use crate::support::{WRITES, experiment, run_quietly};
 
 const SIZES: [usize; 7] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 
@@ -45,16 +45,15 @@ fn measure(
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.01 };
     let mut sampler = SyntheticMachine::with_model(clock.clone(), noise, seed, machine);
+    let budget_ns = lists.len() as u64 * 300_000_000;
+    let cells = lists
+        .into_iter()
+        .map(|list| CellSpec::write(Target::Unix, list));
     let experiment = Experiment {
-        budget_ns: lists.len() as u64 * 300_000_000,
-        cells: lists
-            .into_iter()
-            .map(|list| CellSpec::write(Target::Unix, list))
-            .collect(),
-        rivals: rivals.to_vec(),
         unranked: unranked.to_vec(),
         refine: true,
         seed,
+        ..experiment(cells.collect(), rivals, budget_ns)
     };
     let outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
     let mut results = Results {
@@ -69,17 +68,7 @@ fn measure(
 
 fn measure_mixes(mixes: &[SweptMix], machine: CostModel, seed: u64) -> Results {
     let lists = mixes.iter().flat_map(swept).collect();
-    measure(
-        lists,
-        &[
-            TechniqueName::WRITE_EACH,
-            TechniqueName::COPY_THEN_WRITE,
-            TechniqueName::WRITEV,
-        ],
-        &[],
-        machine,
-        seed,
-    )
+    measure(lists, &WRITES, &[], machine, seed)
 }
 
 fn measure_joins(counts: &[usize], machine: CostModel, seed: u64) -> Results {
@@ -150,12 +139,7 @@ fn the_crossover_of_a_swept_mix_is_found() {
         // The change must be found if both ends of the range are won by 5 % or more.
         let is_clear = |bytes: usize, fast: TechniqueName| {
             let ns = |technique| cost_ns(&machine, technique, 2, header + bytes);
-            let mut others = [
-                TechniqueName::WRITE_EACH,
-                TechniqueName::COPY_THEN_WRITE,
-                TechniqueName::WRITEV,
-            ]
-            .into_iter();
+            let mut others = WRITES.into_iter();
             others.all(|other| other == fast || ns(other) > 1.05 * ns(fast))
         };
         let is_certain = is_clear(SIZES[0], TechniqueName::COPY_THEN_WRITE)

@@ -20,7 +20,7 @@ use crate::shown::{csv, html, markdown, table};
 use vectored_measure::stats::WriterSamples;
 
 use crate::report::results;
-use crate::support::run_rounds_quietly;
+use crate::support::{directory, experiment, run_rounds_quietly};
 
 const TECHNIQUES: [TechniqueName; 4] = [
     TechniqueName::WRITE_EACH,
@@ -35,16 +35,12 @@ fn measure(
     make_mover: WriterMovers,
 ) -> Result<Outcome, RunError> {
     let experiment = Experiment {
-        cells,
-        rivals: techniques.to_vec(),
         unranked: Vec::new(),
-        refine: false,
-        budget_ns: u64::MAX,
-        seed: 3,
+        ..experiment(cells, techniques, u64::MAX)
     };
     let clock = MonotonicClock;
-    let directory = std::env::temp_dir();
-    let mut sampler = DescriptorSampler::new(&clock, &directory, 3).with_writer_movers(make_mover);
+    let mut sampler = DescriptorSampler::new(&clock, &directory(), experiment.seed)
+        .with_writer_movers(make_mover);
     run_rounds_quietly(&experiment, 4, &mut sampler, &clock)
 }
 

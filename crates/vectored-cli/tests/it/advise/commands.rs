@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use super::{advise, bench, lines_of, std_advise, strace_is_missing, text};
-use crate::support::{entries, json, skip, stderr_of, stdout_of};
+use crate::support::{entries, json, said_by, skip, stderr_of, stdout_of};
 
 #[test]
 fn a_command_keeps_its_output_and_its_exit_code() {
@@ -15,9 +15,8 @@ fn a_command_keeps_its_output_and_its_exit_code() {
     command
         .args(["--", "sh", "-c", script])
         .write_stdin("this\n");
-    let output = command.assert().code(7).get_output().clone();
-    assert_eq!(text(&output.stdout), "got this\n");
-    let stderr = text(&output.stderr);
+    let (stdout, stderr) = said_by(&mut command, 7);
+    assert_eq!(stdout, "got this\n");
     assert!(stderr.starts_with("aside\n"), "{stderr}");
     assert!(!stderr.contains("note:"), "{stderr}");
     assert!(stderr.contains("No certain saving: of "), "{stderr}");
@@ -42,9 +41,8 @@ fn a_command_runs_twice_and_prints_once() {
     let script = "echo ran >> runs; echo printed; echo aside >&2";
     let mut twice = advise(&bench);
     twice.args(["--twice", "--", "sh", "-c", script]);
-    let output = twice.assert().success().get_output().clone();
-    assert_eq!(text(&output.stdout), "printed\n");
-    let stderr = text(&output.stderr);
+    let (stdout, stderr) = said_by(&mut twice, 0);
+    assert_eq!(stdout, "printed\n");
     assert!(
         stderr.starts_with("note: the command will run a second time, without strace"),
         "{stderr}"
@@ -109,9 +107,8 @@ fn a_quiet_report_is_still_a_report() {
     let bench = bench();
     let mut command = advise(&bench);
     command.args(["--quiet", "--", "sh", "-c", "echo hi"]);
-    let output = command.output().unwrap();
-    assert_eq!(text(&output.stdout), "hi\n");
-    let stderr = text(&output.stderr);
+    let (stdout, stderr) = said_by(&mut command, 0);
+    assert_eq!(stdout, "hi\n");
     assert!(stderr.starts_with("Nothing to gain"), "{stderr}");
     assert!(!stderr.contains(".json"), "{stderr}");
 }

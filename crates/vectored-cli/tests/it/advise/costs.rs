@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json as literal};
 
 use super::{advise, bench, costs, records, strace_is_missing, text};
-use crate::support::{json, skip, stdout_of};
+use crate::support::{json, said_by, skip, stdout_of};
 
 #[test]
 fn findings_without_a_cost_are_listed_but_not_counted() {
@@ -14,13 +14,7 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
     few["prices"].as_array_mut().unwrap().remove(0);
     fs::write(bench.work().join("costs.json"), few.to_string()).unwrap();
     fs::write(bench.work().join("log"), records()).unwrap();
-    let output = advise(&bench)
-        .arg("log")
-        .assert()
-        .success()
-        .get_output()
-        .clone();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    let (stdout, stderr) = said_by(advise(&bench).arg("log"), 0);
     assert!(
         stderr.contains("'costs.json' has no costs for writing to a file"),
         "{stderr}"

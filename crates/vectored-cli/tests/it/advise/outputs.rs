@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json as literal};
 
-use super::{advise, bench, costs, records, text};
-use crate::support::{entries, stderr_of, stdout_of};
+use super::{advise, bench, costs, records};
+use crate::support::{entries, said_by, stderr_of, stdout_of};
 
 #[test]
 fn every_format_goes_to_the_named_file() {
@@ -22,20 +22,19 @@ fn every_format_goes_to_the_named_file() {
         markdown.starts_with("# Where would gathering help?"),
         "{markdown}"
     );
-    let output = advise(&bench).args(["log", "--quiet"]).output().unwrap();
-    assert_eq!(text(&output.stderr), "");
+    let stderr = stderr_of(advise(&bench).args(["log", "--quiet"]), 0);
+    assert_eq!(stderr, "");
 }
 
 #[test]
 fn report_compare_and_history_handle_advice() {
     let bench = bench();
     fs::write(bench.work().join("log"), records()).unwrap();
-    let mut command = advise(&bench);
-    let output = command.arg("log").assert().success().get_output().clone();
-    let path = text(&output.stderr).lines().last().unwrap().to_owned();
-    assert_eq!(bench.saved(), [std::path::PathBuf::from(&path)]);
+    let (stdout, stderr) = said_by(advise(&bench).arg("log"), 0);
+    let path = stderr.lines().last().unwrap();
+    assert_eq!(bench.saved(), [std::path::PathBuf::from(path)]);
     let report = stdout_of(&mut bench.command("report advise"));
-    assert!(report.ends_with(&text(&output.stdout)), "{report}");
+    assert!(report.ends_with(&stdout), "{report}");
     let page = stdout_of(&mut bench.command("report advise --html -"));
     assert!(page.contains("Where would gathering help?"));
     let lines = stdout_of(&mut bench.command(&format!("report advise {path} --csv -")));

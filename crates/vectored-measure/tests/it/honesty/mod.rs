@@ -20,12 +20,11 @@ use vectored_measure::measure::{
     Timing, check_fifo, movers, refusal, target_refusal, techniques,
 };
 use vectored_measure::model::{
-    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, SyncMode, Target, TechniqueName,
-    Workload,
+    Cache, CellSpec, Drain, IovecSetup, Layout, SyncMode, Target, TechniqueName, Workload,
 };
 
 use crate::faults::{Fault, Faulty, assert_caught};
-use crate::support::run_quietly;
+use crate::support::{MINIMUM_NS, WRITES, directory, experiment, measure_here, run_quietly};
 
 const FAULTS: [Fault; 9] = [
     Fault::ByteDropped,
@@ -81,28 +80,12 @@ impl Place for &Fifo {
     }
 }
 
-fn experiment(place: impl Place, workload: Workload) -> Experiment {
-    Experiment {
-        cells: vec![place.cell(workload)],
-        rivals: vec![
-            TechniqueName::WRITE_EACH,
-            TechniqueName::COPY_THEN_WRITE,
-            TechniqueName::WRITEV,
-        ],
-        unranked: vec![TechniqueName::ADAPTIVE],
-        // Enough to begin the cell, which then gets the minimum of rounds.
-        refine: false,
-        budget_ns: 10_000_000,
-        seed: 11,
-    }
-}
-
 fn measure(
     target: impl Place,
     workload: Workload,
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
 ) -> Result<Outcome, RunError> {
-    measure_for(10_000_000, target, workload, make_mover)
+    measure_for(MINIMUM_NS, target, workload, make_mover)
 }
 
 fn measure_for(
@@ -111,16 +94,8 @@ fn measure_for(
     workload: Workload,
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
 ) -> Result<Outcome, RunError> {
-    let experiment = Experiment {
-        refine: false,
-        budget_ns,
-        ..experiment(target, workload)
-    };
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let clock = MonotonicClock;
-    let mut sampler =
-        DescriptorSampler::new(&clock, &directory, experiment.seed).with_movers(make_mover);
-    run_quietly(&experiment, &mut sampler, &clock)
+    let experiment = experiment(vec![target.cell(workload)], &WRITES, budget_ns);
+    measure_here(&experiment, |sampler| sampler.with_movers(make_mover))
 }
 
 fn caught(target: impl Place, workload: &Workload, fault: Fault) {
@@ -352,14 +327,10 @@ fn a_socket_that_another_program_reads_is_measured_over_one_connection() {
         CellSpec::write(Target::Socket, workload)
             .with(|asked| asked.path = path.to_str().map(str::to_owned))
     };
-    let mut experiment = experiment(spec, Workload::uniform(3, 64));
     // Several cells, visited more than once.
-    experiment.cells.push(spec(Workload::uniform(16, 4096)));
-    experiment.budget_ns = 100_000_000;
-    let clock = MonotonicClock;
-    let mut sampler = DescriptorSampler::new(&clock, ".".as_ref(), 1);
-    let outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
-    drop(sampler);
+    let lists = [Workload::uniform(3, 64), Workload::uniform(16, 4096)];
+    let experiment = experiment(lists.map(spec).to_vec(), &WRITES, 100_000_000);
+    let outcome = measure_here(&experiment, |sampler| sampler).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(peer.join().unwrap() > 0);
     for cell in &outcome.cells {
@@ -416,9 +387,10 @@ fn the_descriptor_has_the_flags_of_the_sync_mode() {
 
 #[test]
 fn a_directory_that_does_not_exist_is_refused() {
-    let experiment = experiment(Target::File, Workload::uniform(2, 8));
+    let cell = CellSpec::write(Target::File, Workload::uniform(2, 8));
+    let experiment = experiment(vec![cell], &WRITES, MINIMUM_NS);
     let clock = MonotonicClock;
-    let missing = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("is-not-there");
+    let missing = directory().join("is-not-there");
     let mut sampler = DescriptorSampler::new(&clock, &missing, 1);
     let error = run_quietly(&experiment, &mut sampler, &clock).unwrap_err();
     assert!(error.to_string().contains("--dir"), "{error}");

@@ -41,20 +41,10 @@ fn measure_spec(
     rivals: &[TechniqueName],
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
 ) -> Result<Outcome, RunError> {
-    let experiment = Experiment {
-        cells: vec![spec],
-        rivals: rivals.to_vec(),
-        unranked: vec![TechniqueName::ADAPTIVE],
-        refine: false,
-        budget_ns,
-        seed: 12,
-    };
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let clock = MonotonicClock;
-    let mut sampler = DescriptorSampler::new(&clock, &directory, experiment.seed)
-        .cold_pool_bytes(SMALL_POOL_BYTES)
-        .with_movers(make_mover);
-    run_quietly(&experiment, &mut sampler, &clock)
+    measure_here(&experiment(vec![spec], rivals, budget_ns), |sampler| {
+        let sampler = sampler.cold_pool_bytes(SMALL_POOL_BYTES);
+        sampler.with_movers(make_mover)
+    })
 }
 
 /// A run in which `wrong` replaces `technique`.
@@ -155,7 +145,7 @@ fn cold_calls_that_send_the_segments_of_another_are_caught() {
                 _ => movers(contender, model),
             }
         };
-        measure_spec(10_000_000, adjacent, &rivals, make).unwrap();
+        measure_spec(MINIMUM_NS, adjacent, &rivals, make).unwrap();
     }
 }
 
@@ -209,11 +199,6 @@ fn an_array_that_outlives_its_sample_is_caught() {
 
 #[test]
 fn right_techniques_are_measured_in_every_state() {
-    let pure = [
-        TechniqueName::WRITE_EACH,
-        TechniqueName::COPY_THEN_WRITE,
-        TechniqueName::WRITEV,
-    ];
     for target in Target::NAMED {
         for sizes in [
             vec![100, 200],
@@ -222,7 +207,7 @@ fn right_techniques_are_measured_in_every_state() {
             vec![8; 2500],
         ] {
             for spec in all_states(target, &Workload::from_sizes(sizes)) {
-                let outcome = measure_spec(10_000_000, spec.clone(), &pure, movers).unwrap();
+                let outcome = measure_spec(MINIMUM_NS, spec.clone(), &WRITES, movers).unwrap();
                 let cell = &outcome.cells[0];
                 assert_eq!(cell.conditions.cache, spec.conditions.cache);
                 assert_eq!(cell.conditions.layout, spec.conditions.layout);
@@ -252,7 +237,7 @@ fn opt_in_techniques_are_measured_on_the_targets_they_work_on() {
             let usual = CellSpec::write(target, workload.clone());
             let [cold, .., all] = states(target, &workload);
             for spec in [usual, cold, all] {
-                let outcome = measure_spec(10_000_000, spec.clone(), &rivals, movers).unwrap();
+                let outcome = measure_spec(MINIMUM_NS, spec.clone(), &rivals, movers).unwrap();
                 let cell = &outcome.cells[0];
                 for &technique in &opt_in {
                     let works = refusal(technique, &spec.conditions).is_none();
@@ -281,7 +266,7 @@ fn opt_in_techniques_are_measured_in_every_state_on_a_fifo() {
     for bytes in [64, 40_000] {
         for state in states(Target::Fifo, &Workload::uniform(3, bytes)) {
             let spec = state.with(|asked| asked.path = fifo.0.to_str().map(str::to_owned));
-            let outcome = measure_spec(10_000_000, spec, &rivals, movers).unwrap();
+            let outcome = measure_spec(MINIMUM_NS, spec, &rivals, movers).unwrap();
             assert!(outcome.cells[0].proof_calls > 0);
         }
     }
@@ -301,7 +286,7 @@ fn opt_in_techniques_are_measured_with_the_sync_modes_that_reach_them() {
         for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
             let [cold, ..] = states(target, &Workload::uniform(3, 64));
             let spec = cold.with(|asked| asked.sync = sync);
-            let outcome = measure_spec(10_000_000, spec, &rivals.map(TechniqueName::new), movers);
+            let outcome = measure_spec(MINIMUM_NS, spec, &rivals.map(TechniqueName::new), movers);
             let outcome = outcome.unwrap();
             let cell = &outcome.cells[0];
             assert_eq!(cell.conditions.sync, sync);
