@@ -39,7 +39,7 @@ impl BenchTarget {
     ];
 
     /// The target of `vectored measure`.
-    pub fn lab_target(self) -> Target {
+    pub fn measured_target(self) -> Target {
         match self {
             BenchTarget::File => Target::File,
             BenchTarget::FileOverwrite | BenchTarget::Tmpfs => Target::FileOverwrite,
@@ -58,7 +58,7 @@ impl BenchTarget {
     /// The target of a cell; `None` if this crate does not measure it.
     pub fn of(cell: &Cell) -> Option<BenchTarget> {
         let is_here = |target: &BenchTarget| {
-            cell.conditions.target == target.lab_target()
+            cell.conditions.target == target.measured_target()
                 && cell.conditions.path.as_deref() == target.path()
         };
         BenchTarget::ALL.into_iter().find(is_here)
@@ -76,7 +76,7 @@ impl BenchTarget {
     pub fn name(self) -> &'static str {
         match self {
             BenchTarget::Tmpfs => "tmpfs",
-            target => target.lab_target().name(),
+            target => target.measured_target().name(),
         }
     }
 }

@@ -145,7 +145,7 @@ fn part(wanted: &Wanted, target: BenchTarget, cache: Cache) -> Part {
         left_out: Vec::new(),
     };
     for list in lists(wanted, cache) {
-        let spec = CellSpec::write(target.lab_target(), list.workload()).with(|asked| {
+        let spec = CellSpec::write(target.measured_target(), list.workload()).with(|asked| {
             asked.path = target.path().map(str::to_owned);
             asked.cache = cache;
             asked.iovec_setup = wanted.iovec_setup.unwrap_or(IovecSetup::Once);

@@ -49,7 +49,7 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         return Err("no cell has a name that contains a FILTER: see --list".to_owned());
     }
     let here = Path::new(".");
-    let directory = check_directory(here, BenchTarget::FileOverwrite.lab_target(), 0)
+    let directory = check_directory(here, BenchTarget::FileOverwrite.measured_target(), 0)
         .map_err(|error| error.to_string())?;
     // Before this thread is pinned to one of them.
     let allowed = allowed_cpus();
@@ -144,10 +144,10 @@ impl Run<'_> {
     /// As many fresh calibrations as are asked for.
     fn calibrate(&mut self, target: BenchTarget, fitted: &mut Vec<FittedModel>) -> Vec<CostModel> {
         let directory = Path::new(target.path().unwrap_or("."));
-        let default = CostModel::default_for(target_kind(target.lab_target()));
+        let default = CostModel::default_for(target_kind(target.measured_target()));
         let mut models = Vec::new();
         for _ in 0..self.options.calibrations {
-            models.push(match calibrate(target.lab_target(), None, directory) {
+            models.push(match calibrate(target.measured_target(), None, directory) {
                 Ok(Some(mut model)) => {
                     model.conditions.path = target.path().map(str::to_owned);
                     fitted.push(model.clone());
@@ -230,7 +230,7 @@ fn usable(target: BenchTarget) -> Result<(), String> {
     let Some(path) = target.path() else {
         return Ok(());
     };
-    let described = check_directory(Path::new(path), target.lab_target(), 0);
+    let described = check_directory(Path::new(path), target.measured_target(), 0);
     let described = described.map_err(|error| format!("{target}: {error}"))?;
     match described.file_system.as_str() {
         "tmpfs" => Ok(()),

@@ -55,7 +55,7 @@ fn every_byte_of_every_peer_arrives() {
             continue;
         }
         let cells = lists.iter().map(|list| {
-            CellSpec::write(target.lab_target(), list.clone())
+            CellSpec::write(target.measured_target(), list.clone())
                 .with(|asked| asked.path = target.path().map(str::to_owned))
         });
         let experiment = Experiment {
@@ -66,7 +66,9 @@ fn every_byte_of_every_peer_arrives() {
             budget_ns: 0,
             seed: 1,
         };
-        let models = vec![CostModel::default_for(target_kind(target.lab_target()))];
+        let models = vec![CostModel::default_for(target_kind(
+            target.measured_target(),
+        ))];
         let all = Rc::clone(&peers);
         let mut sampler = DescriptorSampler::new(&clock, Path::new("."), 1)
             .with_movers(move |contender, _| all.mover(contender, &models));

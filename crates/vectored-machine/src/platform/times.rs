@@ -2,7 +2,7 @@
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// The name of the clock behind [`monotonic_ns`].
+/// The name of the clock of [`MonotonicClock`](crate::MonotonicClock).
 pub const CLOCK: &str = "CLOCK_MONOTONIC";
 
 /// Wall time since a fixed moment.

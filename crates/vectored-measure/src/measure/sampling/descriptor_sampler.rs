@@ -586,7 +586,7 @@ fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
 }
 
 /// Samples of a deep queue have a multiple of twice as many calls as are in flight, so that the time of at least as many as are in
-/// flight is measured: see [`time_full_queue`](crate::measure::sampling::full_queue::time_full_queue).
+/// flight is measured: see [`full_queue`](crate::measure::sampling::full_queue).
 fn calls_multiple(spec: &CellSpec) -> u32 {
     match spec.conditions.queue_depth {
         0 | 1 => 1,
