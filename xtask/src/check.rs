@@ -259,7 +259,7 @@ mod tests {
         let words = |file: &str| words_for(&BTreeSet::from([PathBuf::from(file)]));
         assert!(words("crates/vectored-measure/src/stats/verdict.rs").is_empty());
         assert_eq!(
-            words("crates/vectored-measure/src/report/csv.rs"),
+            words("crates/vectored-measure/src/report/saved.rs"),
             NO_SIMULATIONS
         );
         for path in SIMULATED {
