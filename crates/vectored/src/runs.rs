@@ -17,8 +17,8 @@ pub(crate) struct RunPolicy {
     pub(crate) copy_below_bytes: usize,
     /// The limits of the call.
     pub(crate) limits: Limits,
-    /// A call of fewer bytes is filled up with a part of the segment that does not fit.
-    pub(crate) fill_bytes: usize,
+    /// Whether a call is filled up with a part of the segment that does not fit, if that is referenced.
+    pub(crate) fills: bool,
 }
 
 impl RunPolicy {

@@ -22,7 +22,7 @@ impl CostModel {
     /// | `copy_byte_ns` | 0.04 | 0.03 | 0.045 | 0.03 |
     /// | `copy_byte_uncached_ns` | 0.09 | 0.08 | 0.09 | 0.08 |
     /// | `staging_bytes` | 262,144 | 262,144 | 262,144 | 262,144 |
-    /// | `chunk_policy` | – | chunks of 8 KiB, threshold 32 KiB | – | – |
+    /// | `chunk_policy` | – | chunks of 8 KiB, threshold 12 KiB | – | – |
     ///
     /// # Examples
     ///

@@ -136,7 +136,7 @@ pub struct CostModel {
     /// None by default: the threshold then follows from the costs above.
     pub copy_thresholds: CopyThresholds,
     /// The rule by which a list is sent in several calls although one call could take it. By default only on pipes: lists of
-    /// more than 32 KiB, and of more than 12 KiB if there is no pause before them.
+    /// more than 12 KiB.
     ///
     /// It is independent of the costs above, and neither fitted nor calibrated.
     pub chunk_policy: Option<ChunkPolicy>,

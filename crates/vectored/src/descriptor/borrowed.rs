@@ -19,29 +19,3 @@ pub enum BorrowedDescriptor<'d> {
     /// A socket, whose calls take several buffers.
     Socket(std::os::windows::io::BorrowedSocket<'d>),
 }
-
-/// The number of a descriptor.
-#[cfg(unix)]
-pub(crate) type RawDescriptor = std::os::fd::RawFd;
-
-/// The number of a descriptor.
-#[cfg(unix)]
-#[inline(always)]
-pub(crate) fn raw(fd: BorrowedDescriptor<'_>) -> RawDescriptor {
-    std::os::fd::AsRawFd::as_raw_fd(&fd)
-}
-
-/// The number of a descriptor. Handles are multiples of 4: the lowest bit tells sockets from them.
-#[cfg(windows)]
-pub(crate) type RawDescriptor = u64;
-
-/// The number of a descriptor.
-#[cfg(windows)]
-pub(crate) fn raw(descriptor: BorrowedDescriptor<'_>) -> RawDescriptor {
-    use std::os::windows::io::{AsRawHandle, AsRawSocket};
-
-    match descriptor {
-        BorrowedDescriptor::Handle(handle) => handle.as_raw_handle().addr() as u64,
-        BorrowedDescriptor::Socket(socket) => socket.as_raw_socket() | 1,
-    }
-}

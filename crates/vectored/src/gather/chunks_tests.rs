@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::cost::thresholds::CopyThresholds;
 use crate::sys::codes;
-use crate::testing::{Answer, ScriptedSink, any_limits, any_script};
+use crate::testing::{Answer, ScriptedSink, any_limits, any_script, list, payload};
 use crate::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
 
 /// ChunkPolicy of one memory: the gap before each, and its size.
@@ -174,5 +174,37 @@ fn one_piece_that_no_staging_buffer_holds_is_one_message() {
     for script in [vec![], vec![Answer::Fail(codes::EINTR)]] {
         let (result, ..) = sent_as_message(&mut gather, &segments, &script);
         assert_eq!(result, Ok(2000));
+    }
+}
+
+/// The bytes of each call for a list of these sizes.
+fn calls_of(gather: &mut Gather, sizes: &[usize]) -> Vec<usize> {
+    let data = payload(sizes);
+    let mut calls = Vec::new();
+    let sink = |slices: &[IoSlice<'_>]| {
+        let bytes = slices.iter().map(|slice| slice.len()).sum();
+        calls.push(bytes);
+        Ok(bytes)
+    };
+    let mut cursor = SegmentCursor::new();
+    let sent = gather.send_all(&list(&data), &mut cursor, || Ok(()), sink);
+    assert_eq!(sent.unwrap(), sizes.iter().sum::<usize>() as u64);
+    assert!(cursor.is_at_end(&data));
+    calls
+}
+
+/// A write of up to `PIPE_BUF` bytes, which a pipe never mixes with those of other writers, stays one call.
+#[test]
+fn no_policy_splits_what_a_pipe_takes_as_one() {
+    for chunk_bytes in [0, 1, 100, 4096] {
+        let mut gather = Gather::new(CostModel {
+            chunk_policy: Some(ChunkPolicy {
+                threshold_bytes: 0,
+                chunk_bytes,
+            }),
+            ..CostModel::default()
+        });
+        assert_eq!(calls_of(&mut gather, &[1024; 4]), [4096], "{chunk_bytes}");
+        assert!(calls_of(&mut gather, &[1024; 5]).len() > 1, "{chunk_bytes}");
     }
 }

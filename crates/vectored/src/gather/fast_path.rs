@@ -29,8 +29,7 @@
 //! 2. [`SingleCall::List`]: nothing is copied. The caller's own list goes by `writev(2)`.
 //! 3. [`SingleCall::StagedPrefix`]: a header in pieces and a large body. The copied run is the first entry.
 //! 4. [`FastPathMiss::NotSent`]: [`Gather`](crate::Gather) plans call by call.
-//! 5. Lists that are long for their target (pipes) are missed as well. They go in chunks in a burst, and after a pause
-//!    as [`send_long_in_one_call`](FastPath::send_long_in_one_call) finds ([`pace`](crate::gather::pace)).
+//! 5. Lists that go in chunks ([`ChunkPolicy`](crate::ChunkPolicy)) are missed as well.
 //! 6. [`FastPathMiss::Answered`]: the one call was short or failed, and `Gather` resumes after it.
 //!
 //! # Why it is inline
@@ -57,7 +56,7 @@ use crate::sys::copy::MAX_FEW_SEGMENTS;
 use crate::sys::copy::sizes::MAX_BY_16;
 use crate::sys::span::Span;
 use crate::sys::staging::{StagingBuffer, StagingTail};
-use crate::transfer::write_loop::Sink;
+use crate::transfer::write_loop::{Attempt, Sink, retry_interrupted};
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
 /// The longest first segment of a list of more than [`MAX_FEW_SEGMENTS`] that is copied inline. Of longer segments, wide
@@ -81,12 +80,8 @@ pub(crate) struct FastPath {
     pub(crate) staging: StagingBuffer,
     /// Limits of each call, besides those of the system.
     most: Limits,
-    /// A longer list is long: it goes in chunks in a burst.
+    /// A longer list goes in chunks.
     whole_bytes: usize,
-    /// A longer list goes in chunks even after a pause.
-    threshold_bytes: usize,
-    /// Whether the last long list began without a pause.
-    is_burst: bool,
 }
 
 /// The one call that is the whole transfer of a list.
@@ -125,29 +120,19 @@ impl FastPath {
 
     /// A fast path whose calls keep within `most`, besides the limits of the system.
     pub(crate) const fn within(most: Limits, model: CostModel) -> FastPath {
-        let (whole_bytes, threshold_bytes) = match model.chunk_policy {
-            Some(chunks) => {
-                // A list of one chunk is one call.
-                let threshold_bytes = max(chunks.threshold_bytes, chunks.chunk_bytes);
-                // Two calls for little more than a chunk take longer than one.
-                let short_bytes = chunks.chunk_bytes.saturating_add(chunks.chunk_bytes / 2);
-                (
-                    min(max(short_bytes, PIPE_BUF), threshold_bytes),
-                    threshold_bytes,
-                )
-            }
-            None => (usize::MAX, usize::MAX),
+        let whole_bytes = match model.chunk_policy {
+            // A list of one chunk is one call.
+            Some(chunks) => max(max(chunks.threshold_bytes, chunks.chunk_bytes), PIPE_BUF),
+            None => usize::MAX,
         };
         // A list that goes in one call is the longest that is staged.
-        let staging_bytes = min(model.staging_within(most), threshold_bytes);
+        let staging_bytes = min(model.staging_within(most), whole_bytes);
         FastPath {
             model,
             thresholds: ThresholdCache::new(),
             staging: StagingBuffer::unallocated(staging_bytes),
             most,
             whole_bytes,
-            threshold_bytes,
-            is_burst: false,
         }
     }
 
@@ -160,26 +145,14 @@ impl FastPath {
         }
     }
 
-    /// Makes the one call of a list that is not long, and returns its bytes.
+    /// Makes the one call of a list, and returns its bytes.
     #[inline(always)]
     pub(crate) fn send_in_one_call(
         &mut self,
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
     ) -> Result<u64, FastPathMiss> {
-        match self.prepare(segments, self.whole_bytes) {
-            Ok(call) => self.send(call, segments, sink),
-            Err(staged_count) => Err(FastPathMiss::NotSent { staged_count }),
-        }
-    }
-
-    /// As [`send_in_one_call`](FastPath::send_in_one_call), for a long list outside of a burst.
-    pub(crate) fn send_long_in_one_call(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        sink: &mut impl Sink,
-    ) -> Result<u64, FastPathMiss> {
-        match self.prepare(segments, self.threshold_bytes) {
+        match self.prepare(segments) {
             Ok(call) => self.send(call, segments, sink),
             Err(staged_count) => Err(FastPathMiss::NotSent { staged_count }),
         }
@@ -222,8 +195,28 @@ impl FastPath {
         })
     }
 
+    /// The call that was to be all of a list, retried if it was interrupted.
+    ///
+    /// It is retried with the same entries: at a socket that keeps messages apart the list is one message.
+    #[cold]
+    pub(crate) fn retried(
+        &self,
+        call: SingleCall,
+        result: io::Result<usize>,
+        segments: &[IoSlice<'_>],
+        sink: &mut impl Sink,
+    ) -> Attempt {
+        let result = result.or_else(|error| {
+            retry_interrupted(error, &mut || {
+                self.with_entries(call, segments, |entries| sink.call(entries))
+            })
+        });
+        let end = SegmentCursor::at(segments.len(), 0);
+        Attempt::of(self.bytes_of(call), end, result)
+    }
+
     #[inline(always)]
-    pub(crate) fn bytes_of(&self, call: SingleCall) -> usize {
+    fn bytes_of(&self, call: SingleCall) -> usize {
         match call {
             SingleCall::Staged => self.staging.len(),
             SingleCall::List(scan) => scan.bytes,
@@ -232,7 +225,7 @@ impl FastPath {
     }
 
     /// Passes the entries of `call` to `take`.
-    pub(crate) fn with_entries<R>(
+    fn with_entries<R>(
         &self,
         call: SingleCall,
         segments: &[IoSlice<'_>],
@@ -251,43 +244,34 @@ impl FastPath {
         }
     }
 
-    /// Finds the one call that takes all of a list, of at most `most_bytes`, and stages what it copies. If there is none,
+    /// Finds the one call that takes all of a list, and stages what it copies. If there is none,
     /// returns the number of segments that are staged.
     #[inline(always)]
-    fn prepare(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        most_bytes: usize,
-    ) -> Result<SingleCall, usize> {
+    fn prepare(&mut self, segments: &[IoSlice<'_>]) -> Result<SingleCall, usize> {
         let small_bytes = self.threshold(segments.len());
         let mut staged = 0;
         match segments {
             [first, second, ..] if begins_run(segments, small_bytes) && !adjoins(first, second) => {
                 if self.staging.is_allocated() {
-                    staged = self.stage_run(segments, small_bytes, most_bytes);
-                    if staged == segments.len() && is_call(self.staging.len(), most_bytes) {
+                    staged = self.stage_run(segments, small_bytes);
+                    if staged == segments.len() && is_call(self.staging.len(), self.whole_bytes) {
                         return Ok(SingleCall::Staged);
                     }
                 }
             }
             _ => {
-                if let Some(scan) = self.scan(segments, small_bytes, most_bytes) {
+                if let Some(scan) = self.scan(segments, small_bytes) {
                     return Ok(SingleCall::List(scan));
                 }
             }
         }
-        self.prepare_otherwise(segments, small_bytes, staged, most_bytes)
+        self.prepare_otherwise(segments, small_bytes, staged)
     }
 
     /// Stages the run at the start of a list and returns its number of segments, or a part of the run that
     /// [`prepare_otherwise`](FastPath::prepare_otherwise) completes.
     #[inline(always)]
-    fn stage_run(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        small_bytes: usize,
-        most_bytes: usize,
-    ) -> usize {
+    fn stage_run(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> usize {
         let is_few = segments.len() <= MAX_FEW_SEGMENTS;
         let short_bytes = if is_few { MAX_BY_16 } else { MAX_SHORT_OF_MANY };
         let first_bytes = segments[0].byte_len();
@@ -295,12 +279,19 @@ impl FastPath {
             self.staging.fill_short_run(segments, small_bytes)
         } else if is_few && self.fitting_pages(small_bytes, segments) == small_bytes {
             self.staging.fill_by_memcpy(segments, small_bytes)
-        } else if first_bytes < MIN_PAGE_FITTING_BYTES && !is_likely_long(segments, most_bytes) {
+        } else if first_bytes < MIN_PAGE_FITTING_BYTES && !self.is_likely_long(segments) {
             self.staging.clear();
             self.staging.push_run_up_to(segments, small_bytes)
         } else {
             0
         }
+    }
+
+    /// Whether a list seems to go in chunks, by its first segment. To find out costs less than to copy it in vain. (If the
+    /// first segment is shorter than the others, that happens all the same.)
+    #[inline(always)]
+    fn is_likely_long(&self, segments: &[IoSlice<'_>]) -> bool {
+        segments.len().saturating_mul(segments[0].byte_len()) > self.whole_bytes
     }
 
     /// Continues [`prepare`](FastPath::prepare) with the first `staged` segments staged, for all lists that were not
@@ -311,21 +302,19 @@ impl FastPath {
         segments: &[IoSlice<'_>],
         threshold: usize,
         staged: usize,
-        most_bytes: usize,
     ) -> Result<SingleCall, usize> {
         let mut small_bytes = threshold;
         if staged == 0 {
             small_bytes = self.fitting_pages(threshold, segments);
-            if let Some(scan) = self.scan_contiguous(segments, most_bytes) {
+            if let Some(scan) = self.scan_contiguous(segments) {
                 return Ok(SingleCall::List(scan));
             }
             if !begins_run(segments, small_bytes) {
                 let is_new = small_bytes < threshold;
-                let scan = is_new.then(|| self.scan(segments, small_bytes, most_bytes));
+                let scan = is_new.then(|| self.scan(segments, small_bytes));
                 return scan.flatten().map(SingleCall::List).ok_or(0);
             }
-            if is_likely_long(segments, most_bytes) && start_beyond(segments, most_bytes).is_some()
-            {
+            if self.is_likely_long(segments) && start_beyond(segments, self.whole_bytes).is_some() {
                 return Err(0);
             }
             self.staging.start();
@@ -341,12 +330,12 @@ impl FastPath {
         }
         let rest = &segments[count..];
         if rest.is_empty() || self.stage_rest(rest) {
-            return match is_call(self.staging.len(), most_bytes) {
+            return match is_call(self.staging.len(), self.whole_bytes) {
                 true => Ok(SingleCall::Staged),
                 false => Err(0),
             };
         }
-        let bytes = self.with_staged_prefix(rest, small_bytes, most_bytes);
+        let bytes = self.with_staged_prefix(rest, small_bytes);
         match bytes {
             Some(bytes) => Ok(SingleCall::StagedPrefix { count, bytes }),
             None => Err(count),
@@ -355,19 +344,14 @@ impl FastPath {
 
     /// The bytes of the staged prefix and the `rest` after it, if one call of few entries takes them and references
     /// all of the rest.
-    fn with_staged_prefix(
-        &self,
-        rest: &[IoSlice<'_>],
-        small_bytes: usize,
-        most_bytes: usize,
-    ) -> Option<usize> {
+    fn with_staged_prefix(&self, rest: &[IoSlice<'_>], small_bytes: usize) -> Option<usize> {
         let limits = self.limits();
         let staged_bytes = self.staging.len();
         if staged_bytes == 0 || rest.len() >= MAX_PREFIX_ENTRIES.min(limits.segments) {
             return None;
         }
         let bytes = staged_bytes.checked_add(ListScan::of(rest, small_bytes)?.bytes)?;
-        is_call(bytes, most_bytes.min(limits.bytes)).then_some(bytes)
+        is_call(bytes, self.whole_bytes.min(limits.bytes)).then_some(bytes)
     }
 
     /// Copies the `rest` after a staged run too, if that is worth it.
@@ -392,26 +376,21 @@ impl FastPath {
 
     /// Scans a list that may go as it is; `None` if it does not, or has no byte.
     #[inline(always)]
-    fn scan(
-        &self,
-        segments: &[IoSlice<'_>],
-        small_bytes: usize,
-        most_bytes: usize,
-    ) -> Option<ListScan> {
+    fn scan(&self, segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
         let limits = self.limits();
         if segments.len() > limits.segments {
             return None;
         }
         ListScan::of(segments, small_bytes)
-            .filter(|scan| is_call(scan.bytes, most_bytes.min(limits.bytes)))
+            .filter(|scan| is_call(scan.bytes, self.whole_bytes.min(limits.bytes)))
     }
 
     /// As [`scan`](FastPath::scan), for a list that is one piece of memory, however short each segment is.
-    fn scan_contiguous(&self, segments: &[IoSlice<'_>], most_bytes: usize) -> Option<ListScan> {
+    fn scan_contiguous(&self, segments: &[IoSlice<'_>]) -> Option<ListScan> {
         let limits = self.limits();
         let bytes = contiguous_bytes(segments)?;
         let is_one_call =
-            segments.len() <= limits.segments && is_call(bytes, most_bytes.min(limits.bytes));
+            segments.len() <= limits.segments && is_call(bytes, self.whole_bytes.min(limits.bytes));
         is_one_call.then_some(ListScan {
             bytes,
             may_adjoin: true,
@@ -461,31 +440,16 @@ impl FastPath {
         StagingTail::of(&mut self.staging)
     }
 
-    /// Whether a list is long for its target: how it goes depends on the time since the last one.
-    #[inline]
-    pub(crate) fn is_long(&self, segments: &[IoSlice<'_>]) -> bool {
-        self.model.chunk_policy.is_some() && start_beyond(segments, self.whole_bytes).is_some()
-    }
-
-    /// Sets whether long lists follow one another without a pause, and so go in chunks.
-    pub(crate) fn set_burst(&mut self, is_burst: bool) {
-        self.is_burst = is_burst;
-    }
-
     /// The policy for the calls of a list.
     pub(crate) fn policy(&mut self, segments: &[IoSlice<'_>]) -> RunPolicy {
-        let most_in_one_call = match self.is_burst {
-            true => self.whole_bytes,
-            false => self.threshold_bytes,
-        };
         let mut limits = self.limits();
         let mut segment_count = segments.len();
-        let mut fill_bytes = 0;
+        let mut fills = false;
         if let Some(chunks) = self.model.chunk_policy
-            && let Some((count, bytes)) = start_beyond(segments, most_in_one_call)
+            && let Some((count, bytes)) = start_beyond(segments, self.whole_bytes)
         {
             limits.bytes = limits.bytes.min(chunks.chunk_bytes.max(1));
-            fill_bytes = limits.bytes / 2;
+            fills = true;
             // To the kernel each chunk is a list of its own. Its length follows from how the list begins.
             let share = (limits.bytes as f64 / bytes as f64).min(1.0);
             segment_count = (count as f64 * share) as usize;
@@ -494,7 +458,7 @@ impl FastPath {
         RunPolicy {
             copy_below_bytes: self.fitting_pages(threshold, segments),
             limits,
-            fill_bytes,
+            fills,
         }
     }
 
@@ -510,8 +474,7 @@ impl FastPath {
         segments: &[IoSlice<'_>],
         from: SegmentCursor,
     ) -> RunPolicy {
-        let is_in_chunks = policy.fill_bytes > 0;
-        if !is_in_chunks || from == SegmentCursor::new() {
+        if !policy.fills || from == SegmentCursor::new() {
             return policy;
         }
         let chunk_bytes = policy.limits.bytes;
@@ -540,13 +503,6 @@ fn completed(
         Ok(()) => Ok(bytes as u64),
         Err(result) => Err(FastPathMiss::Answered(call, result)),
     }
-}
-
-/// Whether a list seems to have more than `most_bytes`, by its first segment. To find out costs less than to copy it in
-/// vain. (If the first segment is shorter than the others, that happens all the same.)
-#[inline(always)]
-fn is_likely_long(segments: &[IoSlice<'_>], most_bytes: usize) -> bool {
-    segments.len().saturating_mul(segments[0].byte_len()) > most_bytes
 }
 
 /// Whether `bytes` are a call: not none, and not more than `most_bytes`.

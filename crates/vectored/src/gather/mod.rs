@@ -1,11 +1,10 @@
 //! Writes a list by copying its small segments together and referencing the large ones.
 //!
-//! The [fast path](fast_path) makes the one call that most lists take. [`Gather::resume`] makes all other calls, each by a
+//! The [fast path](fast_path) makes the one call that most lists take. [`Gather::finish`] makes all other calls, each by a
 //! [`plan`](mod@plan).
 
 pub(crate) mod fast_path;
 pub(crate) mod gathers;
-pub(crate) mod pace;
 pub(crate) mod plan;
 mod threshold_cache;
 
@@ -17,17 +16,16 @@ use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
-use crate::descriptor::borrowed::{BorrowedDescriptor, RawDescriptor};
+use crate::descriptor::borrowed::BorrowedDescriptor;
 use crate::error::TransferError;
-use crate::gather::fast_path::{FastPath, FastPathMiss, SingleCall};
-use crate::gather::pace::Pace;
+use crate::gather::fast_path::{FastPath, FastPathMiss};
 use crate::gather::plan::{plan, plan_after_staged_prefix};
 use crate::sys::codes;
 use crate::sys::span::are_objects;
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
-use crate::transfer::write_loop::{Attempt, FnSink, Sink, SplitGuard, retry_interrupted, send_all};
+use crate::transfer::write_loop::{FnSink, Sink, SplitGuard, send_all};
 use crate::write::all::{send_all_referenced, write_from};
 use crate::write::positional::{check_end, into_file};
 
@@ -85,7 +83,6 @@ use crate::write::positional::{check_end, into_file};
 #[derive(Default)]
 pub struct Gather {
     fast_path: FastPath,
-    pace: Pace,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
     /// Always empty between calls: kept for its memory, for the chunks of a `bytes::Buf`.
@@ -99,7 +96,6 @@ impl Gather {
     pub const fn new(model: CostModel) -> Gather {
         Gather {
             fast_path: FastPath::new(model),
-            pace: Pace::new(),
             iovecs: Vec::new(),
             #[cfg(feature = "bytes")]
             slices: Vec::new(),
@@ -170,7 +166,7 @@ impl Gather {
                     return Err(TransferError::new(0, refusal));
                 }
                 let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
-                let sent = self.resume_after_miss(miss, segments, cursor, may_split, stream);
+                let sent = self.finish(miss, segments, cursor, may_split, stream);
                 sent.or_else(|error| {
                     resend_uncopied(fd, error, |_| write_from(fd, segments, cursor))
                 })
@@ -295,138 +291,38 @@ impl Gather {
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
-        if *cursor != SegmentCursor::new() {
-            let descriptor = sink.descriptor();
-            let result = self.resume(segments, cursor, may_split, sink, 0, None);
-            self.end(segments, descriptor);
-            return result;
-        }
-        match self.fast_path.send_in_one_call(segments, &mut sink) {
-            Ok(bytes) => {
-                *cursor = SegmentCursor::at(segments.len(), 0);
-                Ok(bytes)
+        let miss = if *cursor == SegmentCursor::new() {
+            match self.fast_path.send_in_one_call(segments, &mut sink) {
+                Ok(bytes) => {
+                    *cursor = SegmentCursor::at(segments.len(), 0);
+                    return Ok(bytes);
+                }
+                Err(miss) => miss,
             }
-            Err(miss) => self.resume_after_miss(miss, segments, cursor, may_split, sink),
-        }
+        } else {
+            FastPathMiss::NotSent { staged_count: 0 }
+        };
+        self.finish(miss, segments, cursor, may_split, sink)
     }
 
-    /// Completes a transfer that the fast path did not.
-    #[inline(always)]
-    fn resume_after_miss(
+    /// Makes all calls from `cursor` on of a transfer that is not one call. What the fast path did before counts: the
+    /// segments that it staged, and the result of its call.
+    #[inline(never)]
+    fn finish(
         &mut self,
         miss: FastPathMiss,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
-        sink: impl Sink,
+        mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
-        match miss {
-            FastPathMiss::NotSent { .. } if self.fast_path.is_long(segments) => {
-                self.resume_paced(segments, cursor, may_split, sink)
-            }
-            FastPathMiss::NotSent { staged_count } => {
-                self.resume(segments, cursor, may_split, sink, staged_count, None)
-            }
+        let (mut staged_count, mut first) = match miss {
+            FastPathMiss::NotSent { staged_count } => (staged_count, None),
             FastPathMiss::Answered(call, result) => {
-                self.resume_after_call(segments, cursor, may_split, sink, (call, result))
+                let attempt = self.fast_path.retried(call, result, segments, &mut sink);
+                (0, Some(attempt))
             }
-        }
-    }
-
-    /// Completes a transfer of a list that is long for its target: in chunks if it begins without a pause.
-    #[inline(never)]
-    fn resume_paced(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        cursor: &mut SegmentCursor,
-        may_split: impl FnOnce() -> io::Result<()>,
-        sink: impl Sink,
-    ) -> Result<u64, TransferError> {
-        let descriptor = sink.descriptor();
-        let is_burst = self.pace.begin(descriptor);
-        self.fast_path.set_burst(is_burst);
-        let result = if is_burst {
-            match self.pace.ask(descriptor, may_split) {
-                Ok(()) => self.resume(segments, cursor, || Ok(()), sink, 0, None),
-                // The descriptor keeps messages apart, so the list goes as after a pause.
-                Err(error) => {
-                    self.fast_path.set_burst(false);
-                    self.send_after_pause(segments, cursor, || Err(error), sink)
-                }
-            }
-        } else {
-            self.send_after_pause(segments, cursor, may_split, sink)
         };
-        self.end(segments, descriptor);
-        result
-    }
-
-    /// Transfers a long list outside of a burst.
-    fn send_after_pause(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        cursor: &mut SegmentCursor,
-        may_split: impl FnOnce() -> io::Result<()>,
-        mut sink: impl Sink,
-    ) -> Result<u64, TransferError> {
-        match self.fast_path.send_long_in_one_call(segments, &mut sink) {
-            Ok(bytes) => {
-                *cursor = SegmentCursor::at(segments.len(), 0);
-                Ok(bytes)
-            }
-            Err(FastPathMiss::NotSent { staged_count }) => {
-                self.resume(segments, cursor, may_split, sink, staged_count, None)
-            }
-            Err(FastPathMiss::Answered(call, result)) => {
-                self.resume_after_call(segments, cursor, may_split, sink, (call, result))
-            }
-        }
-    }
-
-    /// Records the end of a transfer, which may be before the end of its list.
-    fn end(&mut self, segments: &[IoSlice<'_>], descriptor: Option<RawDescriptor>) {
-        if self.fast_path.is_long(segments) {
-            self.pace.end(descriptor);
-        }
-    }
-
-    /// Resumes a transfer after the one call that was to be all of it, which was short or failed.
-    #[cold]
-    fn resume_after_call(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        cursor: &mut SegmentCursor,
-        may_split: impl FnOnce() -> io::Result<()>,
-        mut sink: impl Sink,
-        (call, result): (SingleCall, io::Result<usize>),
-    ) -> Result<u64, TransferError> {
-        let result = match result {
-            // Retried with the same entries: at a socket that keeps messages apart the list is one message.
-            Err(error) => {
-                let fast_path = &self.fast_path;
-                retry_interrupted(error, &mut || {
-                    fast_path.with_entries(call, segments, |entries| sink.call(entries))
-                })
-            }
-            result => result,
-        };
-        let end = SegmentCursor::at(segments.len(), 0);
-        let first = Attempt::of(self.fast_path.bytes_of(call), end, result);
-        self.resume(segments, cursor, may_split, sink, 0, Some(first))
-    }
-
-    /// Makes all calls of a transfer from `cursor` on, but for the `first` one if that was made already. Of a list that
-    /// begins here, the first `staged_count` segments may be staged already.
-    #[inline(never)]
-    fn resume(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        cursor: &mut SegmentCursor,
-        may_split: impl FnOnce() -> io::Result<()>,
-        mut sink: impl Sink,
-        mut staged_count: usize,
-        mut first: Option<Attempt>,
-    ) -> Result<u64, TransferError> {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         let policy = self.fast_path.policy(segments);
         if self.fast_path.staging.len() > policy.limits.bytes {
@@ -484,8 +380,6 @@ pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
 
 #[cfg(test)]
 mod chunks_tests;
-#[cfg(test)]
-mod pace_tests;
 // Lists of gigabytes.
 #[cfg(all(test, not(miri)))]
 mod systems_tests;

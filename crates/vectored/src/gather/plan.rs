@@ -31,7 +31,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
     }
     let policy = policy.within(staging.size());
     let stretch = start.stretch(segments, policy.limits, policy.copy_below_bytes);
-    let is_filled = stretch.bytes >= policy.fill_bytes;
+    let is_filled = !policy.fills || stretch.bytes == policy.limits.bytes;
     if stretch.is_whole_call && (is_filled || start.segment() + stretch.count == segments.len()) {
         return Some(start.batch_of(stretch, segments));
     }
@@ -91,7 +91,7 @@ fn fill<'b, 'a: 'b>(
                 let from = SegmentCursor::at(segments.len() - rest.len(), offset);
                 return from.cut(data, left, iovecs);
             }
-            if policy.limits.bytes - left < policy.fill_bytes {
+            if policy.fills {
                 iovecs.push(part(&data, 0, left));
                 offset += left;
                 left = 0;
@@ -148,7 +148,7 @@ mod tests {
         let policy = RunPolicy {
             copy_below_bytes,
             limits: Limits { segments, bytes },
-            fill_bytes: 0,
+            fills: false,
         };
         let data = payload(sizes);
         assert_eq!(describe(&list(&data), policy, staging_bytes), expected);
@@ -317,7 +317,7 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let policy = RunPolicy { copy_below_bytes: 0, limits, fill_bytes: 0 };
+            let policy = RunPolicy { copy_below_bytes: 0, limits, fills: false };
             let (mut built, mut planned) = (Vec::new(), Vec::new());
             let mut memory = StagingBuffer::unallocated(64);
             let staging = StagingTail::of(&mut memory);

@@ -213,39 +213,49 @@ fn large_segments_go_by_iov_max() {
 }
 
 #[test]
-fn a_list_of_more_than_half_a_pipe_goes_in_pieces() {
+fn a_list_of_more_than_12_kib_goes_into_a_pipe_in_chunks() {
     let calls_of = |sizes: &[usize]| -> Vec<usize> {
         let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
         let data = payload(sizes);
         let calls = entries_of_calls(&mut gather, &list(&data));
         calls.iter().map(|entries| entries.iter().sum()).collect()
     };
-    // Half of what it holds goes at once, however it is cut.
     for whole in [
-        vec![32_768],
-        vec![4096; 8],
-        vec![64; 512],
-        vec![64, 100, 32_604],
+        vec![12_288],
+        vec![4096; 3],
+        vec![64; 192],
+        vec![64, 100, 12_124],
     ] {
-        assert_eq!(calls_of(&whole), [32_768]);
+        assert_eq!(calls_of(&whole), [12_288]);
     }
-    // The last piece may be half as long again.
+    // The last chunk may be half as long again, but the first of two is not.
+    assert_eq!(calls_of(&[12_289]), [8192, 4097]);
+    assert_eq!(calls_of(&[1000; 15]), [8192, 6808]);
+    assert_eq!(calls_of(&[1000; 17]), [8192, 8808]);
+    assert_eq!(calls_of(&[2500; 10]), [8192, 8192, 8616]);
     assert_eq!(calls_of(&[32_769]), [8192, 8192, 8192, 8193]);
     assert_eq!(calls_of(&[4096; 9]), [8192, 8192, 8192, 12_288]);
-    assert_eq!(calls_of(&[7000; 10]), [7000; 10]);
+    assert_eq!(calls_of(&[7000; 10])[..7], [8192; 7]);
     assert_eq!(calls_of(&[64; 513]), [8192, 8192, 8192, 8256]);
     // Lists whose first segments are shorter than the others.
     let header_and_body = calls_of(&[64, 100, 32_605]);
     assert_eq!(header_and_body, [8192, 8192, 8192, 8193]);
     assert_eq!(calls_of(&[16, 8192].repeat(16))[..3], [8192, 8192, 8192]);
     let growing = [vec![8; 100], vec![1000; 70]].concat();
-    assert_eq!(calls_of(&growing)[..2], [7800, 8000]);
+    assert_eq!(calls_of(&growing)[..2], [8192; 2]);
+    for sizes in [
+        [&[10; 100][..], &[6000; 3]].concat(),
+        vec![10; 1900],
+        vec![100, 200, 18_700],
+    ] {
+        assert_eq!(calls_of(&sizes).len(), 2, "{sizes:?}");
+    }
 }
 
 #[test]
 fn a_list_that_touches_and_is_no_longer_than_one_call_is_one() {
-    let data = payload(&[30_080]).concat();
-    let (first, rest) = data.split_at(30_000);
+    let data = payload(&[12_080]).concat();
+    let (first, rest) = data.split_at(12_000);
     let mut segments = vec![IoSlice::new(first)];
     segments.extend(rest.chunks(8).map(IoSlice::new));
     let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
@@ -282,12 +292,13 @@ fn a_piece_is_copied_as_a_list_of_so_many_segments_would_be() {
         copy_thresholds: thresholds,
         ..CostModel::default_for(TargetKind::Pipe)
     });
-    let data = payload(&[1000; 32]);
+    let data = payload(&[1000; 12]);
     let calls = entries_of_calls(&mut gather, &list(&data));
-    assert_eq!(calls, [vec![1000; 32]]);
+    assert_eq!(calls, [vec![1000; 12]]);
     let data = payload(&[1000; 67]);
     let calls = entries_of_calls(&mut gather, &list(&data));
-    assert_eq!(calls[..2], [[8000], [8000]]);
+    // The rest of a chunk is a part of the next segment.
+    assert_eq!(calls[..2], [[8000, 192], [7808, 384]]);
 }
 
 #[test]

@@ -304,7 +304,7 @@ pub(crate) fn receive_directly(
     let rules = RunPolicy {
         copy_below_bytes: 0,
         limits,
-        fill_bytes: 0,
+        fills: false,
     };
     Receiver::new().receive_all(segments, cursor, rules, at_eof, source)
 }

@@ -204,7 +204,7 @@ impl Scatter {
         RunPolicy {
             copy_below_bytes: self.last_threshold.1,
             limits: Limits::default(),
-            fill_bytes: 0,
+            fills: false,
         }
     }
 
@@ -290,7 +290,7 @@ mod tests {
         ) {
             // One `Scatter` for several lists: no byte of one list may reach the next.
             let mut scatter = scatter_with_staging(staging_bytes);
-            let policy = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
+            let policy = RunPolicy { copy_below_bytes, limits, fills: false };
             for (sizes, script) in lists {
                 check(&mut scatter, &sizes, &script, policy);
             }
@@ -307,7 +307,7 @@ mod tests {
                     segments: 3,
                     bytes: 8,
                 },
-                fill_bytes: 0,
+                fills: false,
             };
             for_all_cuts_of_small_lists(|sizes, script| check(&mut scatter, sizes, script, policy));
         }
@@ -319,7 +319,7 @@ mod tests {
         let policy = RunPolicy {
             copy_below_bytes: 3,
             limits: Limits::default(),
-            fill_bytes: 0,
+            fills: false,
         };
         for step in 1..=3 {
             for before in 0..22 {

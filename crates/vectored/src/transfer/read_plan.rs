@@ -272,7 +272,7 @@ mod tests {
             read in 0..300_usize,
         ) {
             let total: usize = sizes.iter().sum();
-            let policy = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
+            let policy = RunPolicy { copy_below_bytes, limits, fills: false };
             check(&sizes, policy, staging_bytes, skip.min(total), read);
         }
 
@@ -288,7 +288,7 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let policy = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
+            let policy = RunPolicy { copy_below_bytes, limits, fills: false };
             let (mut memory, mut iovecs, mut runs) = (StagingBuffer::unallocated(staging_bytes), Vec::new(), Vec::new());
             let staging = StagingTail::of(&mut memory);
             let write = crate::gather::plan::plan(&segments, cursor, policy, staging, &mut iovecs)
@@ -305,7 +305,7 @@ mod tests {
         let policy = RunPolicy {
             copy_below_bytes: 10,
             limits: Limits::default(),
-            fill_bytes: 0,
+            fills: false,
         };
         let (start, mut runs) = (SegmentCursor::new(), Vec::new());
         let plan = plan_read(&list(&data), start, policy, 150, &mut runs).unwrap();
@@ -319,7 +319,7 @@ mod tests {
         let policy = RunPolicy {
             copy_below_bytes: 10,
             limits: Limits::default(),
-            fill_bytes: 0,
+            fills: false,
         };
         let mut runs = Vec::new();
         let plan = plan_read(&data, SegmentCursor::new(), policy, 64, &mut runs).unwrap();

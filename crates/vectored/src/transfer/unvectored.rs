@@ -8,7 +8,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 
-use crate::descriptor::borrowed::{BorrowedDescriptor, RawDescriptor, raw};
+use crate::descriptor::borrowed::BorrowedDescriptor;
 use crate::sys;
 use crate::sys::codes;
 use crate::sys::copy::copy_into;
@@ -77,9 +77,13 @@ impl Sink for Stream<'_> {
                 result => result,
             }
         };
+        // Each arm moves the result, so that none is left to be dropped after the system call.
         match result {
-            Ok(taken) if taken == bytes => Ok(()),
-            result => Err(result),
+            Ok(taken) => match taken == bytes {
+                true => Ok(()),
+                false => Err(Ok(taken)),
+            },
+            Err(error) => Err(Err(error)),
         }
     }
 
@@ -89,10 +93,6 @@ impl Sink for Stream<'_> {
         let identity = || FileIdentity::of(fd);
         let call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
         self.calls.write(slices, identity, call)
-    }
-
-    fn descriptor(&self) -> Option<RawDescriptor> {
-        Some(raw(self.fd))
     }
 }
 

@@ -4,7 +4,6 @@
 use std::io::{self, IoSlice};
 
 use crate::cursor::{Batch, SegmentCursor};
-use crate::descriptor::borrowed::RawDescriptor;
 use crate::error::TransferError;
 use crate::interruption::{CallEnd, go_on_after};
 
@@ -22,11 +21,6 @@ pub(crate) trait Sink: Sized {
 
     /// Makes one call whose result is not expected to be all of `slices`: a retry.
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
-
-    /// The number of the descriptor, if there is one.
-    fn descriptor(&self) -> Option<RawDescriptor> {
-        None
-    }
 }
 
 /// A function as a [`Sink`].

@@ -215,7 +215,7 @@ mod tests {
             let policy = RunPolicy {
                 copy_below_bytes: threshold as usize,
                 limits: Limits::default(),
-                fill_bytes: 0,
+                fills: false,
             };
             let mut segments: Vec<_> =
                 blocks.iter_mut().map(|block| IoSliceMut::new(block)).collect();

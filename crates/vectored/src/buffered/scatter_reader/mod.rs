@@ -296,7 +296,7 @@ impl<R: Read> ScatterReader<R> {
         let rules = RunPolicy {
             copy_below_bytes: 0,
             limits,
-            fill_bytes: 0,
+            fills: false,
         };
         let Some(plan) = plan_read(segments, *cursor, rules, 0, &mut Vec::new()) else {
             return Ok(0);

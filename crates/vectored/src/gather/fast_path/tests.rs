@@ -19,9 +19,9 @@ fn the_threshold_is_that_of_the_list_at_hand() {
 fn a_list_of_one_asks_no_model() {
     let mut fast_path = FastPath::default();
     let line = IoSlice::new(b"line");
-    assert_eq!(fast_path.prepare(&[line], 100), Ok(listed(4)));
+    assert_eq!(fast_path.prepare(&[line]), Ok(listed(4)));
     assert_eq!(fast_path.thresholds.get(2), None);
-    assert_eq!(fast_path.prepare(&[line; 2], 100), Ok(SingleCall::Staged));
+    assert_eq!(fast_path.prepare(&[line; 2]), Ok(SingleCall::Staged));
     assert!(fast_path.thresholds.get(2).is_some());
 }
 
@@ -49,7 +49,7 @@ fn lists_that_fit_pages_have_a_threshold_of_their_own() {
             "{sizes:?}"
         );
         let is_copied = sizes.iter().all(|&bytes| bytes <= threshold);
-        let call = fast_path.prepare(&segments, usize::MAX);
+        let call = fast_path.prepare(&segments);
         assert_eq!(call == Ok(SingleCall::Staged), is_copied, "{sizes:?}");
     }
 }
@@ -85,7 +85,7 @@ fn prepared_by(
         .iter()
         .map(|&(from, to)| IoSlice::new(&data[from..to]))
         .collect();
-    let prepared = fast_path.prepare(&segments, usize::MAX);
+    let prepared = fast_path.prepare(&segments);
     if let Ok(call) = prepared {
         // Whatever the form of the call is, its entries are the list.
         let entries = fast_path.with_entries(call, &segments, joined);

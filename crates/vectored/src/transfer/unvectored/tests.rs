@@ -154,7 +154,7 @@ proptest! {
         sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
     ) {
         let support = SupportCache::new();
-        let policy = RunPolicy { copy_below_bytes: 0, limits, fill_bytes: 0 };
+        let policy = RunPolicy { copy_below_bytes: 0, limits, fills: false };
         check_read_against_model(&sizes, &script, limits, true, |segments, cursor, source| {
             let mut calls = ListCalls::new(&support);
             let at_eof = AtEof::Fail;
