@@ -72,7 +72,7 @@ const CRATES: [Crate; 12] = [
             &["transfer"],
             &["read", "write"],
             &["gather"],
-            &["buffered", "bytes_buf"],
+            &["buffered"],
             &["queue"],
             &["codec"],
             &["calibrate", "raw", "uring", "windows"],

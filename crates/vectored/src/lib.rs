@@ -22,7 +22,7 @@
 //! | join the messages of a connection or the records of a log into few calls, blocking, non-blocking or asynchronous | [`SegmentQueue`]; `docs/queue.md` of the repository shows how a server goes over to it from a `BytesMut`, and `examples/` has a RESP server, a write-ahead log, a log of several processes and framed messages |
 //! | write many short slices, and sometimes a long one | [`GatherWriter`] |
 //! | write to a `Stdout`, a `Box<dyn Write>` or a TLS stream, which do not gather | [`GatherWriter::copying`] |
-//! | write a `bytes::Buf` (feature `bytes`) | `Gather::write_buf` if it can be cloned, otherwise `BufSender` |
+//! | write a `bytes::Buf` (feature `bytes`) | `BufSender` |
 //! | write at an offset of a file | [`Gather::write_all_at`], [`write_all_vectored_at`] |
 //! | write durably, so that the data is on storage (Unix) | `write_all_vectored_with` and `WriteFlags` |
 //! | write with `O_DIRECT` | [`write_all_direct_at`], [`DirectAlignment`], [`AlignedBuffer`] |
@@ -182,9 +182,8 @@
 //! # Features
 //!
 //! - `bytes`, off by default: `BufSender` writes any
-//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), including a `Chain`, and `Gather::write_buf`
-//!   writes one that can be cloned. Both are correct even if `chunks_vectored` of that buffer skips data. A
-//!   list of `Bytes` needs neither: make an `IoSlice` of each `Bytes`.
+//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), including a `Chain`. It is correct even if
+//!   `chunks_vectored` of that buffer skips data. A list of `Bytes` does not need it: make an `IoSlice` of each `Bytes`.
 //! - `codec`, off by default, enables `bytes` and `tokio`: `FramedQueue`, a `Sink` of frames, for programs that use
 //!   `tokio_util::codec`.
 //! - `serde`, off by default: a [`CostModel`] can be saved and loaded.
@@ -217,8 +216,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod buffered;
-#[cfg(feature = "bytes")]
-mod bytes_buf;
 mod calibrate;
 #[cfg(feature = "codec")]
 mod codec;
@@ -248,11 +245,11 @@ pub mod uring;
 pub mod windows;
 mod write;
 
+#[cfg(feature = "bytes")]
+pub use buffered::buf_sender::BufSender;
 pub use buffered::gather_writer::GatherWriter;
 pub use buffered::into_inner_error::{IntoInnerError, WriterPanicked};
 pub use buffered::scatter_reader::ScatterReader;
-#[cfg(feature = "bytes")]
-pub use bytes_buf::sender::BufSender;
 pub use calibrate::channel::CalibrationTarget;
 #[cfg(feature = "codec")]
 pub use codec::encoder::{QueueEncoder, TokioEncoder};

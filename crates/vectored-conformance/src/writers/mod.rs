@@ -143,20 +143,14 @@ pub const WRITERS: &[Writer] = &[
         },
     },
     Writer {
-        name: "Gather::write_buf",
-        takes: Takes::All,
-        make: || {
-            let mut gather = Gather::default();
-            whole_list(move |fd, segments| {
-                gather.write_buf(fd, &mut SegmentsBuf::of(segments)).into()
-            })
-        },
-    },
-    Writer {
         name: "BufSender",
         takes: Takes::All,
         make: || {
-            whole_list(|fd, segments| BufSender::new(SegmentsBuf::of(segments)).send(fd).into())
+            whole_list(|fd, segments| {
+                BufSender::new(SegmentsBuf::of(segments))
+                    .write_to(fd)
+                    .into()
+            })
         },
     },
     Writer {

@@ -85,9 +85,6 @@ pub struct Gather {
     fast_path: FastPath,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
-    /// Always empty between calls: kept for its memory, for the chunks of a `bytes::Buf`.
-    #[cfg(feature = "bytes")]
-    pub(crate) slices: Vec<IoSlice<'static>>,
 }
 
 impl Gather {
@@ -97,8 +94,6 @@ impl Gather {
         Gather {
             fast_path: FastPath::new(model),
             iovecs: Vec::new(),
-            #[cfg(feature = "bytes")]
-            slices: Vec::new(),
         }
     }
 
@@ -112,7 +107,7 @@ impl Gather {
     }
 
     /// The limits of one of its calls.
-    #[cfg(any(test, feature = "bytes"))]
+    #[cfg(test)]
     pub(crate) fn limits(&self) -> Limits {
         self.fast_path.limits()
     }

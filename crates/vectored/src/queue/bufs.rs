@@ -4,7 +4,7 @@ use std::io::IoSlice;
 
 use bytes::{Buf, Bytes};
 
-use crate::bytes_buf::chunks::next_chunk;
+use crate::buffered::buf_sender::next_chunk;
 use crate::queue::SegmentQueue;
 
 impl SegmentQueue {

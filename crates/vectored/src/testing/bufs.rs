@@ -41,12 +41,6 @@ impl Rope {
             shows,
         }
     }
-
-    /// A copy in other memory.
-    pub(crate) fn copied(&self) -> Rope {
-        let chunks = self.chunks.iter().map(|chunk| chunk.to_vec());
-        Rope::new(&chunks.collect::<Vec<_>>(), self.shows)
-    }
 }
 
 impl Buf for Rope {

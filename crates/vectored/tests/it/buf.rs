@@ -8,9 +8,7 @@ use std::thread;
 
 use bytes::{Buf, Bytes};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
-#[cfg(target_os = "linux")]
-use vectored::CostModel;
-use vectored::{BufSender, Gather, TransferError};
+use vectored::{BufSender, TransferError};
 
 use crate::support::{mixed_sizes, payload, set_nonblocking};
 
@@ -55,9 +53,7 @@ impl Buf for Rope {
 /// Sends the rest of a rope, and returns the result and the bytes that remain.
 type Send = Box<dyn FnMut(&OwnedFd) -> (Result<u64, TransferError>, u64)>;
 
-fn senders(rope: &Rope) -> [(&'static str, Send); 3] {
-    let mut gather = Gather::default();
-    let mut buf = rope.clone();
+fn senders(rope: &Rope) -> [(&'static str, Send); 2] {
     let mut sender = BufSender::new(rope.clone());
     let mut chain: Box<dyn Buf> = Box::new(Bytes::new());
     for chunk in rope.0.iter().rev() {
@@ -66,19 +62,12 @@ fn senders(rope: &Rope) -> [(&'static str, Send); 3] {
     let mut of_chain = BufSender::new(chain);
     [
         (
-            "Gather::write_buf",
-            Box::new(move |fd| {
-                let result = gather.write_buf(fd, &mut buf);
-                (result, buf.remaining() as u64)
-            }),
-        ),
-        (
             "BufSender",
-            Box::new(move |fd| (sender.send(fd), sender.remaining())),
+            Box::new(move |fd| (sender.write_to(fd), sender.remaining_bytes())),
         ),
         (
             "BufSender of a chain",
-            Box::new(move |fd| (of_chain.send(fd), of_chain.remaining())),
+            Box::new(move |fd| (of_chain.write_to(fd), of_chain.remaining_bytes())),
         ),
     ]
 }
@@ -200,20 +189,11 @@ fn a_value_in_chunks_reaches_a_file_that_takes_it_whole_or_not_at_all() {
 
     let rope = Rope::new(&[3, 5]);
     let expected = payload(&[8]).concat();
-    // With this model nothing is copied, so the kernel gets the chunks as a list.
-    let referencing = CostModel {
-        staging_bytes: 0,
-        ..CostModel::default()
-    };
     // Twice: nothing is remembered of an anonymous inode.
     for _ in 0..2 {
         let counter = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
         let mut value = [0; 8];
-        let written = Gather::new(referencing).write_buf(&counter, &mut rope.clone());
-        assert_eq!(written.unwrap(), 8);
-        assert_eq!(rustix::io::read(&counter, &mut value), Ok(8));
-        assert_eq!(value[..], expected);
-        assert_eq!(BufSender::new(rope.clone()).send(&counter).unwrap(), 8);
+        assert_eq!(BufSender::new(rope.clone()).write_to(&counter).unwrap(), 8);
         assert_eq!(rustix::io::read(&counter, &mut value), Ok(8));
         assert_eq!(value[..], expected);
     }

@@ -284,28 +284,21 @@ fn aligned_chunks_reach_a_direct_file_copied_or_not() {
             let expected = concat(&blocks);
             let chunks: Vec<Bytes> = blocks.into_iter().map(Bytes::from_owner).collect();
             let rope = Rope(chunks.iter().cloned().collect());
-            let mut gather = Gather::new(model);
-            for writer in 0..2 {
-                file.set_len(0).unwrap();
-                file.rewind().unwrap();
-                let (mut rope, chain) = (rope.clone(), rope.clone().chain(Bytes::new()));
-                let written = match writer {
-                    0 => gather.write_buf(&file, &mut rope),
-                    _ => BufSender::with_model(chain, &model).send(&file),
-                };
-                assert_eq!(written.unwrap(), expected.len() as u64, "{writer}");
-                assert!(fs::read(&path.0).unwrap() == expected, "{writer}");
-                assert_eq!(rope.has_remaining(), writer == 1);
-            }
+            file.set_len(0).unwrap();
+            file.rewind().unwrap();
+            let chain = rope.clone().chain(Bytes::new());
+            let written = BufSender::with_model(chain, &model).write_to(&file);
+            assert_eq!(written.unwrap(), expected.len() as u64);
+            assert!(fs::read(&path.0).unwrap() == expected);
             // A misaligned segment stays an error, after the bytes before it.
             file.set_len(0).unwrap();
             file.rewind().unwrap();
             let mut mixed = rope.clone().chain(&b"odd"[..]);
             let left = mixed.remaining() as u64;
             let mut sender = BufSender::with_model(&mut mixed, &model);
-            let error = sender.send(&file).unwrap_err();
+            let error = sender.write_to(&file).unwrap_err();
             assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
-            assert_eq!(error.transferred() + sender.remaining(), left);
+            assert_eq!(error.transferred() + sender.remaining_bytes(), left);
             let sent = &expected[..error.transferred() as usize];
             assert!(fs::read(&path.0).unwrap() == sent);
         }

@@ -1,4 +1,4 @@
-//! Writing from a `bytes::Buf` that cannot be cloned.
+//! Writing from a `bytes::Buf`.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -6,7 +6,6 @@ use std::io::{self, IoSlice};
 use bytes::Buf;
 
 use crate::Limits;
-use crate::bytes_buf::chunks::next_chunk;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
@@ -23,13 +22,13 @@ use crate::write::all::send_all_referenced;
 ///
 /// With feature `bytes`.
 ///
-/// It takes any [`Buf`], including one that cannot be cloned, such as a [`Chain`] or a `Box<dyn Buf>`. (For a `Buf`
-/// that can, [`Gather::write_buf`](crate::Gather::write_buf) references many chunks in one call.) It calls only
+/// It takes any [`Buf`], including one that cannot be cloned, such as a [`Chain`] or a `Box<dyn Buf>`. It calls only
 /// [`Buf::chunk`] and [`Buf::advance`], which cannot skip data as [`Buf::chunks_vectored`] can
 /// ([bytes#701](https://github.com/tokio-rs/bytes/issues/701)). To reach the next chunk, a `Buf` must be advanced
 /// past the current one, whose bytes must then be kept elsewhere. So small chunks are copied into a staging buffer,
 /// and the chunk after them is referenced in the same call: a small header and a large body in a chain are one
-/// `writev(2)`, without copying the body.
+/// `writev(2)`, without copying the body. Of a buffer with many large chunks each is a call; a
+/// [`SegmentQueue`](crate::SegmentQueue) sends many in one call, if they are [`Bytes`].
 ///
 /// A chunk that is not the last is copied if, by the [`CostModel`], a call of its own would take longer than copying
 /// it: by default up to 3725 bytes. A longer chunk is the last one of its call. The last chunk is always referenced,
@@ -55,20 +54,21 @@ use crate::write::all::send_all_referenced;
 ///
 /// let mut sender = BufSender::new(header.chain(body));
 /// let mut received = 0;
-/// while let Err(error) = sender.send(&writer) {
+/// while let Err(error) = sender.write_to(&writer) {
 ///     if error.kind() != ErrorKind::WouldBlock {
 ///         return Err(error.into());
 ///     }
 ///     // A real program waits with poll(2) here, until the reader has made room.
 ///     received += reader.read(&mut [0; 65_536])?;
 /// }
-/// assert_eq!(sender.remaining(), 0);
+/// assert_eq!(sender.remaining_bytes(), 0);
 /// # assert!(received > 0);
 /// # Ok(())
 /// # }
 /// ```
 ///
 /// [`Buf`]: https://docs.rs/bytes/1/bytes/trait.Buf.html
+/// [`Bytes`]: https://docs.rs/bytes/1/bytes/struct.Bytes.html
 /// [`Buf::advance`]: https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.advance
 /// [`Buf::chunk`]: https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk
 /// [`Buf::chunks_vectored`]: https://docs.rs/bytes/1/bytes/trait.Buf.html#method.chunks_vectored
@@ -103,9 +103,9 @@ impl<B: Buf> BufSender<B> {
         }
     }
 
-    /// Sends all remaining bytes, and returns how many this call sent.
+    /// Writes all remaining bytes, and returns how many this call wrote.
     ///
-    /// Whether it succeeds or fails, [`remaining`](BufSender::remaining) has decreased by exactly the
+    /// Whether it succeeds or fails, [`remaining_bytes`](BufSender::remaining_bytes) has decreased by exactly the
     /// bytes that were sent. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
     /// ready and call it again; after any other error, remove its cause and call it again.
     ///
@@ -125,7 +125,7 @@ impl<B: Buf> BufSender<B> {
     ///
     /// If the buffer has bytes remaining but an empty chunk, which breaks the contract of
     /// [`Buf::chunk`](https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk).
-    pub fn send(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
+    pub fn write_to(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         let fd = fd.as_descriptor();
         let limits = Limits::default();
         let sent = self.send_all(limits, || refuse_messages(fd), into_stream(fd));
@@ -138,7 +138,7 @@ impl<B: Buf> BufSender<B> {
 
     /// The number of bytes not yet sent: those that are staged and those still in the buffer.
     #[must_use]
-    pub fn remaining(&self) -> u64 {
+    pub fn remaining_bytes(&self) -> u64 {
         (self.staged().len() as u64).saturating_add(self.buf.remaining() as u64)
     }
 
@@ -166,7 +166,7 @@ impl<B: Buf> BufSender<B> {
     /// // A descriptor that is open for reading refuses writes.
     /// let closed = std::fs::File::open("/dev/null")?;
     /// let mut sender = BufSender::new((&b"head"[..]).chain(&b"body"[..]));
-    /// assert!(sender.send(&closed).is_err());
+    /// assert!(sender.write_to(&closed).is_err());
     ///
     /// // No byte is lost: all can be sent elsewhere.
     /// let (staged, buf) = sender.into_parts();
@@ -181,7 +181,7 @@ impl<B: Buf> BufSender<B> {
         (self.staged, self.buf)
     }
 
-    /// `send` within any limits, into any sink.
+    /// `write_to` within any limits, into any sink.
     fn send_all(
         &mut self,
         limits: Limits,
@@ -282,6 +282,21 @@ fn aligned_copy(bytes: &[u8]) -> AlignedBuffer {
     aligned
 }
 
+/// The next chunk of `buf`, which is empty only at the end of `buf`.
+///
+/// # Panics
+///
+/// If it is empty earlier, which breaks the contract of `Buf::chunk` and would make the caller loop forever.
+pub(crate) fn next_chunk(buf: &impl Buf) -> &[u8] {
+    let chunk = buf.chunk();
+    assert!(
+        !chunk.is_empty() || !buf.has_remaining(),
+        "the Buf has {} bytes remaining, but its chunk() is empty",
+        buf.remaining()
+    );
+    chunk
+}
+
 /// The number of bytes that take as long to copy as one more system call takes.
 ///
 /// By the uncached copying cost, since the memory of the staging buffer is usually new.
@@ -294,7 +309,9 @@ fn break_even_bytes(model: &CostModel) -> usize {
 mod tests {
     use super::*;
     use crate::sys::codes;
-    use crate::testing::bufs::{Hollow, Shows, Tree, all_bytes, any_tree, check_sender};
+    use crate::testing::bufs::{
+        Hollow, Shows, Tree, all_bytes, any_tree, bytes_shown, check_sender,
+    };
     use crate::testing::{Answer, ScriptedSink, any_limits, any_script, payload};
     use proptest::prelude::*;
 
@@ -325,7 +342,7 @@ mod tests {
             &bytes,
             sender,
             case,
-            BufSender::remaining,
+            BufSender::remaining_bytes,
             |sender, sink| {
                 let result = sender.send_all(limits, || Ok(()), |slices| sink.call(slices));
                 assert!(sender.staged.len() <= model.staging_bytes);
@@ -336,7 +353,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_buf_that_is_not_cloned_arrives_whole_in_order_and_counted(
+        fn any_buf_arrives_whole_in_order_and_counted(
             tree in any_tree(),
             script in any_script(),
             copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)],
@@ -357,12 +374,68 @@ mod tests {
             let bytes = all_bytes(&tree);
             let mut sender = BufSender::with_model(tree, &model(copy_below_bytes, 200));
             let _ = sender.send_all(limits, || Ok(()), |slices| sink.call(slices));
-            let remaining = sender.remaining();
+            let remaining = sender.remaining_bytes();
             let (staged, buf) = sender.into_parts();
             prop_assert_eq!(remaining, (staged.len() + buf.remaining()) as u64);
             let all = [sink.taken, staged, all_bytes(&buf)].concat();
             prop_assert_eq!(all, bytes);
         }
+    }
+
+    /// <https://github.com/tokio-rs/bytes/issues/701>
+    #[test]
+    fn slices_that_skip_data_are_not_used() {
+        let data = payload(&[5, 7, 9, 5, 7]);
+        let skipping = |shows| Tree::rope(&data[..2], shows);
+        let tail = || Tree::rope(&data[2..], Shows::All);
+        let copying = model(10, 25);
+        for shows in [Shows::First, Shows::AllButFirst, Shows::FirstAgain] {
+            let chain = Tree::chain_of(skipping(shows), tail());
+            assert!(!all_bytes(&chain).starts_with(&bytes_shown(&chain)));
+            check(chain.clone(), &copying, &[], LIMITS);
+            check(Tree::chain_of(chain, tail()), &copying, &[], LIMITS);
+        }
+        // Here the total and the first slice are right: 5 + 9 + 5 of 19 bytes.
+        let chain = Tree::chain_of(skipping(Shows::First), tail());
+        let take = Tree::take_of(chain, 19);
+        let shown = bytes_shown(&take);
+        assert_eq!(shown.len(), take.remaining());
+        assert_eq!(shown[..5], data[0]);
+        assert_ne!(shown, all_bytes(&take));
+        check(take, &copying, &[], LIMITS);
+    }
+
+    #[test]
+    fn an_error_at_any_point_of_a_buf_leaves_it_where_it_was() {
+        let data = payload(&[2, 3, 8, 1, 3, 5]);
+        for shows in [Shows::All, Shows::First] {
+            let rope = Tree::rope(&data[..3], shows);
+            let tree = Tree::chain_of(rope, Tree::rope(&data[3..], shows));
+            for before in 0..22 {
+                for code in [codes::EAGAIN, codes::EIO, codes::ENOSPC, codes::EPIPE] {
+                    let mut script = vec![Answer::Take(1); before];
+                    script.push(Answer::Fail(code));
+                    check(tree.clone(), &model(3, 6), &script, LIMITS);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn whether_a_buf_may_be_split_is_asked_once() {
+        let limits = Limits {
+            segments: 2,
+            bytes: 7,
+        };
+        let mut asked = 0;
+        let ask = || {
+            asked += 1;
+            Ok(())
+        };
+        let rope = Tree::rope(&payload(&[3; 20]), Shows::All);
+        let sink = |slices: &[IoSlice<'_>]| Ok(slices.iter().map(|slice| slice.len()).sum());
+        let result = BufSender::with_model(rope, &model(0, 0)).send_all(limits, ask, sink);
+        assert_eq!((result.unwrap(), asked), (60, 1));
     }
 
     #[test]
