@@ -3,7 +3,7 @@
 
 use vectored::CostModel;
 use vectored_measure::measure::Noise;
-use vectored_measure::model::{Cell, ModelSource, Results, Target, TechniqueName, Verdict};
+use vectored_measure::model::{Cell, Drain, ModelSource, Results, Target, TechniqueName, Verdict};
 
 use crate::crossovers::{COUNTS, any_machine, measure};
 use crate::report::results;
@@ -162,6 +162,38 @@ fn a_crossover_has_a_winner_on_each_side() {
         }
     }
     assert!(found > 0);
+}
+
+/// A reader works beside the largest list of each count: what it changes is not contradicted by the sentence.
+#[test]
+fn a_sentence_does_not_contradict_cells_beside_a_thread() {
+    let mut results = run_on(CostModel {
+        // Neither many calls nor a list ever pays.
+        call_ns: 1e5,
+        gather_call_ns: 1e5,
+        ..machine()
+    });
+    results.cells.retain(|cell| cell.segment_count == 2);
+    results.refined_cells.clear();
+    let largest = results
+        .cells
+        .iter_mut()
+        .max_by_key(|cell| cell.segment_bytes);
+    let largest = largest.unwrap();
+    largest.drain = Some(Drain::ReaderThread);
+    results.find(Vec::new());
+    let alike = &sentences(&results)[0];
+    assert!(alike.contains("always copy"), "{alike}");
+    let largest = results
+        .cells
+        .iter_mut()
+        .max_by_key(|cell| cell.segment_bytes);
+    largest.unwrap().winner = Some(TechniqueName::WRITE_EACH);
+    results.find(Vec::new());
+    let other = &sentences(&results)[0];
+    assert!(other.contains("copy in 5 of 6 cells"), "{other}");
+    let without = "without a thread at the other end never one by one";
+    assert!(other.contains(without), "{other}");
 }
 
 #[test]

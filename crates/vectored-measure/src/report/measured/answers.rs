@@ -28,7 +28,7 @@ pub(super) fn answer(group: &Group<'_>, results: &Results) -> Block {
         (0 | 1, _) => vec![tally(&own, &results.rivals)],
         _ => clauses(group, &own, results),
     };
-    parts.extend(losers(&own, results));
+    parts.extend(losers(&own, &helped, results));
     let mut text = match parts.is_empty() {
         true => String::new(),
         false => format!("{}.", parts.join("; ")),
@@ -92,6 +92,8 @@ impl Outcome<'_> {
 struct OfShape<'a> {
     shape: ListShape<'a>,
     cells: Vec<&'a Cell>,
+    /// The number of its cells, those with a thread at the other end included.
+    count: usize,
     outcome: Outcome<'a>,
 }
 
@@ -108,10 +110,13 @@ fn clauses(group: &Group<'_>, cells: &[&Cell], results: &Results) -> Vec<String>
         .map(|shape| {
             let is_here = |cell: &&&Cell| cell.shape() == shape && cell.swept_bytes().is_some();
             let cells: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
-            let outcome = outcome(group, shape, &cells, results);
+            let all = group.cells.iter().filter(|cell| cell.shape() == shape);
+            let all: Vec<&Cell> = all.copied().collect();
+            let outcome = outcome(group, shape, (&cells, &all), results);
             OfShape {
                 shape,
                 cells,
+                count: all.len(),
                 outcome,
             }
         })
@@ -165,7 +170,7 @@ fn shapes_in_words(together: &[OfShape<'_>]) -> String {
 fn outcome<'a>(
     group: &Group<'_>,
     shape: ListShape<'_>,
-    cells: &[&'a Cell],
+    (cells, all): (&[&'a Cell], &[&Cell]),
     results: &'a Results,
 ) -> Outcome<'a> {
     let here = crossovers(group, shape, results);
@@ -175,13 +180,12 @@ fn outcome<'a>(
         return Outcome::Crosses(only);
     }
     let mut winners: Vec<TechniqueName> = cells.iter().filter_map(|cell| cell.winner).collect();
-    let won = winners.len();
     winners.sort_unstable();
     winners.dedup();
     match winners[..] {
         [winner] if here.is_empty() => Outcome::Wins {
             winner,
-            everywhere: won == cells.len(),
+            everywhere: all.iter().all(|cell| cell.winner == Some(winner)),
         },
         [] => Outcome::Undecided {
             candidates: candidates(cells, &results.rivals),
@@ -233,7 +237,7 @@ fn clause(together: &[OfShape<'_>], rivals: &[TechniqueName], is_alone: bool) ->
             everywhere: true,
         } => format!("always {}", verb(*winner)),
         Outcome::Wins { winner, .. } => {
-            let all: usize = together.iter().map(|one| one.cells.len()).sum();
+            let all: usize = together.iter().map(|one| one.count).sum();
             let cells = together.iter().flat_map(|one| &one.cells);
             let won = cells.filter(|cell| cell.winner.is_some()).count();
             format!("{} in {won} of {}", verb(*winner), count(all, "cell"))
@@ -294,8 +298,9 @@ fn mix(cell: &Cell, rivals: &[TechniqueName]) -> String {
     format!("{list}: {words}")
 }
 
-/// `never one by one (1.4 to 39 times as long)`.
-fn losers(cells: &[&Cell], results: &Results) -> Option<String> {
+/// `never one by one (1.4 to 39 times as long)`; of one that wins beside a thread at the other end, `without a thread at the
+/// other end never one by one (1.4 to 39 times as long)`.
+fn losers(cells: &[&Cell], helped: &[&Cell], results: &Results) -> Option<String> {
     let losers = results.rivals.iter().filter_map(|&rival| {
         let ratios = ratios_of_loser(cells, rival)?;
         let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
@@ -306,14 +311,19 @@ fn losers(cells: &[&Cell], results: &Results) -> Option<String> {
         } else {
             format!("{least} to {most}")
         };
-        Some((Words::among(rival, &results.rivals).way, times))
+        Some((rival, Words::among(rival, &results.rivals).way, times))
     });
-    let losers: Vec<(&str, String)> = losers.collect();
+    let losers: Vec<(TechniqueName, &str, String)> = losers.collect();
+    let wins = |rival| helped.iter().any(|cell| cell.winner == Some(rival));
+    let place = match losers.iter().any(|&(rival, ..)| wins(rival)) {
+        true => "without a thread at the other end ",
+        false => "",
+    };
     let words: Vec<String> = losers
         .iter()
-        .map(|(way, times)| format!("{way} ({times} times as long)"))
+        .map(|(_, way, times)| format!("{way} ({times} times as long)"))
         .collect();
-    (!words.is_empty()).then(|| format!("never {}", words.join(" or ")))
+    (!words.is_empty()).then(|| format!("{place}never {}", words.join(" or ")))
 }
 
 /// A ratio as it is said: `1.08`, `1.4`, `39`.
