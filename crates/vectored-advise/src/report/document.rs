@@ -3,8 +3,8 @@
 use vectored_report::{Block, Code, Document, Section, Sentence, Tone};
 
 use crate::model::Advisory;
-use crate::report::facts::{Facts, facts};
 use crate::report::rows::Item;
+use crate::report::selection::{Selection, selection};
 
 const LEAD: &str = "\
 Each system call has a cost. This page counts the calls of a program that could be merged into one, by gathering several \
@@ -13,20 +13,20 @@ machine.";
 
 /// The answer, up to `top` findings, what is not counted, the files with the most calls, notes.
 pub fn document(advisory: &Advisory, top: usize) -> Document {
-    let facts = facts(advisory, top);
+    let selected = selection(advisory, top);
     let toned = |tone, text: &str| Block::Sentence(Sentence::toned(tone, text));
     let mut answer = vec![
-        toned(Tone::Strong, &facts.answer),
-        toned(Tone::Quiet, &facts.extent),
+        toned(Tone::Strong, &selected.answer),
+        toned(Tone::Quiet, &selected.extent),
     ];
     let mut sections = Vec::new();
-    if facts.is_negligible {
+    if selected.is_negligible {
         sections.push(Section {
             title: "Findings".into(),
-            blocks: blocks(&facts),
+            blocks: blocks(&selected),
         });
     } else {
-        answer.extend(blocks(&facts));
+        answer.extend(blocks(&selected));
     }
     Document {
         title: format!(
@@ -40,27 +40,27 @@ pub fn document(advisory: &Advisory, top: usize) -> Document {
     }
 }
 
-fn blocks(facts: &Facts) -> Vec<Block> {
+fn blocks(selected: &Selection) -> Vec<Block> {
     let toned = |tone, text: &str| Block::Sentence(Sentence::toned(tone, text));
     let mut blocks = Vec::new();
     let more = |text: &Option<String>| text.as_deref().map(|text| toned(Tone::Plain, text));
-    match &facts.sum {
+    match &selected.sum {
         Some(sum) => blocks.push(toned(Tone::Plain, sum)),
         None => {
             blocks.extend(
-                facts
+                selected
                     .items
                     .iter()
-                    .map(|item| Block::Item(finding(item, facts.share_of))),
+                    .map(|item| Block::Item(finding(item, selected.share_of))),
             );
-            blocks.extend(more(&facts.more));
+            blocks.extend(more(&selected.more));
         }
     }
     let headed = |title: &str, entries: Vec<Block>| {
         let heading = (!entries.is_empty()).then(|| toned(Tone::Strong, title));
         heading.into_iter().chain(entries)
     };
-    let listed = facts.listed.iter().map(|one| {
+    let listed = selected.listed.iter().map(|one| {
         let text = format!("{}; {}", one.reason, one.location);
         Block::Sentence(Sentence::of(one.pattern.as_str(), text))
     });
@@ -68,8 +68,8 @@ fn blocks(facts: &Facts) -> Vec<Block> {
         "Not counted: merging these could change what the program does",
         listed.collect(),
     ));
-    blocks.extend(more(&facts.more_listed));
-    let uses = facts.uses.iter().map(|one| {
+    blocks.extend(more(&selected.more_listed));
+    let uses = selected.uses.iter().map(|one| {
         let text = format!("{}; {}", one.location, one.counted);
         Block::Sentence(Sentence::of(one.calls.as_str(), text))
     });
@@ -77,8 +77,8 @@ fn blocks(facts: &Facts) -> Vec<Block> {
         "Files and descriptors with the most calls",
         uses.collect(),
     ));
-    blocks.extend(more(&facts.more_uses));
-    blocks.extend(facts.notes.iter().map(|note| Block::Note(note.into())));
+    blocks.extend(more(&selected.more_uses));
+    blocks.extend(selected.notes.iter().map(|note| Block::Note(note.into())));
     blocks
 }
 

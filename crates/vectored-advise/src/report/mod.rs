@@ -4,11 +4,11 @@
 
 mod answer;
 mod document;
-mod facts;
 mod figures;
 mod notes;
 mod rows;
 mod saved;
+mod selection;
 mod shares;
 
 pub use crate::report::answer::answer;

@@ -31,7 +31,7 @@ pub struct Item {
     pub saving: String,
     /// `[700, 910]`.
     pub interval: String,
-    /// `19 %`, of [`Facts::share_of`](super::facts::Facts::share_of).
+    /// `19 %`, of [`Selection::share_of`](super::selection::Selection::share_of).
     pub share: Option<String>,
     /// `10,233 × write 8 B`.
     pub pattern: String,

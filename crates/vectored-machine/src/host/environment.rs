@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::model::{CpuInfo, DirectoryInfo, Host};
 use crate::platform::descriptors::{Pair, pipe, tcp_pair, unix_pair};
-use crate::platform::{cpus, descriptors, machine};
+use crate::platform::{cpus, descriptors, system_names};
 
 /// Load average per CPU above which the report has a warning.
 const BUSY_LOAD: f64 = 0.5;
@@ -113,7 +113,7 @@ pub(crate) fn describe_host(
     (pinned_cpu, reader_cpu): (Option<usize>, Option<usize>),
     allowed: Vec<usize>,
 ) -> Host {
-    let names = machine::names();
+    let names = system_names::names();
     let load_average =
         read("/proc/loadavg").and_then(|loads| loads.split_whitespace().next()?.parse().ok());
     let (send, receive) = buffers(unix_pair);
@@ -148,7 +148,7 @@ pub(crate) fn describe_host(
 
 /// The name of this machine, as in [`Host::name`].
 pub fn host_name() -> String {
-    machine::names().host
+    system_names::names().host
 }
 
 /// The CPUs that this thread may use. Pinning reduces them to one.
@@ -217,7 +217,7 @@ fn online_cpus() -> Option<usize> {
 }
 
 fn standing_warnings(host: &Host, online_cpus: Option<usize>) -> Vec<String> {
-    let mut warnings: Vec<String> = machine::emulator()
+    let mut warnings: Vec<String> = system_names::emulator()
         .map(|emulator| format!("{emulator}: times are those of an emulation"))
         .into_iter()
         .collect();
@@ -252,7 +252,7 @@ fn describe_cpu(allowed_cpus: Vec<usize>) -> CpuInfo {
             Some(line.split_once(':')?.1.trim().to_owned())
         })
     };
-    let model = machine::cpu_model().or_else(in_file);
+    let model = system_names::cpu_model().or_else(in_file);
     let model = model.unwrap_or_else(|| "unknown".to_owned());
     let mut info = CpuInfo {
         model,
@@ -355,7 +355,7 @@ fn involuntary_switches() -> Option<u64> {
 }
 
 fn memory_bytes() -> Option<u64> {
-    if let Some(bytes) = machine::memory_bytes() {
+    if let Some(bytes) = system_names::memory_bytes() {
         return Some(bytes);
     }
     let info = read("/proc/meminfo")?;
@@ -405,7 +405,7 @@ fn parse_cpu_list(list: &str) -> Vec<usize> {
 
 /// The trimmed text of a file; `None` if it cannot be read.
 fn read(path: &str) -> Option<String> {
-    Some(machine::kernel_text(path).ok()?.trim().to_owned())
+    Some(system_names::kernel_text(path).ok()?.trim().to_owned())
 }
 
 #[cfg(test)]

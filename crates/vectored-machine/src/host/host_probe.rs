@@ -21,7 +21,7 @@ use crate::platform::calls::{preadv2, pwritev2};
 use crate::platform::fd::{AsFd as _, FileDescriptor};
 use crate::platform::files::{direct_alignment, set_direct, unnamed_file};
 use crate::platform::plain_calls::{Errno, OFlags};
-use crate::platform::{machine, rings};
+use crate::platform::{rings, system_names};
 
 /// Bytes of one trial: one page, which most storage can also write atomically.
 const TRIAL_BYTES: usize = 4096;
@@ -92,7 +92,7 @@ struct ThisKernel;
 
 impl Kernel for ThisKernel {
     fn read(&self, path: &str) -> io::Result<String> {
-        Ok(machine::kernel_text(path)?.trim().to_owned())
+        Ok(system_names::kernel_text(path)?.trim().to_owned())
     }
 
     fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>> {
@@ -266,7 +266,7 @@ fn io_uring_offer(kernel: &dyn Kernel) -> IoUringOffer {
         disabled_sysctl,
         operations,
         operations_unknown,
-        memlock_bytes: machine::locked_memory_bytes(),
+        memlock_bytes: system_names::locked_memory_bytes(),
     }
 }
 

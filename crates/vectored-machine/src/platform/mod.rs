@@ -11,13 +11,13 @@ pub mod descriptors;
 pub mod fd;
 #[cfg(unix)]
 pub mod files;
-pub mod machine;
 #[cfg(unix)]
 pub mod plain_calls;
 #[cfg(unix)]
 pub mod processes;
 #[cfg(unix)]
 pub(crate) mod rings;
+pub mod system_names;
 #[cfg(unix)]
 pub mod times;
 mod unsupported;

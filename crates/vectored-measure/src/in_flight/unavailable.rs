@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use vectored_machine::platform::machine;
+use vectored_machine::platform::system_names;
 
 /// Why the kernel gave no queue, and what can be done about it.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Unavailable {
 impl Unavailable {
     pub(super) fn new(depth: u32, error: io::Error) -> Unavailable {
         let sysctl = |path| {
-            let text = machine::kernel_text(&format!("/proc/sys/fs/{path}")).ok()?;
+            let text = system_names::kernel_text(&format!("/proc/sys/fs/{path}")).ok()?;
             text.trim().parse().ok()
         };
         Unavailable {

@@ -6,8 +6,8 @@
 //! [`Clock`](vectored_machine::Clock). Both have fakes ([`SyntheticMachine`], [`FakeClock`](vectored_machine::FakeClock)), so the
 //! whole tool runs in tests without timing noise.
 
-pub(crate) mod calibration;
 pub(crate) mod engine;
+pub(crate) mod model_calibration;
 #[cfg(unix)]
 pub(crate) mod prices;
 pub(crate) mod ranks;
@@ -19,11 +19,11 @@ pub(crate) mod unsuited;
 pub(crate) mod write;
 pub(crate) mod writers;
 
-pub use crate::measure::calibration::calibrate;
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{
     Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds,
 };
+pub use crate::measure::model_calibration::calibrate;
 #[cfg(unix)]
 pub use crate::measure::prices::{measure_entry_ns, measure_prices};
 pub use crate::measure::ranks::agreement::agree;

@@ -1,7 +1,7 @@
 //! Findings that are held back until the rest of the log decides whether they are counted.
 
+use crate::advisor::findings::classify::rests_on_order;
 use crate::advisor::findings::counts::Counts;
-use crate::advisor::findings::judge::rests_on_order;
 use crate::advisor::findings::row::Row;
 use rustc_hash::FxHashMap;
 

@@ -2,9 +2,9 @@
 
 pub mod advise;
 pub(crate) mod call_counts;
+pub(crate) mod classify;
 pub(crate) mod counts;
 pub(crate) mod held;
-pub(crate) mod judge;
 pub mod merge;
 pub(crate) mod name_table;
 pub(crate) mod pattern_counts;

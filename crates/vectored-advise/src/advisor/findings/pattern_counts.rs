@@ -2,9 +2,9 @@
 
 use vectored_machine::model::DescriptorKind;
 
+use crate::advisor::findings::classify::rests_on_order;
 use crate::advisor::findings::counts::Counts;
 use crate::advisor::findings::held::HeldFindings;
-use crate::advisor::findings::judge::rests_on_order;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};

@@ -1,7 +1,7 @@
 //! The runs through one open file description, until all of its calls are known.
 
 use crate::advisor::findings::call_counts::CallCounts;
-use crate::advisor::findings::judge::{Found, TransferMode, judge};
+use crate::advisor::findings::classify::{Found, TransferMode, classify};
 use crate::advisor::findings::row::{Row, add_sites, has_site};
 use crate::advisor::findings::tally::{add_sizes, join_ranges};
 use crate::advisor::runs::pattern::Pattern;
@@ -31,7 +31,7 @@ impl Pending {
     ) {
         let merged_calls = run.finish();
         let run = &*run;
-        let Some(found) = judge(run, merged_calls, run_kind, mode, mixes) else {
+        let Some(found) = classify(run, merged_calls, run_kind, mode, mixes) else {
             return;
         };
         let row = self.row(&found, run, mode);

@@ -6,8 +6,8 @@ use vectored_machine::model::Operation;
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::findings::call_counts::CallCounts;
+use crate::advisor::findings::classify::rests_on_order;
 use crate::advisor::findings::held::HeldFindings;
-use crate::advisor::findings::judge::rests_on_order;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::runs::barriers::Barrier;

@@ -5,7 +5,7 @@ use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::same_file::FileGroups;
-use crate::advisor::findings::judge::TransferMode;
+use crate::advisor::findings::classify::TransferMode;
 use crate::advisor::findings::pattern_counts::RunOwner;
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::uses::OpenFileUse;

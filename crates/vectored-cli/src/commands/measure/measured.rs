@@ -14,8 +14,8 @@ use vectored_measure::model::{Coordination, Experiment, FittedModel, Rank, SyncM
 
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
-use crate::commands::measure::budget::{costs_of, forecast};
 use crate::commands::measure::engine_run::{Ended, Run};
+use crate::commands::measure::short_budget::{costs_of, forecast};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{FilePlan, MeasurePlan};

@@ -1,8 +1,8 @@
 //! `vectored measure`.
 
-mod budget;
 mod engine_run;
 mod measured;
+mod short_budget;
 
 use std::process::ExitCode;
 
@@ -10,8 +10,8 @@ use vectored_measure::model::{Results, SCHEMA};
 use vectored_measure::report::{self, left_out_in_words};
 use vectored_report::{csv_of, json, markdown};
 
-use self::budget::incomplete;
 use self::measured::{Measured, Save, measured};
+use self::short_budget::incomplete;
 use crate::args::{Format, MeasureArgs};
 use crate::cluster::Team;
 use crate::failure::Failure;

@@ -9,6 +9,7 @@
 
 pub(crate) mod balanced_order;
 mod cell_run;
+mod sample_length;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,7 @@ use vectored_machine::model::FAST_IOVECS;
 
 pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
 use crate::measure::engine::cell_run::{CellRun, FAR_BEHIND, Sample};
+use crate::measure::engine::sample_length::calls_per_sample;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
 use crate::model::{Cell, Experiment, LeftOut, Target, Workload};
 use crate::stats::{
@@ -47,11 +49,6 @@ pub const SWEEPS: u32 = 4;
 /// this many rounds. It needs the full [`MIN_ROUNDS`] for a significant result:
 /// without one, a clear cell would stay open because of a hopeless technique.
 const FAR_BEHIND_EVERY: u32 = 10;
-
-/// Target duration of a sample. Samples of 50–600 µs are equally precise per
-/// round, so short ones give more precision per second. The lower end leaves
-/// the cost of reading the clock negligible.
-const SAMPLE_NS: u64 = 75_000;
 
 /// Share of the budget that is divided evenly among all cells.
 const EVEN_SHARE: f64 = 0.5;
@@ -526,7 +523,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Chooses the calls per sample on the first visit: as many as the fastest
-    /// technique needs to fill [`SAMPLE_NS`]. Techniques that are far behind get
+    /// technique needs to fill [`SAMPLE_NS`](sample_length::SAMPLE_NS). Techniques that are far behind get
     /// a number of their own; the others share one.
     fn choose_calls(
         &mut self,
@@ -676,14 +673,6 @@ impl<'a> Engine<'a> {
     fn elapsed_ns(&self) -> u64 {
         self.clock.now_ns() - self.began_ns
     }
-}
-
-/// Calls of `call_ns` ns that fill a sample: a multiple of [`CellSetup::calls_multiple`].
-fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
-    let multiple = u64::from(setup.calls_multiple.max(1));
-    let most = (u64::from(setup.max_calls) / multiple).max(1);
-    let wanted = (setup.sample_ns.unwrap_or(SAMPLE_NS) / call_ns).div_ceil(multiple);
-    (multiple * wanted.clamp(1, most)) as u32
 }
 
 /// Rounds of one cell that locate a crossover more precisely.

@@ -37,7 +37,7 @@ const PIPE_BUF_BYTES: u64 = 4096;
 
 /// Decides what a run is a finding of; `None` if merging would save no call. `has_other_writers` is that
 /// of the pipe that it went to.
-pub(crate) fn judge(
+pub(crate) fn classify(
     run: &Run,
     merged_calls: u64,
     run_kind: RunKind,

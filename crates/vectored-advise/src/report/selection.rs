@@ -27,7 +27,7 @@ const NEGLIGIBLE_SHARE: f64 = 0.001;
 const MIN_PART: f64 = 0.01;
 
 /// The content of a report.
-pub struct Facts {
+pub struct Selection {
     /// The answer, in a sentence or two.
     pub answer: String,
     /// Whether the saving is negligible: a table ends here.
@@ -55,7 +55,7 @@ pub struct Facts {
 }
 
 /// The content of a report, with up to `top` findings and `top` uncounted ones.
-pub fn facts(advisory: &Advisory, top: usize) -> Facts {
+pub fn selection(advisory: &Advisory, top: usize) -> Selection {
     // Findings that hardly matter are summed up, unless none matters more.
     let least_s = advisory.saving_s * MIN_PART;
     let matters = |one: &Finding| one.saving_s > 0.0 && one.saving_s >= least_s;
@@ -76,7 +76,7 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
     let saves_little =
         advisory.saving_s > 0.0 && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE);
     let lists_little = uncounted_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE);
-    Facts {
+    Selection {
         answer: answer(advisory),
         is_negligible: saves_little && lists_little,
         sum: (saves_little && !lists_little).then(|| {
