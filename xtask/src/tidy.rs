@@ -126,7 +126,7 @@ const CRATES: [Crate; 12] = [
             &["text", "words"],
             &["chart", "csv"],
             &["document", "saved"],
-            &["html", "markdown", "terminal"],
+            &["formats", "html", "terminal"],
         ],
     },
     Crate {

@@ -29,8 +29,8 @@
 mod chart;
 mod csv;
 mod document;
+mod formats;
 mod html;
-mod markdown;
 mod saved;
 mod terminal;
 mod text;
@@ -42,8 +42,8 @@ pub use crate::document::{
     Align, Block, Cell, Code, Column, Details, Document, Item, Key, Map, MapRow, Role, Section,
     Sentence, Square, Table, Tone,
 };
+pub use crate::formats::{FORMATS, Format, markdown};
 pub use crate::html::html;
-pub use crate::markdown::markdown;
 pub use crate::saved::{ParseError, SavedResult, csv_of, json, parse, schema_of, with_field};
 pub use crate::terminal::{TerminalOptions, terminal};
 pub use crate::text::{Text, visible};

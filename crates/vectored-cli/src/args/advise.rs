@@ -133,7 +133,7 @@ pub struct AdviseArgs {
     #[arg(
         long,
         value_name = "FORMAT",
-        value_parser = formats("One line for each finding, counted or not, for spreadsheets"),
+        value_parser = formats(Some("One line for each finding, counted or not, for spreadsheets")),
         default_value = "table"
     )]
     pub format: Format,

@@ -70,7 +70,7 @@ pub struct CompareArgs {
     pub html: Option<PathBuf>,
 
     /// Format of the comparison
-    #[arg(long, value_name = "FORMAT", value_parser = formats(CSV_OF_CELLS), default_value = "table")]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(Some(CSV_OF_CELLS)), default_value = "table")]
     pub format: Format,
 
     /// Write the comparison to FILE instead of standard output

@@ -1,33 +1,40 @@
 //! `--format` of the subcommands that print figures.
 
-use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use vectored_report::FORMATS;
 
 /// Format of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug)]
 pub enum Format {
-    /// Tables for a terminal
+    /// Tables for a terminal.
     Table,
-    /// The complete result, for programs
+    /// The complete result, for programs.
     Json,
-    /// Lines of values for spreadsheets; [`formats`] names the unit of a line
+    /// Lines of values for spreadsheets.
     Csv,
-    /// Tables for a document
-    Markdown,
+    /// One of [`FORMATS`].
+    Document(&'static vectored_report::Format),
 }
 
 /// Help of `csv` for results of `vectored measure`.
 pub const CSV_OF_CELLS: &str = "One line for each cell and technique, for spreadsheets";
 
-/// Parses a format. `csv` is the help of [`Format::Csv`], whose lines differ between subcommands.
-pub fn formats(csv: &'static str) -> impl TypedValueParser<Value = Format> {
-    let formats = Format::value_variants().iter().map(move |format| {
-        let value = format.to_possible_value().expect("none is left out");
-        match format {
-            Format::Csv => value.help(csv),
-            _ => value,
+/// Parses a format. `csv` is the help of [`Format::Csv`], whose lines differ between subcommands; without it there is none.
+pub fn formats(csv: Option<&'static str>) -> impl TypedValueParser<Value = Format> {
+    let value = |name: &'static str, about: &'static str| PossibleValue::new(name).help(about);
+    let values = [
+        value("table", "Tables for a terminal"),
+        value("json", "The complete result, for programs"),
+    ];
+    let csv = csv.map(|about| value("csv", about));
+    let documents = FORMATS.iter().map(move |one| value(one.name, one.about));
+    PossibleValuesParser::new(values.into_iter().chain(csv).chain(documents)).map(|name| {
+        let mut documents = FORMATS.iter();
+        match (&*name, documents.find(|one| one.name == name)) {
+            (_, Some(format)) => Format::Document(format),
+            ("json", _) => Format::Json,
+            ("csv", _) => Format::Csv,
+            _ => Format::Table,
         }
-    });
-    PossibleValuesParser::new(formats)
-        .map(|name| Format::from_str(&name, false).expect("one of the possible values"))
+    })
 }

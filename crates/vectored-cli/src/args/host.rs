@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use super::format::{Format, formats};
 
 pub const HOST_ABOUT: &str = "\
 Show the limits and features of this machine: iovec limits, io_uring, pwritev2, O_DIRECT
@@ -32,8 +34,10 @@ pub struct HostArgs {
     pub dir: PathBuf,
 
     /// Format of the report
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = HostFormat::Table)]
-    pub format: HostFormat,
+    ///
+    /// It has no series of figures, so there is no CSV.
+    #[arg(long, value_name = "FORMAT", value_parser = formats(None), default_value = "table")]
+    pub format: Format,
 
     /// Write the report to FILE instead of standard output
     ///
@@ -41,15 +45,4 @@ pub struct HostArgs {
     /// output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-}
-
-/// Format of a report on a machine. It has no series of figures, so there is no CSV.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HostFormat {
-    /// A table for a terminal
-    Table,
-    /// The complete report, for programs
-    Json,
-    /// A table for a document
-    Markdown,
 }

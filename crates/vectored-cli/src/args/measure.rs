@@ -194,7 +194,7 @@ pub struct MeasureArgs {
     pub details: bool,
 
     /// Format of the result
-    #[arg(long, value_name = "FORMAT", value_parser = formats(CSV_OF_CELLS), default_value = "table")]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(Some(CSV_OF_CELLS)), default_value = "table")]
     pub format: Format,
 
     /// Write the result to FILE instead of standard output

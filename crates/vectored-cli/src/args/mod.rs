@@ -36,7 +36,7 @@ pub use copy::CopyArgs;
 pub use copy::{CopyWith, MAX_BUFFER_BYTES};
 pub use format::Format;
 pub use history::{HistoryArgs, HistoryFormat};
-pub use host::{HostArgs, HostFormat};
+pub use host::HostArgs;
 pub use man::ManArgs;
 pub use measure::MeasureArgs;
 pub use report::ReportArgs;

@@ -79,7 +79,7 @@ pub struct ReproduceArgs {
     pub pin: Option<Pinning>,
 
     /// Format of the result
-    #[arg(long, global = true, value_name = "FORMAT", value_parser = formats("One line for each row of an experiment, for spreadsheets"), default_value = "table")]
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = formats(Some("One line for each row of an experiment, for spreadsheets")), default_value = "table")]
     pub format: Format,
 
     /// Write the result to FILE instead of standard output

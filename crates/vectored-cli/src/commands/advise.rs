@@ -9,13 +9,14 @@ use signal_hook::consts::SIGINT;
 use vectored_advise::advisor::Options;
 use vectored_advise::model::Advisory;
 use vectored_advise::report::document;
-use vectored_report::{csv_of, html, json, markdown};
+use vectored_report::{csv_of, html, json};
 
 use crate::advise_pipeline::{
     CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, merged,
 };
-use crate::args::{AdviseArgs, Format};
+use crate::args::AdviseArgs;
 use crate::command_signals::{CommandSignals, Stage};
+use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
@@ -216,12 +217,13 @@ impl Outputs {
             true => Screen::on(&io::stderr()),
             false => Screen::of_output(self.file.is_some()),
         };
-        let text = match args.format {
-            Format::Table => screen.show(&document(advisory, args.top), false),
-            Format::Json => json,
-            Format::Csv => csv_of(&[advisory]),
-            Format::Markdown => markdown(&document(advisory, args.top)),
-        };
+        let text = rendered(
+            args.format,
+            (screen, false),
+            || document(advisory, args.top),
+            || json,
+            || csv_of(&[advisory]),
+        );
         match &self.file {
             Some(file) => file.write(&text),
             None if aside => print_aside(&text),

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use vectored_measure::model::{Change, Compared, Comparison, Results};
 use vectored_measure::report;
 use vectored_measure::stats::compare;
-use vectored_report::{Document, csv_of, html, json, markdown, words};
+use vectored_report::{Document, csv_of, html, json, words};
 
 use crate::args::{CompareArgs, Format};
+use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
 use crate::results_store::{ResultKind, ResultName, paths};
@@ -62,7 +63,13 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
                 .expect("a result on each side was asked for");
             compared = !comparison.cells.is_empty();
             let document = report::comparison_document(&comparison);
-            let text = rendered(&comparison, &document, args.format, screen);
+            let text = rendered(
+                args.format,
+                (screen, false),
+                || document.clone(),
+                || json(&comparison),
+                || report::comparison_csv(&comparison),
+            );
             let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
             (text, slower.unwrap_or_default(), document)
         }
@@ -138,29 +145,20 @@ fn machines(
     format: Format,
     screen: Screen,
 ) -> Result<String, Failure> {
-    match format {
-        Format::Table => Ok(screen.show(document, true)),
-        Format::Markdown => Ok(markdown(document)),
-        Format::Csv => Ok(csv_of(&by_reference(runs))),
-        Format::Json => Err(Failure::usage(
+    if let Format::Json = format {
+        return Err(Failure::usage(
             "--format json is not available with --machines, because the saved results are that \
-             JSON: choose table, csv or markdown",
-        )),
+             JSON: choose another format",
+        ));
     }
-}
-
-fn rendered(
-    comparison: &Comparison,
-    document: &Document,
-    format: Format,
-    screen: Screen,
-) -> String {
-    match format {
-        Format::Table => screen.show(document, false),
-        Format::Markdown => markdown(document),
-        Format::Csv => report::comparison_csv(comparison),
-        Format::Json => json(comparison),
-    }
+    let csv = || csv_of(&by_reference(runs));
+    Ok(rendered(
+        format,
+        (screen, true),
+        || document.clone(),
+        String::new,
+        csv,
+    ))
 }
 
 /// Describes each change that is significantly slower by at least `limit`.

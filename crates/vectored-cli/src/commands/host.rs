@@ -7,9 +7,10 @@ use vectored_machine::MonotonicClock;
 use vectored_machine::host::probe_host;
 use vectored_machine::report::document;
 use vectored_measure::measure::measure_ruler;
-use vectored_report::{json, markdown};
+use vectored_report::json;
 
-use crate::args::{HostArgs, HostFormat};
+use crate::args::HostArgs;
+use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output_file::OutputFile;
@@ -26,11 +27,13 @@ pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = interrupt.exit_code() {
         return Ok(code.into());
     }
-    let text = match args.format {
-        HostFormat::Table => Screen::of_output(output.is_some()).show(&document(&report), false),
-        HostFormat::Json => json(&report),
-        HostFormat::Markdown => markdown(&document(&report)),
-    };
+    let text = rendered(
+        args.format,
+        (Screen::of_output(output.is_some()), false),
+        || document(&report),
+        || json(&report),
+        String::new,
+    );
     OutputFile::write_or_print(output.as_ref(), &text)?;
     Ok(interrupt
         .exit_code()

@@ -10,5 +10,6 @@ pub mod history;
 pub mod host;
 pub mod man;
 pub mod measure;
+mod rendered;
 pub mod report;
 pub mod reproduce;

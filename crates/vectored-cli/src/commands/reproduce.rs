@@ -11,10 +11,11 @@ use vectored_measure::measure::{MeasureError, measure_ruler};
 use vectored_measure::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
 use vectored_measure::report::experiments::document;
 use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};
-use vectored_report::{csv_of, json, markdown};
+use vectored_report::{csv_of, json};
 
-use crate::args::{Cli, Format, ReproduceArgs};
+use crate::args::{Cli, ReproduceArgs};
 use crate::cluster::Launch;
+use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
@@ -84,15 +85,13 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         experiments,
     };
     let saved_form = json(&results);
-    let text = match args.format {
-        Format::Table => {
-            let document = document(&results);
-            Screen::of_output(output.is_some()).show(&document, false)
-        }
-        Format::Json => saved_form.clone(),
-        Format::Csv => csv_of(&[&results]),
-        Format::Markdown => markdown(&document(&results)),
-    };
+    let text = rendered(
+        args.format,
+        (Screen::of_output(output.is_some()), false),
+        || document(&results),
+        || saved_form.clone(),
+        || csv_of(&[&results]),
+    );
     let saved = store.save("reproduce", &results.started_at, &saved_form);
     // Show the result even if saving failed, and print its path even if showing failed.
     let shown = OutputFile::write_or_print(output.as_ref(), &text);

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use vectored_report::{
-    Align, Bar, Bars, Block, Cell, Chart, Code, Column, Curve, Details, Document, Item, Key, Map,
-    MapRow, Mark, Point, Role, Section, Sentence, Series, Square, Table, TerminalOptions, Text,
-    Tone, Unit, html, markdown, terminal,
+    Align, Bar, Bars, Block, Cell, Chart, Code, Column, Curve, Details, Document, FORMATS, Item,
+    Key, Map, MapRow, Mark, Point, Role, Section, Sentence, Series, Square, Table, TerminalOptions,
+    Text, Tone, Unit, html, markdown, terminal,
 };
 
 /// A document whose every text comes from `next`, except those of drawings, which come from `drawn`.
@@ -165,12 +165,12 @@ fn every_text_is_in_every_format() {
         all[all.len() - 1].clone()
     };
     let document = of_texts(&mut remember, &mut unseen);
-    let texts = [
+    let mut texts = vec![
         terminal(&document, &wide(40, false)),
         terminal(&document, &wide(200, true)),
-        markdown(&document),
         html(std::slice::from_ref(&document)),
     ];
+    texts.extend(FORMATS.iter().map(|format| (format.render)(&document)));
     for text in &texts {
         for word in &all {
             assert!(text.contains(word.as_str()), "{word} is missing in\n{text}");
@@ -237,9 +237,11 @@ proptest! {
             let of = |page: &str| page.matches(quoted).count();
             prop_assert_eq!(of(&page), of(&plain), "{} in {}", quoted, page);
         }
+        for format in FORMATS {
+            let text = (format.render)(&document);
+            prop_assert!(!text.contains(['\x1b', '\u{202e}']), "{}: {text:?}", format.name);
+        }
         let text = markdown(&document);
-        let steers = text.contains(['\x1b', '\u{202e}']);
-        prop_assert!(!steers);
         let rows = text.lines().filter(|line| line.starts_with('|'));
         let counts: Vec<usize> = rows.map(bars_of).collect();
         prop_assert_eq!(counts, vec![4, 4, 4, 4, 4, 4, 4]);

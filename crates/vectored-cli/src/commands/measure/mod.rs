@@ -8,12 +8,13 @@ use std::process::ExitCode;
 
 use vectored_measure::model::{Results, SCHEMA};
 use vectored_measure::report::{self, left_out_in_words};
-use vectored_report::{csv_of, json, markdown};
+use vectored_report::{csv_of, json};
 
 use self::measured::{Measured, Save, measured};
 use self::short_budget::incomplete;
-use crate::args::{Format, MeasureArgs};
+use crate::args::MeasureArgs;
 use crate::cluster::Team;
+use crate::commands::rendered::rendered as in_format;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::MeasurePlan;
@@ -189,13 +190,14 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
     results.find(measured.models);
     results
 }
+
 /// The results in a format.
 fn rendered(results: &Results, args: &MeasureArgs, to_file: bool) -> String {
-    let document = || report::measured(results, args.rate);
-    match args.format {
-        Format::Table => Screen::of_output(to_file).show(&document(), args.details),
-        Format::Json => json(results),
-        Format::Csv => csv_of(&[results]),
-        Format::Markdown => markdown(&document()),
-    }
+    in_format(
+        args.format,
+        (Screen::of_output(to_file), args.details),
+        || report::measured(results, args.rate),
+        || json(results),
+        || csv_of(&[results]),
+    )
 }

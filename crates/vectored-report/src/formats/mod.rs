@@ -1,0 +1,25 @@
+//! Formats of one document, besides those of a terminal and of a page.
+
+mod markdown;
+
+use crate::document::Document;
+
+pub use crate::formats::markdown::markdown;
+
+/// A format of a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Its name, as an option takes it.
+    pub name: &'static str,
+    /// What it is, for the help of that option.
+    pub about: &'static str,
+    /// The document in it.
+    pub render: fn(&Document) -> String,
+}
+
+/// All formats of a document.
+pub static FORMATS: &[Format] = &[Format {
+    name: "markdown",
+    about: "Tables for a document",
+    render: markdown,
+}];
