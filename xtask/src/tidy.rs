@@ -75,7 +75,7 @@ const CRATES: [Crate; 12] = [
             &["buffered"],
             &["queue"],
             &["codec"],
-            &["calibrate", "raw", "uring", "windows"],
+            &["calibrate", "bindings", "uring", "windows"],
         ],
     },
     Crate {

@@ -25,7 +25,8 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use vectored::{CostModel, QueuePolicy, TargetKind};
+use vectored::queue::QueuePolicy;
+use vectored::{CostModel, TargetKind};
 
 /// What the model chooses for bodies of one size.
 #[derive(Debug, PartialEq)]

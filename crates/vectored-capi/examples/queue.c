@@ -39,7 +39,7 @@ static int flush(vectored_queue *queue, int fd)
 
 static int send_messages(int fd)
 {
-    vectored_queue *queue = vectored_queue_for_target(VECTORED_UNIX_SOCKET, 0);
+    vectored_queue *queue = vectored_queue_for_target(VECTORED_UNIX, 0);
     if (queue == NULL)
         return -1;
     int result = 0;

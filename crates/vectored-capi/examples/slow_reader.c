@@ -61,7 +61,7 @@ int main(void)
     }
     vectored_cursor cursor = {0, 0};
     size_t sent = 0, waits = 0, done;
-    while (vectored_gather_write_from(gather, ends[1], list, SEGMENTS, &cursor, &done) < 0) {
+    while (vectored_gather_resume_write(gather, ends[1], list, SEGMENTS, &cursor, &done) < 0) {
         sent += done;
         if (errno != EAGAIN) {
             fprintf(stderr, "after %zu bytes: %s\n", sent, strerror(errno));

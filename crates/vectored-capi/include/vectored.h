@@ -8,12 +8,12 @@
  * Which function?
  *
  *   all of a list to a blocking descriptor            vectored_gather_write, or vectored_write_all
- *   to a non-blocking descriptor                      vectored_gather_write_from, or vectored_write_from
+ *   to a non-blocking descriptor                      vectored_gather_resume_write, or vectored_resume_write
  *   at an offset of a file                            vectored_gather_pwrite, or vectored_pwrite_all
  *   a record that must be one system call             vectored_write_once
  *   many messages of a connection by few calls        vectored_queue_put, vectored_queue_push, vectored_queue_write_some
  *   fill a list                                       vectored_scatter_read_exact, or vectored_read_exact
- *   from a non-blocking descriptor                    vectored_scatter_read_into, or vectored_read_into
+ *   from a non-blocking descriptor                    vectored_scatter_resume_read, or vectored_resume_read
  *
  * Functions with a gather or scatter handle copy short segments together, which is faster if segments have up to a few
  * hundred bytes. The others need no handle and copy nothing.
@@ -32,7 +32,7 @@
  *   int send_list(vectored_gather *gather, int fd, const struct iovec *iov, size_t iovcnt)
  *   {
  *       vectored_cursor cursor = {0, 0};                  // the start of the list
- *       while (vectored_gather_write_from(gather, fd, iov, iovcnt, &cursor, NULL) < 0) {
+ *       while (vectored_gather_resume_write(gather, fd, iov, iovcnt, &cursor, NULL) < 0) {
  *           if (errno != EAGAIN)
  *               return -1;                                // the list is written up to the cursor
  *           struct pollfd ready = {fd, POLLOUT, 0};
@@ -126,11 +126,11 @@ typedef enum vectored_target {
   /**
    * A Unix stream socket.
    */
-  VECTORED_UNIX_SOCKET = 4,
+  VECTORED_UNIX = 4,
   /**
    * A TCP socket.
    */
-  VECTORED_TCP_SOCKET = 5,
+  VECTORED_TCP = 5,
 } vectored_target;
 
 /**
@@ -217,7 +217,7 @@ const char *vectored_version_string(void);
  *
  * Errors (-1 and errno, with the bytes written before in `*done`):
  *
- * EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. Use `vectored_write_from`, which
+ * EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. Use `vectored_resume_write`, which
  * can be resumed, if you expect that.
  *
  * EBADF: `fd` is negative, or not open for writing.
@@ -246,11 +246,11 @@ ssize_t vectored_write_all(int fd,
  *
  * Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
  */
-ssize_t vectored_write_from(int fd,
-                            const struct iovec *iov,
-                            size_t iovcnt,
-                            struct vectored_cursor *cursor,
-                            size_t *done);
+ssize_t vectored_resume_write(int fd,
+                              const struct iovec *iov,
+                              size_t iovcnt,
+                              struct vectored_cursor *cursor,
+                              size_t *done);
 
 /**
  * Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
@@ -258,7 +258,7 @@ ssize_t vectored_write_from(int fd,
  *
  * To resume after an error, write what is left of the list at `offset` + `*done`. `vectored_cursor_advance` finds the segment
  * and the byte. No function takes a cursor and an offset: pass a copy of the array from that segment on, whose first
- * segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_write_from`.
+ * segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_resume_write`.
  * Through a descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
  *
  * Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at the largest offset or
@@ -302,7 +302,7 @@ ssize_t vectored_write_once(int fd,
  * ENODATA: the file or stream ended before the list was full. If `*done` is 0, it ended before the list, as a stream of
  * records does after the last one. If an earlier end is no error, use `vectored_read_up_to_eof`.
  *
- * EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_read_into` can be
+ * EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_resume_read` can be
  * resumed.
  *
  * EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
@@ -324,16 +324,16 @@ ssize_t vectored_read_exact(int fd,
 /**
  * Reads from `cursor` on until the segments are full, and returns the bytes of this call.
  *
- * As `vectored_read_exact`, but it can be resumed, as `vectored_write_from`: whether it succeeds or fails, `cursor` has
+ * As `vectored_read_exact`, but it can be resumed, as `vectored_resume_write`: whether it succeeds or fails, `cursor` has
  * moved by exactly the bytes that were read.
  *
  * Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
  */
-ssize_t vectored_read_into(int fd,
-                           const struct iovec *iov,
-                           size_t iovcnt,
-                           struct vectored_cursor *cursor,
-                           size_t *done);
+ssize_t vectored_resume_read(int fd,
+                             const struct iovec *iov,
+                             size_t iovcnt,
+                             struct vectored_cursor *cursor,
+                             size_t *done);
 
 /**
  * Reads into the segments in order until they are full or the file ends, and returns the bytes read. If they are fewer than
@@ -428,17 +428,17 @@ ssize_t vectored_gather_write(struct vectored_gather *gather,
 /**
  * Writes from `cursor` to the end of the list, and returns the bytes of this call.
  *
- * As `vectored_write_from`, except that short segments are copied. Copied bytes are not kept: if the transfer
- * stops, `cursor` points to the rest of your list, and any handle, or `vectored_write_from`, may go on with it.
+ * As `vectored_resume_write`, except that short segments are copied. Copied bytes are not kept: if the transfer
+ * stops, `cursor` points to the rest of your list, and any handle, or `vectored_resume_write`, may go on with it.
  *
- * Errors: as `vectored_write_from`; EFAULT if `gather` is NULL.
+ * Errors: as `vectored_resume_write`; EFAULT if `gather` is NULL.
  */
-ssize_t vectored_gather_write_from(struct vectored_gather *gather,
-                                   int fd,
-                                   const struct iovec *iov,
-                                   size_t iovcnt,
-                                   struct vectored_cursor *cursor,
-                                   size_t *done);
+ssize_t vectored_gather_resume_write(struct vectored_gather *gather,
+                                     int fd,
+                                     const struct iovec *iov,
+                                     size_t iovcnt,
+                                     struct vectored_cursor *cursor,
+                                     size_t *done);
 
 /**
  * Writes all segments in order into a file at `offset`, and returns their bytes.
@@ -483,16 +483,16 @@ ssize_t vectored_scatter_read_exact(struct vectored_scatter *scatter,
                                     size_t *done);
 
 /**
- * Reads from `cursor` on until the segments are full, and returns the bytes of this call. As `vectored_read_into`.
+ * Reads from `cursor` on until the segments are full, and returns the bytes of this call. As `vectored_resume_read`.
  *
- * Errors: as `vectored_read_into`; EFAULT if `scatter` is NULL.
+ * Errors: as `vectored_resume_read`; EFAULT if `scatter` is NULL.
  */
-ssize_t vectored_scatter_read_into(struct vectored_scatter *scatter,
-                                   int fd,
-                                   const struct iovec *iov,
-                                   size_t iovcnt,
-                                   struct vectored_cursor *cursor,
-                                   size_t *done);
+ssize_t vectored_scatter_resume_read(struct vectored_scatter *scatter,
+                                     int fd,
+                                     const struct iovec *iov,
+                                     size_t iovcnt,
+                                     struct vectored_cursor *cursor,
+                                     size_t *done);
 
 /**
  * Reads into the segments in order until they are full or the file ends, and returns the bytes read. As

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use libc::{c_char, c_int, c_uint, size_t};
-use vectored::{CalibrationTarget, CostModel, TargetKind};
+use vectored::cost::CalibrationTarget;
+use vectored::{CostModel, TargetKind};
 
 use crate::entry::{Failure, free_object, new_object, object_ref, value};
 
@@ -23,9 +24,9 @@ pub enum vectored_target {
     /// A pipe or FIFO.
     VECTORED_PIPE = 3,
     /// A Unix stream socket.
-    VECTORED_UNIX_SOCKET = 4,
+    VECTORED_UNIX = 4,
     /// A TCP socket.
-    VECTORED_TCP_SOCKET = 5,
+    VECTORED_TCP = 5,
 }
 
 /// The costs of a call, a segment and a byte. They decide which segments are copied; all bytes are written with any model.
@@ -111,8 +112,8 @@ pub(crate) fn calibration_target(
         vectored_target::VECTORED_FILE,
         vectored_target::VECTORED_FILE_OVERWRITE,
         vectored_target::VECTORED_PIPE,
-        vectored_target::VECTORED_UNIX_SOCKET,
-        vectored_target::VECTORED_TCP_SOCKET,
+        vectored_target::VECTORED_UNIX,
+        vectored_target::VECTORED_TCP,
     ];
     let named = TARGETS.into_iter().find(|&known| known as c_int == target);
     Ok(match named.ok_or(Failure::of(libc::EINVAL))? {
@@ -120,7 +121,7 @@ pub(crate) fn calibration_target(
         vectored_target::VECTORED_FILE => CalibrationTarget::File(directory),
         vectored_target::VECTORED_FILE_OVERWRITE => CalibrationTarget::FileOverwrite(directory),
         vectored_target::VECTORED_PIPE => CalibrationTarget::Pipe,
-        vectored_target::VECTORED_UNIX_SOCKET => CalibrationTarget::UnixSocket,
-        vectored_target::VECTORED_TCP_SOCKET => CalibrationTarget::TcpSocket,
+        vectored_target::VECTORED_UNIX => CalibrationTarget::Unix,
+        vectored_target::VECTORED_TCP => CalibrationTarget::Tcp,
     })
 }

@@ -1,7 +1,8 @@
 //! Positions in a list.
 
 use libc::{c_int, iovec, size_t, ssize_t};
-use vectored::{RawList, SegmentCursor};
+use vectored::SegmentCursor;
+use vectored::bindings::RawList;
 
 use crate::entry::{Failure, object, object_ref, status, transfer};
 

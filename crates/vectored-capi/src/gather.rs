@@ -1,7 +1,8 @@
 //! Lists whose short segments are copied together.
 
 use libc::{c_int, iovec, size_t, ssize_t};
-use vectored::{Gather, RawList};
+use vectored::Gather;
+use vectored::bindings::RawList;
 
 use crate::cost_model::vectored_cost_model;
 use crate::cursor::vectored_cursor;
@@ -74,12 +75,12 @@ pub unsafe extern "C" fn vectored_gather_write(
 
 /// Writes from `cursor` to the end of the list, and returns the bytes of this call.
 ///
-/// As `vectored_write_from`, except that short segments are copied. Copied bytes are not kept: if the transfer
-/// stops, `cursor` points to the rest of your list, and any handle, or `vectored_write_from`, may go on with it.
+/// As `vectored_resume_write`, except that short segments are copied. Copied bytes are not kept: if the transfer
+/// stops, `cursor` points to the rest of your list, and any handle, or `vectored_resume_write`, may go on with it.
 ///
-/// Errors: as `vectored_write_from`; EFAULT if `gather` is NULL.
+/// Errors: as `vectored_resume_write`; EFAULT if `gather` is NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_gather_write_from(
+pub unsafe extern "C" fn vectored_gather_resume_write(
     gather: *mut vectored_gather,
     fd: c_int,
     iov: *const iovec,
@@ -94,7 +95,7 @@ pub unsafe extern "C" fn vectored_gather_write_from(
             let fd = descriptor(fd)?;
             let list = RawList::new(iov, iovcnt)?;
             resumed(object(cursor)?, list, |at| {
-                list.gather_from(&mut gather.0, fd, at)
+                list.resume_gather(&mut gather.0, fd, at)
             })
         })
     }

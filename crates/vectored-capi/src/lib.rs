@@ -7,7 +7,7 @@
 //!
 //! `unsafe` because every function is one that C calls, with pointers of C. Each pointer is checked for null, and what else a
 //! caller promises is said in the header. Lists are passed on as
-//! [`vectored::RawList`]: no reference to the bytes of a segment is made.
+//! [`vectored::bindings::RawList`]: no reference to the bytes of a segment is made.
 //!
 //! No panic leaves a function: see `entry`.
 

@@ -1,7 +1,8 @@
 //! Lists that are written and read without a handle: nothing is copied.
 
 use libc::{c_int, iovec, size_t, ssize_t};
-use vectored::{RawList, RawListMut, SegmentCursor, TransferError};
+use vectored::bindings::{RawList, RawListMut};
+use vectored::{SegmentCursor, TransferError};
 
 use crate::cursor::{keep, position, vectored_cursor};
 use crate::entry::{Failure, descriptor, object, transfer};
@@ -10,7 +11,7 @@ use crate::entry::{Failure, descriptor, object, transfer};
 ///
 /// Errors (-1 and errno, with the bytes written before in `*done`):
 ///
-/// EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. Use `vectored_write_from`, which
+/// EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. Use `vectored_resume_write`, which
 /// can be resumed, if you expect that.
 ///
 /// EBADF: `fd` is negative, or not open for writing.
@@ -49,7 +50,7 @@ pub unsafe extern "C" fn vectored_write_all(
 ///
 /// Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_write_from(
+pub unsafe extern "C" fn vectored_resume_write(
     fd: c_int,
     iov: *const iovec,
     iovcnt: size_t,
@@ -61,7 +62,7 @@ pub unsafe extern "C" fn vectored_write_from(
         transfer(done, || {
             let fd = descriptor(fd)?;
             let list = RawList::new(iov, iovcnt)?;
-            resumed(object(cursor)?, list, |at| list.write_from(fd, at))
+            resumed(object(cursor)?, list, |at| list.resume_write(fd, at))
         })
     }
 }
@@ -71,7 +72,7 @@ pub unsafe extern "C" fn vectored_write_from(
 ///
 /// To resume after an error, write what is left of the list at `offset` + `*done`. `vectored_cursor_advance` finds the segment
 /// and the byte. No function takes a cursor and an offset: pass a copy of the array from that segment on, whose first
-/// segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_write_from`.
+/// segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_resume_write`.
 /// Through a descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
 ///
 /// Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at the largest offset or
@@ -135,7 +136,7 @@ pub unsafe extern "C" fn vectored_write_once(
 /// ENODATA: the file or stream ended before the list was full. If `*done` is 0, it ended before the list, as a stream of
 /// records does after the last one. If an earlier end is no error, use `vectored_read_up_to_eof`.
 ///
-/// EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_read_into` can be
+/// EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_resume_read` can be
 /// resumed.
 ///
 /// EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
@@ -167,12 +168,12 @@ pub unsafe extern "C" fn vectored_read_exact(
 
 /// Reads from `cursor` on until the segments are full, and returns the bytes of this call.
 ///
-/// As `vectored_read_exact`, but it can be resumed, as `vectored_write_from`: whether it succeeds or fails, `cursor` has
+/// As `vectored_read_exact`, but it can be resumed, as `vectored_resume_write`: whether it succeeds or fails, `cursor` has
 /// moved by exactly the bytes that were read.
 ///
 /// Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_read_into(
+pub unsafe extern "C" fn vectored_resume_read(
     fd: c_int,
     iov: *const iovec,
     iovcnt: size_t,
@@ -186,7 +187,7 @@ pub unsafe extern "C" fn vectored_read_into(
             let mut list = RawListMut::new(iov, iovcnt)?;
             let cursor = object(cursor)?;
             let mut at = position(cursor, |at| list.contains(at))?;
-            let read = list.read_into(fd, &mut at);
+            let read = list.resume_read(fd, &mut at);
             keep(cursor, at);
             Ok(read?)
         })

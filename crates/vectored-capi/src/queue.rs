@@ -4,7 +4,8 @@ use std::ffi::c_void;
 use std::path::Path;
 
 use libc::{c_int, iovec, size_t, ssize_t};
-use vectored::{QueuePolicy, Segment, SegmentQueue};
+use vectored::queue::QueuePolicy;
+use vectored::{Segment, SegmentQueue};
 
 use crate::cost_model::calibration_target;
 use crate::entry::{

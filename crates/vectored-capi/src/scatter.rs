@@ -1,7 +1,8 @@
 //! Lists whose short segments are read through a buffer.
 
 use libc::{c_int, iovec, size_t, ssize_t};
-use vectored::{RawListMut, Scatter, SegmentCursor};
+use vectored::bindings::RawListMut;
+use vectored::{Scatter, SegmentCursor};
 
 use crate::cost_model::vectored_cost_model;
 use crate::cursor::{keep, position, vectored_cursor};
@@ -59,16 +60,16 @@ pub unsafe extern "C" fn vectored_scatter_read_exact(
             let scatter = object(scatter)?;
             let fd = descriptor(fd)?;
             let mut list = RawListMut::new(iov, iovcnt)?;
-            Ok(list.scatter_into(&mut scatter.0, fd, &mut SegmentCursor::new())?)
+            Ok(list.resume_scatter(&mut scatter.0, fd, &mut SegmentCursor::new())?)
         })
     }
 }
 
-/// Reads from `cursor` on until the segments are full, and returns the bytes of this call. As `vectored_read_into`.
+/// Reads from `cursor` on until the segments are full, and returns the bytes of this call. As `vectored_resume_read`.
 ///
-/// Errors: as `vectored_read_into`; EFAULT if `scatter` is NULL.
+/// Errors: as `vectored_resume_read`; EFAULT if `scatter` is NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_scatter_read_into(
+pub unsafe extern "C" fn vectored_scatter_resume_read(
     scatter: *mut vectored_scatter,
     fd: c_int,
     iov: *const iovec,
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn vectored_scatter_read_into(
             let mut list = RawListMut::new(iov, iovcnt)?;
             let cursor = object(cursor)?;
             let mut at = position(cursor, |at| list.contains(at))?;
-            let read = list.scatter_into(&mut scatter.0, fd, &mut at);
+            let read = list.resume_scatter(&mut scatter.0, fd, &mut at);
             keep(cursor, at);
             Ok(read?)
         })

@@ -12,7 +12,7 @@ mod windows {
     use std::net::TcpStream;
     use std::os::windows::io::{AsHandle, AsSocket, OwnedHandle, OwnedSocket};
 
-    use vectored::BorrowedDescriptor;
+    use vectored::bindings::BorrowedDescriptor;
 
     /// An owned handle or socket.
     #[derive(Debug)]

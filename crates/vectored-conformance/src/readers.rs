@@ -9,9 +9,11 @@ use std::io::{self, IoSliceMut, Read};
 use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
+use vectored::limits::iov_max;
+use vectored::positional::{read_exact_vectored_at, read_up_to_eof_vectored_at};
 use vectored::{
-    CostModel, Scatter, ScatterReader, SegmentCursor, TransferError, iov_max, read_exact_vectored,
-    read_exact_vectored_at, read_into, read_up_to_eof_vectored, read_up_to_eof_vectored_at,
+    CostModel, Scatter, ScatterReader, SegmentCursor, TransferError, read_exact_vectored,
+    read_up_to_eof_vectored, resume_read,
 };
 
 use crate::outcome::{Outcome, Takes};
@@ -77,11 +79,11 @@ pub const READERS: &[Reader] = &[
         ..EXACT_READER
     },
     Reader {
-        name: "read_into",
+        name: "resume_read",
         make: || {
             Box::new(|fd, segments, cursor| {
                 counted(segments, cursor, |segments, cursor| {
-                    read_into(fd, segments, cursor)
+                    resume_read(fd, segments, cursor)
                 })
             })
         },
@@ -138,7 +140,7 @@ pub const READERS: &[Reader] = &[
         ..EXACT_READER
     },
     Reader {
-        name: "Scatter::read_into",
+        name: "Scatter::resume_read",
         make: || scattered(CostModel::default()),
         ..EXACT_READER
     },
@@ -186,7 +188,7 @@ pub const READERS: &[Reader] = &[
         ..EXACT_READER
     },
     Reader {
-        name: "ScatterReader::read_into",
+        name: "ScatterReader::resume_read",
         call_scope: CallScope::ListAndReadAhead,
         make: || buffered(8192),
         ..EXACT_READER
@@ -313,23 +315,23 @@ fn scatter(model: CostModel) -> ReadFn {
     whole_list(move |fd, segments| scatter.read_exact(fd, segments).into())
 }
 
-/// `Scatter::read_into` with this model.
+/// `Scatter::resume_read` with this model.
 pub(crate) fn scattered(model: CostModel) -> ReadFn {
     let mut scatter = Scatter::new(model);
     Box::new(move |fd, segments, cursor| {
         counted(segments, cursor, |segments, cursor| {
-            scatter.read_into(fd, segments, cursor)
+            scatter.resume_read(fd, segments, cursor)
         })
     })
 }
 
-/// `ScatterReader::read_into` with a buffer of `capacity` bytes.
+/// `ScatterReader::resume_read` with a buffer of `capacity` bytes.
 pub(crate) fn buffered(capacity: usize) -> ReadFn {
     let mut reader = ReusedReader::with_capacity(capacity);
     Box::new(move |fd, segments, cursor| {
         reader.on(fd, |reader| {
             counted(segments, cursor, |segments, cursor| {
-                reader.read_into(segments, cursor)
+                reader.resume_read(segments, cursor)
             })
         })
     })

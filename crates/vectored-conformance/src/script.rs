@@ -52,7 +52,10 @@ impl ScriptedSink {
             slices.iter().all(|slice| !slice.is_empty()),
             "an empty slice"
         );
-        assert!(slices.len() <= vectored::iov_max(), "too many slices");
+        assert!(
+            slices.len() <= vectored::limits::iov_max(),
+            "too many slices"
+        );
         match self.script.next().unwrap_or(ScriptedCall::Take(usize::MAX)) {
             ScriptedCall::Fail(code) => {
                 self.faults += 1;

@@ -28,7 +28,7 @@ gather, cursor = vectored.Gather(), vectored.Cursor()
 waits = 0
 while True:
     try:
-        gather.write_from(sink, views, cursor)
+        gather.resume_write(sink, views, cursor)
         break
     except BlockingIOError:
         waits += 1

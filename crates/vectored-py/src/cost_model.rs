@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use vectored::{CalibrationTarget, TargetKind};
+use vectored::TargetKind;
+use vectored::cost::CalibrationTarget;
 
 use crate::failure::of_path;
 
@@ -58,12 +59,11 @@ impl CostModel {
                 return Err(PyValueError::new_err(message));
             }
             ("pipe", None) => CalibrationTarget::Pipe,
-            ("unix-socket", None) => CalibrationTarget::UnixSocket,
-            ("tcp-socket", None) => CalibrationTarget::TcpSocket,
+            ("unix", None) => CalibrationTarget::Unix,
+            ("tcp", None) => CalibrationTarget::Tcp,
             ("null", None) => CalibrationTarget::Null,
             _ => {
-                let known =
-                    "'file', 'file-overwrite', 'pipe', 'unix-socket', 'tcp-socket' or 'null'";
+                let known = "'file', 'file-overwrite', 'pipe', 'unix', 'tcp' or 'null'";
                 return Err(unknown(target, known));
             }
         };

@@ -70,8 +70,8 @@ impl Gather {
         })
     }
 
-    /// Write from the cursor to the end of the list, and return the bytes of this call, as the function write_from.
-    fn write_from(
+    /// Write from the cursor to the end of the list, and return the bytes of this call, as the function resume_write.
+    fn resume_write(
         &self,
         fd: &Bound<'_, PyAny>,
         buffers: &Bound<'_, PyAny>,
@@ -80,7 +80,7 @@ impl Gather {
         let mut cursor = cursor.get().take()?;
         self.with_gather(|gather| {
             write(fd, buffers, &mut cursor.at, |fd, list, cursor| {
-                list.gather_from(gather, fd, cursor)
+                list.resume_gather(gather, fd, cursor)
             })
         })
     }

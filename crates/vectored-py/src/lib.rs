@@ -27,12 +27,14 @@ mod native {
     #[pymodule_export]
     use crate::gather::Gather;
     #[pymodule_export]
-    use crate::list::{read_exact, read_into, read_up_to_eof, write_all, write_from, write_once};
+    use crate::list::{
+        read_exact, read_up_to_eof, resume_read, resume_write, write_all, write_once,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::sys::refuse_other_interpreters(module.py())?;
-        module.add("IOV_MAX", vectored::iov_max())?;
+        module.add("IOV_MAX", vectored::limits::iov_max())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

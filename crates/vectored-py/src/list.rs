@@ -13,7 +13,7 @@ use crate::transfer::{place, read, write};
 /// A list of more than IOV_MAX buffers, and one of which a call takes only a part, takes several system calls. Other
 /// writers may write between them. For short buffers, Gather.write_all is faster.
 ///
-/// On a non-blocking descriptor that is full, it raises BlockingIOError. Use write_from if you expect that.
+/// On a non-blocking descriptor that is full, it raises BlockingIOError. Use resume_write if you expect that.
 #[pyfunction]
 #[pyo3(signature = (fd, buffers, *, offset = None))]
 pub fn write_all(
@@ -24,7 +24,7 @@ pub fn write_all(
     let offset = offset.map(place).transpose()?;
     let start = &mut SegmentCursor::new();
     write(fd, buffers, start, |fd, list, cursor| match offset {
-        None => list.write_from(fd, cursor),
+        None => list.resume_write(fd, cursor),
         Some(offset) => list.write_all_at(fd, offset),
     })
 }
@@ -35,14 +35,14 @@ pub fn write_all(
 /// until the descriptor is ready and call it again with the same list and cursor. It returns when all of the list is
 /// written.
 #[pyfunction]
-pub fn write_from(
+pub fn resume_write(
     fd: &Bound<'_, PyAny>,
     buffers: &Bound<'_, PyAny>,
     cursor: &Bound<'_, Cursor>,
 ) -> PyResult<u64> {
     let mut cursor = cursor.get().take()?;
     write(fd, buffers, &mut cursor.at, |fd, list, cursor| {
-        list.write_from(fd, cursor)
+        list.resume_write(fd, cursor)
     })
 }
 
@@ -73,7 +73,7 @@ pub fn read_exact(
     let offset = offset.map(place).transpose()?;
     let start = &mut SegmentCursor::new();
     read(fd, buffers, start, |fd, list, cursor| match offset {
-        None => list.read_into(fd, cursor),
+        None => list.resume_read(fd, cursor),
         Some(offset) => list.read_exact_at(fd, offset),
     })
 }
@@ -101,13 +101,13 @@ pub fn read_up_to_eof(
 /// The cursor moves by exactly the bytes that were read, also if an exception is raised. After BlockingIOError, wait
 /// until the descriptor is readable and call it again with the same list and cursor.
 #[pyfunction]
-pub fn read_into(
+pub fn resume_read(
     fd: &Bound<'_, PyAny>,
     buffers: &Bound<'_, PyAny>,
     cursor: &Bound<'_, Cursor>,
 ) -> PyResult<u64> {
     let mut cursor = cursor.get().take()?;
     read(fd, buffers, &mut cursor.at, |fd, list, cursor| {
-        list.read_into(fd, cursor)
+        list.resume_read(fd, cursor)
     })
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use vectored::CallEnd;
+use vectored::bindings::CallEnd;
 
 /// To check for signals takes Python's lock, for which a thread may wait 5 ms while another one computes. After calls that no
 /// signal has ended, it is checked so rarely that it takes at most one part in this many of a transfer's time.

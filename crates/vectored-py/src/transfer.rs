@@ -5,7 +5,8 @@ use std::os::fd::BorrowedFd;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
-use vectored::{RawList, RawListMut, SegmentCursor, TransferError, interruptible};
+use vectored::bindings::{RawList, RawListMut, interruptible};
+use vectored::{SegmentCursor, TransferError};
 
 use crate::failure::raised;
 use crate::signals::should_stop;

@@ -227,7 +227,7 @@ class Locks(Descriptors):
                         write(refuses, wrong)
             for cursor in (vectored.Cursor(0, 4), vectored.Cursor(2), vectored.Cursor(1, 1)):
                 with self.assertRaises(ValueError):
-                    vectored.write_from(refuses, [data], cursor)
+                    vectored.resume_write(refuses, [data], cursor)
             with self.assertRaises(ValueError):
                 vectored.read_exact(refuses, [data, data])
             with self.assertRaises(EOFError):
@@ -245,7 +245,7 @@ class Leaks(Descriptors):
             def work():
                 gather.write_all(null, views)
                 vectored.write_all(null, iter(views))
-                vectored.write_from(null, views, vectored.Cursor(3, 5))
+                vectored.resume_write(null, views, vectored.Cursor(3, 5))
                 try:
                     vectored.read_exact(null, target)
                 except EOFError:

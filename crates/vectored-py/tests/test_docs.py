@@ -70,7 +70,7 @@ class Claims(unittest.TestCase):
             reader.read(65536)
             cursor = vectored.Cursor()
             with self.assertRaises(BlockingIOError):
-                vectored.Gather().write_from(writer, records, cursor)
+                vectored.Gather().resume_write(writer, records, cursor)
             self.assertEqual(cursor, vectored.Cursor(655, 36))
 
     def test_the_programs_of_the_readme_run(self):

@@ -11,10 +11,10 @@ from support import PAIRS, Descriptors, Reader, in_any_form, payload, random_siz
 
 WRITERS = {
     "write_all": vectored.write_all,
-    "write_from": lambda fd, buffers: vectored.write_from(fd, buffers, vectored.Cursor()),
+    "resume_write": lambda fd, buffers: vectored.resume_write(fd, buffers, vectored.Cursor()),
     "gather": vectored.Gather().write_all,
     "gather of pipes": vectored.Gather(vectored.CostModel.default_for("pipe")).write_all,
-    "gather from": lambda fd, buffers: vectored.Gather().write_from(fd, buffers, vectored.Cursor()),
+    "gather resume": lambda fd, buffers: vectored.Gather().resume_write(fd, buffers, vectored.Cursor()),
 }
 
 

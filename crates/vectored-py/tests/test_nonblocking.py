@@ -12,7 +12,7 @@ import vectored
 from support import PAIRS, Descriptors, Reader, buffered_bytes, payload, random_sizes
 
 GATHER = vectored.Gather()
-WRITES_FROM = {"write_from": vectored.write_from, "gather": GATHER.write_from}
+WRITES_FROM = {"resume_write": vectored.resume_write, "gather": GATHER.resume_write}
 WRITES_ALL = {"write_all": vectored.write_all, "gather": GATHER.write_all}
 
 
@@ -25,7 +25,7 @@ class Writes(Descriptors):
     def test_a_cursor_resumes_until_everything_has_arrived(self):
         rng = random.Random(3)
         for pair in PAIRS:
-            for name, write_from in WRITES_FROM.items():
+            for name, resume_write in WRITES_FROM.items():
                 for turn in range(6):
                     with self.subTest(pair=pair, writer=name, turn=turn):
                         data = payload(random_sizes(rng), turn) + [bytes(100_000)]
@@ -35,7 +35,7 @@ class Writes(Descriptors):
                         cursor, total, flat = vectored.Cursor(), 0, b"".join(data)
                         while True:
                             try:
-                                total += write_from(sink, data, cursor)
+                                total += resume_write(sink, data, cursor)
                                 break
                             except BlockingIOError as error:
                                 total += error.done
@@ -60,7 +60,7 @@ class Writes(Descriptors):
                 cursor.advance(data, caught.exception.done)
                 reader = Reader(source)
                 os.set_blocking(sink, True)
-                vectored.write_from(sink, data, cursor)
+                vectored.resume_write(sink, data, cursor)
                 os.close(sink)
                 self.assertEqual(reader.result(), b"".join(data))
 
@@ -81,9 +81,9 @@ class Writes(Descriptors):
         with open(source, "rb") as reader, open(sink, "wb", buffering=0) as writer:
             for part in (b"a", b"bcde", b"fg"):
                 with self.assertRaises(BlockingIOError):
-                    vectored.read_into(reader, target, cursor)
+                    vectored.resume_read(reader, target, cursor)
                 writer.write(part)
-            vectored.read_into(reader, target, cursor)
+            vectored.resume_read(reader, target, cursor)
         self.assertEqual(b"".join(target), b"abcdefg")
 
 
@@ -183,13 +183,13 @@ class Threads(Descriptors):
     def test_two_calls_do_not_share_a_cursor(self):
         source, sink = self.pair()
         cursor, data = vectored.Cursor(), [bytes(1000)] * 300
-        thread = threading.Thread(target=vectored.write_from, args=(sink, data, cursor))
+        thread = threading.Thread(target=vectored.resume_write, args=(sink, data, cursor))
         thread.start()
         # The pipe is full only while the other thread uses the cursor.
         while buffered_bytes(source) < 65536:
             pass
         with self.assertRaisesRegex(RuntimeError, "in use by another call"):
-            vectored.write_from(sink, data, cursor)
+            vectored.resume_write(sink, data, cursor)
         reader = Reader(source)
         thread.join()
         os.close(sink)

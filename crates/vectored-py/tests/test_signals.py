@@ -190,12 +190,12 @@ class Interrupts(Descriptors):
         data = [b"%d," % i for i in range(50_000)]
         cursor = vectored.Cursor()
         with self.assertRaises(Stop) as caught:
-            vectored.write_from(sink, data, cursor)
+            vectored.resume_write(sink, data, cursor)
         helper.join()
         left = cursor.remaining(data)
         self.assertEqual(caught.exception.done + left, len(b"".join(data)))
         reader = Reader(source)
-        self.assertEqual(vectored.write_from(sink, data, cursor), left)
+        self.assertEqual(vectored.resume_write(sink, data, cursor), left)
         os.close(sink)
         self.assertEqual(reader.result(), b"".join(data))
 

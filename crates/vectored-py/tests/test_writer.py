@@ -381,7 +381,7 @@ class NonBlocking(Descriptors):
         class Gather:
             errors = [BlockingIOError(errno.EAGAIN, "full", 7), OSError(errno.ENOSPC, "no space")]
 
-            def write_from(self, file, buffers, cursor):
+            def resume_write(self, file, buffers, cursor):
                 cursor.advance(buffers, 7)
                 error = self.errors.pop(0)
                 error.done = 7

@@ -14,7 +14,8 @@ use futures_util::stream::poll_fn;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
-use vectored::{FramedQueue, LengthDelimitedEncoder, QueuePolicy, SegmentQueue, TargetKind};
+use vectored::queue::QueuePolicy;
+use vectored::{FramedQueue, LengthDelimitedEncoder, SegmentQueue, TargetKind};
 
 const TASKS: u32 = 4;
 const MESSAGES: u32 = 1_000;

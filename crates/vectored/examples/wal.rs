@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use vectored::{QueuePolicy, Segment, SegmentQueue, TargetKind};
+use vectored::queue::QueuePolicy;
+use vectored::{Segment, SegmentQueue, TargetKind};
 
 struct Log {
     file: File,

@@ -3,8 +3,8 @@
 use std::io::IoSlice;
 use std::ops::Deref;
 
-use crate::Limits;
 use crate::runs::Stretch;
+use crate::sys::limits::Limits;
 use crate::sys::span::{Span, part, spans};
 
 /// A position in a list of segments: the index of a segment, and how many of its bytes have been moved.
@@ -33,7 +33,8 @@ use crate::sys::span::{Span, part, spans};
 ///
 /// ```
 /// use std::io::{IoSlice, Write};
-/// use vectored::{Limits, SegmentCursor};
+/// use vectored::SegmentCursor;
+/// use vectored::limits::Limits;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let segments = [IoSlice::new(b"one "), IoSlice::new(b""), IoSlice::new(b"two ")];

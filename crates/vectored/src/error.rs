@@ -25,7 +25,7 @@ use std::io;
 /// Its message includes that of the `io::Error` ("after 300 bytes were written: No space left on device"), so
 /// [`source`](std::error::Error::source) returns the source of the `io::Error`, and not the `io::Error` itself.
 ///
-/// An implementation of [`Gathers`](crate::Gathers) makes one by [`new`](TransferError::new).
+/// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes one by [`new`](TransferError::new).
 ///
 /// It converts into an [`io::Error`], so `?` works in a function that returns one. The conversion drops the
 /// count and keeps the kind and the operating system's code.
@@ -102,7 +102,7 @@ impl TransferError {
     /// - [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
     ///   given, without an error, or the one call of [`write_once`](crate::write_once) took only a part;
     /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was full;
-    /// - [`Interrupted`](io::ErrorKind::Interrupted) occurs within [`interruptible`](crate::interruptible) only: interrupted
+    /// - [`Interrupted`](io::ErrorKind::Interrupted) occurs within [`interruptible`](crate::bindings::interruptible) only: interrupted
     ///   calls are retried;
     /// - any other kind comes from the system call, or from this crate as the function's docs say.
     #[must_use]

@@ -39,7 +39,9 @@ thread_local! {
 ///
 /// ```
 /// use std::io::{ErrorKind, IoSlice};
-/// use vectored::{interruptible, iov_max, write_all_vectored};
+/// use vectored::write_all_vectored;
+/// use vectored::bindings::interruptible;
+/// use vectored::limits::iov_max;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let null = std::fs::File::create("/dev/null")?;
@@ -140,7 +142,12 @@ mod tests {
         &mut ScriptedSink,
     ) -> Result<u64, TransferError>;
 
-    fn check_write(sizes: &[usize], script: &[Answer], limits: crate::Limits, send: Send<'_>) {
+    fn check_write(
+        sizes: &[usize],
+        script: &[Answer],
+        limits: crate::sys::limits::Limits,
+        send: Send<'_>,
+    ) {
         let data = payload(sizes);
         let (segments, mut cursor) = (list(&data), SegmentCursor::new());
         let mut sink = ScriptedSink::new(script.to_vec(), limits);

@@ -18,25 +18,25 @@
 //! | write lists to a blocking file, pipe or stream socket | [`Gather::write_all`]; keep the [`Gather`] for further lists |
 //! | the same with large segments only, or only once | [`write_all_vectored`] |
 //! | write a record or message that must be one system call | [`write_once`] |
-//! | write to a non-blocking descriptor | [`write_from`] or [`Gather::write_from`], with a [`SegmentCursor`]; [an example with poll(2)](write_from#examples), and `examples/poll_server.rs` with a queue for each connection |
+//! | write to a non-blocking descriptor | [`resume_write`] or [`Gather::resume_write`], with a [`SegmentCursor`]; [an example with poll(2)](resume_write#examples), and `examples/poll_server.rs` with a queue for each connection |
 //! | join the messages of a connection or the records of a log into few calls, blocking, non-blocking or asynchronous | [`SegmentQueue`]; `docs/queue.md` of the repository shows how a server goes over to it from a `BytesMut`, and `examples/` has a RESP server, a write-ahead log, a log of several processes and framed messages |
 //! | write many short slices, and sometimes a long one | [`GatherWriter`] |
 //! | write to a `Stdout`, a `Box<dyn Write>` or a TLS stream, which do not gather | [`GatherWriter::copying`] |
 //! | write a `bytes::Buf` (feature `bytes`) | `BufSender` |
-//! | write at an offset of a file | [`Gather::write_all_at`], [`write_all_vectored_at`] |
+//! | write at an offset of a file | [`Gather::write_all_at`], [`write_all_vectored_at`](positional::write_all_vectored_at) |
 //! | write durably, so that the data is on storage (Unix) | `write_all_vectored_with` and `WriteFlags` |
-//! | write with `O_DIRECT` | [`write_all_direct_at`], [`DirectAlignment`], [`AlignedBuffer`] |
+//! | write with `O_DIRECT` | [`write_all_direct_at`](direct::write_all_direct_at), [`DirectAlignment`](direct::DirectAlignment), [`AlignedBuffer`](direct::AlignedBuffer) |
 //! | have many transfers in flight in one thread (feature `uring`, Linux) | `uring::Ring` |
 //! | write and read lists of pages past the cache, on Windows | `windows::write_file_gather`, `windows::CompletionPort` |
 //! | fill a list from a file, pipe or stream socket | [`read_exact_vectored`], or [`Scatter::read_exact`] if segments are short |
 //! | fill a list up to the end of the file | [`read_up_to_eof_vectored`], [`Scatter::read_up_to_eof`] |
-//! | read from a non-blocking descriptor | [`read_into`], with a [`SegmentCursor`] |
+//! | read from a non-blocking descriptor | [`resume_read`], with a [`SegmentCursor`] |
 //! | read many records, header and payload into separate buffers | [`ScatterReader`] |
 //! | make the system calls yourself | [`SegmentCursor`]: a position in a list, and the entries of the next call |
 //!
-//! The functions named `…_vectored` and `write_from` reference every segment in place. A [`Gather`] copies
+//! The functions named `…_vectored` and `resume_write` reference every segment in place. A [`Gather`] copies
 //! runs of small segments into a staging buffer and references the large ones, in the same system call; a
-//! [`Scatter`] does the same for reads. Both decide by a [`CostModel`]. [`Gathers`] is the trait of the
+//! [`Scatter`] does the same for reads. Both decide by a [`CostModel`]. [`VectoredWrite`](buffered::VectoredWrite) is the trait of the
 //! descriptors and streams that write a whole list in one call.
 //!
 //! A *segment* is one contiguous buffer of a list: one [`IoSlice`](std::io::IoSlice), one `iovec`.
@@ -87,20 +87,20 @@
 //! # Signals, timeouts and full descriptors
 //!
 //! - **`EINTR`** is always retried: an interrupted call has moved nothing. So a signal handler
-//!   cannot end a transfer, except through [`interruptible`]. If a signal interrupts a call that has moved some bytes, the call is short, and the
+//!   cannot end a transfer, except through [`interruptible`](bindings::interruptible). If a signal interrupts a call that has moved some bytes, the call is short, and the
 //!   transfer continues.
 //! - **A full non-blocking descriptor** (or, for reads, an empty one) is the error
 //!   [`WouldBlock`](std::io::ErrorKind::WouldBlock), and [`transferred`](TransferError::transferred) counts the
 //!   bytes moved before it. No byte is held back: the caller has the list, the cursor points to the rest of
-//!   it, and [`write_from`] resumes there when the descriptor is ready.
+//!   it, and [`resume_write`] resumes there when the descriptor is ready.
 //! - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** (as set by `set_write_timeout` and `set_read_timeout` of a stream) have
 //!   the same result: `WouldBlock` with a count. Each system call has the whole timeout, so a list that takes several
 //!   calls may take longer.
 //! - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`]) call write(2) and writev(2), even for a
 //!   `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends the process
-//!   unless it is ignored. (A Rust program ignores it from its start.) [`Gathers`] for those two types, and so
+//!   unless it is ignored. (A Rust program ignores it from its start.) [`VectoredWrite`](buffered::VectoredWrite) for those two types, and so
 //!   [`GatherWriter`], raises no signal.
-//! - **A cursor at the end of its list** is no error: [`write_from`] returns `Ok(0)` without a system call.
+//! - **A cursor at the end of its list** is no error: [`resume_write`] returns `Ok(0)` without a system call.
 //! - **A segment in a mapped file that another process truncates**: if the segment is referenced, the kernel
 //!   reads it, and the call fails with `EFAULT`. [`transferred`](TransferError::transferred) counts the bytes
 //!   moved before that: on a file all bytes before the truncated part, on a pipe or socket possibly none. If
@@ -147,13 +147,13 @@
 //! # Messages
 //!
 //! On a socket that keeps messages apart (one that is not a stream), each call is a message of its own. The
-//! functions that write streams ([`write_all_vectored`], [`write_from`], `write_all_vectored_with` and those
+//! functions that write streams ([`write_all_vectored`], [`resume_write`], `write_all_vectored_with` and those
 //! of [`Gather`], and `BufSender`) therefore refuse a socket of any type but `SOCK_STREAM` (datagram,
 //! `SOCK_SEQPACKET`, raw) with [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte, if the list
 //! is not exactly one message:
 //!
-//! - one call cannot take the whole list (it has more than [`iov_max`] entries or more than
-//!   [`MAX_CALL_BYTES`], or it overfills the staging buffer of a [`Gather`]);
+//! - one call cannot take the whole list (it has more than [`iov_max`](limits::iov_max) entries or more than
+//!   [`MAX_CALL_BYTES`](limits::MAX_CALL_BYTES), or it overfills the staging buffer of a [`Gather`]);
 //! - the list holds no bytes: an empty message is a message, and skipping it would lose it;
 //! - a [`SegmentCursor`] inside the list says that a part of it was sent before.
 //!
@@ -166,7 +166,7 @@
 //! socket and is not recognized. There, too, each call is a packet, or several if it exceeds `PIPE_BUF`.
 //!
 //! The functions that read a stream into a list ([`read_exact_vectored`], [`read_up_to_eof_vectored`],
-//! [`read_into`], those of [`Scatter`], [`read_exact_uninit`] and [`read_up_to_eof_uninit`]) refuse such a
+//! [`resume_read`], those of [`Scatter`], [`read_exact_uninit`](uninit::read_exact_uninit) and [`read_up_to_eof_uninit`](uninit::read_up_to_eof_uninit)) refuse such a
 //! socket for every list, with [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. The end of a
 //! message that is longer than the list would be lost, which no read call reports. Shorter messages would be
 //! joined. An empty one would look like the end of the file. Receive each message with recvmsg(2).
@@ -197,7 +197,7 @@
 //!
 //! The functions and their guarantees are the same. What differs is the calls:
 //!
-//! - **Sockets** take lists, by `WSASend` and `WSARecv` of at most [`iov_max`] buffers (1024: Windows documents no limit).
+//! - **Sockets** take lists, by `WSASend` and `WSARecv` of at most [`iov_max`](limits::iov_max) buffers (1024: Windows documents no limit).
 //!   A full or empty non-blocking socket is [`WouldBlock`](std::io::ErrorKind::WouldBlock). A timeout of a socket is
 //!   [`TimedOut`](std::io::ErrorKind::TimedOut).
 //! - **Handles** (files, pipes, consoles, pipes of child processes) take one buffer a call. A call gets the start of a list
@@ -205,7 +205,7 @@
 //!   copied into memory that is allocated for the call. [`write_once`] copies all of a record, and has no limit for pipes.
 //! - **At an offset** the position of a handle moves to the end of the call. Offsets have 64 bits. A file that is open for
 //!   appending is appended to, whatever the offset is.
-//! - **Files opened with `FILE_FLAG_NO_BUFFERING`** take aligned lists: [`DirectAlignment::of`] has the sector of the
+//! - **Files opened with `FILE_FLAG_NO_BUFFERING`** take aligned lists: [`DirectAlignment::of`](direct::DirectAlignment::of) has the sector of the
 //!   volume. Handles that are open for overlapped calls work, too; a call waits for its end by an event of its thread.
 //!   The module `windows` has `WriteFileGather` and `ReadFileScatter`, also through a completion port.
 //! - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_vectored_with`), the module `uring`,
@@ -215,19 +215,18 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod buffered;
+pub mod bindings;
+pub mod buffered;
 mod calibrate;
 #[cfg(feature = "codec")]
 mod codec;
-mod cost;
+pub mod cost;
 mod cursor;
 mod descriptor;
 mod error;
 mod gather;
 mod interruption;
-mod queue;
-#[cfg(unix)]
-mod raw;
+pub mod queue;
 mod read;
 mod runs;
 mod sys;
@@ -245,47 +244,53 @@ pub mod uring;
 pub mod windows;
 mod write;
 
-#[cfg(feature = "bytes")]
-pub use buffered::buf_sender::BufSender;
-pub use buffered::gather_writer::GatherWriter;
-pub use buffered::into_inner_error::{IntoInnerError, WriterPanicked};
-pub use buffered::scatter_reader::ScatterReader;
-pub use calibrate::channel::CalibrationTarget;
+#[doc(inline)]
+pub use buffered::{GatherWriter, ScatterReader};
 #[cfg(feature = "codec")]
 pub use codec::encoder::{QueueEncoder, TokioEncoder};
 #[cfg(feature = "codec")]
 pub use codec::framed_queue::FramedQueue;
 #[cfg(feature = "codec")]
 pub use codec::length_delimited::LengthDelimitedEncoder;
-pub use cost::chunking::ChunkPolicy;
-pub use cost::fit::Observation;
-pub use cost::queue_thresholds::QueueThresholds;
-pub use cost::thresholds::{CopyThresholds, UnknownSegmentCount};
+#[doc(inline)]
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
-pub use descriptor::{AsDescriptor, BorrowedDescriptor};
+pub use descriptor::AsDescriptor;
 pub use error::TransferError;
 pub use gather::Gather;
-pub use gather::gathers::Gathers;
-pub use interruption::{CallEnd, interruptible};
-pub use queue::policy::QueuePolicy;
-pub use queue::segment::{IntoSegment, Segment};
-pub use queue::{QueueFull, SegmentQueue};
-#[cfg(unix)]
-pub use raw::list::RawList;
-#[cfg(unix)]
-pub use raw::list_mut::RawListMut;
-pub use read::all::{
-    read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
-    read_up_to_eof_vectored_at,
-};
+#[doc(inline)]
+pub use queue::{Segment, SegmentQueue};
+pub use read::all::{read_exact_vectored, read_up_to_eof_vectored, resume_read};
 pub use read::scatter::Scatter;
-pub use read::uninit::{read_exact_uninit, read_up_to_eof_uninit};
-pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
-pub use transfer::aligned_buffer::AlignedBuffer;
-pub use write::all::{write_all_vectored, write_from};
-pub use write::direct::{DirectAlignment, write_all_direct_at};
-#[cfg(unix)]
-pub use write::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
+pub use write::all::{resume_write, write_all_vectored};
 pub use write::once::write_once;
-pub use write::positional::write_all_vectored_at;
+
+/// Lists at an offset of a file: its position is neither used nor moved.
+///
+/// [`Gather::write_all_at`] and [`Scatter::read_exact_at`] also copy short segments.
+pub mod positional {
+    pub use crate::read::all::{read_exact_vectored_at, read_up_to_eof_vectored_at};
+    pub use crate::write::positional::write_all_vectored_at;
+}
+
+/// The limits of one system call, for programs that make the calls themselves by a [`SegmentCursor`].
+pub mod limits {
+    pub use crate::sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
+}
+
+/// Writes with the flags of `pwritev2(2)`, durable ones for example. On Unix.
+#[cfg(unix)]
+pub mod flags {
+    pub use crate::write::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
+}
+
+/// Writes past the page cache (`O_DIRECT`), with a check of alignment.
+pub mod direct {
+    pub use crate::transfer::aligned_buffer::AlignedBuffer;
+    pub use crate::write::direct::{DirectAlignment, write_all_direct_at};
+}
+
+/// Reads into memory that is not initialized.
+pub mod uninit {
+    pub use crate::read::uninit::{read_exact_uninit, read_up_to_eof_uninit};
+}

@@ -6,7 +6,8 @@
 use std::io::IoSlice;
 
 use rustix::event::{EventfdFlags, eventfd};
-use vectored::{CopyThresholds, CostModel, Gather};
+use vectored::cost::CopyThresholds;
+use vectored::{CostModel, Gather};
 
 /// An event counter takes exactly 8 bytes a call or answers `EINVAL`, and gets each segment by itself.
 #[test]

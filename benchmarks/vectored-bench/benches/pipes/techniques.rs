@@ -2,7 +2,8 @@
 
 use std::io::{self, IoSlice, PipeWriter, Write};
 
-use vectored::{CostModel, Gather, Limits, SegmentCursor, TargetKind, write_all_vectored};
+use vectored::limits::Limits;
+use vectored::{CostModel, Gather, SegmentCursor, TargetKind, write_all_vectored};
 
 /// The bytes of a call, for the techniques that write in chunks.
 const CHUNK_BYTES: usize = 8 << 10;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use vectored::{MAX_CALL_BYTES, QueuePolicy, SegmentQueue};
+use vectored::SegmentQueue;
+use vectored::limits::MAX_CALL_BYTES;
+use vectored::queue::QueuePolicy;
 
 use crate::channel::Channel;
 

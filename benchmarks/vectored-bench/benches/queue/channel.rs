@@ -8,7 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
-use vectored::{CalibrationTarget, TargetKind};
+use vectored::TargetKind;
+use vectored::cost::CalibrationTarget;
 
 /// A file is emptied before it would exceed this.
 const MAX_FILE_BYTES: u64 = 8 << 20;
@@ -54,8 +55,8 @@ impl Kind {
 
     pub fn calibration(self, disk: &Path) -> CalibrationTarget<'_> {
         match self {
-            Kind::Unix => CalibrationTarget::UnixSocket,
-            Kind::Tcp => CalibrationTarget::TcpSocket,
+            Kind::Unix => CalibrationTarget::Unix,
+            Kind::Tcp => CalibrationTarget::Tcp,
             Kind::Pipe => CalibrationTarget::Pipe,
             Kind::Tmpfs | Kind::Disk => CalibrationTarget::File(self.directory(disk)),
         }

@@ -3,7 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use vectored::{CostModel, QueuePolicy};
+use vectored::CostModel;
+use vectored::queue::QueuePolicy;
 
 use crate::Column;
 use crate::cell::{Cell, Question, State};

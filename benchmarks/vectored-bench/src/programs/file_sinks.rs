@@ -5,7 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use vectored::{QueuePolicy, SegmentQueue};
+use vectored::SegmentQueue;
+use vectored::queue::QueuePolicy;
 
 use crate::programs::list::List;
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use bytes::{Buf, BufMut as _, Bytes, BytesMut};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use vectored::QueuePolicy;
+use vectored::queue::QueuePolicy;
 
 use crate::programs::case::{Case, Contenders, Kind, OURS, Program, Role, VERIFIED_REQUESTS};
 use crate::programs::framed::is_wanted;

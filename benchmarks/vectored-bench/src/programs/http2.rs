@@ -11,7 +11,7 @@ use h2::server::SendResponse;
 use http::Response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use vectored::QueuePolicy;
+use vectored::queue::QueuePolicy;
 
 use crate::programs::case::{Case, Contenders, Kind, OURS, Program, Role, VERIFIED_REQUESTS};
 use crate::programs::h2_client::{H2Client, MAX_STREAMS};

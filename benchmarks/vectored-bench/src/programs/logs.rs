@@ -3,7 +3,7 @@
 use std::io;
 use std::rc::Rc;
 
-use vectored::QueuePolicy;
+use vectored::queue::QueuePolicy;
 
 use crate::programs::case::{Case, Contenders, Kind, OURS, Program, Role, VERIFIED_REQUESTS};
 use crate::programs::file::{Reuse, session};

@@ -4,7 +4,9 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use vectored::{CalibrationTarget, CostModel, QueuePolicy};
+use vectored::CostModel;
+use vectored::cost::CalibrationTarget;
+use vectored::queue::QueuePolicy;
 
 /// Where the policies come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ impl Policies {
             }
         };
         Ok(Policies {
-            tcp: policy(CalibrationTarget::TcpSocket)?,
+            tcp: policy(CalibrationTarget::Tcp)?,
             append: policy(CalibrationTarget::File(directory))?,
             overwrite: policy(CalibrationTarget::FileOverwrite(directory))?,
         })

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use tokio::io::AsyncReadExt as _;
-use vectored::QueuePolicy;
+use vectored::queue::QueuePolicy;
 
 use crate::programs::case::{Case, Contenders, Kind, OURS, Program, Role, VERIFIED_REQUESTS};
 use crate::programs::harness::Harness;

@@ -6,7 +6,8 @@ use std::io::{self, IoSlice};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncWriteExt, BufWriter};
 use tokio::net::TcpStream;
-use vectored::{QueuePolicy, SegmentQueue};
+use vectored::SegmentQueue;
+use vectored::queue::QueuePolicy;
 
 use crate::programs::harness::{Client, Harness};
 use crate::programs::list::List;

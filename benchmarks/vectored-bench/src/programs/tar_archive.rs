@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use tar::{Builder, Header};
-use vectored::QueuePolicy;
+use vectored::queue::QueuePolicy;
 
 use crate::programs::case::{Case, Contenders, Kind, OURS, Program, Role, VERIFIED_REQUESTS};
 use crate::programs::file::{self, Reuse, session};

@@ -14,7 +14,8 @@ use tokio::io::{
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
-use vectored::{QueuePolicy, SegmentQueue};
+use vectored::SegmentQueue;
+use vectored::queue::QueuePolicy;
 use vectored_conformance::queue::put;
 use vectored_conformance::queue::soak::{polled, runtime};
 use vectored_conformance::queue::strict::{RECORD_BYTES, Strict};

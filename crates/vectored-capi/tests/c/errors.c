@@ -49,24 +49,24 @@ static void null_pointers_and_negative_descriptors(void)
     FAILS(vectored_write_all(-1, list, 2, &done), EBADF, 0);
     FAILS(vectored_write_all(-1, NULL, 0, &done), EBADF, 0);
     FAILS(vectored_write_all(INT_MIN, list, 2, &done), EBADF, 0);
-    FAILS(vectored_write_from(null, list, 2, NULL, &done), EFAULT, 0);
-    FAILS(vectored_write_from(-1, list, 2, &cursor, &done), EBADF, 0);
+    FAILS(vectored_resume_write(null, list, 2, NULL, &done), EFAULT, 0);
+    FAILS(vectored_resume_write(-1, list, 2, &cursor, &done), EBADF, 0);
     FAILS(vectored_pwrite_all(-1, list, 2, 0, &done), EBADF, 0);
     FAILS(vectored_write_once(-1, list, 2, &done), EBADF, 0);
     FAILS(vectored_read_exact(-1, list, 2, &done), EBADF, 0);
     FAILS(vectored_read_exact(null, NULL, 3, &done), EFAULT, 0);
-    FAILS(vectored_read_into(null, list, 2, NULL, &done), EFAULT, 0);
+    FAILS(vectored_resume_read(null, list, 2, NULL, &done), EFAULT, 0);
     FAILS(vectored_read_up_to_eof(-1, list, 2, &done), EBADF, 0);
     FAILS(vectored_pread_exact(-1, list, 2, 0, &done), EBADF, 0);
     FAILS(vectored_pread_up_to_eof(-1, list, 2, 0, &done), EBADF, 0);
     FAILS(vectored_gather_write(NULL, null, list, 2, &done), EFAULT, 0);
     FAILS(vectored_gather_write(gather, null, NULL, 2, &done), EFAULT, 0);
     FAILS(vectored_gather_write(gather, -1, list, 2, &done), EBADF, 0);
-    FAILS(vectored_gather_write_from(gather, null, list, 2, NULL, &done), EFAULT, 0);
+    FAILS(vectored_gather_resume_write(gather, null, list, 2, NULL, &done), EFAULT, 0);
     FAILS(vectored_gather_pwrite(NULL, null, list, 2, 0, &done), EFAULT, 0);
     FAILS(vectored_scatter_read_exact(NULL, null, list, 2, &done), EFAULT, 0);
     FAILS(vectored_scatter_read_exact(scatter, -1, list, 2, &done), EBADF, 0);
-    FAILS(vectored_scatter_read_into(scatter, null, list, 2, NULL, &done), EFAULT, 0);
+    FAILS(vectored_scatter_resume_read(scatter, null, list, 2, NULL, &done), EFAULT, 0);
     FAILS(vectored_queue_write_all(NULL, null, &done), EFAULT, 0);
 
     /* Nothing to do is no error, and `done` may be NULL. */
@@ -98,15 +98,15 @@ static void lists_that_cannot_be(void)
     FAILS(vectored_read_exact(null, null_base, 2, &done), EFAULT, 0);
     FAILS(vectored_write_all(null, too_long, 2, &done), EINVAL, 0);
     FAILS(vectored_gather_write(gather, null, too_long, 2, &done), EINVAL, 0);
-    FAILS(vectored_gather_write_from(gather, null, too_long, 2, &cursor, &done), EINVAL, 0);
+    FAILS(vectored_gather_resume_write(gather, null, too_long, 2, &cursor, &done), EINVAL, 0);
     FAILS(vectored_read_exact(null, too_long, 2, &done), EINVAL, 0);
     FAILS(vectored_write_all(null, list, (size_t)-1, &done), EINVAL, 0);
     CHECK(vectored_write_all(null, with_empty, 4, &done) == 40 && done == 40);
     CHECK(vectored_gather_write(gather, null, with_empty, 4, &done) == 40 && done == 40);
-    CHECK(vectored_gather_write_from(gather, null, with_empty, 4, &cursor, &done) == 40);
+    CHECK(vectored_gather_resume_write(gather, null, with_empty, 4, &cursor, &done) == 40);
     CHECK(cursor.segment == 4 && cursor.offset == 0);
     /* At the end, there is nothing to do. */
-    CHECK(vectored_write_from(null, with_empty, 4, &cursor, &done) == 0 && done == 0);
+    CHECK(vectored_resume_write(null, with_empty, 4, &cursor, &done) == 0 && done == 0);
 
     close(null);
 
@@ -132,10 +132,10 @@ static void cursors(void)
     vectored_cursor outside[] = {{2, 1}, {3, 0}, {0, 21}, {(size_t)-1, (size_t)-1}};
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         vectored_cursor cursor = outside[i];
-        FAILS(vectored_write_from(null, list, 2, &cursor, &done), EINVAL, 0);
-        FAILS(vectored_gather_write_from(gather, null, list, 2, &cursor, &done), EINVAL, 0);
-        FAILS(vectored_read_into(null, list, 2, &cursor, &done), EINVAL, 0);
-        FAILS(vectored_scatter_read_into(scatter, null, list, 2, &cursor, &done), EINVAL, 0);
+        FAILS(vectored_resume_write(null, list, 2, &cursor, &done), EINVAL, 0);
+        FAILS(vectored_gather_resume_write(gather, null, list, 2, &cursor, &done), EINVAL, 0);
+        FAILS(vectored_resume_read(null, list, 2, &cursor, &done), EINVAL, 0);
+        FAILS(vectored_scatter_resume_read(scatter, null, list, 2, &cursor, &done), EINVAL, 0);
         CHECK(vectored_cursor_remaining(&cursor, list, 2) == -1 && errno == EINVAL);
         CHECK(vectored_cursor_advance(&cursor, list, 2, 0) == -1 && errno == EINVAL);
         CHECK(cursor.segment == outside[i].segment && cursor.offset == outside[i].offset);
@@ -148,7 +148,7 @@ static void cursors(void)
     CHECK(cursor.segment == 0 && cursor.offset == 5);
     CHECK(vectored_cursor_advance(&cursor, list, 2, 16) == 0);
     CHECK(cursor.segment == 1 && cursor.offset == 1);
-    CHECK(vectored_gather_write_from(gather, null, list, 2, &cursor, &done) == 19 && done == 19);
+    CHECK(vectored_gather_resume_write(gather, null, list, 2, &cursor, &done) == 19 && done == 19);
     CHECK(cursor.segment == 2 && cursor.offset == 0);
     close(null);
 }
@@ -189,7 +189,7 @@ static void offsets_and_ends(void)
     CHECK(vectored_scatter_read_up_to_eof(scatter, fd, into, 2, &done) == 45 && done == 45);
     CHECK(lseek(fd, 40, SEEK_SET) == 40);
     vectored_cursor cursor = {0, 0};
-    FAILS(vectored_scatter_read_into(scatter, fd, into, 2, &cursor, &done), ENODATA, 10);
+    FAILS(vectored_scatter_resume_read(scatter, fd, into, 2, &cursor, &done), ENODATA, 10);
     CHECK(cursor.segment == 0 && cursor.offset == 10);
     close(pair[0]);
     close(pair[1]);
@@ -206,21 +206,21 @@ static void full_and_empty(void)
     vectored_cursor cursor = {0, 0};
     FAILS(vectored_read_exact(pair[0], in, 2, &done), EAGAIN, 0);
     CHECK(write(pair[1], "abcdef", 6) == 6);
-    FAILS(vectored_read_into(pair[0], in, 2, &cursor, &done), EAGAIN, 6);
+    FAILS(vectored_resume_read(pair[0], in, 2, &cursor, &done), EAGAIN, 6);
     CHECK(cursor.segment == 1 && cursor.offset == 2);
     CHECK(write(pair[1], "gh", 2) == 2);
-    CHECK(vectored_scatter_read_into(scatter, pair[0], in, 2, &cursor, &done) == 2 && done == 2);
+    CHECK(vectored_scatter_resume_read(scatter, pair[0], in, 2, &cursor, &done) == 2 && done == 2);
     CHECK(memcmp(into, "abcdefgh", 8) == 0);
 
     static char large[1 << 20];
     struct iovec out[2] = {{bytes_a, 20}, {large, sizeof large}};
     cursor = (vectored_cursor){0, 0};
     errno = 0;
-    CHECK(vectored_gather_write_from(gather, pair[1], out, 2, &cursor, &done) == -1);
+    CHECK(vectored_gather_resume_write(gather, pair[1], out, 2, &cursor, &done) == -1);
     CHECK(errno == EAGAIN && done > 0 && done < sizeof large);
     CHECK(vectored_cursor_remaining(&cursor, out, 2) == (ssize_t)(20 + sizeof large - done));
     vectored_cursor before = cursor;
-    FAILS(vectored_write_from(pair[1], out, 2, &cursor, &done), EAGAIN, 0);
+    FAILS(vectored_resume_write(pair[1], out, 2, &cursor, &done), EAGAIN, 0);
     CHECK(cursor.segment == before.segment && cursor.offset == before.offset);
     FAILS(vectored_write_once(pair[1], list, 2, &done), EAGAIN, 0);
 
@@ -284,7 +284,7 @@ static void models(void)
     CHECK(vectored_scatter_with_model(NULL) == NULL && errno == EFAULT);
     CHECK(vectored_cost_model_copy_below(NULL, 4) == 0 && errno == EFAULT);
     CHECK(vectored_queue_for_target(9, 0) == NULL && errno == EINVAL);
-    const int targets[] = {VECTORED_OTHER, VECTORED_FILE, VECTORED_PIPE, VECTORED_UNIX_SOCKET};
+    const int targets[] = {VECTORED_OTHER, VECTORED_FILE, VECTORED_PIPE, VECTORED_UNIX};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         vectored_cost_model *model = vectored_cost_model_default(targets[i]);
         CHECK(model != NULL && vectored_cost_model_copy_below(model, 16) > 0);

@@ -154,11 +154,11 @@ static void move_resumed(int fd, int reads, void *handle)
         ssize_t result;
         done = 1;
         if (reads)
-            result = handle ? vectored_scatter_read_into(handle, fd, list, count, &cursor, &done)
-                            : vectored_read_into(fd, list, count, &cursor, &done);
+            result = handle ? vectored_scatter_resume_read(handle, fd, list, count, &cursor, &done)
+                            : vectored_resume_read(fd, list, count, &cursor, &done);
         else
-            result = handle ? vectored_gather_write_from(handle, fd, list, count, &cursor, &done)
-                            : vectored_write_from(fd, list, count, &cursor, &done);
+            result = handle ? vectored_gather_resume_write(handle, fd, list, count, &cursor, &done)
+                            : vectored_resume_write(fd, list, count, &cursor, &done);
         int why = errno;
         moved += done;
         check_cursor(cursor, moved);

@@ -10,8 +10,10 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use bytes::{Bytes, BytesMut};
 use rustix::fs::OFlags;
+use vectored::direct::AlignedBuffer;
+use vectored::queue::QueuePolicy;
 use vectored::uring::{Buffer, Completion, Data, Ring};
-use vectored::{AlignedBuffer, QueuePolicy, SegmentQueue, TransferError};
+use vectored::{SegmentQueue, TransferError};
 
 use crate::host::report_skip;
 use crate::outcome::{Outcome, Takes};

@@ -1,6 +1,7 @@
 //! Numbers, models and sizes, read from the input of a fuzzer.
 
-use vectored::{ChunkPolicy, CostModel};
+use vectored::CostModel;
+use vectored::cost::ChunkPolicy;
 
 use crate::queue::Choose;
 

@@ -7,7 +7,8 @@ mod queue;
 
 use std::os::fd::AsFd;
 
-use vectored::{Gather, Limits, SegmentCursor};
+use vectored::limits::Limits;
+use vectored::{Gather, SegmentCursor};
 
 use crate::fuzz::input::Input;
 use crate::model::{list, payload};

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use fastrand::Rng;
-use vectored::{QueuePolicy, Segment, SegmentQueue};
+use vectored::queue::QueuePolicy;
+use vectored::{Segment, SegmentQueue};
 
 /// Decides at random.
 pub trait Choose {

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use fastrand::Rng;
-use vectored::{QueuePolicy, SegmentQueue, TargetKind};
+use vectored::queue::QueuePolicy;
+use vectored::{SegmentQueue, TargetKind};
 
 use crate::host::program_of_this_system;
 /// What the processes share.

@@ -59,7 +59,10 @@ impl ScriptedWriter {
 
     fn call(&mut self, cx: &Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         assert!(!slices.is_empty(), "a call without a slice");
-        assert!(slices.len() <= vectored::iov_max(), "too many slices");
+        assert!(
+            slices.len() <= vectored::limits::iov_max(),
+            "too many slices"
+        );
         let is_some = |slice: &IoSlice<'_>| !slice.is_empty();
         assert!(slices.iter().all(is_some), "an empty slice");
         let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();

@@ -11,7 +11,8 @@
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 
-use vectored::{TransferError, read_exact_uninit, read_up_to_eof_uninit};
+use vectored::TransferError;
+use vectored::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 
 /// `read_exact_uninit` into initialised memory.
 pub(crate) fn read_exact(fd: BorrowedFd<'_>, buf: &mut [u8]) -> Result<u64, TransferError> {

@@ -3,7 +3,9 @@
 use std::io::{self, IoSlice};
 use std::mem;
 
-use vectored::{BorrowedDescriptor, Limits, SegmentCursor, TransferError, iov_max, write_once};
+use vectored::bindings::BorrowedDescriptor;
+use vectored::limits::{Limits, iov_max};
+use vectored::{SegmentCursor, TransferError, write_once};
 
 use crate::outcome::Outcome;
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, IoSlice, Write};
 
-use vectored::{BorrowedDescriptor, GatherWriter, SegmentCursor};
+use vectored::bindings::BorrowedDescriptor;
+use vectored::{GatherWriter, SegmentCursor};
 
 use super::adapters::rest;
 use crate::outcome::Outcome;

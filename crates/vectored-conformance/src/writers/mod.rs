@@ -15,11 +15,12 @@ use std::io::IoSlice;
 use std::os::unix::net::UnixStream;
 
 #[cfg(unix)]
-use vectored::{BorrowedDescriptor, OnRefusal, WriteFlags, write_all_vectored_with};
-use vectored::{
-    BufSender, CostModel, Gather, GatherWriter, Gathers, QueuePolicy, TargetKind,
-    write_all_vectored, write_all_vectored_at, write_from,
-};
+use vectored::bindings::BorrowedDescriptor;
+use vectored::buffered::{BufSender, VectoredWrite};
+use vectored::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
+use vectored::positional::write_all_vectored_at;
+use vectored::queue::QueuePolicy;
+use vectored::{CostModel, Gather, GatherWriter, TargetKind, resume_write, write_all_vectored};
 
 pub use adapters::{WriteFn, drive, positional, whole_list};
 
@@ -92,52 +93,54 @@ pub const WRITERS: &[Writer] = &[
         make: || Box::new(by_hand),
     },
     Writer {
-        name: "write_from",
+        name: "resume_write",
         takes: Takes::All,
         make: || {
             Box::new(|fd, segments, cursor| {
-                counted(segments, cursor, |cursor| write_from(fd, segments, cursor))
-            })
-        },
-    },
-    Writer {
-        name: "Gather::write_from",
-        takes: Takes::All,
-        make: || {
-            let mut gather = Gather::default();
-            Box::new(move |fd, segments, cursor| {
                 counted(segments, cursor, |cursor| {
-                    gather.write_from(fd, segments, cursor)
+                    resume_write(fd, segments, cursor)
                 })
             })
         },
     },
     Writer {
-        name: "Gathers::gather_from",
+        name: "Gather::resume_write",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            Box::new(move |fd, segments, cursor| {
+                counted(segments, cursor, |cursor| {
+                    gather.resume_write(fd, segments, cursor)
+                })
+            })
+        },
+    },
+    Writer {
+        name: "VectoredWrite::resume_write",
         takes: Takes::All,
         make: || {
             let mut gather = Gather::default();
             Box::new(move |mut fd, segments, cursor| {
                 counted(segments, cursor, |cursor| {
-                    fd.gather_from(&mut gather, segments, cursor)
+                    fd.resume_write(&mut gather, segments, cursor)
                 })
             })
         },
     },
     #[cfg(unix)]
     Writer {
-        name: "Gathers::gather_from of a UnixStream if it is a socket",
+        name: "VectoredWrite::resume_write of a UnixStream if it is a socket",
         takes: Takes::All,
         make: || {
             let mut gather = Gather::default();
             Box::new(move |mut fd, segments, cursor| {
                 let socket = as_unix_stream(fd);
-                let mut gathers: Box<dyn Gathers + '_> = match &socket {
+                let mut gathers: Box<dyn VectoredWrite + '_> = match &socket {
                     Some(stream) => Box::new(stream),
                     None => Box::new(&mut fd),
                 };
                 counted(segments, cursor, |cursor| {
-                    gathers.gather_from(&mut gather, segments, cursor)
+                    gathers.resume_write(&mut gather, segments, cursor)
                 })
             })
         },

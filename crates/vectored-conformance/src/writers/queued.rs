@@ -3,7 +3,9 @@
 use std::io::{self, IoSlice};
 
 use fastrand::Rng;
-use vectored::{BorrowedDescriptor, QueuePolicy, SegmentCursor, SegmentQueue};
+use vectored::bindings::BorrowedDescriptor;
+use vectored::queue::QueuePolicy;
+use vectored::{SegmentCursor, SegmentQueue};
 
 use super::adapters::WriteFn;
 use crate::outcome::Outcome;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use vectored::{Gather, GatherWriter, Gathers};
+use vectored::buffered::VectoredWrite;
+use vectored::{Gather, GatherWriter};
 use vectored_conformance::host::{
     Mount, in_child, limit_file_size, report_skip, role, strace_unavailable, under_strace,
 };
@@ -318,7 +319,7 @@ fn a_file_without_vectored_reads_gets_plain_calls_and_is_asked_once() {
             let mut list: Vec<_> = buffers.iter_mut().map(|b| io::IoSliceMut::new(b)).collect();
             let read = match round {
                 0 => vectored::read_exact_vectored(&first, &mut list),
-                1 => vectored::read_exact_vectored_at(&first, &mut list, 0),
+                1 => vectored::positional::read_exact_vectored_at(&first, &mut list, 0),
                 2 => scatter.read_exact(open(), &mut list),
                 _ => scatter.read_up_to_eof_at(&first, &mut list, 0),
             };
@@ -373,7 +374,7 @@ fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
 }
 
 /// Writes until the socket reports that its peer has closed.
-fn write_to_nobody(what: &str, socket: impl Gathers) {
+fn write_to_nobody(what: &str, socket: impl VectoredWrite) {
     let mut writer = GatherWriter::new(socket);
     let body = vec![b'.'; 20_000];
     // A TCP socket learns it from the answer to a segment that it sends, and may report a reset first.
@@ -428,8 +429,8 @@ fn a_socket_whose_peer_is_gone_is_an_error_and_not_a_signal() {
             write_to_nobody("UnixStream", unix_without_peer());
             write_to_nobody("&UnixStream", &unix_without_peer());
             write_to_nobody("Arc<UnixStream>", Arc::new(unix_without_peer()));
-            let boxed: Box<dyn Gathers> = Box::new(unix_without_peer());
-            write_to_nobody("Box<dyn Gathers>", boxed);
+            let boxed: Box<dyn VectoredWrite> = Box::new(unix_without_peer());
+            write_to_nobody("Box<dyn VectoredWrite>", boxed);
             write_to_nobody("TcpStream", tcp_without_peer());
             write_to_nobody("&TcpStream", &tcp_without_peer());
             write_to_nobody("Arc<TcpStream>", Arc::new(tcp_without_peer()));

@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use bytes::Bytes;
-use vectored::{MAX_CALL_BYTES, SegmentCursor, SegmentQueue, iov_max};
+use vectored::limits::{MAX_CALL_BYTES, iov_max};
+use vectored::{SegmentCursor, SegmentQueue};
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::{adjacent_list, list, mixed_sizes, payload};
 use vectored_conformance::outcome::Takes;

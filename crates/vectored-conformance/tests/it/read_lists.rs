@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use proptest::prelude::*;
-use vectored::{MAX_CALL_BYTES, SegmentCursor};
+use vectored::SegmentCursor;
+use vectored::limits::MAX_CALL_BYTES;
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::mixed_sizes;
 use vectored_conformance::outcome::Takes;

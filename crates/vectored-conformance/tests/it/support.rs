@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vectored::iov_max;
+use vectored::limits::iov_max;
 use vectored_conformance::in_flight::{readers_by, techniques, writers_by};
 use vectored_conformance::model::{bytes_lost, list, payload};
 use vectored_conformance::readers::{READERS, ReadFn, Reader};

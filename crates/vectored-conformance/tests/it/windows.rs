@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vectored::iov_max;
+use vectored::limits::iov_max;
 use vectored_conformance::model::{adjacent_list, bytes_lost, list, mixed_sizes, payload};
 use vectored_conformance::target::{self, Delivery};
 use vectored_conformance::writers::{RANDOM_QUEUE, WRITERS};

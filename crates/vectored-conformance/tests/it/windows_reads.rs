@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
+use vectored::bindings::BorrowedDescriptor;
+use vectored::limits::iov_max;
+use vectored::positional::{read_exact_vectored_at, read_up_to_eof_vectored_at};
 use vectored::{
-    AsDescriptor, BorrowedDescriptor, Scatter, SegmentCursor, TransferError, iov_max,
-    read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
-    read_up_to_eof_vectored_at,
+    AsDescriptor, Scatter, SegmentCursor, TransferError, read_exact_vectored,
+    read_up_to_eof_vectored, resume_read,
 };
 use vectored_conformance::model::{GuardedList, bytes_lost, mixed_sizes, payload};
 
@@ -21,8 +23,8 @@ const READS: [(&str, bool, bool, Read1); 7] = [
     ("read_exact_vectored", true, false, |fd, list| {
         read_exact_vectored(fd, list)
     }),
-    ("read_into", true, false, |fd, list| {
-        read_into(fd, list, &mut SegmentCursor::new())
+    ("resume_read", true, false, |fd, list| {
+        resume_read(fd, list, &mut SegmentCursor::new())
     }),
     ("read_up_to_eof_vectored", false, false, |fd, list| {
         read_up_to_eof_vectored(fd, list)
@@ -212,7 +214,7 @@ fn a_socket_that_would_block_is_resumed_where_it_stopped() {
     let (mut reported, mut resumptions) = (0, 0);
     let mut pieces = content.chunks(3000);
     loop {
-        match read_into(&reader, &mut segments, &mut cursor) {
+        match resume_read(&reader, &mut segments, &mut cursor) {
             Ok(count) => {
                 reported += count;
                 break;

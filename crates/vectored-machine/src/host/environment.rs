@@ -125,7 +125,7 @@ pub(crate) fn describe_host(
         cpu: describe_cpu(allowed),
         memory_bytes: memory_bytes().unwrap_or(0),
         virtualization: virtualization(),
-        iov_max: vectored::iov_max(),
+        iov_max: vectored::limits::iov_max(),
         pipe_bytes: pipe()
             .ok()
             .and_then(|(writer, _)| descriptors::pipe_bytes(&writer)),

@@ -7,8 +7,10 @@ use std::thread;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
+use vectored::limits::iov_max;
+use vectored::queue::QueuePolicy;
 use vectored::uring::{Buffer, Completion, Data, Ring, SharedDescriptor};
-use vectored::{QueuePolicy, SegmentQueue, TransferError, iov_max};
+use vectored::{SegmentQueue, TransferError};
 
 use crate::in_flight::engine::{self, Ended, Scope};
 use crate::in_flight::error::ListError;

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use vectored::{CalibrationTarget, CostModel};
+use vectored::CostModel;
+use vectored::cost::CalibrationTarget;
 
 use crate::model::{Conditions, Drain, FittedModel, ModelSource, Target};
 
@@ -33,8 +34,8 @@ pub fn calibrate(
         Target::File => (CalibrationTarget::File(directory), None),
         Target::FileOverwrite => (CalibrationTarget::FileOverwrite(directory), None),
         Target::Pipe => (CalibrationTarget::Pipe, Some(Drain::BetweenSamples)),
-        Target::Unix => (CalibrationTarget::UnixSocket, Some(Drain::BetweenSamples)),
-        Target::Tcp => (CalibrationTarget::TcpSocket, Some(Drain::BetweenSamples)),
+        Target::Unix => (CalibrationTarget::Unix, Some(Drain::BetweenSamples)),
+        Target::Tcp => (CalibrationTarget::Tcp, Some(Drain::BetweenSamples)),
         Target::Null => (CalibrationTarget::Null, None),
         // A calibration writes only to descriptors that it opened itself.
         Target::Fifo | Target::Socket | Target::Remote | Target::Device => return Ok(None),

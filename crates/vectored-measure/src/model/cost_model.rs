@@ -1,7 +1,8 @@
 //! The costs of a call, a segment and a byte, as measured in a run.
 
 use serde::{Deserialize, Serialize};
-use vectored::{CostModel, QueuePolicy};
+use vectored::CostModel;
+use vectored::queue::QueuePolicy;
 
 use crate::model::conditions::Conditions;
 use crate::model::drain::Drain;
@@ -93,7 +94,7 @@ impl FittedModel {
 
 #[cfg(test)]
 mod tests {
-    use vectored::{CopyThresholds, QueueThresholds};
+    use vectored::cost::{CopyThresholds, QueueThresholds};
 
     use super::*;
     use crate::model::target::Target;

@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 
 use fastrand::Rng;
-use vectored::{AlignedBuffer, CostModel, DirectAlignment};
+use vectored::CostModel;
+use vectored::direct::{AlignedBuffer, DirectAlignment};
 use vectored_machine::Clock;
 use vectored_machine::host::check_room;
 use vectored_machine::model::Operation;

@@ -1,6 +1,7 @@
 //! Cost models fitted to cells, and their regret.
 
-use vectored::{CostModel, Observation, TargetKind};
+use vectored::cost::Observation;
+use vectored::{CostModel, TargetKind};
 use vectored_machine::model::Operation;
 
 use crate::model::{Cell, Conditions, Drain, FittedModel, ModelSource, Target, TechniqueName};

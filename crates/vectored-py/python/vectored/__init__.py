@@ -14,11 +14,11 @@ that went before it. Reads are the same in the other direction.
 |---|---|
 | write lists of short and long buffers | `Gather.write_all`; keep the `Gather` for further lists |
 | write a list once, or one of long buffers | `write_all` |
-| write to a non-blocking descriptor | `Gather.write_from` with a `Cursor` |
+| write to a non-blocking descriptor | `Gather.resume_write` with a `Cursor` |
 | write a record or message that must be one system call | `write_once` |
 | replace a file that is open for writing | `GatherWriter` |
 | fill a list from a file, pipe or stream socket | `read_exact`, `read_up_to_eof` |
-| fill a list from a non-blocking descriptor | `read_into` with a `Cursor` |
+| fill a list from a non-blocking descriptor | `resume_read` with a `Cursor` |
 
 Arguments of all functions:
 
@@ -34,7 +34,7 @@ Exceptions of all functions:
 - `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`. The descriptor
   of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. Wait with `select` and
   call again, or call `settimeout(None)` before;
-- `EOFError` with `done`, if a file or stream ends before `read_exact` or `read_into` has filled the list;
+- `EOFError` with `done`, if a file or stream ends before `read_exact` or `resume_read` has filled the list;
 - what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
   thread. A system call that waits ends when a signal comes, so they run at once;
 - before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not C-contiguous or not writable,
@@ -49,10 +49,10 @@ from ._vectored import (
     Gather,
     __version__,
     read_exact,
-    read_into,
+    resume_read,
     read_up_to_eof,
     write_all,
-    write_from,
+    resume_write,
     write_once,
 )
 from ._writer import GatherWriter
@@ -65,9 +65,9 @@ __all__ = [
     "GatherWriter",
     "__version__",
     "read_exact",
-    "read_into",
+    "resume_read",
     "read_up_to_eof",
     "write_all",
-    "write_from",
+    "resume_write",
     "write_once",
 ]

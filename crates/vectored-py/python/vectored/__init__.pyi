@@ -14,11 +14,11 @@ that went before it. Reads are the same in the other direction.
 |---|---|
 | write lists of short and long buffers | `Gather.write_all`; keep the `Gather` for further lists |
 | write a list once, or one of long buffers | `write_all` |
-| write to a non-blocking descriptor | `Gather.write_from` with a `Cursor` |
+| write to a non-blocking descriptor | `Gather.resume_write` with a `Cursor` |
 | write a record or message that must be one system call | `write_once` |
 | replace a file that is open for writing | `GatherWriter` |
 | fill a list from a file, pipe or stream socket | `read_exact`, `read_up_to_eof` |
-| fill a list from a non-blocking descriptor | `read_into` with a `Cursor` |
+| fill a list from a non-blocking descriptor | `resume_read` with a `Cursor` |
 
 Arguments of all functions:
 
@@ -34,7 +34,7 @@ Exceptions of all functions:
 - `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`. The descriptor
   of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. Wait with `select` and
   call again, or call `settimeout(None)` before;
-- `EOFError` with `done`, if a file or stream ends before `read_exact` or `read_into` has filled the list;
+- `EOFError` with `done`, if a file or stream ends before `read_exact` or `resume_read` has filled the list;
 - what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
   thread. A system call that waits ends when a signal comes, so they run at once;
 - before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not C-contiguous or not writable,
@@ -56,10 +56,10 @@ __all__ = [
     "GatherWriter",
     "__version__",
     "read_exact",
-    "read_into",
+    "resume_read",
     "read_up_to_eof",
     "write_all",
-    "write_from",
+    "resume_write",
     "write_once",
 ]
 
@@ -79,10 +79,10 @@ def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | 
     A list of more than IOV_MAX buffers, and one of which a call takes only a part, takes several system calls. Other
     writers may write between them. For short buffers, Gather.write_all is faster.
 
-    On a non-blocking descriptor that is full, it raises BlockingIOError. Use write_from if you expect that.
+    On a non-blocking descriptor that is full, it raises BlockingIOError. Use resume_write if you expect that.
     """
 
-def write_from(fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+def resume_write(fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
     """Write from the cursor to the end of the list, and return the bytes of this call. Nothing is copied.
 
     The cursor moves by exactly the bytes that were written, also if an exception is raised. After BlockingIOError, wait
@@ -113,7 +113,7 @@ def read_up_to_eof(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: i
     If they are fewer than the buffers have, the file or stream has ended. With `offset`, as read_exact.
     """
 
-def read_into(fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+def resume_read(fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
     """Read from the cursor on until the buffers are full, and return the bytes of this call.
 
     The cursor moves by exactly the bytes that were read, also if an exception is raised. After BlockingIOError, wait
@@ -167,8 +167,8 @@ class Gather:
     def write_all(self, fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
         """Write all buffers in order, and return their bytes, as the function write_all."""
 
-    def write_from(self, fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
-        """Write from the cursor to the end of the list, and return the bytes of this call, as the function write_from."""
+    def resume_write(self, fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+        """Write from the cursor to the end of the list, and return the bytes of this call, as the function resume_write."""
 
 @final
 class CostModel:
@@ -186,7 +186,7 @@ class CostModel:
 
     @staticmethod
     def calibrate(
-        target: Literal["file", "file-overwrite", "pipe", "unix-socket", "tcp-socket", "null"],
+        target: Literal["file", "file-overwrite", "pipe", "unix", "tcp", "null"],
         *,
         directory: str | None = None,
         milliseconds: int = 50,

@@ -306,7 +306,7 @@ class GatherWriter(io.BufferedIOBase):
             # A signal handler may write meanwhile: that is kept behind.
             old, self._pieces, self._kept = self._pieces, [], 0
             # The file, and not its number, which may be another file's if somebody has closed it.
-            self._gather.write_from(self._file, [*old, *pieces], cursor)
+            self._gather.resume_write(self._file, [*old, *pieces], cursor)
         except BaseException as error:
             kept = [*old, *pieces] if isinstance(error, BlockingIOError) else old
             self._put_back(kept, len(old), cursor)

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use vectored::{RawList, RawListMut};
+use vectored::bindings::{RawList, RawListMut};
 
 /// What the transfer does with the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use vectored::{QueuePolicy, SegmentQueue, TargetKind};
+use vectored::queue::QueuePolicy;
+use vectored::{SegmentQueue, TargetKind};
 
 use crate::request::read_request;
 

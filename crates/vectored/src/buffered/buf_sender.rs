@@ -5,11 +5,11 @@ use std::io::{self, IoSlice};
 
 use bytes::Buf;
 
-use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
+use crate::sys::limits::Limits;
 use crate::sys::staging::STAGING_ALIGNMENT;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::direct_retry::resend_uncopied;
@@ -44,7 +44,7 @@ use crate::write::all::send_all_referenced;
 /// use std::io::{ErrorKind, Read};
 /// use std::os::unix::net::UnixStream;
 /// use bytes::{Buf, Bytes};
-/// use vectored::BufSender;
+/// use vectored::buffered::BufSender;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (writer, mut reader) = UnixStream::pair()?;
@@ -160,7 +160,7 @@ impl<B: Buf> BufSender<B> {
     ///
     /// ```
     /// use bytes::Buf;
-    /// use vectored::BufSender;
+    /// use vectored::buffered::BufSender;
     ///
     /// # fn main() -> std::io::Result<()> {
     /// // A descriptor that is open for reading refuses writes.

@@ -2,51 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Seek, SeekFrom};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::calibrate::ends::{null_device, pipe, tcp_pair, unix_pair, unnamed_file};
-use crate::cost::TargetKind;
+use crate::cost::calibration_target::CalibrationTarget;
 use crate::cost::page_alignment::PAGE_BYTES;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::write::all::write_all_vectored;
-
-/// The target that [`CostModel::calibrate`](crate::CostModel::calibrate) creates, writes to and removes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CalibrationTarget<'a> {
-    /// An unnamed file in this directory, of up to 8 MiB, that is appended to, as logs are.
-    File(&'a Path),
-    /// An unnamed file of 16 MiB in this directory, that is overwritten, as page stores are.
-    ///
-    /// Growing a file costs more for each segment than overwriting it. On ext4, copying two segments
-    /// is faster up to about 4 KB if they are appended, and up to about 300 B if they overwrite bytes
-    /// in the page cache.
-    FileOverwrite(&'a Path),
-    /// A pipe. Not on Windows, whose pipes block.
-    Pipe,
-    /// A pair of connected Unix stream sockets. Not on Windows.
-    UnixSocket,
-    /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
-    TcpSocket,
-    /// `/dev/null` (on Windows `NUL`), which moves no byte, so that only calls and lists have a cost. Copying is slower there for all
-    /// but the shortest segments.
-    Null,
-}
-
-impl CalibrationTarget<'_> {
-    /// The kind of target that this one represents.
-    #[must_use]
-    pub fn kind(self) -> TargetKind {
-        match self {
-            CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => TargetKind::File,
-            CalibrationTarget::Pipe => TargetKind::Pipe,
-            CalibrationTarget::UnixSocket | CalibrationTarget::TcpSocket => TargetKind::Socket,
-            CalibrationTarget::Null => TargetKind::Other,
-        }
-    }
-}
 
 /// The longest list that is measured, in bytes.
 pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
@@ -99,8 +62,8 @@ impl Channel {
                 Writer::File(unnamed_file(directory)?)
             }
             CalibrationTarget::Pipe => stream(pipe()?),
-            CalibrationTarget::UnixSocket => stream(unix_pair()?),
-            CalibrationTarget::TcpSocket => stream(tcp_pair()?),
+            CalibrationTarget::Unix => stream(unix_pair()?),
+            CalibrationTarget::Tcp => stream(tcp_pair()?),
             CalibrationTarget::Null => Writer::File(null_device()?),
         };
         Ok(Channel {

@@ -4,16 +4,16 @@ use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
 use self::channel::{
-    BATCH_TIME, CalibrationTarget, Channel, GAP_BYTES, MAX_CALLS, MAX_LIST_BYTES,
-    STREAM_BATCH_BYTES,
+    BATCH_TIME, Channel, GAP_BYTES, MAX_CALLS, MAX_LIST_BYTES, STREAM_BATCH_BYTES,
 };
+use crate::cost::calibration_target::CalibrationTarget;
 use crate::cost::fit::Observation;
 use crate::cost::{CostModel, TargetKind};
 use crate::sys::staging::StagingBuffer;
 use crate::write::all::write_all_vectored;
 
 mod bracket;
-pub(crate) mod channel;
+mod channel;
 mod ends;
 mod isotonic;
 mod median;
@@ -54,7 +54,7 @@ impl CostModel {
     /// result has a larger one.
     ///
     /// That takes two fifths of the budget. Another two fifths are for the [thresholds](CostModel::copy_thresholds). At
-    /// each of [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all
+    /// each of [`CopyThresholds::COUNTS`](crate::cost::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all
     /// segments and one that copies none write the same lists in turn. A search narrows down the length at which they
     /// take equally long, then measures lengths below and above it until that is spent. The threshold is where a
     /// rising curve through all measured ratios of the two times crosses 1.
@@ -90,7 +90,8 @@ impl CostModel {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use vectored::{CalibrationTarget, CostModel, Gather, TargetKind};
+    /// use vectored::{CostModel, Gather, TargetKind};
+    /// use vectored::cost::CalibrationTarget;
     ///
     /// let model = CostModel::calibrate(CalibrationTarget::Pipe, Duration::from_millis(50))
     ///     .unwrap_or(CostModel::default_for(TargetKind::Pipe));
@@ -284,8 +285,8 @@ mod tests {
             #[cfg(unix)]
             CalibrationTarget::Pipe,
             #[cfg(unix)]
-            CalibrationTarget::UnixSocket,
-            CalibrationTarget::TcpSocket,
+            CalibrationTarget::Unix,
+            CalibrationTarget::Tcp,
             CalibrationTarget::Null,
         ]
     }
@@ -293,7 +294,7 @@ mod tests {
     #[cfg(windows)]
     #[test]
     fn what_windows_lacks_is_unsupported() {
-        for target in [CalibrationTarget::Pipe, CalibrationTarget::UnixSocket] {
+        for target in [CalibrationTarget::Pipe, CalibrationTarget::Unix] {
             let error = CostModel::calibrate(target, Duration::ZERO).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}");
         }

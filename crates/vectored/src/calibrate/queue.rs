@@ -14,8 +14,9 @@ use super::channel::Channel;
 use super::isotonic::Curve;
 use super::median::median;
 use crate::cost::queue_thresholds::QueueThresholds;
+use crate::queue::policy::QueuePolicy;
 use crate::sys::limits::MAX_CALL_BYTES;
-use crate::{CostModel, QueuePolicy, SegmentQueue};
+use crate::{CostModel, SegmentQueue};
 
 /// The memory that is read before each write, in bytes: the second-level cache of one CPU.
 const OTHER_BYTES: usize = 1 << 20;

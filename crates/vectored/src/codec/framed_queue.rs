@@ -18,7 +18,7 @@ use crate::queue::SegmentQueue;
 ///
 /// So flush it when there is nothing more to send for now: `send` does after each item, `send_all` and `forward` when
 /// their stream has no item ready. Until then items may wait in the queue, up to
-/// [`limit_bytes`](crate::QueuePolicy::limit_bytes) and one item.
+/// [`limit_bytes`](crate::queue::QueuePolicy::limit_bytes) and one item.
 ///
 /// If the writer fails, the error is returned by the method that called it, and the queue holds exactly the bytes that
 /// were not written. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put its whole
@@ -101,7 +101,8 @@ impl<W, E> FramedQueue<W, E> {
     /// # Examples
     ///
     /// ```
-    /// use vectored::{FramedQueue, LengthDelimitedEncoder, QueuePolicy, SegmentQueue, TargetKind};
+    /// use vectored::{FramedQueue, LengthDelimitedEncoder, SegmentQueue, TargetKind};
+    /// use vectored::queue::QueuePolicy;
     ///
     /// let mut policy = QueuePolicy::for_target(TargetKind::Socket);
     /// policy.limit_bytes = 64 << 10;

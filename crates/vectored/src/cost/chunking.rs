@@ -24,7 +24,8 @@
 /// # Examples
 ///
 /// ```
-/// use vectored::{ChunkPolicy, CostModel, Gather, TargetKind};
+/// use vectored::{CostModel, Gather, TargetKind};
+/// use vectored::cost::ChunkPolicy;
 ///
 /// let for_pipes = CostModel::default_for(TargetKind::Pipe);
 /// assert_eq!(for_pipes.chunk_policy, Some(ChunkPolicy { threshold_bytes: 12_288, chunk_bytes: 8_192 }));

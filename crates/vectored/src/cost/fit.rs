@@ -46,7 +46,8 @@ impl CostModel {
     /// # Examples
     ///
     /// ```
-    /// use vectored::{CostModel, Observation};
+    /// use vectored::CostModel;
+    /// use vectored::cost::Observation;
     ///
     /// let machine = CostModel { large_segment_ns: 35.0, copy_byte_ns: 0.02, ..CostModel::default() };
     /// let mut observations = Vec::new();

@@ -1,5 +1,6 @@
 //! The cost of a transfer, and the choice between copying and referencing that follows from it.
 
+pub(crate) mod calibration_target;
 pub(crate) mod chunking;
 mod decision;
 mod defaults;
@@ -11,10 +12,12 @@ pub(crate) mod queue_thresholds;
 mod queueing;
 pub(crate) mod thresholds;
 
-use crate::Limits;
-use crate::cost::chunking::ChunkPolicy;
-use crate::cost::queue_thresholds::QueueThresholds;
-use crate::cost::thresholds::CopyThresholds;
+pub use self::calibration_target::CalibrationTarget;
+pub use self::chunking::ChunkPolicy;
+pub use self::fit::Observation;
+pub use self::queue_thresholds::QueueThresholds;
+pub use self::thresholds::{CopyThresholds, UnknownSegmentCount};
+use crate::sys::limits::Limits;
 
 /// The costs of a call, a segment and a byte on a kind of target. They decide which segments are copied and which are
 /// referenced.

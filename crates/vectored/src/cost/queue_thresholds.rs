@@ -1,7 +1,7 @@
 //! Measured thresholds of a queue.
 
 /// The measured thresholds of a [`SegmentQueue`](crate::SegmentQueue), in bytes. A threshold that was not measured follows
-/// from the costs: [`QueuePolicy::from_model`](crate::QueuePolicy::from_model) has both formulas.
+/// from the costs: [`QueuePolicy::from_model`](crate::queue::QueuePolicy::from_model) has both formulas.
 ///
 /// A queue has thresholds of its own, since its segments and its buffer are seldom in the near caches, and since it
 /// decides before it knows how many segments a call will have.
@@ -12,7 +12,9 @@
 /// # Examples
 ///
 /// ```
-/// use vectored::{CostModel, QueuePolicy, QueueThresholds};
+/// use vectored::CostModel;
+/// use vectored::cost::QueueThresholds;
+/// use vectored::queue::QueuePolicy;
 ///
 /// let measured = QueueThresholds { copy_below_bytes: Some(3000), ..QueueThresholds::default() };
 /// let model = CostModel { queue_thresholds: measured, ..CostModel::default() };

@@ -48,7 +48,8 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::cost::TargetKind;
-    use crate::{QueuePolicy, QueueThresholds as Thresholds};
+    use crate::cost::queue_thresholds::QueueThresholds as Thresholds;
+    use crate::queue::policy::QueuePolicy;
 
     fn any_cost() -> impl Strategy<Value = f64> {
         prop_oneof![

@@ -13,7 +13,8 @@ use std::fmt;
 /// # Examples
 ///
 /// ```
-/// use vectored::{CopyThresholds, CostModel};
+/// use vectored::CostModel;
+/// use vectored::cost::CopyThresholds;
 ///
 /// let mut copy_thresholds = CopyThresholds::default();
 /// copy_thresholds.set(2, Some(400)).unwrap();
@@ -75,7 +76,7 @@ impl CopyThresholds {
     /// # Examples
     ///
     /// ```
-    /// use vectored::CopyThresholds;
+    /// use vectored::cost::CopyThresholds;
     ///
     /// let mut thresholds = CopyThresholds::default();
     /// thresholds.set(64, Some(700)).unwrap();

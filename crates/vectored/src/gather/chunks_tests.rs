@@ -5,10 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use proptest::prelude::*;
 
+use crate::cost::chunking::ChunkPolicy;
 use crate::cost::thresholds::CopyThresholds;
 use crate::sys::codes;
+use crate::sys::limits::Limits;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script, list, payload};
-use crate::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
+use crate::{CostModel, Gather, SegmentCursor};
 
 /// ChunkPolicy of one memory: the gap before each, and its size.
 type Cuts = Vec<(usize, usize)>;

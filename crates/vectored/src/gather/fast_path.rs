@@ -29,7 +29,7 @@
 //! 2. [`SingleCall::List`]: nothing is copied. The caller's own list goes by `writev(2)`.
 //! 3. [`SingleCall::StagedPrefix`]: a header in pieces and a large body. The copied run is the first entry.
 //! 4. [`FastPathMiss::NotSent`]: [`Gather`](crate::Gather) plans call by call.
-//! 5. Lists that go in chunks ([`ChunkPolicy`](crate::ChunkPolicy)) are missed as well.
+//! 5. Lists that go in chunks ([`ChunkPolicy`](crate::cost::ChunkPolicy)) are missed as well.
 //! 6. [`FastPathMiss::Answered`]: the one call was short or failed, and `Gather` resumes after it.
 //!
 //! # Why it is inline
@@ -54,10 +54,10 @@ use crate::runs::{ListScan, RunPolicy, begins_run, contiguous_bytes, is_small};
 use crate::sys::coalesce::adjoins;
 use crate::sys::copy::MAX_FEW_SEGMENTS;
 use crate::sys::copy::sizes::MAX_BY_16;
+use crate::sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
 use crate::sys::span::Span;
 use crate::sys::staging::{StagingBuffer, StagingTail};
 use crate::transfer::write_loop::{Attempt, Sink, retry_interrupted};
-use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
 /// The longest first segment of a list of more than [`MAX_FEW_SEGMENTS`] that is copied inline. Of longer segments, wide
 /// registers copy a run faster, although that takes another function.

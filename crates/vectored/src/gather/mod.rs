@@ -4,15 +4,14 @@
 //! [`plan`](mod@plan).
 
 pub(crate) mod fast_path;
-pub(crate) mod gathers;
 pub(crate) mod plan;
 mod threshold_cache;
+pub(crate) mod vectored_write;
 
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::mem;
 
-use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
@@ -21,12 +20,13 @@ use crate::error::TransferError;
 use crate::gather::fast_path::{FastPath, FastPathMiss};
 use crate::gather::plan::{plan, plan_after_staged_prefix};
 use crate::sys::codes;
+use crate::sys::limits::Limits;
 use crate::sys::span::are_objects;
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{FnSink, Sink, SplitGuard, send_all};
-use crate::write::all::{send_all_referenced, write_from};
+use crate::write::all::{resume_write, send_all_referenced};
 use crate::write::positional::{check_end, into_file};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
@@ -51,7 +51,7 @@ use crate::write::positional::{check_end, into_file};
 /// copying.
 ///
 /// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it,
-/// nothing is copied) and an array of at most [`iov_max`](crate::iov_max) entries. Each is allocated by the first
+/// nothing is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. Each is allocated by the first
 /// list that needs it. Keep the `Gather` and use it again: further lists allocate nothing. The first list that is
 /// copied pays for the whole staging buffer, however short the list is: with 256 KiB, two segments of 30 bytes to
 /// `/dev/null` took 17 µs by a new `Gather` and 0.3 µs by one that was kept. One `Gather` serves all connections of a
@@ -122,8 +122,8 @@ impl Gather {
     ///
     /// Runs of small segments are copied. A few segments after a run at the start of the list may be copied too
     /// ([details](Gather)). Other segments are referenced. One call is a `writev(2)` of at most
-    /// [`iov_max`](crate::iov_max) entries, of which one can hold many small segments, and
-    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the staging
+    /// [`iov_max`](crate::limits::iov_max) entries, of which one can hold many small segments, and
+    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the staging
     /// buffer is full. As with [`write_all_vectored`](crate::write_all_vectored), a list may take several calls,
     /// other writers may write between them, and if all segments are empty, no call is made.
     ///
@@ -151,7 +151,7 @@ impl Gather {
         segments: &[IoSlice<'_>],
         is_raw: bool,
     ) -> Result<u64, TransferError> {
-        // Not by `write_from`: most transfers need no cursor.
+        // Not by `resume_write`: most transfers need no cursor.
         let mut stream = Stream::of(fd);
         match self.fast_path.send_in_one_call(segments, &mut stream) {
             Ok(bytes) => Ok(bytes),
@@ -163,7 +163,7 @@ impl Gather {
                 let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
                 let sent = self.finish(miss, segments, cursor, may_split, stream);
                 sent.or_else(|error| {
-                    resend_uncopied(fd, error, |_| write_from(fd, segments, cursor))
+                    resend_uncopied(fd, error, |_| resume_write(fd, segments, cursor))
                 })
             }
         }
@@ -171,10 +171,10 @@ impl Gather {
 
     /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
     ///
-    /// Like [`write_all`](Gather::write_all), but it can be resumed, like [`write_from`]: whether it succeeds or
+    /// Like [`write_all`](Gather::write_all), but it can be resumed, like [`resume_write`]: whether it succeeds or
     /// fails, `cursor` has moved in the caller's list by exactly the bytes that were written, and the transfer can be
     /// resumed with it after [`WouldBlock`](io::ErrorKind::WouldBlock). Staged bytes do not outlive the call, so
-    /// another `Gather` may resume, or [`write_from`].
+    /// another `Gather` may resume, or [`resume_write`].
     ///
     /// # `SIGPIPE`
     ///
@@ -185,7 +185,7 @@ impl Gather {
     ///
     /// # Errors
     ///
-    /// As [`write_from`].
+    /// As [`resume_write`].
     ///
     /// # Panics
     ///
@@ -205,7 +205,7 @@ impl Gather {
     /// let mut gather = Gather::default();
     /// let mut cursor = SegmentCursor::new();
     ///
-    /// let full = gather.write_from(&writer, &words, &mut cursor).unwrap_err();
+    /// let full = gather.resume_write(&writer, &words, &mut cursor).unwrap_err();
     /// assert_eq!(full.kind(), ErrorKind::WouldBlock);
     /// let left = cursor.remaining_bytes(&words);
     /// assert_eq!(full.transferred() + left, 5_000_000);
@@ -213,7 +213,7 @@ impl Gather {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn write_from(
+    pub fn resume_write(
         &mut self,
         fd: impl AsDescriptor,
         segments: &[IoSlice<'_>],
@@ -221,18 +221,18 @@ impl Gather {
     ) -> Result<u64, TransferError> {
         let fd = fd.as_descriptor();
         let sent = self.send_from(segments, cursor, || refuse_messages(fd), Stream::of(fd));
-        sent.or_else(|error| resend_uncopied(fd, error, |_| write_from(fd, segments, cursor)))
+        sent.or_else(|error| resend_uncopied(fd, error, |_| resume_write(fd, segments, cursor)))
     }
 
     /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
     ///
     /// Like [`write_all`](Gather::write_all), at an offset, as
-    /// [`write_all_vectored_at`](crate::write_all_vectored_at) does: the file's position is neither used nor moved,
+    /// [`write_all_vectored_at`](crate::positional::write_all_vectored_at) does: the file's position is neither used nor moved,
     /// except that Linux appends through a descriptor opened with `O_APPEND`, whatever the offset is.
     ///
     /// # Errors
     ///
-    /// As [`write_all_vectored_at`](crate::write_all_vectored_at).
+    /// As [`write_all_vectored_at`](crate::positional::write_all_vectored_at).
     ///
     /// # Examples
     ///
@@ -266,7 +266,7 @@ impl Gather {
         })
     }
 
-    /// [`write_from`](Gather::write_from) by the calls of a function.
+    /// [`resume_write`](Gather::resume_write) by the calls of a function.
     pub(crate) fn send_all(
         &mut self,
         segments: &[IoSlice<'_>],
@@ -277,7 +277,7 @@ impl Gather {
         self.send_from(segments, cursor, may_split, FnSink(call))
     }
 
-    /// [`write_from`](Gather::write_from) into any sink.
+    /// [`resume_write`](Gather::resume_write) into any sink.
     #[inline(always)]
     pub(crate) fn send_from(
         &mut self,

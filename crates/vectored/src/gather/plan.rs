@@ -135,7 +135,7 @@ fn fill<'b, 'a: 'b>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
+    use crate::sys::limits::Limits;
     use crate::sys::staging::StagingBuffer;
     use crate::testing::{any_limits, any_sizes, list, payload};
     use proptest::prelude::*;

@@ -8,13 +8,14 @@ use proptest::prelude::*;
 
 use crate::cost::thresholds::CopyThresholds;
 use crate::read::all::receive_directly;
+use crate::sys::limits::{Limits, MAX_CALL_BYTES};
 use crate::testing::systems::{RuledKernel, SYSTEMS, SystemRules};
 use crate::transfer::read_loop::AtEof;
 use crate::transfer::support_cache::SupportCache;
 use crate::transfer::support_cache::testing::identity;
 use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
-use crate::{CostModel, Gather, Limits, MAX_CALL_BYTES, SegmentCursor};
+use crate::{CostModel, Gather, SegmentCursor};
 
 /// What all segments are a part of. The system allocates it page by page, when it is touched.
 static CHUNK: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; 256 << 20]);

@@ -115,7 +115,9 @@ fn a_model_with_more_staging_than_there_is_memory_writes_all_the_same() {
         std::io::Read::read_to_end(&mut reader, &mut all).map(|_| all)
     });
     gather.write_all(&writer, &segments).unwrap();
-    gather.write_from(&writer, &segments, &mut cursor).unwrap();
+    gather
+        .resume_write(&writer, &segments, &mut cursor)
+        .unwrap();
     drop(writer);
     let model = data.concat();
     let arrived = moving.join().unwrap().unwrap();
@@ -270,7 +272,7 @@ fn a_list_that_touches_and_is_no_longer_than_one_call_is_one() {
 
 #[test]
 fn pieces_that_are_longer_than_the_list_are_no_reason_to_copy_less() {
-    let pieces = Some(crate::ChunkPolicy {
+    let pieces = Some(crate::cost::chunking::ChunkPolicy {
         threshold_bytes: 0,
         chunk_bytes: 8192,
     });
@@ -366,7 +368,7 @@ fn a_list_of_large_segments_allocates_no_staging_buffer() {
     let data = payload(&[5000, 10, 5000, 0, 5000]);
     for cursor in [(0, 0), (0, 7), (2, 4999)] {
         let mut cursor = SegmentCursor::at(cursor.0, cursor.1);
-        let result = gather.write_from(&sink, &list(&data), &mut cursor);
+        let result = gather.resume_write(&sink, &list(&data), &mut cursor);
         assert!(result.is_ok(), "{result:?}");
         assert_eq!(gather.fast_path.staging.capacity(), 0);
     }

@@ -8,9 +8,10 @@ use std::io::{self, IoSlice};
 use proptest::prelude::*;
 
 use crate::cost::thresholds::CopyThresholds;
+use crate::sys::limits::Limits;
 use crate::testing::{any_even_sizes, any_sizes, any_wide_limits};
 use crate::transfer::write_loop::Sink;
-use crate::{CostModel, Gather, Limits, SegmentCursor};
+use crate::{CostModel, Gather, SegmentCursor};
 
 fn model(copy_below_bytes: u32) -> CostModel {
     CostModel {

@@ -8,7 +8,7 @@ use crate::buffered::buf_sender::next_chunk;
 use crate::queue::SegmentQueue;
 
 impl SegmentQueue {
-    /// Appends the bytes of a `Buf`: copies its chunks of up to [`copy_below_bytes`](crate::QueuePolicy::copy_below_bytes),
+    /// Appends the bytes of a `Buf`: copies its chunks of up to [`copy_below_bytes`](crate::queue::QueuePolicy::copy_below_bytes),
     /// and keeps the others by [`Buf::copy_to_bytes`](https://docs.rs/bytes/1/bytes/trait.Buf.html#method.copy_to_bytes),
     /// which does not copy the bytes of a [`Bytes`].
     ///

@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::io::IoSlice;
 
-use crate::Limits;
 use crate::gather::recycle;
 use crate::queue::SegmentQueue;
+use crate::sys::limits::Limits;
 
 thread_local! {
     /// Memory for the lists of calls: of a thread and not of a queue, since a server has many queues and few threads.

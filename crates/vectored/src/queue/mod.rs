@@ -1,7 +1,7 @@
 //! A queue of the segments of a connection or a log: many messages, few calls.
 //!
 //! Short segments are copied when they are put in, into one buffer, as into a `Vec`; long ones are kept and referenced.
-//! [`call`] decides how many bytes the next call gets, [`mod@write`] makes the calls.
+//! `call` decides how many bytes the next call gets, `write` makes the calls.
 
 #[cfg(feature = "bytes")]
 mod bufs;
@@ -19,11 +19,12 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, IoSlice, Write};
 
-use crate::queue::policy::QueuePolicy;
 use crate::queue::records::RecordEnds;
-use crate::queue::segment::{IntoSegment, Segment};
 use crate::queue::sys::Kept;
 use crate::sys::limits::MAX_CALL_BYTES;
+
+pub use self::policy::QueuePolicy;
+pub use self::segment::{IntoSegment, Segment};
 
 /// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
 ///
@@ -189,7 +190,8 @@ impl SegmentQueue {
     /// # Examples
     ///
     /// ```
-    /// use vectored::{QueuePolicy, SegmentQueue};
+    /// use vectored::SegmentQueue;
+    /// use vectored::queue::QueuePolicy;
     ///
     /// let mut policy = QueuePolicy::default();
     /// policy.limit_bytes = 10;
@@ -242,7 +244,7 @@ impl SegmentQueue {
     ///
     /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`), or
     /// write to one pipe up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096), do not mix, as long as each call takes all
-    /// its bytes: a full disk or a signal can end a call earlier. A record of more than [`iov_max`](crate::iov_max)
+    /// its bytes: a full disk or a signal can end a call earlier. A record of more than [`iov_max`](crate::limits::iov_max)
     /// segments, or more than [`MAX_CALL_BYTES`], takes several calls. Bytes after the last end are
     /// written too, so end a record before the queue is written. Without any end, calls end anywhere.
     #[inline]

@@ -9,7 +9,8 @@ use crate::sys::limits::MAX_CALL_BYTES;
 /// # Examples
 ///
 /// ```
-/// use vectored::{QueuePolicy, SegmentQueue, TargetKind};
+/// use vectored::{SegmentQueue, TargetKind};
+/// use vectored::queue::QueuePolicy;
 ///
 /// let mut policy = QueuePolicy::for_target(TargetKind::Socket);
 /// policy.limit_bytes = 64 << 10;
@@ -37,7 +38,7 @@ pub struct QueuePolicy {
     /// `push`, `put_slice` and the traits `Write` and `BufMut` cannot refuse, so this is a high-water mark.
     pub limit_bytes: usize,
     /// The most bytes of a call, except that a record is not cut, and that without records the last call may have up to
-    /// half as many more. 0 counts as 1. See [`ChunkPolicy`](crate::ChunkPolicy).
+    /// half as many more. 0 counts as 1. See [`ChunkPolicy`](crate::cost::ChunkPolicy).
     pub chunk_bytes: usize,
     /// The memory that a queue keeps when it becomes empty: of the copied bytes, and as much at most of each of its lists
     /// of kept segments and of ends of records. More is freed then.
@@ -132,9 +133,11 @@ impl QueuePolicy {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use vectored::{CalibrationTarget, CostModel, QueuePolicy, SegmentQueue, TargetKind};
+    /// use vectored::{CostModel, SegmentQueue, TargetKind};
+    /// use vectored::cost::CalibrationTarget;
+    /// use vectored::queue::QueuePolicy;
     ///
-    /// let policy = match CostModel::calibrate(CalibrationTarget::TcpSocket, Duration::from_millis(50)) {
+    /// let policy = match CostModel::calibrate(CalibrationTarget::Tcp, Duration::from_millis(50)) {
     ///     Ok(model) => QueuePolicy::from_model(&model),
     ///     Err(_) => QueuePolicy::for_target(TargetKind::Socket),
     /// };

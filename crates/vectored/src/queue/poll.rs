@@ -8,10 +8,10 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::AsyncWrite;
 
-use crate::Limits;
 use crate::queue::SegmentQueue;
 use crate::queue::call::with_slices;
 use crate::queue::write::checked;
+use crate::sys::limits::Limits;
 use crate::sys::limits::MAX_CALL_BYTES;
 
 thread_local! {
@@ -26,7 +26,7 @@ impl SegmentQueue {
     /// With feature `tokio`. A writer that gathers
     /// ([`is_write_vectored`](tokio::io::AsyncWrite::is_write_vectored)) gets a list. Any other, such as the TLS
     /// stream of tokio-native-tls, gets one slice: segments are copied together up to
-    /// [`join_below_bytes`](crate::QueuePolicy::join_below_bytes), so that it does not make a record of each.
+    /// [`join_below_bytes`](crate::queue::QueuePolicy::join_below_bytes), so that it does not make a record of each.
     ///
     /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires, unless bytes were
     /// removed from the queue in between, by [`advance`](SegmentQueue::advance) or
@@ -73,7 +73,7 @@ impl SegmentQueue {
 
     /// Writes all bytes. Does not flush the writer.
     ///
-    /// With feature `tokio`. After [`poll_budget_bytes`](crate::QueuePolicy::poll_budget_bytes) it wakes its task and
+    /// With feature `tokio`. After [`poll_budget_bytes`](crate::queue::QueuePolicy::poll_budget_bytes) it wakes its task and
     /// returns `Pending`, so that a fast reader does not keep other tasks from running.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 
 use super::tests::Model;
 use super::*;
-use crate::iov_max;
+use crate::sys::limits::iov_max;
 
 /// The answer of a scripted writer to a call.
 #[derive(Clone, Copy, Debug)]

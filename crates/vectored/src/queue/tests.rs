@@ -7,12 +7,13 @@ use std::sync::{Arc, mpsc};
 use proptest::prelude::*;
 
 use super::*;
+use crate::TargetKind;
 use crate::error::TransferError;
+use crate::sys::limits::Limits;
 #[cfg(feature = "bytes")]
 use crate::testing::bufs::{Rope, Shows};
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script, payload};
 use crate::transfer::write_loop::FnSink;
-use crate::{Limits, TargetKind};
 
 /// A step of a program that uses a queue.
 #[derive(Clone, Debug)]

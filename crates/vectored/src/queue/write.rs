@@ -2,12 +2,12 @@
 
 use std::io::{self, IoSlice};
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::queue::SegmentQueue;
 use crate::queue::call::with_slices;
+use crate::sys::limits::Limits;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{Sink, SplitGuard, send};
@@ -15,8 +15,8 @@ use crate::transfer::write_loop::{Sink, SplitGuard, send};
 impl SegmentQueue {
     /// Writes all bytes and returns their number.
     ///
-    /// Each system call gets as much as one call takes: at most [`iov_max`](crate::iov_max) segments,
-    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), and [`chunk_bytes`](crate::QueuePolicy::chunk_bytes). `EINTR` is
+    /// Each system call gets as much as one call takes: at most [`iov_max`](crate::limits::iov_max) segments,
+    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes). `EINTR` is
     /// retried. On success the queue is empty. After an error it holds exactly the bytes that were not written: after
     /// [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready and call this again.
     ///

@@ -2,21 +2,21 @@
 
 use std::io::{self, IoSliceMut};
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::runs::RunPolicy;
 use crate::sys;
 use crate::sys::file_identity::FileIdentity;
+use crate::sys::limits::Limits;
 use crate::transfer::message_sockets::before_each_read;
 use crate::transfer::read_loop::{AtEof, Receiver};
 use crate::transfer::unvectored::ListCalls;
 
 /// Reads into all of `segments` in order until they are full, and returns their bytes.
 ///
-/// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::iov_max) segments and
-/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES). A longer list takes several calls. So does a list if a call fills only
+/// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::limits::iov_max) segments and
+/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls. So does a list if a call fills only
 /// a part of it, as is usual on pipes and sockets. Between two calls, another reader may take bytes. Empty segments
 /// never reach the kernel; if all are empty, no system call is made.
 ///
@@ -37,7 +37,7 @@ use crate::transfer::unvectored::ListCalls;
 /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is full; for
 ///   [`read_up_to_eof_vectored`] this is no error;
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and empty, or a socket's
-///   `SO_RCVTIMEO` has passed; [`read_into`] can resume;
+///   `SO_RCVTIMEO` has passed; [`resume_read`] can resume;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart ([details](crate#messages));
 /// - the errors that read(2) lists.
@@ -63,7 +63,7 @@ pub fn read_exact_vectored(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
 ) -> Result<u64, TransferError> {
-    read_into(fd, segments, &mut SegmentCursor::new())
+    resume_read(fd, segments, &mut SegmentCursor::new())
 }
 
 /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
@@ -87,7 +87,7 @@ pub fn read_exact_vectored(
 /// ```
 /// use std::io::{ErrorKind, IoSliceMut, Write};
 /// use std::os::unix::net::UnixStream;
-/// use vectored::{SegmentCursor, read_into};
+/// use vectored::{SegmentCursor, resume_read};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (reader, mut writer) = UnixStream::pair()?;
@@ -97,16 +97,16 @@ pub fn read_exact_vectored(
 /// let mut cursor = SegmentCursor::new();
 ///
 /// writer.write_all(b"headbo")?;
-/// let error = read_into(&reader, &mut segments, &mut cursor).unwrap_err();
+/// let error = resume_read(&reader, &mut segments, &mut cursor).unwrap_err();
 /// assert_eq!((error.kind(), error.transferred()), (ErrorKind::WouldBlock, 6));
 ///
 /// writer.write_all(b"dy")?;
-/// assert_eq!(read_into(&reader, &mut segments, &mut cursor)?, 2);
+/// assert_eq!(resume_read(&reader, &mut segments, &mut cursor)?, 2);
 /// assert_eq!((&head, &body), (b"head", b"body"));
 /// # Ok(())
 /// # }
 /// ```
-pub fn read_into(
+pub fn resume_read(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,
@@ -168,7 +168,7 @@ pub fn read_up_to_eof_vectored(
 ///
 /// ```
 /// use std::io::IoSliceMut;
-/// use vectored::read_exact_vectored_at;
+/// use vectored::positional::read_exact_vectored_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-{}", std::process::id()));
@@ -203,7 +203,7 @@ pub fn read_exact_vectored_at(
 ///
 /// ```
 /// use std::io::IoSliceMut;
-/// use vectored::read_up_to_eof_vectored_at;
+/// use vectored::positional::read_up_to_eof_vectored_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-eof-{}", std::process::id()));
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn reads_around_multiples_of_iov_max_take_the_fewest_calls() {
-        let max = crate::iov_max();
+        let max = crate::sys::limits::iov_max();
         for count in [1, max - 1, max, max + 1, 2 * max, 2 * max + 1, 3000] {
             assert_eq!(calls_of(&vec![3; count]), count.div_ceil(max), "{count}");
         }
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn empty_segments_take_no_room_in_a_read() {
-        let max = crate::iov_max();
+        let max = crate::sys::limits::iov_max();
         assert_eq!(calls_of(&[]), 0, "no segment at all");
         let mut sizes = vec![0; max];
         assert_eq!(calls_of(&sizes), 0, "all empty");
@@ -440,7 +440,11 @@ mod tests {
             },
         );
         assert_eq!(result.unwrap(), 5 << 29);
-        assert!(calls.iter().all(|&bytes| bytes <= crate::MAX_CALL_BYTES));
+        assert!(
+            calls
+                .iter()
+                .all(|&bytes| bytes <= crate::sys::limits::MAX_CALL_BYTES)
+        );
         assert_eq!(calls.len(), 2, "{calls:?}");
     }
 

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::io::{self, IoSliceMut};
 
-use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::read::all::{check_offset, file_source, receive_directly, stream_source};
 use crate::runs::RunPolicy;
+use crate::sys::limits::Limits;
 use crate::sys::staging::STAGING_ALIGNMENT;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::direct_retry::resend_uncopied;
@@ -29,7 +29,7 @@ use crate::transfer::read_loop::{AtEof, Receiver};
 /// when a method returns, with or without an error, all bytes read are in the caller's segments.
 ///
 /// It owns the working memory: a staging buffer of
-/// [`staging_bytes`](CostModel::staging_bytes) and an array of at most [`iov_max`](crate::iov_max)
+/// [`staging_bytes`](CostModel::staging_bytes) and an array of at most [`iov_max`](crate::limits::iov_max)
 /// entries. Keep the `Scatter` and use it again: further lists of similar size allocate nothing.
 ///
 /// # Examples
@@ -90,22 +90,22 @@ impl Scatter {
         fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
     ) -> Result<u64, TransferError> {
-        self.read_into(fd, segments, &mut SegmentCursor::new())
+        self.resume_read(fd, segments, &mut SegmentCursor::new())
     }
 
     /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
     ///
-    /// Like [`read_into`](crate::read_into): after [`WouldBlock`](io::ErrorKind::WouldBlock), call it again with the
+    /// Like [`resume_read`](crate::resume_read): after [`WouldBlock`](io::ErrorKind::WouldBlock), call it again with the
     /// same list and cursor. The `Scatter` may read other lists in the meantime, since it holds no bytes.
     ///
     /// # Errors
     ///
-    /// As [`read_into`](crate::read_into).
+    /// As [`resume_read`](crate::resume_read).
     ///
     /// # Panics
     ///
     /// If the cursor lies outside the list.
-    pub fn read_into(
+    pub fn resume_read(
         &mut self,
         fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
@@ -136,7 +136,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As [`read_exact_vectored_at`](crate::read_exact_vectored_at).
+    /// As [`read_exact_vectored_at`](crate::positional::read_exact_vectored_at).
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -151,7 +151,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As [`read_up_to_eof_vectored_at`](crate::read_up_to_eof_vectored_at).
+    /// As [`read_up_to_eof_vectored_at`](crate::positional::read_up_to_eof_vectored_at).
     pub fn read_up_to_eof_at(
         &mut self,
         fd: impl AsDescriptor,

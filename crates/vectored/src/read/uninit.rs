@@ -27,7 +27,7 @@ use crate::transfer::read_loop::{AtEof, retry_interrupted, unexpected_eof};
 /// ```
 /// use std::io::Write;
 /// use std::mem::MaybeUninit;
-/// use vectored::read_exact_uninit;
+/// use vectored::uninit::read_exact_uninit;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (reader, mut writer) = std::io::pipe()?;
@@ -65,7 +65,7 @@ pub fn read_exact_uninit(
 /// ```
 /// use std::io::Write;
 /// use std::mem::MaybeUninit;
-/// use vectored::read_up_to_eof_uninit;
+/// use vectored::uninit::read_up_to_eof_uninit;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (reader, mut writer) = std::io::pipe()?;
@@ -128,8 +128,8 @@ fn fill(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
     use crate::sys::codes;
+    use crate::sys::limits::Limits;
     use crate::testing::reads::ScriptedSource;
     use crate::testing::{Answer, any_script, payload};
     use proptest::prelude::*;

@@ -18,7 +18,7 @@ pub(super) fn entry(base: usize, len: usize) -> Entry {
 }
 
 /// The entry of `len` bytes at an address that was exposed. One call takes at most
-/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), so the length fits the 32 bits of `WSABUF`.
+/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), so the length fits the 32 bits of `WSABUF`.
 #[cfg(windows)]
 pub(super) fn entry(base: usize, len: usize) -> Entry {
     Entry {

@@ -27,7 +27,7 @@ const POSIX_IOV_MAX: usize = 16;
 /// limit, it is 1024.
 ///
 /// ```
-/// assert!(vectored::iov_max() >= 16);
+/// assert!(vectored::limits::iov_max() >= 16);
 /// ```
 #[must_use]
 #[inline]
@@ -96,7 +96,7 @@ fn iov_max_from(answer: std::ffi::c_long) -> usize {
 /// one of them is 0, since that would allow no progress.
 ///
 /// ```
-/// use vectored::{Limits, MAX_CALL_BYTES, iov_max};
+/// use vectored::limits::{Limits, MAX_CALL_BYTES, iov_max};
 ///
 /// assert_eq!(Limits::default(), Limits { segments: iov_max(), bytes: MAX_CALL_BYTES });
 /// ```

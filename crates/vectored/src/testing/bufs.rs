@@ -7,8 +7,8 @@ use bytes::buf::{Chain, Take};
 use bytes::{Buf, Bytes};
 use proptest::prelude::*;
 
-use crate::Limits;
 use crate::error::TransferError;
+use crate::sys::limits::Limits;
 use crate::testing::{Answer, ScriptedSink};
 
 /// A buffer of several chunks.

@@ -10,10 +10,10 @@ use std::ops::Deref;
 
 use proptest::prelude::*;
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::codes;
+use crate::sys::limits::Limits;
 use crate::sys::span::spans;
 
 /// A list of buffers of these sizes. No two neighbouring bytes are the same, and the pattern does

@@ -2,10 +2,10 @@
 
 use std::io::{self, ErrorKind, IoSliceMut};
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::codes;
+use crate::sys::limits::Limits;
 use crate::testing::{Answer, check_place, failure, payload};
 
 /// Bytes that a source has after those that a list asks for.

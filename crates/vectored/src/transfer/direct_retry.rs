@@ -16,7 +16,7 @@ fn is_direct(fd: BorrowedDescriptor<'_>) -> bool {
 /// `BufSender` has no list to send again. It copies to an aligned address.)
 ///
 /// The staging buffer is aligned, so this is for lists of which a call ends within a segment, as with a
-/// [`ChunkPolicy`](crate::ChunkPolicy), and for storage whose alignment is more than a page. A list that is not aligned
+/// [`ChunkPolicy`](crate::cost::ChunkPolicy), and for storage whose alignment is more than a page. A list that is not aligned
 /// itself is refused again.
 #[cold]
 pub(crate) fn resend_uncopied(

@@ -213,7 +213,7 @@ pub(crate) fn copy_out(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
+    use crate::sys::limits::Limits;
     use crate::sys::staging::{StagingBuffer, StagingTail};
     use crate::testing::{any_limits, any_sizes, list, payload};
     use proptest::prelude::*;

@@ -24,8 +24,8 @@ use crate::uring::transfer::Transfer;
 /// returned without a system call, if the program does not call `wait` again at once.
 ///
 /// Each transfer is complete, as those of [`write_all_vectored`](crate::write_all_vectored): a call that moves a part only
-/// is followed by another one. A call takes at most [`iov_max`](crate::iov_max) segments and
-/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), and of a queue at most [`chunk_bytes`](crate::QueuePolicy::chunk_bytes).
+/// is followed by another one. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
+/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and of a queue at most [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
 ///
 /// # Order
 ///

@@ -7,10 +7,10 @@ use std::ptr;
 use rustix::fs::{FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::queue::write::checked;
+use crate::sys::limits::Limits;
 use crate::transfer::message_sockets::{refuse_messages, refuse_reading_messages};
 use crate::uring::buffer::Buffer;
 use crate::uring::completion::{Completion, Data};

@@ -12,7 +12,7 @@ const MAX_CALL_PAGES: usize = 16 * 1024;
 /// # #[cfg(windows)]
 /// # fn main() {
 /// use std::io::IoSlice;
-/// use vectored::AlignedBuffer;
+/// use vectored::direct::AlignedBuffer;
 /// use vectored::windows::PageRules;
 ///
 /// let rules = PageRules { page_bytes: 4096, sector_bytes: 512 };
@@ -118,7 +118,7 @@ pub(crate) fn pages<S: Deref<Target = [u8]>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AlignedBuffer;
+    use crate::transfer::aligned_buffer::AlignedBuffer;
     use proptest::prelude::*;
     use std::io::{IoSlice, IoSliceMut};
 

@@ -2,17 +2,17 @@
 
 use std::io::{self, IoSlice};
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
+use crate::sys::limits::Limits;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
 use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 
 /// Writes all of `segments` in order without copying them, and returns their bytes.
 ///
-/// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) go into one
+/// At most [`iov_max`](crate::limits::iov_max) segments and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES) go into one
 /// `writev(2)`, or `write(2)` if one segment is left. Longer lists take several calls, and so does a list after a
 /// short call. Between two calls, other writers may write. Empty segments never reach the kernel; if all are empty,
 /// no call is made.
@@ -26,7 +26,7 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 /// The first error other than `EINTR`, which is retried, with the bytes written before it:
 ///
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a non-blocking descriptor takes no more, or the timeout
-///   `SO_SNDTIMEO` of a socket has passed: use [`write_from`] if you expect that. To resume here,
+///   `SO_SNDTIMEO` of a socket has passed: use [`resume_write`] if you expect that. To resume here,
 ///   [advance](SegmentCursor::advance) a [`SegmentCursor`] by [`transferred`](TransferError::transferred), as a
 ///   `usize`;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
@@ -58,7 +58,7 @@ pub fn write_all_vectored(
     fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
 ) -> Result<u64, TransferError> {
-    write_from(fd, segments, &mut SegmentCursor::new())
+    resume_write(fd, segments, &mut SegmentCursor::new())
 }
 
 /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
@@ -93,7 +93,7 @@ pub fn write_all_vectored(
 /// use std::io::{ErrorKind, IoSlice, Read};
 /// use std::os::unix::net::UnixStream;
 /// use rustix::event::{PollFd, PollFlags, poll};
-/// use vectored::{SegmentCursor, write_from};
+/// use vectored::{SegmentCursor, resume_write};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (socket, mut peer) = UnixStream::pair()?;
@@ -106,7 +106,7 @@ pub fn write_all_vectored(
 /// let body = vec![b'x'; 10_000_000];
 /// let segments = [IoSlice::new(b"head"), IoSlice::new(&body)];
 /// let mut cursor = SegmentCursor::new();
-/// while let Err(error) = write_from(&socket, &segments, &mut cursor) {
+/// while let Err(error) = resume_write(&socket, &segments, &mut cursor) {
 ///     if error.kind() != ErrorKind::WouldBlock {
 ///         return Err(error.into());
 ///     }
@@ -127,7 +127,7 @@ pub fn write_all_vectored(
 /// # Ok(())
 /// # }
 /// ```
-pub fn write_from(
+pub fn resume_write(
     fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
@@ -142,7 +142,7 @@ pub fn write_from(
     )
 }
 
-/// [`write_from`] within any limits, by the calls of a function.
+/// [`resume_write`] within any limits, by the calls of a function.
 pub(crate) fn send_all_referenced(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn lists_around_multiples_of_iov_max_take_the_fewest_calls() {
-        let max = crate::iov_max();
+        let max = crate::sys::limits::iov_max();
         for count in [1, max - 1, max, max + 1, 2 * max, 2 * max + 1, 3000] {
             assert_eq!(calls_of(&vec![3; count]), count.div_ceil(max), "{count}");
         }
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn empty_segments_take_no_room_in_a_call() {
-        let max = crate::iov_max();
+        let max = crate::sys::limits::iov_max();
         let mut sizes = vec![0; max];
         assert_eq!(calls_of(&sizes), 0, "all empty");
         sizes.extend(vec![2; max]);
@@ -295,7 +295,11 @@ mod tests {
         assert_eq!(result.unwrap(), 4 << 30);
         let total: u64 = calls.iter().map(|&bytes| bytes as u64).sum();
         assert_eq!(total, 4 << 30);
-        assert!(calls.iter().all(|&bytes| bytes <= crate::MAX_CALL_BYTES));
+        assert!(
+            calls
+                .iter()
+                .all(|&bytes| bytes <= crate::sys::limits::MAX_CALL_BYTES)
+        );
         assert_eq!(calls.len(), 3, "{calls:?}");
     }
 

@@ -15,7 +15,7 @@ use crate::write::positional::write_all_vectored_at;
 ///
 /// ```
 /// use std::io::IoSlice;
-/// use vectored::{AlignedBuffer, DirectAlignment};
+/// use vectored::direct::{AlignedBuffer, DirectAlignment};
 ///
 /// let alignment = DirectAlignment { memory_bytes: 512, offset_bytes: 4096 };
 /// let page = AlignedBuffer::zeroed(4096, alignment.memory_bytes);
@@ -58,7 +58,7 @@ impl DirectAlignment {
     /// ```
     /// # fn main() -> std::io::Result<()> {
     /// let file = std::fs::File::open("/dev/null")?;
-    /// let alignment = vectored::DirectAlignment::of(&file)?;
+    /// let alignment = vectored::direct::DirectAlignment::of(&file)?;
     /// assert!(alignment.memory_bytes.is_power_of_two());
     /// # Ok(())
     /// # }
@@ -113,7 +113,7 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
 ///
 /// As [`write_all_vectored_at`], for a file that was opened with `O_DIRECT`. Lists longer than one
 /// call stay aligned: a call ends between segments, or, within one of more than
-/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), at a multiple of 4096 bytes.
+/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), at a multiple of 4096 bytes.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
 ///
 /// ```
 /// use std::io::IoSlice;
-/// use vectored::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+/// use vectored::direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-direct-{}", std::process::id()));
@@ -160,12 +160,13 @@ pub fn write_all_direct_at(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AlignedBuffer;
     use crate::cost::thresholds::CopyThresholds;
     use crate::runs::RunPolicy;
     use crate::sys::codes;
+    use crate::sys::limits::Limits;
+    use crate::transfer::aligned_buffer::AlignedBuffer;
     use crate::transfer::read_loop::AtEof;
-    use crate::{CostModel, Gather, GatherWriter, Limits, Scatter, SegmentCursor};
+    use crate::{CostModel, Gather, GatherWriter, Scatter, SegmentCursor};
     use proptest::prelude::*;
     use std::io::{IoSliceMut, Write};
 

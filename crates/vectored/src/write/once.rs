@@ -2,11 +2,11 @@
 
 use std::io::{self, IoSlice};
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::sys::files::PIPE_BUF;
+use crate::sys::limits::Limits;
 use crate::sys::span::Span as _;
 use crate::sys::{self, codes};
 use crate::transfer::write_loop::FnSink;
@@ -33,8 +33,8 @@ use crate::transfer::write_loop::FnSink;
 /// # Errors
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the limit, before any
-///   byte: more than [`iov_max`](crate::iov_max) segments that are not empty, more than
-///   [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), more than `PIPE_BUF` bytes on a pipe or FIFO;
+///   byte: more than [`iov_max`](crate::limits::iov_max) segments that are not empty, more than
+///   [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), more than `PIPE_BUF` bytes on a pipe or FIFO;
 /// - [`WriteZero`](io::ErrorKind::WriteZero) if the call was short. No second call is made, and the first cannot be undone:
 ///   [`transferred`](TransferError::transferred) bytes of the record are written. Causes are a full disk, a non-blocking
 ///   stream socket, and a signal during a long write;

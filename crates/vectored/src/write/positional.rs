@@ -2,12 +2,12 @@
 
 use std::io::{self, IoSlice};
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::sys;
 use crate::sys::file_identity::FileIdentity;
+use crate::sys::limits::Limits;
 use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 
@@ -40,7 +40,7 @@ use crate::write::all::send_all_referenced;
 ///
 /// ```
 /// use std::io::{IoSlice, Seek};
-/// use vectored::write_all_vectored_at;
+/// use vectored::positional::write_all_vectored_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-at-{}", std::process::id()));

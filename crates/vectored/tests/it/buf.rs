@@ -8,7 +8,8 @@ use std::thread;
 
 use bytes::{Buf, Bytes};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
-use vectored::{BufSender, TransferError};
+use vectored::TransferError;
+use vectored::buffered::BufSender;
 
 use crate::support::{mixed_sizes, payload, set_nonblocking};
 
@@ -165,7 +166,7 @@ fn a_buf_is_exactly_one_message_or_none() {
             }
         }
         // Too many chunks, each too large to be copied; and the empty message.
-        let too_many = vec![5000; vectored::iov_max() + 1];
+        let too_many = vec![5000; vectored::limits::iov_max() + 1];
         for sizes in [&too_many[..], &[]] {
             for (name, mut send) in senders(&Rope::new(sizes)) {
                 let (receiver, sender) = messages(kind);

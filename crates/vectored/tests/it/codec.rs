@@ -9,9 +9,8 @@ use futures_util::{Sink, SinkExt, StreamExt};
 use proptest::prelude::*;
 use tokio::io::{AsyncWrite, DuplexStream, duplex};
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
-use vectored::{
-    FramedQueue, LengthDelimitedEncoder, QueueEncoder, QueuePolicy, SegmentQueue, TokioEncoder,
-};
+use vectored::queue::QueuePolicy;
+use vectored::{FramedQueue, LengthDelimitedEncoder, QueueEncoder, SegmentQueue, TokioEncoder};
 
 use crate::support::payload;
 

@@ -3,7 +3,8 @@
 use std::io::{IoSlice, IoSliceMut};
 
 use proptest::prelude::*;
-use vectored::{Gather, Limits, Scatter, SegmentCursor, read_into, write_from};
+use vectored::limits::Limits;
+use vectored::{Gather, Scatter, SegmentCursor, resume_read, resume_write};
 
 use crate::support::{list, payload};
 
@@ -103,7 +104,7 @@ fn batches_hold_iov_max_segments_and_no_more() {
         let segments = list(&data);
         let mut scratch = Vec::new();
         let batch = SegmentCursor::new().batch(&segments, Limits::default(), &mut scratch);
-        assert_eq!(batch.len(), count.min(vectored::iov_max()));
+        assert_eq!(batch.len(), count.min(vectored::limits::iov_max()));
     }
 }
 
@@ -192,8 +193,8 @@ fn a_transfer_leaves_the_cursor_behind_the_list_also_if_that_ends_with_empty_seg
         for copies in [true, false] {
             let mut cursor = SegmentCursor::new();
             let written = match copies {
-                true => Gather::default().write_from(&writer, &segments, &mut cursor),
-                false => write_from(&writer, &segments, &mut cursor),
+                true => Gather::default().resume_write(&writer, &segments, &mut cursor),
+                false => resume_write(&writer, &segments, &mut cursor),
             };
             written.unwrap();
             assert_eq!(cursor, end, "{sizes:?} written, copied: {copies}");
@@ -202,8 +203,8 @@ fn a_transfer_leaves_the_cursor_behind_the_list_also_if_that_ends_with_empty_seg
             let mut places: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
             let mut cursor = SegmentCursor::new();
             let read = match copies {
-                true => Scatter::default().read_into(&reader, &mut places, &mut cursor),
-                false => read_into(&reader, &mut places, &mut cursor),
+                true => Scatter::default().resume_read(&reader, &mut places, &mut cursor),
+                false => resume_read(&reader, &mut places, &mut cursor),
             };
             read.unwrap();
             assert_eq!(cursor, end, "{sizes:?} read, copied: {copies}");

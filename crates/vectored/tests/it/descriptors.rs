@@ -10,8 +10,9 @@ use std::thread;
 use proptest::prelude::*;
 #[cfg(target_os = "linux")]
 use rustix::fs::OFlags;
+use vectored::buffered::VectoredWrite;
 use vectored::{
-    AsDescriptor, Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_from,
+    AsDescriptor, Gather, SegmentCursor, TransferError, resume_write, write_all_vectored,
 };
 
 #[cfg(target_os = "linux")]
@@ -152,15 +153,15 @@ fn a_list_is_resumed_after_would_block_until_a_slow_reader_has_all_of_it() {
     let mut gather = Gather::default();
     let writers: [(&str, WriteFrom); 2] = [
         (
-            "write_from",
-            Box::new(|fd, segments, cursor| write_from(fd, segments, cursor)),
+            "resume_write",
+            Box::new(|fd, segments, cursor| resume_write(fd, segments, cursor)),
         ),
         (
             "Gather",
-            Box::new(move |fd, segments, cursor| gather.write_from(fd, segments, cursor)),
+            Box::new(move |fd, segments, cursor| gather.resume_write(fd, segments, cursor)),
         ),
     ];
-    for (name, mut write_from) in writers {
+    for (name, mut resume_write) in writers {
         let data = payload(&mixed_sizes(3000));
         let segments = list(&data);
         let (mut reader, writer) = io::pipe().unwrap();
@@ -170,7 +171,7 @@ fn a_list_is_resumed_after_would_block_until_a_slow_reader_has_all_of_it() {
         let mut read = Vec::new();
         loop {
             let before = cursor;
-            let result = write_from(&writer, &segments, &mut cursor);
+            let result = resume_write(&writer, &segments, &mut cursor);
             let bytes = match &result {
                 Ok(bytes) => *bytes,
                 Err(error) => error.transferred(),
@@ -204,7 +205,7 @@ fn a_timeout_of_a_socket_would_block_with_a_count() {
     writer.set_write_timeout(timeout).unwrap();
     let data = payload(&vec![1000; 10_000]);
     let mut cursor = SegmentCursor::new();
-    let error = write_from(&writer, &list(&data), &mut cursor).unwrap_err();
+    let error = resume_write(&writer, &list(&data), &mut cursor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WouldBlock);
     drop(writer);
     let mut received = Vec::new();
@@ -235,13 +236,13 @@ fn a_finished_cursor_moves_nothing_and_is_a_success_on_any_descriptor() {
     let segments = list(&data);
     for end in [SegmentCursor::at(2, 0), SegmentCursor::at(1, 4)] {
         let mut cursor = end;
-        assert_eq!(write_from(&datagrams, &segments, &mut cursor).unwrap(), 0);
+        assert_eq!(resume_write(&datagrams, &segments, &mut cursor).unwrap(), 0);
         let mut gather = Gather::default();
-        let written = gather.write_from(&datagrams, &segments, &mut cursor);
+        let written = gather.resume_write(&datagrams, &segments, &mut cursor);
         assert_eq!(written.unwrap(), 0);
         let (mut one, mut two) = ([0; 3], [0; 4]);
         let mut places = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-        let read = vectored::read_into(&unreadable, &mut places, &mut cursor);
+        let read = vectored::resume_read(&unreadable, &mut places, &mut cursor);
         assert_eq!(read.unwrap(), 0);
         assert!(cursor.is_at_end(&segments));
     }
@@ -398,10 +399,10 @@ fn the_callers_list_is_left_as_it_was() {
     }
 }
 
-/// The compiler is the test: these types implement `Gathers`.
+/// The compiler is the test: these types implement `VectoredWrite`.
 #[test]
 fn the_streams_of_the_standard_library_gather() {
-    fn gathers<T: Gathers>() {}
+    fn gathers<T: VectoredWrite>() {}
     gathers::<File>();
     gathers::<&File>();
     gathers::<io::PipeWriter>();
@@ -414,7 +415,7 @@ fn the_streams_of_the_standard_library_gather() {
     gathers::<std::os::fd::OwnedFd>();
     gathers::<std::os::fd::BorrowedFd<'_>>();
     gathers::<&mut File>();
-    gathers::<Box<dyn Gathers>>();
+    gathers::<Box<dyn VectoredWrite>>();
     gathers::<Arc<File>>();
     gathers::<Arc<io::PipeWriter>>();
     gathers::<Arc<std::process::ChildStdin>>();

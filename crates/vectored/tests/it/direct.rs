@@ -6,10 +6,9 @@ use std::io::{ErrorKind, IoSlice, IoSliceMut, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
 use proptest::prelude::*;
-use vectored::{
-    AlignedBuffer, ChunkPolicy, CopyThresholds, CostModel, DirectAlignment, Gather, GatherWriter,
-    Scatter, read_exact_vectored, write_all_direct_at,
-};
+use vectored::cost::{ChunkPolicy, CopyThresholds};
+use vectored::direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+use vectored::{CostModel, Gather, GatherWriter, Scatter, read_exact_vectored};
 
 use crate::support::{TemporaryFile, emulator, file_writers, skip};
 
@@ -239,7 +238,7 @@ fn a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying() {
         let mut cursor = vectored::SegmentCursor::new();
         let written = match writer {
             0 => gather.write_all(&file, &segments),
-            1 => gather.write_from(&file, &segments, &mut cursor),
+            1 => gather.resume_write(&file, &segments, &mut cursor),
             _ => gather.write_all_at(&file, &segments, 0),
         };
         assert_eq!(written.unwrap(), model.len() as u64);
@@ -259,7 +258,7 @@ fn a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying() {
 fn aligned_chunks_reach_a_direct_file_copied_or_not() {
     use crate::buf::Rope;
     use bytes::{Buf, Bytes};
-    use vectored::BufSender;
+    use vectored::buffered::BufSender;
 
     const NAME: &str = "aligned_chunks_reach_a_direct_file_copied_or_not";
     let path = TemporaryFile::new("direct-chunks");

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Seek, Write};
 use std::process::Command;
 
-use vectored::{CopyThresholds, CostModel, Gather, GatherWriter, Scatter, SegmentCursor};
+use vectored::cost::CopyThresholds;
+use vectored::{CostModel, Gather, GatherWriter, Scatter, SegmentCursor};
 
 use crate::support::{TemporaryFile, emulator, list, payload};
 
@@ -59,7 +60,7 @@ fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
                 let written = match writer {
                     0 => gather.write_all(&file, &segments),
                     1 => gather.write_all_at(&file, &segments, 0),
-                    2 => gather.write_from(&file, &segments, cursor),
+                    2 => gather.resume_write(&file, &segments, cursor),
                     _ => write_by_writer(&file, &segments, &model),
                 };
                 assert_eq!(written.unwrap(), expected.len() as u64, "{sizes:?}");

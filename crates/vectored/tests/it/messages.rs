@@ -7,9 +7,10 @@ use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use vectored::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 use vectored::{
-    Scatter, ScatterReader, SegmentCursor, TransferError, read_exact_uninit, read_exact_vectored,
-    read_into, read_up_to_eof_uninit, read_up_to_eof_vectored, write_from,
+    Scatter, ScatterReader, SegmentCursor, TransferError, read_exact_vectored,
+    read_up_to_eof_vectored, resume_read, resume_write,
 };
 
 use crate::support::{list, payload, writers};
@@ -33,7 +34,7 @@ fn stream_functions_refuse_message_sockets_where_a_list_is_not_exactly_one_messa
         for (name, mut write_all) in writers() {
             let (sender, receiver) = pair(kind);
             // Too large for a `Gather` to copy them together.
-            let too_many = vec![1000; vectored::iov_max() + 1];
+            let too_many = vec![1000; vectored::limits::iov_max() + 1];
             let too_many_bytes = vec![10; 100_000];
             for sizes in [&too_many[..], &too_many_bytes, &[], &[0], &[0; 3000]] {
                 let data = payload(sizes);
@@ -70,7 +71,7 @@ fn the_rest_of_a_list_is_no_message() {
     let (sender, receiver) = pair(SocketType::DGRAM);
     let segments = [IoSlice::new(b"abc"), IoSlice::new(b"de")];
     let mut cursor = SegmentCursor::at(0, 1);
-    let error = write_from(&sender, &segments, &mut cursor).unwrap_err();
+    let error = resume_write(&sender, &segments, &mut cursor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(cursor, SegmentCursor::at(0, 1));
     assert_eq!(receive(&receiver), None);
@@ -114,16 +115,18 @@ fn readers() -> Vec<(&'static str, Read)> {
             Box::new(|fd, list| read_up_to_eof_vectored(fd, list)),
         ),
         (
-            "read_into",
-            Box::new(|fd, list| read_into(fd, list, &mut SegmentCursor::at(0, 1))),
+            "resume_read",
+            Box::new(|fd, list| resume_read(fd, list, &mut SegmentCursor::at(0, 1))),
         ),
         (
             "Scatter",
             Box::new(|fd, list| Scatter::default().read_exact(fd, list)),
         ),
         (
-            "Scatter::read_into",
-            Box::new(|fd, list| Scatter::default().read_into(fd, list, &mut SegmentCursor::new())),
+            "Scatter::resume_read",
+            Box::new(|fd, list| {
+                Scatter::default().resume_read(fd, list, &mut SegmentCursor::new())
+            }),
         ),
         (
             "Scatter::read_up_to_eof",

@@ -21,7 +21,7 @@ fn a_record_that_does_not_fit_one_call_is_refused_before_any_byte() {
         .create(true)
         .open(&path.0)
         .unwrap();
-    let max = vectored::iov_max();
+    let max = vectored::limits::iov_max();
     let data = payload(&vec![2; max + 1]);
     let error = write_once(&file, &list(&data)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
-use vectored::{QueuePolicy, SegmentQueue};
+use vectored::SegmentQueue;
+use vectored::queue::QueuePolicy;
 
 use crate::support::payload;
 

@@ -8,10 +8,11 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::fs::OFlags;
+use vectored::positional::{read_exact_vectored_at, read_up_to_eof_vectored_at};
+use vectored::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 use vectored::{
-    Scatter, SegmentCursor, TransferError, read_exact_uninit, read_exact_vectored,
-    read_exact_vectored_at, read_into, read_up_to_eof_uninit, read_up_to_eof_vectored,
-    read_up_to_eof_vectored_at,
+    Scatter, SegmentCursor, TransferError, read_exact_vectored, read_up_to_eof_vectored,
+    resume_read,
 };
 
 use crate::support::{mixed_sizes, payload};
@@ -225,8 +226,8 @@ fn a_nonblocking_pipe_is_resumed_until_the_list_is_full() {
         for chunk in content.chunks(5003) {
             writer.write_all(chunk).unwrap();
             let result = match scattering {
-                false => read_into(&reader, &mut segments, &mut cursor),
-                true => scatter.read_into(&reader, &mut segments, &mut cursor),
+                false => resume_read(&reader, &mut segments, &mut cursor),
+                true => scatter.resume_read(&reader, &mut segments, &mut cursor),
             };
             total += match result {
                 Ok(bytes) => bytes,

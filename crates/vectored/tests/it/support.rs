@@ -10,12 +10,12 @@ use std::path::PathBuf;
 
 #[cfg(unix)]
 use rustix::fs::OFlags;
-use vectored::{
-    BorrowedDescriptor, CostModel, Gather, Gathers, SegmentCursor, TransferError,
-    write_all_vectored, write_all_vectored_at, write_from,
-};
+use vectored::bindings::BorrowedDescriptor;
+use vectored::buffered::VectoredWrite;
 #[cfg(unix)]
-use vectored::{OnRefusal, WriteFlags, write_all_vectored_with};
+use vectored::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
+use vectored::positional::write_all_vectored_at;
+use vectored::{CostModel, Gather, SegmentCursor, TransferError, resume_write, write_all_vectored};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251, so they differ from a zeroed file and from themselves
 /// shifted by up to 250 bytes.
@@ -71,19 +71,19 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
             Box::new(move |fd, segments| referencing.write_all(fd, segments)),
         ),
         (
-            "write_from",
+            "resume_write",
             Box::new(|fd, segments| {
                 let mut cursor = SegmentCursor::new();
-                let result = write_from(fd, segments, &mut cursor);
+                let result = resume_write(fd, segments, &mut cursor);
                 check_cursor(segments, cursor, result)
             }),
         ),
         (
-            "Gathers",
+            "VectoredWrite by a Gather",
             Box::new(|fd, segments| {
                 let mut cursor = SegmentCursor::new();
-                let mut fd: Box<dyn Gathers + '_> = Box::new(fd);
-                let result = fd.gather_from(&mut Gather::default(), segments, &mut cursor);
+                let mut fd: Box<dyn VectoredWrite + '_> = Box::new(fd);
+                let result = fd.resume_write(&mut Gather::default(), segments, &mut cursor);
                 check_cursor(segments, cursor, result)
             }),
         ),
@@ -97,10 +97,10 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
             }),
         ),
         (
-            "Gather::write_from",
+            "Gather::resume_write",
             Box::new(move |fd, segments| {
                 let mut cursor = SegmentCursor::new();
-                let result = resumable.write_from(fd, segments, &mut cursor);
+                let result = resumable.resume_write(fd, segments, &mut cursor);
                 check_cursor(segments, cursor, result)
             }),
         ),

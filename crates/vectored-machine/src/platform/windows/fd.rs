@@ -5,7 +5,7 @@ use std::io::{self, PipeReader, PipeWriter, Read};
 use std::net::TcpStream;
 use std::os::windows::io::{AsHandle, AsSocket, OwnedHandle};
 
-pub use vectored::BorrowedDescriptor as BorrowedFd;
+pub use vectored::bindings::BorrowedDescriptor as BorrowedFd;
 
 /// A type with a handle or a socket.
 pub trait AsFd {

@@ -21,7 +21,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::process;
 
 use libc::iovec;
-use vectored::iov_max;
+use vectored::limits::iov_max;
 
 use crate::in_flight::ListQueue;
 use crate::in_flight::engine::{self, Ended, Scope};

@@ -14,7 +14,8 @@ pub(crate) mod probes;
 use std::path::Path;
 use std::time::Duration;
 
-use vectored::{CalibrationTarget, CostModel};
+use vectored::CostModel;
+use vectored::cost::CalibrationTarget;
 use vectored_machine::Clock;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
 
@@ -131,8 +132,8 @@ fn calibration_target(target: DescriptorKind, directory: &Path) -> Option<Calibr
     match target {
         DescriptorKind::File => Some(CalibrationTarget::File(directory)),
         DescriptorKind::Pipe => Some(CalibrationTarget::Pipe),
-        DescriptorKind::Unix => Some(CalibrationTarget::UnixSocket),
-        DescriptorKind::Tcp => Some(CalibrationTarget::TcpSocket),
+        DescriptorKind::Unix => Some(CalibrationTarget::Unix),
+        DescriptorKind::Tcp => Some(CalibrationTarget::Tcp),
         DescriptorKind::Datagram | DescriptorKind::Unknown => None,
     }
 }

@@ -13,14 +13,18 @@ pub const ADAPTIVE: Technique = Technique {
     about: "chosen for each list by a cost model",
     usual: true,
     cost_ns: |costs| costs.copied_ns.min(costs.referenced_ns),
-    write: Some(|model| Box::new(gathering::WithArray::new(Gathers(Gather::new(*model))))),
+    write: Some(|model| {
+        Box::new(gathering::WithArray::new(VectoredWrite(Gather::new(
+            *model,
+        ))))
+    }),
     read: Some(|model| Box::new(scattering::WithArray::new(Scatters(Scatter::new(*model))))),
     ..Technique::named("adaptive")
 };
 
-struct Gathers(Gather);
+struct VectoredWrite(Gather);
 
-impl Gathering for Gathers {
+impl Gathering for VectoredWrite {
     fn prepare(&mut self, _segments: &[&[u8]]) {}
 
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {

@@ -26,7 +26,7 @@ struct Readv {
 
 impl Scattering for Readv {
     fn prepare(&mut self, segments: &[&mut [u8]]) {
-        self.iov_max = vectored::iov_max();
+        self.iov_max = vectored::limits::iov_max();
         self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
     }
 

@@ -160,7 +160,7 @@ impl ZerocopySends {
 
 impl Gathering for ZerocopySends {
     fn prepare(&mut self, _segments: &[&[u8]]) {
-        self.iov_max = vectored::iov_max();
+        self.iov_max = vectored::limits::iov_max();
     }
 
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {

@@ -34,7 +34,7 @@ pub struct ListShape {
 
 impl ListShape {
     pub fn prepare(&mut self, segments: &[&[u8]]) {
-        self.iov_max = vectored::iov_max();
+        self.iov_max = vectored::limits::iov_max();
         self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn whole_records_promised(
         return true;
     }
     let (count, bytes) = (spec.workload.segment_count(), spec.workload.total_bytes());
-    let fits_list = count <= vectored::iov_max();
+    let fits_list = count <= vectored::limits::iov_max();
     let is_one_call = bytes <= MAX_CALL_BYTES
         && match technique.map(TechniqueName::role) {
             None | Some(Role::Copy) => true,

@@ -12,7 +12,7 @@ use crate::buffered::into_inner_error::{IntoInnerError, WriterPanicked};
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::gather::gathers::Gathers;
+use crate::gather::vectored_write::VectoredWrite;
 use crate::gather::{Gather, recycle};
 use crate::sys::limits::iov_max;
 use crate::sys::staging::StagingBuffer;
@@ -33,7 +33,7 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 /// one call and the slice in a later one. A header of 16 bytes and a body of 64 KiB then become two packets, or
 /// two parts of a log record with another writer's bytes between them.
 ///
-/// - [`new`](GatherWriter::new) takes an inner writer that implements [`Gathers`] (a file, a pipe, a stream
+/// - [`new`](GatherWriter::new) takes an inner writer that implements [`VectoredWrite`] (a file, a pipe, a stream
 ///   socket). The staged bytes and the slice go in one call, and the slice is not copied. A slice of up to 1600
 ///   bytes that does not fit is staged after the staged bytes are written, as `BufWriter` does. So no sequence of
 ///   `write`s takes more calls than with a `BufWriter` of the same capacity.
@@ -141,17 +141,17 @@ enum Route<W> {
         write: fn(&mut W, &[u8]) -> io::Result<usize>,
         flush: fn(&mut W) -> io::Result<()>,
     },
-    Gathers(SendList<W>),
+    VectoredWrite(SendList<W>),
 }
 
 type SendList<W> =
     fn(&mut W, &mut Gather, &[IoSlice<'_>], &mut SegmentCursor) -> Result<u64, TransferError>;
 
-impl<W: Gathers> GatherWriter<W> {
+impl<W: VectoredWrite> GatherWriter<W> {
     /// A writer with a buffer of 8 KiB before an `inner` that gathers: staged bytes and a large slice go in
     /// one call.
     ///
-    /// For an `inner` that does not implement [`Gathers`], use [`copying`](GatherWriter::copying).
+    /// For an `inner` that does not implement [`VectoredWrite`], use [`copying`](GatherWriter::copying).
     pub fn new(inner: W) -> GatherWriter<W> {
         GatherWriter::with_capacity(CAPACITY_BYTES, inner)
     }
@@ -165,7 +165,7 @@ impl<W: Gathers> GatherWriter<W> {
     pub fn with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
         GatherWriter::build(
             inner,
-            Route::Gathers(W::gather_from),
+            Route::VectoredWrite(W::resume_write),
             capacity,
             SliceThresholds::GATHERING,
             without_splitting(CostModel::default(), capacity),
@@ -211,7 +211,7 @@ impl<W: Gathers> GatherWriter<W> {
     pub fn with_model(capacity: usize, model: CostModel, inner: W) -> GatherWriter<W> {
         GatherWriter::build(
             inner,
-            Route::Gathers(W::gather_from),
+            Route::VectoredWrite(W::resume_write),
             capacity,
             SliceThresholds::from_model(&model),
             without_splitting(model, capacity),
@@ -363,7 +363,7 @@ impl<W> GatherWriter<W> {
     fn should_stage_list_after_send(&self, segments: &[IoSlice<'_>], bytes: usize) -> bool {
         let goes_in_one_call = match self.route {
             Route::Copies { .. } => false,
-            Route::Gathers(_) => {
+            Route::VectoredWrite(_) => {
                 let filled = segments.iter().filter(|segment| !segment.is_empty());
                 segments.len() < iov_max() || filled.count() < iov_max()
             }
@@ -411,7 +411,7 @@ impl<W> GatherWriter<W> {
     fn write_list_unstaged(&mut self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
         match self.route {
             Route::Copies { .. } => self.write_first_and_stage(segments),
-            Route::Gathers(_) => {
+            Route::VectoredWrite(_) => {
                 let (accepted, error) = self.send(segments);
                 self.accepted_or_error(accepted, error)
             }
@@ -481,7 +481,7 @@ impl<W> GatherWriter<W> {
                 );
                 (0, sending.write_staged(|bytes| write(inner, bytes)))
             }
-            Route::Gathers(send) => {
+            Route::VectoredWrite(send) => {
                 let gather = &mut self.gather;
                 let mut iovecs = recycle(mem::take(&mut self.iovecs));
                 iovecs.push(IoSlice::new(sending.staged));
@@ -576,12 +576,12 @@ impl<W> Write for GatherWriter<W> {
         Ok(bytes)
     }
 
-    /// Writes the staged bytes, and flushes the inner writer unless it gathers ([`Gathers`] has no buffer).
+    /// Writes the staged bytes, and flushes the inner writer unless it gathers ([`VectoredWrite`] has no buffer).
     fn flush(&mut self) -> io::Result<()> {
         self.write_staged()?;
         match self.route {
             Route::Copies { flush, .. } => flush(self.get_mut()),
-            Route::Gathers(_) => Ok(()),
+            Route::VectoredWrite(_) => Ok(()),
         }
     }
 }
@@ -595,7 +595,7 @@ impl<W> Write for GatherWriter<W> {
 fn write_all_cold<W>(writer: &mut GatherWriter<W>, mut slice: &[u8]) -> io::Result<()> {
     let is_unstaged = match writer.route {
         Route::Copies { .. } => slice.len() >= writer.capacity(),
-        Route::Gathers(_) => false,
+        Route::VectoredWrite(_) => false,
     };
     while !slice.is_empty() {
         let written = match is_unstaged {

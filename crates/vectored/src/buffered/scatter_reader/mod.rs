@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io::{self, BufRead, IoSliceMut, Read};
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::runs::RunPolicy;
+use crate::sys::limits::Limits;
 use crate::transfer::message_sockets::refuse_reading_messages;
 use crate::transfer::read_loop::{AtEof, recycle, retry_interrupted, unexpected_eof};
 use crate::transfer::read_plan::{copy_out, plan_read};
@@ -28,7 +28,7 @@ const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 /// nothing is read ahead.
 ///
 /// The buffer is not aligned, so a file that is open with `O_DIRECT` usually answers `EINVAL`. Read such a file with
-/// [`read_exact_vectored_at`](crate::read_exact_vectored_at) into an [`AlignedBuffer`](crate::AlignedBuffer), or with
+/// [`read_exact_vectored_at`](crate::positional::read_exact_vectored_at) into an [`AlignedBuffer`](crate::direct::AlignedBuffer), or with
 /// a [`Scatter`](crate::Scatter).
 ///
 /// The inner reader should fill several buffers in one call, as descriptors and sockets do. A reader whose
@@ -202,7 +202,7 @@ impl<R: Read> ScatterReader<R> {
     ///
     /// Empty segments are skipped, and a list without bytes makes no call. The array of slices is
     /// neither reordered nor shortened. Each call of the inner reader gets at most
-    /// [`iov_max`](crate::iov_max) buffers and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES).
+    /// [`iov_max`](crate::limits::iov_max) buffers and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES).
     ///
     /// # Errors
     ///
@@ -212,7 +212,7 @@ impl<R: Read> ScatterReader<R> {
     /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the stream ends before the list is full;
     ///   if no byte was transferred, it ended between two lists;
     /// - [`WouldBlock`](io::ErrorKind::WouldBlock) from a non-blocking reader:
-    ///   [`read_into`](ScatterReader::read_into) can resume;
+    ///   [`resume_read`](ScatterReader::resume_read) can resume;
     /// - [`InvalidData`](io::ErrorKind::InvalidData) if the inner reader reports more bytes than it was asked for;
     /// - any error of the inner reader.
     ///
@@ -221,12 +221,12 @@ impl<R: Read> ScatterReader<R> {
         &mut self,
         segments: &mut [IoSliceMut<'_>],
     ) -> Result<u64, TransferError> {
-        self.read_into(segments, &mut SegmentCursor::new())
+        self.resume_read(segments, &mut SegmentCursor::new())
     }
 
     /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
     ///
-    /// Returns the bytes of this call. As with the function [`read_into`](crate::read_into), after
+    /// Returns the bytes of this call. As with the function [`resume_read`](crate::resume_read), after
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) call it again with the same list and cursor.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ impl<R: Read> ScatterReader<R> {
     /// # Panics
     ///
     /// If the cursor lies outside the list.
-    pub fn read_into(
+    pub fn resume_read(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,

@@ -25,7 +25,7 @@ use crate::sys::coalesce::{EntryBuffer, any_adjoin, coalesce};
 ///
 /// Segments that adjoin are coalesced.
 ///
-/// `slices` must be within [`Limits`](crate::Limits): rustix drops entries past `IOV_MAX`, which looks like a short
+/// `slices` must be within [`Limits`](crate::limits::Limits): rustix drops entries past `IOV_MAX`, which looks like a short
 /// write, and the kernel cuts or refuses bytes past the cap.
 ///
 /// Inline: the caller need not enter and leave two more functions.
@@ -109,7 +109,7 @@ pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::R
 /// `sendmsg(2)`, or `send(2)` where there is one slice, without `SIGPIPE`: for sockets alone.
 ///
 /// Segments that adjoin are coalesced, unless `may_adjoin` is false.
-/// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`]: a longer list is `EMSGSIZE`.
+/// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`]: a longer list is `EMSGSIZE`.
 ///
 /// On Linux 6.18 `send` took 1 to 5 % less time than `write`, and `sendmsg` of two slices 0 to 2 % less than
 /// `writev`; `pwritev2` with `RWF_NOSIGNAL` took up to 2 % more.
@@ -173,7 +173,7 @@ pub(crate) fn send_slices(
 
 /// `pwritev(2)`, or `pwrite(2)` where there is one slice.
 ///
-/// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`].
+/// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`].
 pub(crate) fn pwrite_slices(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
@@ -191,7 +191,7 @@ pub(crate) fn pwrite_slices(
 /// `pwritev2(2)` with these `RWF_` flags, at an offset or (Linux's -1) at the file's position.
 ///
 /// Without flags it is [`pwrite_slices`] or [`write_slices`], which kernels without `pwritev2` have too.
-/// `slices` must be within [`Limits`](crate::Limits) as for those.
+/// `slices` must be within [`Limits`](crate::limits::Limits) as for those.
 pub(crate) fn write_slices_with(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
@@ -214,7 +214,7 @@ pub(crate) fn write_slices_with(
 
 /// `readv(2)`, or `read(2)` where there is one slice. 0 is the end of the file.
 ///
-/// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`].
+/// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`].
 pub(crate) fn read_slices(fd: BorrowedFd<'_>, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
     let read = match slices {
         [one] => rustix::io::read(fd, &mut **one)?,

@@ -140,7 +140,7 @@ impl Call {
 }
 
 /// The length of one call, which is short if a buffer has more than 4 GiB. (No transfer gives more than
-/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES).)
+/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES).)
 fn call_bytes(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }

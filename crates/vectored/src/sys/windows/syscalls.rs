@@ -8,7 +8,7 @@ use crate::descriptor::borrowed::BorrowedDescriptor;
 
 /// Writes a list: by `WSASend` to a socket, by one call of one buffer to a handle, for which short segments are joined.
 ///
-/// `slices` must be within [`Limits`](crate::Limits).
+/// `slices` must be within [`Limits`](crate::limits::Limits).
 pub(crate) fn write_slices(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 
 use crate::cost::thresholds::CopyThresholds;
 use crate::runs::RunPolicy;
+use crate::sys::limits::Limits;
 use crate::testing::reads::check_read_against_model;
 use crate::testing::{
     Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
@@ -13,7 +14,7 @@ use crate::testing::{
 use crate::transfer::read_loop::{AtEof, Receiver};
 use crate::transfer::support_cache::testing::identity;
 use crate::write::all::send_all_referenced;
-use crate::{CostModel, Gather, Limits, SegmentCursor};
+use crate::{CostModel, Gather, SegmentCursor};
 use proptest::prelude::*;
 
 const CODES: [i32; 3] = [codes::EOPNOTSUPP, codes::EINVAL, codes::ENOSYS];

@@ -7,8 +7,9 @@ mod whole;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use vectored::queue::QueuePolicy;
 use vectored::uring::{Completion, Ring};
-use vectored::{QueuePolicy, Segment, SegmentQueue};
+use vectored::{Segment, SegmentQueue};
 
 use crate::support::skip;
 

@@ -12,8 +12,10 @@ use std::thread::{self, JoinHandle};
 use proptest::prelude::*;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::set_socket_send_buffer_size;
+use vectored::SegmentQueue;
+use vectored::direct::{AlignedBuffer, DirectAlignment};
+use vectored::queue::QueuePolicy;
 use vectored::uring::{Data, Descriptor, Ring, SharedDescriptor};
-use vectored::{AlignedBuffer, DirectAlignment, QueuePolicy, SegmentQueue};
 
 use super::{only, queue_of, ring};
 use crate::support::{TemporaryFile, add_flag, mixed_sizes, payload, set_nonblocking, skip};
@@ -205,13 +207,18 @@ fn submit_read(ring: &mut Ring, plan: &Plan, data: &[Vec<u8>], token: u64) -> Ch
     match plan.target {
         Target::FileAt(offset) => {
             let file = temporary_file();
-            vectored::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], offset)
-                .unwrap();
+            vectored::positional::write_all_vectored_at(
+                &file,
+                &[std::io::IoSlice::new(&bytes)],
+                offset,
+            )
+            .unwrap();
             ring.submit_read_at(plan.descriptor(file), buffers, offset, token);
         }
         Target::FilePosition => {
             let file = temporary_file();
-            vectored::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], 0).unwrap();
+            vectored::positional::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], 0)
+                .unwrap();
             ring.submit_read(plan.descriptor(file), buffers, token);
         }
         target => {
@@ -234,7 +241,8 @@ fn check(check: Check, result: u64, data: Data, plan: &Plan) {
             assert_eq!(result, expected.len() as u64);
             let mut written = vec![0; expected.len() + 1];
             let slices = &mut [std::io::IoSliceMut::new(&mut written)];
-            let length = vectored::read_up_to_eof_vectored_at(&file, slices, offset).unwrap();
+            let length =
+                vectored::positional::read_up_to_eof_vectored_at(&file, slices, offset).unwrap();
             assert_eq!(length, expected.len() as u64, "{plan:?}");
             assert!(written[..expected.len()] == expected, "{plan:?}");
             let moved = match plan.target {

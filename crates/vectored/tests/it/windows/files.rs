@@ -6,9 +6,10 @@ use std::mem::MaybeUninit;
 use std::thread;
 
 use proptest::prelude::*;
+use vectored::positional::{read_exact_vectored_at, write_all_vectored_at};
+use vectored::uninit::read_exact_uninit;
 use vectored::{
-    AsDescriptor, Scatter, TransferError, read_exact_uninit, read_exact_vectored,
-    read_exact_vectored_at, read_up_to_eof_vectored, write_all_vectored_at, write_once,
+    AsDescriptor, Scatter, TransferError, read_exact_vectored, read_up_to_eof_vectored, write_once,
 };
 
 use crate::support::{TemporaryFile, file_writers, list, mixed_sizes, payload, writers};

@@ -5,10 +5,11 @@ use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
+use vectored::positional::write_all_vectored_at;
+use vectored::uninit::read_exact_uninit;
 use vectored::{
-    AsDescriptor, Gather, GatherWriter, Scatter, SegmentCursor, read_exact_uninit,
-    read_exact_vectored, read_into, write_all_vectored, write_all_vectored_at, write_from,
-    write_once,
+    AsDescriptor, Gather, GatherWriter, Scatter, SegmentCursor, read_exact_vectored, resume_read,
+    resume_write, write_all_vectored, write_once,
 };
 
 use crate::support::{list, mixed_sizes, payload, writers};
@@ -70,7 +71,7 @@ fn a_full_socket_would_block_and_the_cursor_resumes() {
     let segments = list(&data);
     let mut cursor = SegmentCursor::new();
     let mut gather = Gather::default();
-    let error = write_from(&writer, &segments, &mut cursor).unwrap_err();
+    let error = resume_write(&writer, &segments, &mut cursor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WouldBlock);
     let left = cursor.remaining_bytes(&segments);
     assert_eq!(error.transferred() + left, expected.len() as u64);
@@ -80,7 +81,7 @@ fn a_full_socket_would_block_and_the_cursor_resumes() {
         reader.read_to_end(&mut all).map(|_| all)
     });
     loop {
-        match gather.write_from(&writer, &segments, &mut cursor) {
+        match gather.resume_write(&writer, &segments, &mut cursor) {
             Ok(_) => break,
             Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
         }
@@ -97,14 +98,14 @@ fn an_empty_socket_would_block_and_the_cursor_resumes() {
     let (mut head, mut body) = ([0; 4], [0; 4]);
     let mut segments = [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)];
     let mut cursor = SegmentCursor::new();
-    let error = read_into(&reader, &mut segments, &mut cursor).unwrap_err();
+    let error = resume_read(&reader, &mut segments, &mut cursor).unwrap_err();
     assert_eq!(
         (error.kind(), error.transferred()),
         (ErrorKind::WouldBlock, 0)
     );
     writer.write_all(b"headbody").unwrap();
     let mut scatter = Scatter::default();
-    while let Err(error) = scatter.read_into(&reader, &mut segments, &mut cursor) {
+    while let Err(error) = scatter.resume_read(&reader, &mut segments, &mut cursor) {
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
         thread::yield_now();
     }

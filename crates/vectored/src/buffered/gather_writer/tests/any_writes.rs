@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use proptest::prelude::*;
 
 use super::{Model, Shared, Step, any_steps, any_writer, make, reportable};
+use crate::cost::chunking::ChunkPolicy;
 use crate::testing::{any_script, list, payload};
-use crate::{ChunkPolicy, CostModel, GatherWriter};
+use crate::{CostModel, GatherWriter};
 
 /// A model that would split lists and runs if it were used as it is: with chunks, and less staging than the capacity.
 fn any_model() -> impl Strategy<Value = CostModel> {

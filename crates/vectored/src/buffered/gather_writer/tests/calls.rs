@@ -4,9 +4,10 @@ use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
 
 use super::{Shared, gathering};
 use crate::buffered::gather_writer::slice_thresholds::SliceThresholds;
+use crate::gather::vectored_write::VectoredWrite;
 use crate::sys::codes;
 use crate::testing::{Answer, list, payload};
-use crate::{CostModel, Gather, GatherWriter, Gathers, SegmentCursor, TransferError};
+use crate::{CostModel, Gather, GatherWriter, SegmentCursor, TransferError};
 
 #[test]
 fn a_list_of_more_segments_than_a_call_takes_is_not_cut_if_it_fits_the_buffer() {
@@ -211,8 +212,8 @@ fn an_inner_writer_that_reports_too_much_is_an_error_and_nothing_is_sent_again()
             Ok(())
         }
     }
-    impl Gathers for Boastful {
-        fn gather_from(
+    impl VectoredWrite for Boastful {
+        fn resume_write(
             &mut self,
             _: &mut Gather,
             segments: &[IoSlice<'_>],

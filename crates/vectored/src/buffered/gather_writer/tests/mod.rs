@@ -11,9 +11,11 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::slice_thresholds::SliceThresholds;
+use crate::gather::vectored_write::VectoredWrite;
 use crate::sys::codes;
+use crate::sys::limits::Limits;
 use crate::testing::{Answer, ScriptedSink, list};
-use crate::{Gather, GatherWriter, Gathers, Limits, SegmentCursor, TransferError};
+use crate::{Gather, GatherWriter, SegmentCursor, TransferError};
 
 /// An inner writer with a script, of which the test keeps a clone to inspect.
 #[derive(Clone)]
@@ -78,8 +80,8 @@ impl Write for Shared {
     }
 }
 
-impl Gathers for Shared {
-    fn gather_from(
+impl VectoredWrite for Shared {
+    fn resume_write(
         &mut self,
         gather: &mut Gather,
         segments: &[IoSlice<'_>],

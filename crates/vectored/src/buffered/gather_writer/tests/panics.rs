@@ -9,8 +9,10 @@ use proptest::prelude::*;
 
 use super::{Model, Shared, any_steps, any_writer, make};
 use crate::buffered::gather_writer::slice_thresholds::SliceThresholds;
+use crate::gather::vectored_write::VectoredWrite;
+use crate::sys::limits::Limits;
 use crate::testing::{Answer, any_script};
-use crate::{Gather, GatherWriter, Gathers, Limits, SegmentCursor, TransferError};
+use crate::{Gather, GatherWriter, SegmentCursor, TransferError};
 
 /// When a `Panicking` writer panics.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +26,7 @@ fn any_moment() -> impl Strategy<Value = Moment> {
     prop_oneof![Just(Moment::BeforeTheCall), Just(Moment::AfterTheCall)]
 }
 
-/// An inner writer that implements `Gathers` itself, makes short calls, and panics at one of them.
+/// An inner writer that implements `VectoredWrite` itself, makes short calls, and panics at one of them.
 #[derive(Clone)]
 struct Panicking {
     taken: Rc<RefCell<Vec<u8>>>,
@@ -74,8 +76,8 @@ impl Write for Panicking {
     }
 }
 
-impl Gathers for Panicking {
-    fn gather_from(
+impl VectoredWrite for Panicking {
+    fn resume_write(
         &mut self,
         _: &mut Gather,
         segments: &[IoSlice<'_>],

@@ -123,10 +123,10 @@ fn a_list_with_null_addresses_of_empty_segments_arrives() {
     let (mut gather, start) = (Gather::default(), SegmentCursor::new);
     assert_eq!(list.write_all(&writer).unwrap(), 10);
     assert_eq!(list.write_once(&writer).unwrap(), 10);
-    assert_eq!(list.write_from(&writer, &mut start()).unwrap(), 10);
+    assert_eq!(list.resume_write(&writer, &mut start()).unwrap(), 10);
     assert_eq!(list.gather_all(&mut gather, &writer).unwrap(), 10);
     let inside = &mut SegmentCursor::at(1, 5);
-    assert_eq!(list.gather_from(&mut gather, &writer, inside).unwrap(), 5);
+    assert_eq!(list.resume_gather(&mut gather, &writer, inside).unwrap(), 5);
     assert_eq!(*inside, SegmentCursor::at(5, 0));
     drop(writer);
     let mut text = String::new();
@@ -152,11 +152,11 @@ fn a_list_that_cannot_be_is_refused_by_every_method() {
         let mut cursor = SegmentCursor::new();
         for refused in [
             list.write_all(&null_device),
-            list.write_from(&null_device, &mut cursor),
+            list.resume_write(&null_device, &mut cursor),
             list.write_all_at(&null_device, 0),
             list.write_once(&null_device),
             list.gather_all(&mut gather, &null_device),
-            list.gather_from(&mut gather, &null_device, &mut cursor),
+            list.resume_gather(&mut gather, &null_device, &mut cursor),
             list.gather_all_at(&mut gather, &null_device, 0),
         ] {
             let error = refused.unwrap_err();
@@ -197,7 +197,7 @@ fn a_list_is_read_into_where_it_is() {
     let (reader, mut writer) = io::pipe().unwrap();
     io::Write::write_all(&mut writer, b"56123").unwrap();
     let cursor = &mut SegmentCursor::new();
-    let read = list.scatter_into(&mut crate::Scatter::default(), &reader, cursor);
+    let read = list.resume_scatter(&mut crate::Scatter::default(), &reader, cursor);
     assert_eq!(read.unwrap(), 5);
     assert!(list.contains(*cursor));
     drop(list);

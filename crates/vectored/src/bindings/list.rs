@@ -9,7 +9,7 @@ use crate::error::TransferError;
 use crate::gather::Gather;
 use crate::sys::codes;
 use crate::sys::span::{Span, are_objects};
-use crate::write::all::{write_all_vectored, write_from};
+use crate::write::all::{resume_write, write_all_vectored};
 use crate::write::once::write_once;
 use crate::write::positional::write_all_vectored_at;
 
@@ -30,7 +30,7 @@ use crate::write::positional::write_all_vectored_at;
 /// # Examples
 ///
 /// ```
-/// use vectored::RawList;
+/// use vectored::bindings::RawList;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let null = std::fs::File::create("/dev/null")?;
@@ -63,22 +63,22 @@ impl<'a> RawList<'a> {
         write_all_vectored(fd, self.segments)
     }
 
-    /// [`write_from`].
+    /// [`resume_write`].
     ///
     /// # Errors
     ///
-    /// As [`write_from`], and `EINVAL` [for a segment that is too long](RawList).
+    /// As [`resume_write`], and `EINVAL` [for a segment that is too long](RawList).
     ///
     /// # Panics
     ///
     /// If the cursor lies outside of the list: [`contains`](RawList::contains) tells.
-    pub fn write_from(
+    pub fn resume_write(
         self,
         fd: impl AsDescriptor,
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         self.check_lengths()?;
-        write_from(fd, self.segments, cursor)
+        resume_write(fd, self.segments, cursor)
     }
 
     /// [`write_all_vectored_at`].
@@ -115,23 +115,23 @@ impl<'a> RawList<'a> {
         gather.write_all_to(fd.as_descriptor(), self.segments, true)
     }
 
-    /// [`Gather::write_from`].
+    /// [`Gather::resume_write`].
     ///
     /// # Errors
     ///
-    /// As [`Gather::write_from`], and `EINVAL` [for a segment that is too long](RawList).
+    /// As [`Gather::resume_write`], and `EINVAL` [for a segment that is too long](RawList).
     ///
     /// # Panics
     ///
     /// If the cursor lies outside of the list: [`contains`](RawList::contains) tells.
-    pub fn gather_from(
+    pub fn resume_gather(
         self,
         gather: &mut Gather,
         fd: impl AsDescriptor,
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         self.check_lengths()?;
-        gather.write_from(fd, self.segments, cursor)
+        gather.resume_write(fd, self.segments, cursor)
     }
 
     /// [`Gather::write_all_at`].

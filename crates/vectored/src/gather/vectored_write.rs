@@ -80,7 +80,8 @@ use crate::transfer::write_loop::Sink;
 ///
 /// ```
 /// use std::io::{IoSlice, Read};
-/// use vectored::{Gather, Gathers, SegmentCursor, TransferError};
+/// use vectored::{Gather, SegmentCursor, TransferError};
+/// use vectored::buffered::VectoredWrite;
 ///
 /// /// Counts what goes through it.
 /// struct Counted<W> {
@@ -88,14 +89,14 @@ use crate::transfer::write_loop::Sink;
 ///     bytes: u64,
 /// }
 ///
-/// impl<W: Gathers> Gathers for Counted<W> {
-///     fn gather_from(
+/// impl<W: VectoredWrite> VectoredWrite for Counted<W> {
+///     fn resume_write(
 ///         &mut self,
 ///         gather: &mut Gather,
 ///         segments: &[IoSlice<'_>],
 ///         cursor: &mut SegmentCursor,
 ///     ) -> Result<u64, TransferError> {
-///         let result = self.inner.gather_from(gather, segments, cursor);
+///         let result = self.inner.resume_write(gather, segments, cursor);
 ///         self.bytes += match &result {
 ///             Ok(bytes) => *bytes,
 ///             Err(error) => error.transferred(),
@@ -108,7 +109,7 @@ use crate::transfer::write_loop::Sink;
 /// let (mut reader, writer) = std::io::pipe()?;
 /// let mut counted = Counted { inner: writer, bytes: 0 };
 /// let words = [IoSlice::new(b"to "), IoSlice::new(b"be")];
-/// counted.gather_from(&mut Gather::default(), &words, &mut SegmentCursor::new())?;
+/// counted.resume_write(&mut Gather::default(), &words, &mut SegmentCursor::new())?;
 /// assert_eq!(counted.bytes, 5);
 /// # drop(counted);
 /// # let mut text = String::new();
@@ -123,15 +124,17 @@ use crate::transfer::write_loop::Sink;
 /// ```
 /// use std::io::{ErrorKind, IoSlice, Read, Write};
 /// use std::os::unix::net::UnixStream;
-/// use vectored::{Gather, GatherWriter, Gathers, Limits, SegmentCursor, TransferError};
+/// use vectored::{Gather, GatherWriter, SegmentCursor, TransferError};
+/// use vectored::buffered::VectoredWrite;
+/// use vectored::limits::Limits;
 ///
 /// struct Throttled {
 ///     stream: UnixStream,
 ///     call_bytes: usize,
 /// }
 ///
-/// impl Gathers for Throttled {
-///     fn gather_from(
+/// impl VectoredWrite for Throttled {
+///     fn resume_write(
 ///         &mut self,
 ///         _: &mut Gather,
 ///         segments: &[IoSlice<'_>],
@@ -173,19 +176,19 @@ use crate::transfer::write_loop::Sink;
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not implement `Gathers`: it is not known to take several segments in one call",
-    label = "does not implement `Gathers`",
+    message = "`{Self}` does not implement `VectoredWrite`: it is not known to take several segments in one call",
+    label = "does not implement `VectoredWrite`",
     note = "`GatherWriter::copying` and `GatherWriter::copying_with_capacity` take any `Write`",
-    note = "`Gathers` can be implemented for a stream of your own: its documentation has an example"
+    note = "`VectoredWrite` can be implemented for a stream of your own: its documentation has an example"
 )]
-pub trait Gathers {
+pub trait VectoredWrite {
     /// Writes `segments` from `cursor` to the end of the list, as
-    /// [`Gather::write_from`] does.
+    /// [`Gather::resume_write`] does.
     ///
     /// # Errors
     ///
-    /// As [`Gather::write_from`]: the first error, with the bytes that this call wrote before it.
-    fn gather_from(
+    /// As [`Gather::resume_write`]: the first error, with the bytes that this call wrote before it.
+    fn resume_write(
         &mut self,
         gather: &mut Gather,
         segments: &[IoSlice<'_>],
@@ -195,14 +198,14 @@ pub trait Gathers {
 
 macro_rules! descriptors_gather {
     ($($descriptor:ty),* $(,)?) => {$(
-        impl Gathers for $descriptor {
-            fn gather_from(
+        impl VectoredWrite for $descriptor {
+            fn resume_write(
                 &mut self,
                 gather: &mut Gather,
                 segments: &[IoSlice<'_>],
                 cursor: &mut SegmentCursor,
             ) -> Result<u64, TransferError> {
-                gather.write_from(&*self, segments, cursor)
+                gather.resume_write(&*self, segments, cursor)
             }
         }
     )*};
@@ -263,8 +266,8 @@ fn gather_into_socket(
 
 macro_rules! sockets_gather {
     ($($socket:ty),* $(,)?) => {$(
-        impl Gathers for $socket {
-            fn gather_from(
+        impl VectoredWrite for $socket {
+            fn resume_write(
                 &mut self,
                 gather: &mut Gather,
                 segments: &[IoSlice<'_>],
@@ -284,19 +287,19 @@ sockets_gather!(OwnedSocket, &OwnedSocket, BorrowedSocket<'_>);
 
 macro_rules! shared_gather {
     ($($pointer:ident),* $(,)?) => {$(
-        /// For types whose references implement `Gathers`: the descriptors above, and others.
-        impl<T: ?Sized> Gathers for $pointer<T>
+        /// For types whose references implement `VectoredWrite`: the descriptors above, and others.
+        impl<T: ?Sized> VectoredWrite for $pointer<T>
         where
-            for<'t> &'t T: Gathers,
+            for<'t> &'t T: VectoredWrite,
         {
-            fn gather_from(
+            fn resume_write(
                 &mut self,
                 gather: &mut Gather,
                 segments: &[IoSlice<'_>],
                 cursor: &mut SegmentCursor,
             ) -> Result<u64, TransferError> {
                 let mut shared: &T = self;
-                shared.gather_from(gather, segments, cursor)
+                shared.resume_write(gather, segments, cursor)
             }
         }
     )*};
@@ -304,24 +307,24 @@ macro_rules! shared_gather {
 
 shared_gather!(Arc, Rc);
 
-impl<T: Gathers + ?Sized> Gathers for &mut T {
-    fn gather_from(
+impl<T: VectoredWrite + ?Sized> VectoredWrite for &mut T {
+    fn resume_write(
         &mut self,
         gather: &mut Gather,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
-        (**self).gather_from(gather, segments, cursor)
+        (**self).resume_write(gather, segments, cursor)
     }
 }
 
-impl<T: Gathers + ?Sized> Gathers for Box<T> {
-    fn gather_from(
+impl<T: VectoredWrite + ?Sized> VectoredWrite for Box<T> {
+    fn resume_write(
         &mut self,
         gather: &mut Gather,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
-        (**self).gather_from(gather, segments, cursor)
+        (**self).resume_write(gather, segments, cursor)
     }
 }

@@ -7,14 +7,14 @@ use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::read::all::{
-    read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
-    read_up_to_eof_vectored_at,
+    read_exact_vectored, read_exact_vectored_at, read_up_to_eof_vectored,
+    read_up_to_eof_vectored_at, resume_read,
 };
 use crate::read::scatter::Scatter;
 use crate::sys::span::Span;
 
 /// A list to read into that a caller in another language passed as an array of `iovec`: as
-/// [`RawList`](crate::RawList), for reads.
+/// [`RawList`](crate::bindings::RawList), for reads.
 ///
 /// Each method is the function that it names.
 pub struct RawListMut<'a> {
@@ -36,21 +36,21 @@ impl<'a> RawListMut<'a> {
         read_exact_vectored(fd, &mut self.segments)
     }
 
-    /// [`read_into`].
+    /// [`resume_read`].
     ///
     /// # Errors
     ///
-    /// As [`read_into`].
+    /// As [`resume_read`].
     ///
     /// # Panics
     ///
     /// If the cursor lies outside of the list: [`contains`](RawListMut::contains) tells.
-    pub fn read_into(
+    pub fn resume_read(
         &mut self,
         fd: impl AsDescriptor,
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
-        read_into(fd, &mut self.segments, cursor)
+        resume_read(fd, &mut self.segments, cursor)
     }
 
     /// [`read_up_to_eof_vectored`].
@@ -88,22 +88,22 @@ impl<'a> RawListMut<'a> {
         read_up_to_eof_vectored_at(fd, &mut self.segments, offset)
     }
 
-    /// [`Scatter::read_into`], which from the start of the list is [`Scatter::read_exact`].
+    /// [`Scatter::resume_read`], which from the start of the list is [`Scatter::read_exact`].
     ///
     /// # Errors
     ///
-    /// As [`Scatter::read_into`].
+    /// As [`Scatter::resume_read`].
     ///
     /// # Panics
     ///
     /// If the cursor lies outside of the list: [`contains`](RawListMut::contains) tells.
-    pub fn scatter_into(
+    pub fn resume_scatter(
         &mut self,
         scatter: &mut Scatter,
         fd: impl AsDescriptor,
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
-        scatter.read_into(fd, &mut self.segments, cursor)
+        scatter.resume_read(fd, &mut self.segments, cursor)
     }
 
     /// [`Scatter::read_up_to_eof`].

@@ -1,0 +1,41 @@
+//! What a calibration writes to.
+
+use std::path::Path;
+
+use crate::cost::TargetKind;
+
+/// The target that [`CostModel::calibrate`](crate::CostModel::calibrate) creates, writes to and removes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CalibrationTarget<'a> {
+    /// An unnamed file in this directory, of up to 8 MiB, that is appended to, as logs are.
+    File(&'a Path),
+    /// An unnamed file of 16 MiB in this directory, that is overwritten, as page stores are.
+    ///
+    /// Growing a file costs more for each segment than overwriting it. On ext4, copying two segments
+    /// is faster up to about 4 KB if they are appended, and up to about 300 B if they overwrite bytes
+    /// in the page cache.
+    FileOverwrite(&'a Path),
+    /// A pipe. Not on Windows, whose pipes block.
+    Pipe,
+    /// A pair of connected Unix stream sockets. Not on Windows.
+    Unix,
+    /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
+    Tcp,
+    /// `/dev/null` (on Windows `NUL`), which moves no byte, so that only calls and lists have a cost. Copying is slower there for all
+    /// but the shortest segments.
+    Null,
+}
+
+impl CalibrationTarget<'_> {
+    /// The kind of target that this one represents.
+    #[must_use]
+    pub fn kind(self) -> TargetKind {
+        match self {
+            CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => TargetKind::File,
+            CalibrationTarget::Pipe => TargetKind::Pipe,
+            CalibrationTarget::Unix | CalibrationTarget::Tcp => TargetKind::Socket,
+            CalibrationTarget::Null => TargetKind::Other,
+        }
+    }
+}
