@@ -27,7 +27,7 @@ static void release(void *body)
 /* Writes until the queue is empty. */
 static int flush(vectored_queue *queue, int fd)
 {
-    while (vectored_queue_remaining(queue) > 0) {
+    while (vectored_queue_len(queue) > 0) {
         if (vectored_queue_write_some(queue, fd) < 0) {
             struct pollfd ready = {fd, POLLOUT, 0};
             if (errno != EAGAIN || (poll(&ready, 1, -1) < 0 && errno != EINTR))

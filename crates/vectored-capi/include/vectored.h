@@ -647,7 +647,7 @@ ssize_t vectored_queue_write_all(struct vectored_queue *queue,
 /**
  * Returns the number of bytes to be written; 0 if `queue` is NULL.
  */
-size_t vectored_queue_remaining(const struct vectored_queue *queue);
+size_t vectored_queue_len(const struct vectored_queue *queue);
 
 /**
  * Returns 1 if the queue holds as many bytes as its limit or more, and 0 if not, or if `queue` is NULL. Write a full

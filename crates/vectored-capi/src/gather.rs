@@ -36,7 +36,7 @@ pub unsafe extern "C" fn vectored_gather_with_model(
     new_object(|| {
         // SAFETY: the caller promises that it is null or a model.
         let model = unsafe { object_ref(model) }?.0;
-        Ok(vectored_gather(Gather::new(model)))
+        Ok(vectored_gather(Gather::with_model(model)))
     })
 }
 

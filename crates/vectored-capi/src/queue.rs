@@ -173,9 +173,9 @@ pub unsafe extern "C" fn vectored_queue_write_all(
 
 /// Returns the number of bytes to be written; 0 if `queue` is NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_queue_remaining(queue: *const vectored_queue) -> size_t {
+pub unsafe extern "C" fn vectored_queue_len(queue: *const vectored_queue) -> size_t {
     // SAFETY: the caller promises that it is null or a queue.
-    unsafe { queue.as_ref() }.map_or(0, |queue| queue.0.remaining())
+    unsafe { queue.as_ref() }.map_or(0, |queue| queue.0.len())
 }
 
 /// Returns 1 if the queue holds as many bytes as its limit or more, and 0 if not, or if `queue` is NULL. Write a full
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn vectored_queue_advance(
     status(|| {
         // SAFETY: the caller promises the queue.
         let queue = unsafe { object(queue) }?;
-        if bytes > queue.0.remaining() {
+        if bytes > queue.0.len() {
             return Err(Failure::of(libc::EINVAL));
         }
         queue.0.advance(bytes);

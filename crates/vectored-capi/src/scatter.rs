@@ -32,7 +32,7 @@ pub unsafe extern "C" fn vectored_scatter_with_model(
     new_object(|| {
         // SAFETY: the caller promises that it is null or a model.
         let model = unsafe { object_ref(model) }?.0;
-        Ok(vectored_scatter(Scatter::new(model)))
+        Ok(vectored_scatter(Scatter::with_model(model)))
     })
 }
 

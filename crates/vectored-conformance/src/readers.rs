@@ -121,22 +121,12 @@ pub const READERS: &[Reader] = &[
     },
     Reader {
         name: "Scatter::read_exact with little staging memory",
-        make: || {
-            scatter(CostModel {
-                staging_bytes: 1000,
-                ..CostModel::default()
-            })
-        },
+        make: || scatter(CostModel::default().with(|costs| costs.staging_bytes = 1000)),
         ..EXACT_READER
     },
     Reader {
         name: "Scatter::read_exact that stages nothing",
-        make: || {
-            scatter(CostModel {
-                staging_bytes: 0,
-                ..CostModel::default()
-            })
-        },
+        make: || scatter(CostModel::default().with(|costs| costs.staging_bytes = 0)),
         ..EXACT_READER
     },
     Reader {
@@ -311,13 +301,13 @@ pub fn counted(
 }
 
 fn scatter(model: CostModel) -> ReadFn {
-    let mut scatter = Scatter::new(model);
+    let mut scatter = Scatter::with_model(model);
     whole_list(move |fd, segments| scatter.read_exact(fd, segments).into())
 }
 
 /// `Scatter::resume_read` with this model.
 pub(crate) fn scattered(model: CostModel) -> ReadFn {
-    let mut scatter = Scatter::new(model);
+    let mut scatter = Scatter::with_model(model);
     Box::new(move |fd, segments, cursor| {
         counted(segments, cursor, |segments, cursor| {
             scatter.resume_read(fd, segments, cursor)

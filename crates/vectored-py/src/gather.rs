@@ -28,7 +28,7 @@ impl Gather {
     fn with_gather<T>(&self, run: impl FnOnce(&mut vectored::Gather) -> T) -> T {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().take();
-        let mut gather = taken.unwrap_or_else(|| vectored::Gather::new(self.model));
+        let mut gather = taken.unwrap_or_else(|| vectored::Gather::with_model(self.model));
         let result = run(&mut gather);
         *idle() = Some(gather);
         result

@@ -14,10 +14,9 @@ use vectored::{CostModel, Gather};
 fn a_gather_whose_first_list_is_refused_writes_it_by_a_plain_call() {
     let mut copy_thresholds = CopyThresholds::default();
     copy_thresholds.set(2, Some(1)).unwrap();
-    let mut gather = Gather::new(CostModel {
-        copy_thresholds,
-        ..CostModel::default()
-    });
+    let mut gather = Gather::with_model(
+        CostModel::default().with(|costs| costs.copy_thresholds = copy_thresholds),
+    );
     // Twice: nothing is remembered of an anonymous inode.
     for _ in 0..2 {
         let counter = eventfd(0, EventfdFlags::NONBLOCK).unwrap();

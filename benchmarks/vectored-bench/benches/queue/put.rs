@@ -20,7 +20,7 @@ pub fn print(rounds: usize) {
             for _ in 0..MESSAGES {
                 queue.put_slice(black_box(&MESSAGE));
             }
-            let bytes = queue.remaining();
+            let bytes = queue.len();
             black_box(queue.segments().next());
             queue.advance(bytes);
         }),

@@ -36,7 +36,7 @@ impl RingPeer {
                 for segment in segments.clone() {
                     queue.push(segment);
                 }
-                (list.bytes, list.segments) = (queue.remaining() as u64, segments.len());
+                (list.bytes, list.segments) = (queue.len() as u64, segments.len());
             }
         }
     }

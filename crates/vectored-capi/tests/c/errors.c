@@ -321,18 +321,18 @@ static void queues(void)
     CHECK(vectored_queue_put(queue, NULL, 0) == 0);
     CHECK(vectored_queue_push(queue, NULL, 1, release, &released) == -1 && errno == EFAULT);
     CHECK(vectored_queue_end_record(NULL) == -1 && errno == EFAULT);
-    CHECK(vectored_queue_remaining(NULL) == 0 && vectored_queue_is_full(NULL) == 0);
+    CHECK(vectored_queue_len(NULL) == 0 && vectored_queue_is_full(NULL) == 0);
     CHECK(vectored_queue_advance(NULL, 0) == -1 && errno == EFAULT);
     CHECK(vectored_queue_advance(queue, 1) == -1 && errno == EINVAL);
     CHECK(vectored_queue_write_some(queue, -1) == -1 && errno == EBADF);
     CHECK(vectored_queue_write_some(NULL, 1) == -1 && errno == EFAULT);
-    CHECK(released == 0 && vectored_queue_remaining(queue) == 0);
+    CHECK(released == 0 && vectored_queue_len(queue) == 0);
 
     /* Short ones are copied and released at once, long ones when they are written. */
     CHECK(vectored_queue_push(queue, "short", 5, release, &released) == 0 && released == 1);
     CHECK(vectored_queue_push(queue, large, sizeof large, release, &released) == 0);
     CHECK(vectored_queue_push(queue, large, sizeof large, NULL, NULL) == 0 && released == 1);
-    CHECK(vectored_queue_remaining(queue) == 5 + 2 * sizeof large);
+    CHECK(vectored_queue_len(queue) == 5 + 2 * sizeof large);
     struct iovec next[8];
     CHECK(vectored_queue_segments(queue, next, 8) == 3);
     CHECK(next[0].iov_len == 5 && next[1].iov_base == large && next[2].iov_len == sizeof large);
@@ -348,9 +348,9 @@ static void queues(void)
     CHECK(pipe(pair) == 0 && fcntl(pair[1], F_SETFL, O_NONBLOCK) == 0);
     done = 77;
     CHECK(vectored_queue_write_all(queue, pair[1], &done) == -1 && errno == EAGAIN);
-    CHECK(done > 0 && vectored_queue_remaining(queue) == sizeof large - done);
+    CHECK(done > 0 && vectored_queue_len(queue) == sizeof large - done);
     vectored_queue_clear(queue);
-    CHECK(vectored_queue_remaining(queue) == 0);
+    CHECK(vectored_queue_len(queue) == 0);
     CHECK(vectored_queue_write_all(queue, pair[1], &done) == 0 && done == 0);
     CHECK(vectored_queue_write_some(queue, pair[1]) == 0);
     CHECK(vectored_queue_push(queue, large, sizeof large, release, &released) == 0 && released == 2);
@@ -392,7 +392,7 @@ static void queues_without_memory(void)
     vectored_queue *queue = vectored_queue_new();
     CHECK(vectored_queue_put(queue, "before", 6) == 0);
     CHECK(vectored_queue_put(queue, zeros, giant) == -1 && errno == ENOMEM);
-    CHECK(vectored_queue_remaining(queue) == 6);
+    CHECK(vectored_queue_len(queue) == 6);
     CHECK(vectored_queue_put(queue, ", after", 7) == 0);
     /* It is not copied, so it needs no memory. */
     CHECK(vectored_queue_push(queue, zeros, giant, release, &released) == 0 && released == 0);

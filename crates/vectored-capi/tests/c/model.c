@@ -208,7 +208,7 @@ static void move_by_queue(int fd, int is_blocking)
         if (below(50) == 0)
             vectored_queue_end_record(queue);
     }
-    CHECK(vectored_queue_remaining(queue) == bytes);
+    CHECK(vectored_queue_len(queue) == bytes);
     size_t left = bytes;
     while (left > 0) {
         size_t done = 0;
@@ -225,7 +225,7 @@ static void move_by_queue(int fd, int is_blocking)
                 done = (size_t)result;
         }
         left -= done;
-        CHECK(vectored_queue_remaining(queue) == left);
+        CHECK(vectored_queue_len(queue) == left);
     }
     CHECK(released == kept);
     vectored_queue_free(queue);

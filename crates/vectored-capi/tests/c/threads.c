@@ -148,11 +148,11 @@ static void each_segment_is_released_once(int turn)
     memset(released, 0, sizeof released);
     CHECK(queue != NULL && pipe(pair) == 0 && fcntl(pair[1], F_SETFL, O_NONBLOCK) == 0);
     CHECK(pthread_create(&thread, NULL, push_all, queue) == 0 && pthread_join(thread, NULL) == 0);
-    size_t all = vectored_queue_remaining(queue), done = 77, sum = 0;
+    size_t all = vectored_queue_len(queue), done = 77, sum = 0;
     CHECK(all == OWNED / 5 * 10 + OWNED / 5 * 4 * (size_t)LONG);
 
     CHECK(vectored_queue_write_all(queue, pair[1], &done) == -1 && errno == EAGAIN);
-    CHECK(done > 0 && vectored_queue_remaining(queue) == all - done);
+    CHECK(done > 0 && vectored_queue_len(queue) == all - done);
     for (size_t i = 0; i < OWNED && sum < done; i++) {
         sum += i % 5 == 0 ? 10 : LONG;
         CHECK(released[i] == (i % 5 == 0 || sum <= done));
@@ -160,12 +160,12 @@ static void each_segment_is_released_once(int turn)
     if (turn == 1)
         vectored_queue_clear(queue);
     if (turn == 2)
-        CHECK(vectored_queue_advance(queue, vectored_queue_remaining(queue)) == 0);
+        CHECK(vectored_queue_advance(queue, vectored_queue_len(queue)) == 0);
     if (turn == 3) {
         close(pair[0]);
         CHECK(vectored_queue_write_some(queue, pair[1]) == -1 && errno == EPIPE);
         CHECK(vectored_queue_write_all(queue, -1, &done) == -1 && errno == EBADF && done == 0);
-        CHECK(vectored_queue_remaining(queue) > 0);
+        CHECK(vectored_queue_len(queue) > 0);
     }
     if (turn == 1 || turn == 2)
         for (size_t i = 0; i < OWNED; i++)

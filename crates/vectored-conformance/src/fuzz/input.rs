@@ -24,20 +24,19 @@ impl Input<'_> {
     }
 
     pub(super) fn cost_model(&mut self) -> CostModel {
-        CostModel {
-            segment_ns: self.byte() as f64,
-            copy_segment_ns: self.byte() as f64 / 8.0,
-            copy_byte_ns: self.byte() as f64 / 64.0,
-            staging_bytes: self.byte() * 64,
-            chunk_policy: match self.byte() {
+        CostModel::default().with(|costs| {
+            costs.segment_ns = self.byte() as f64;
+            costs.copy_segment_ns = self.byte() as f64 / 8.0;
+            costs.copy_byte_ns = self.byte() as f64 / 64.0;
+            costs.staging_bytes = self.byte() * 64;
+            costs.chunk_policy = match self.byte() {
                 0..=127 => None,
                 some => Some(ChunkPolicy {
                     threshold_bytes: (some - 128) * 64,
                     chunk_bytes: self.byte() * 16,
                 }),
-            },
-            ..CostModel::default()
-        }
+            };
+        })
     }
 
     /// Sizes of segments, some of them zero.

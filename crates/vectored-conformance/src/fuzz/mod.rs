@@ -135,7 +135,7 @@ pub fn cursor(data: &[u8]) {
 /// If a byte is lost, out of order or not counted.
 pub fn plan(data: &[u8]) {
     let mut input = Input(data.iter());
-    let mut gather = Gather::new(input.cost_model());
+    let mut gather = Gather::with_model(input.cost_model());
     let mut write_fn = whole_list(move |fd, list| gather.write_all(fd.as_fd(), list).into());
     // Several lists: no byte of one may appear in the next.
     for _ in 0..1 + input.byte() % 3 {

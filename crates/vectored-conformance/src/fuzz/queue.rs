@@ -45,13 +45,13 @@ pub fn queue(data: &[u8]) {
                 model.end_record();
             }
             7 => {
-                let bytes = any_size(&mut input).min(queue.remaining());
+                let bytes = any_size(&mut input).min(queue.len());
                 queue.advance(bytes);
                 model.advance(bytes);
                 writer.forget_offer();
             }
             8 => {
-                let bytes = any_size(&mut input).min(queue.remaining());
+                let bytes = any_size(&mut input).min(queue.len());
                 let taken = bytes::Buf::copy_to_bytes(&mut queue, bytes);
                 let expected: Vec<u8> = model.bytes.range(..bytes).copied().collect();
                 assert!(taken == expected, "copy_to_bytes took other bytes");
@@ -176,12 +176,12 @@ fn any_script(input: &mut Input<'_>) -> VecDeque<Answer> {
 /// Polls one operation once, and drops it.
 fn poll(queue: &mut SegmentQueue, writer: &mut ScriptedWriter, how: usize) {
     let cx = &mut Context::from_waker(Waker::noop());
-    let before = queue.remaining();
+    let before = queue.len();
     let polled = match how {
         0 => {
             let polled = queue.poll_write_some(cx, Pin::new(writer));
             if let Poll::Ready(Ok(bytes)) = polled {
-                assert_eq!(bytes, before - queue.remaining());
+                assert_eq!(bytes, before - queue.len());
                 assert_eq!(bytes == 0, before == 0);
             }
             polled.map(|result| result.map(|_| ()))

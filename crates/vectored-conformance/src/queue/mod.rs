@@ -106,7 +106,7 @@ pub fn put(queue: &mut SegmentQueue, bytes: &[u8], choose: &mut impl Choose) {
 ///
 /// If it holds others.
 pub fn expect_bytes(queue: &SegmentQueue, expected: &[u8]) {
-    assert_eq!(queue.remaining(), expected.len());
+    assert_eq!(queue.len(), expected.len());
     assert_eq!(queue.is_empty(), expected.is_empty());
     let mut left = expected;
     for segment in queue.segments() {

@@ -131,7 +131,7 @@ where
                 written.map(|result| result.map(|_| ()))
             }
         };
-        expect_bytes(&queue, &model[model.len() - queue.remaining()..]);
+        expect_bytes(&queue, &model[model.len() - queue.len()..]);
         match written {
             Some(Ok(())) => {}
             None => counts.faults += 1,
@@ -142,7 +142,7 @@ where
     drop(writer);
     let received = received.await.expect("the reader does not panic");
     counts.arrived = received.len() as u64;
-    let written = model.len() - queue.remaining();
+    let written = model.len() - queue.len();
     let (expected, miscounted) = match &error {
         None => (&model[..], 0),
         // The bytes that were on their way when the reader closed were written, but were not read.

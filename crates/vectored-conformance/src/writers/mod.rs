@@ -64,12 +64,7 @@ pub const WRITERS: &[Writer] = &[
     Writer {
         name: "Gather::write_all with little staging memory",
         takes: Takes::All,
-        make: || {
-            gather(CostModel {
-                staging_bytes: 1000,
-                ..CostModel::default()
-            })
-        },
+        make: || gather(CostModel::default().with(|costs| costs.staging_bytes = 1000)),
     },
     Writer {
         name: "Gather::write_all as to a pipe",
@@ -79,12 +74,7 @@ pub const WRITERS: &[Writer] = &[
     Writer {
         name: "Gather::write_all that copies nothing",
         takes: Takes::All,
-        make: || {
-            gather(CostModel {
-                staging_bytes: 0,
-                ..CostModel::default()
-            })
-        },
+        make: || gather(CostModel::default().with(|costs| costs.staging_bytes = 0)),
     },
     #[cfg(unix)]
     Writer {
@@ -175,10 +165,7 @@ pub const WRITERS: &[Writer] = &[
         takes: Takes::All,
         make: || {
             whole_list(|fd, segments| {
-                let model = CostModel {
-                    staging_bytes: 0,
-                    ..CostModel::default()
-                };
+                let model = CostModel::default().with(|costs| costs.staging_bytes = 0);
                 slice_by_slice(GatherWriter::with_model(8192, model, fd), segments)
             })
         },
@@ -300,7 +287,7 @@ pub const BROKEN_WRITER: Writer = Writer {
 };
 
 fn gather(model: CostModel) -> WriteFn {
-    let mut gather = Gather::new(model);
+    let mut gather = Gather::with_model(model);
     whole_list(move |fd, segments| gather.write_all(fd, segments).into())
 }
 

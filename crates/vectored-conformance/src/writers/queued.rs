@@ -125,7 +125,7 @@ impl<'t> Transfer<'t> {
             queue.clear();
         }
         let mut put = *written;
-        put.advance(segments, queue.remaining());
+        put.advance(segments, queue.len());
         Transfer {
             queue,
             segments,
@@ -156,7 +156,7 @@ impl<'t> Transfer<'t> {
         let unput = self.put.remaining_bytes(self.segments);
         assert_eq!(
             unwritten - unput,
-            self.queue.remaining() as u64,
+            self.queue.len() as u64,
             "the queue does not hold the bytes that were not written"
         );
         let is_over = error.is_some() || unwritten == 0;

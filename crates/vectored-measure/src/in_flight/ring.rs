@@ -32,7 +32,7 @@ impl<B> RingList<B> {
     /// A list to write, with the number of its segments.
     pub fn of_queue(queue: Box<SegmentQueue>, segments: usize) -> RingList<B> {
         RingList {
-            bytes: queue.remaining() as u64,
+            bytes: queue.len() as u64,
             data: Data::Queue(queue),
             segments,
         }

@@ -66,19 +66,18 @@ impl FittedModel {
             conditions,
             drain,
             source,
-            model: CostModel {
-                call_ns: thousandths(model.call_ns),
-                gather_call_ns: thousandths(model.gather_call_ns),
-                segment_ns: thousandths(model.segment_ns),
-                large_segment_ns: thousandths(model.large_segment_ns),
-                iovec_step_ns: thousandths(model.iovec_step_ns),
-                page_end_ns: thousandths(model.page_end_ns),
-                byte_ns: fine(model.byte_ns),
-                copy_segment_ns: thousandths(model.copy_segment_ns),
-                copy_byte_ns: fine(model.copy_byte_ns),
-                copy_byte_uncached_ns: fine(model.copy_byte_uncached_ns),
-                ..*model
-            },
+            model: model.with(|costs| {
+                costs.call_ns = thousandths(model.call_ns);
+                costs.gather_call_ns = thousandths(model.gather_call_ns);
+                costs.segment_ns = thousandths(model.segment_ns);
+                costs.large_segment_ns = thousandths(model.large_segment_ns);
+                costs.iovec_step_ns = thousandths(model.iovec_step_ns);
+                costs.page_end_ns = thousandths(model.page_end_ns);
+                costs.byte_ns = fine(model.byte_ns);
+                costs.copy_segment_ns = thousandths(model.copy_segment_ns);
+                costs.copy_byte_ns = fine(model.copy_byte_ns);
+                costs.copy_byte_uncached_ns = fine(model.copy_byte_uncached_ns);
+            }),
             copy_below_bytes: COUNTS
                 .iter()
                 .map(|&count| (count, model.copy_below_bytes(count)))
@@ -94,7 +93,7 @@ impl FittedModel {
 
 #[cfg(test)]
 mod tests {
-    use vectored::cost::{CopyThresholds, QueueThresholds};
+    use vectored::cost::CopyThresholds;
 
     use super::*;
     use crate::model::target::Target;
@@ -103,14 +102,11 @@ mod tests {
         let mut thresholds = CopyThresholds::default();
         thresholds.set(2, Some(1234)).unwrap();
         thresholds.set(64, Some(0)).unwrap();
-        CostModel {
-            copy_thresholds: thresholds,
-            queue_thresholds: QueueThresholds {
-                copy_below_bytes: Some(5000),
-                join_below_bytes: Some(40_000),
-            },
-            ..CostModel::default()
-        }
+        CostModel::default().with(|costs| {
+            costs.copy_thresholds = thresholds;
+            costs.queue_thresholds.copy_below_bytes = Some(5000);
+            costs.queue_thresholds.join_below_bytes = Some(40_000);
+        })
     }
 
     #[test]

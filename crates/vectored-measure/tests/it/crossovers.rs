@@ -154,19 +154,18 @@ pub fn any_machine(rng: &mut Rng) -> CostModel {
     let mut within = |low: f64, high: f64| low + rng.f64() * (high - low);
     let segment_ns = within(14.0, 40.0);
     let copy_byte_ns = within(0.02, 0.06);
-    CostModel {
-        call_ns: within(200.0, 900.0),
-        gather_call_ns: within(40.0, 120.0),
-        segment_ns,
-        large_segment_ns: segment_ns * within(1.0, 3.0),
-        iovec_step_ns: within(30.0, 110.0),
-        page_end_ns: 0.0,
-        byte_ns: within(0.05, 0.3),
-        copy_segment_ns: within(1.5, 8.0),
-        copy_byte_ns,
-        copy_byte_uncached_ns: copy_byte_ns * within(1.5, 3.0),
-        ..CostModel::default()
-    }
+    CostModel::default().with(|costs| {
+        costs.call_ns = within(200.0, 900.0);
+        costs.gather_call_ns = within(40.0, 120.0);
+        costs.segment_ns = segment_ns;
+        costs.large_segment_ns = segment_ns * within(1.0, 3.0);
+        costs.iovec_step_ns = within(30.0, 110.0);
+        costs.page_end_ns = 0.0;
+        costs.byte_ns = within(0.05, 0.3);
+        costs.copy_segment_ns = within(1.5, 8.0);
+        costs.copy_byte_ns = copy_byte_ns;
+        costs.copy_byte_uncached_ns = copy_byte_ns * within(1.5, 3.0);
+    })
 }
 
 /// How often the fastest technique changes with the size.

@@ -20,19 +20,18 @@ fn run_on(machine: CostModel) -> Results {
 }
 
 fn machine() -> CostModel {
-    CostModel {
-        gather_call_ns: 60.0,
-        segment_ns: 20.0,
-        large_segment_ns: 40.0,
-        copy_segment_ns: 2.0,
-        copy_byte_ns: 0.03,
-        copy_byte_uncached_ns: 0.08,
-        byte_ns: 0.1,
-        call_ns: 300.0,
-        iovec_step_ns: 40.0,
-        page_end_ns: 0.0,
-        ..CostModel::default()
-    }
+    CostModel::default().with(|costs| {
+        costs.gather_call_ns = 60.0;
+        costs.segment_ns = 20.0;
+        costs.large_segment_ns = 40.0;
+        costs.copy_segment_ns = 2.0;
+        costs.copy_byte_ns = 0.03;
+        costs.copy_byte_uncached_ns = 0.08;
+        costs.byte_ns = 0.1;
+        costs.call_ns = 300.0;
+        costs.iovec_step_ns = 40.0;
+        costs.page_end_ns = 0.0;
+    })
 }
 
 #[test]
@@ -42,30 +41,28 @@ fn a_section_names_the_crossover_and_what_it_costs_to_be_wrong() {
 
 #[test]
 fn where_one_technique_wins_everywhere_that_is_the_answer() {
-    let machine = CostModel {
-        large_segment_ns: 0.0,
-        segment_ns: 0.0,
-        gather_call_ns: 0.0,
-        iovec_step_ns: 0.0,
-        copy_segment_ns: 20.0,
-        ..machine()
-    };
+    let machine = machine().with(|costs| {
+        costs.large_segment_ns = 0.0;
+        costs.segment_ns = 0.0;
+        costs.gather_call_ns = 0.0;
+        costs.iovec_step_ns = 0.0;
+        costs.copy_segment_ns = 20.0;
+    });
     insta::assert_snapshot!(sentences(&run_on(machine)).join("\n"));
 }
 
 #[test]
 fn where_nothing_is_sure_that_is_the_answer() {
     // Copying costs nothing, and neither does gathering.
-    let machine = CostModel {
-        large_segment_ns: 0.0,
-        segment_ns: 0.0,
-        gather_call_ns: 0.0,
-        iovec_step_ns: 0.0,
-        copy_segment_ns: 0.0,
-        copy_byte_ns: 0.0,
-        copy_byte_uncached_ns: 0.0,
-        ..machine()
-    };
+    let machine = machine().with(|costs| {
+        costs.large_segment_ns = 0.0;
+        costs.segment_ns = 0.0;
+        costs.gather_call_ns = 0.0;
+        costs.iovec_step_ns = 0.0;
+        costs.copy_segment_ns = 0.0;
+        costs.copy_byte_ns = 0.0;
+        costs.copy_byte_uncached_ns = 0.0;
+    });
     let results = run_on(machine);
     assert!(
         results
@@ -88,12 +85,11 @@ fn said_of(results: &Results, segment_count: usize) -> Option<String> {
 
 #[test]
 fn sizes_without_a_winner_are_counted_among_those_with_one() {
-    let mut results = run_on(CostModel {
+    let mut results = run_on(machine().with(|costs| {
         // Neither many calls nor a list ever pays.
-        call_ns: 1e5,
-        gather_call_ns: 1e5,
-        ..machine()
-    });
+        costs.call_ns = 1e5;
+        costs.gather_call_ns = 1e5;
+    }));
     results.cells.retain(|cell| cell.segment_count == 2);
     results.refined_cells.clear();
     let before = &sentences(&results)[0];
@@ -167,12 +163,11 @@ fn a_crossover_has_a_winner_on_each_side() {
 /// A reader works beside the largest list of each count: what it changes is not contradicted by the sentence.
 #[test]
 fn a_sentence_does_not_contradict_cells_beside_a_thread() {
-    let mut results = run_on(CostModel {
+    let mut results = run_on(machine().with(|costs| {
         // Neither many calls nor a list ever pays.
-        call_ns: 1e5,
-        gather_call_ns: 1e5,
-        ..machine()
-    });
+        costs.call_ns = 1e5;
+        costs.gather_call_ns = 1e5;
+    }));
     results.cells.retain(|cell| cell.segment_count == 2);
     results.refined_cells.clear();
     let largest = results

@@ -81,18 +81,17 @@ fn measure_joins(counts: &[usize], machine: CostModel, seed: u64) -> Results {
 }
 
 fn machine() -> CostModel {
-    CostModel {
-        call_ns: 1000.0,
-        gather_call_ns: 60.0,
-        segment_ns: 20.0,
-        large_segment_ns: 20.0,
-        iovec_step_ns: 40.0,
-        byte_ns: 0.03,
-        copy_segment_ns: 3.0,
-        copy_byte_ns: 0.05,
-        copy_byte_uncached_ns: 0.1,
-        ..any_machine(&mut Rng::with_seed(1))
-    }
+    any_machine(&mut Rng::with_seed(1)).with(|costs| {
+        costs.call_ns = 1000.0;
+        costs.gather_call_ns = 60.0;
+        costs.segment_ns = 20.0;
+        costs.large_segment_ns = 20.0;
+        costs.iovec_step_ns = 40.0;
+        costs.byte_ns = 0.03;
+        costs.copy_segment_ns = 3.0;
+        costs.copy_byte_ns = 0.05;
+        costs.copy_byte_uncached_ns = 0.1;
+    })
 }
 
 fn cost_ns(machine: &CostModel, technique: TechniqueName, segments: usize, bytes: usize) -> f64 {
@@ -165,25 +164,23 @@ fn a_swept_mix_is_named_with_its_crossover() {
 #[test]
 fn a_sweep_without_a_crossover_says_so() {
     // Neither copying nor calls ever cost as much as a list.
-    let machine = CostModel {
-        gather_call_ns: 1e6,
-        call_ns: 1e5,
-        ..machine()
-    };
+    let machine = machine().with(|costs| {
+        costs.gather_call_ns = 1e6;
+        costs.call_ns = 1e5;
+    });
     let results = measure_mixes(&[header_and_body()], machine, 3);
     assert_eq!(results.crossovers, []);
     insta::assert_snapshot!(sentences(&results).join("\n"));
     // Copying and gathering cost nothing: no size has a winner.
-    let machine = CostModel {
-        gather_call_ns: 0.0,
-        segment_ns: 0.0,
-        large_segment_ns: 0.0,
-        iovec_step_ns: 0.0,
-        copy_segment_ns: 0.0,
-        copy_byte_ns: 0.0,
-        copy_byte_uncached_ns: 0.0,
-        ..machine
-    };
+    let machine = machine.with(|costs| {
+        costs.gather_call_ns = 0.0;
+        costs.segment_ns = 0.0;
+        costs.large_segment_ns = 0.0;
+        costs.iovec_step_ns = 0.0;
+        costs.copy_segment_ns = 0.0;
+        costs.copy_byte_ns = 0.0;
+        costs.copy_byte_uncached_ns = 0.0;
+    });
     let results = measure_mixes(&[header_and_body()], machine, 3);
     assert!(
         results
@@ -229,14 +226,8 @@ fn joining_is_answered_by_the_size_below_which_it_pays() {
 
 #[test]
 fn joining_that_always_or_never_pays_is_said_so() {
-    let dear_calls = CostModel {
-        call_ns: 1e5,
-        ..machine()
-    };
-    let dear_copies = CostModel {
-        copy_segment_ns: 1e5,
-        ..machine()
-    };
+    let dear_calls = machine().with(|costs| costs.call_ns = 1e5);
+    let dear_copies = machine().with(|costs| costs.copy_segment_ns = 1e5);
     let always = sentences(&measure_joins(&[2], dear_calls, 3));
     let never = sentences(&measure_joins(&[2], dear_copies, 3));
     insta::assert_snapshot!([always, never].concat().join("\n"));

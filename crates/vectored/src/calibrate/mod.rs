@@ -95,7 +95,7 @@ impl CostModel {
     ///
     /// let model = CostModel::calibrate(CalibrationTarget::Pipe, Duration::from_millis(50))
     ///     .unwrap_or(CostModel::default_for(TargetKind::Pipe));
-    /// let gather = Gather::new(model);
+    /// let gather = Gather::with_model(model);
     /// # let _ = gather;
     /// ```
     pub fn calibrate(target: CalibrationTarget<'_>, budget: Duration) -> io::Result<CostModel> {

@@ -78,20 +78,20 @@ pub(super) fn measure(
         MAX_LIST_BYTES
     };
     let mut comparison = Comparison {
-        copying: Gather::new(CostModel {
+        copying: Gather::with_model(CostModel {
             copy_thresholds: CopyThresholds::everywhere(u32::MAX),
             // Large enough to stage the longest list in one call.
             staging_bytes: max_list_bytes.max(fitted.staging_bytes),
             ..*fitted
         }),
-        gathering: Gather::new(CostModel {
+        gathering: Gather::with_model(CostModel {
             copy_thresholds: CopyThresholds::everywhere(0),
             ..*fitted
         }),
         memory: vec![
             0x5a;
             MAX_LIST_BYTES
-                + CopyThresholds::COUNTS[CopyThresholds::COUNTS.len() - 1] * GAP_BYTES
+                + CopyThresholds::MEASURED[CopyThresholds::MEASURED.len() - 1] * GAP_BYTES
         ],
         log_ratios: Vec::new(),
         gathered_ns: Vec::new(),
@@ -115,7 +115,7 @@ pub(super) fn measure(
 }
 
 /// What was measured at each count.
-type Curves = [Curve; CopyThresholds::COUNTS.len()];
+type Curves = [Curve; CopyThresholds::MEASURED.len()];
 
 fn max_segment_bytes(max_list_bytes: usize, count: usize) -> usize {
     (max_list_bytes / count).min(MAX_SEGMENT_BYTES)
@@ -124,10 +124,10 @@ fn max_segment_bytes(max_list_bytes: usize, count: usize) -> usize {
 /// The thresholds of `fitted`, except where a crossover was measured.
 fn copy_thresholds(
     fitted: &CostModel,
-    crossovers: [Crossover; CopyThresholds::COUNTS.len()],
+    crossovers: [Crossover; CopyThresholds::MEASURED.len()],
 ) -> CopyThresholds {
     let mut copy_thresholds = fitted.copy_thresholds;
-    for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
+    for (index, count) in CopyThresholds::MEASURED.into_iter().enumerate() {
         copy_thresholds.bytes[index] = match crossovers[index] {
             Crossover::At(bytes) => Some(bytes as u32),
             // The threshold is at least `bytes`. Keeps a higher one of the fitted costs, unless these are the longest
@@ -144,17 +144,16 @@ fn copy_thresholds(
 }
 
 /// The size of a staging buffer that holds every list up to its measured crossover, and at least `min`.
-fn staging_bytes(min: usize, crossovers: [Crossover; CopyThresholds::COUNTS.len()]) -> usize {
-    let lists =
-        std::iter::zip(CopyThresholds::COUNTS, crossovers).map(
-            |(count, crossover)| match crossover {
-                Crossover::At(bytes) | Crossover::AtLeast(bytes) => {
-                    let bytes = bytes.min(MAX_LIST_BYTES / count);
-                    (count * bytes).next_multiple_of(STAGING_STEP_BYTES)
-                }
-                Crossover::Unknown => 0,
-            },
-        );
+fn staging_bytes(min: usize, crossovers: [Crossover; CopyThresholds::MEASURED.len()]) -> usize {
+    let lists = std::iter::zip(CopyThresholds::MEASURED, crossovers).map(|(count, crossover)| {
+        match crossover {
+            Crossover::At(bytes) | Crossover::AtLeast(bytes) => {
+                let bytes = bytes.min(MAX_LIST_BYTES / count);
+                (count * bytes).next_multiple_of(STAGING_STEP_BYTES)
+            }
+            Crossover::Unknown => 0,
+        }
+    });
     lists.fold(min, usize::max)
 }
 
@@ -184,7 +183,7 @@ impl Comparison {
         until: Instant,
         curves: &mut Curves,
     ) -> io::Result<()> {
-        for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
+        for (index, count) in CopyThresholds::MEASURED.into_iter().enumerate() {
             let fitted_bytes = fitted.copy_below_bytes(count);
             let max_bytes = max_segment_bytes(max_list_bytes, count);
             // If `fitted` copies far longer segments than can be measured, copying at the longest would show nothing new,
@@ -195,12 +194,12 @@ impl Comparison {
             }
             let start = match curves[..index].last().map(Curve::crossover) {
                 Some(Crossover::At(found)) if count > MAX_CACHED_SEGMENTS => {
-                    scaled_crossover(found, CopyThresholds::COUNTS[index - 1], count)
+                    scaled_crossover(found, CopyThresholds::MEASURED[index - 1], count)
                 }
                 _ => fitted_bytes,
             };
             let left = until.saturating_duration_since(Instant::now());
-            let share = left / (CopyThresholds::COUNTS.len() - index) as u32;
+            let share = left / (CopyThresholds::MEASURED.len() - index) as u32;
             search(start, MIN_SEGMENT_BYTES, max_bytes, |segment_bytes| {
                 self.add(
                     channel,
@@ -224,7 +223,7 @@ impl Comparison {
     ) -> io::Result<()> {
         let factors = RETRY_FACTORS.into_iter().cycle().take(MAX_ROUNDS);
         for (round, factor) in factors.enumerate() {
-            for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
+            for (index, count) in CopyThresholds::MEASURED.into_iter().enumerate() {
                 let (Crossover::At(found) | Crossover::AtLeast(found)) = curves[index].crossover()
                 else {
                     continue;
@@ -236,7 +235,7 @@ impl Comparison {
                 let bytes = (found as f64 * factor) as usize;
                 let max_bytes = max_segment_bytes(max_list_bytes, count);
                 let bytes = bytes.clamp(MIN_SEGMENT_BYTES, max_bytes);
-                let searches = CopyThresholds::COUNTS.len() - index;
+                let searches = CopyThresholds::MEASURED.len() - index;
                 let time = (left / searches as u32).min(MAX_RETRY_TIME);
                 self.add(channel, (count, bytes), time, &mut curves[index])?;
             }

@@ -30,7 +30,7 @@ use crate::queue::SegmentQueue;
 ///
 /// let error = encoder.encode(Bytes::from("too long"), &mut queue).unwrap_err();
 /// assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
-/// assert_eq!(queue.remaining(), 9);
+/// assert_eq!(queue.len(), 9);
 /// ```
 #[derive(Clone, Debug)]
 pub struct LengthDelimitedEncoder {

@@ -31,7 +31,7 @@
 /// assert_eq!(for_pipes.chunk_policy, Some(ChunkPolicy { threshold_bytes: 12_288, chunk_bytes: 8_192 }));
 ///
 /// // The writer shares its CPU with the reader.
-/// let gather = Gather::new(CostModel { chunk_policy: None, ..for_pipes });
+/// let gather = Gather::with_model(for_pipes.with(|costs| costs.chunk_policy = None));
 /// # let _ = gather;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -83,7 +83,7 @@ impl CostModel {
     /// ```
     /// use vectored::{CostModel, TargetKind};
     ///
-    /// let model = CostModel { page_end_ns: 40.0, ..CostModel::default() };
+    /// let model = CostModel::default().with(|costs| costs.page_end_ns = 40.0);
     /// assert_eq!(model.copy_below_bytes(4), 1100);
     /// assert!(model.copies(4, 1000));
     /// assert!(!model.copies(4, 1024)); // four of them fill a page

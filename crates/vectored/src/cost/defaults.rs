@@ -31,7 +31,7 @@ impl CostModel {
     ///
     /// let model = CostModel::default_for(TargetKind::File);
     /// assert_eq!(model.large_segment_ns, 60.0);
-    /// let gather = Gather::new(model);
+    /// let gather = Gather::with_model(model);
     /// # let _ = gather;
     /// ```
     #[must_use]

@@ -9,6 +9,8 @@ use crate::cost::thresholds::CopyThresholds;
 
 /// The measured times of one list of equal segments, by technique.
 ///
+/// It is final: no field will be added.
+///
 /// Times are for the whole list, in nanoseconds. [`CostModel::fit`] ignores an observation with a time that is not
 /// finite and above 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +51,10 @@ impl CostModel {
     /// use vectored::CostModel;
     /// use vectored::cost::Observation;
     ///
-    /// let machine = CostModel { large_segment_ns: 35.0, copy_byte_ns: 0.02, ..CostModel::default() };
+    /// let machine = CostModel::default().with(|costs| {
+    ///     costs.large_segment_ns = 35.0;
+    ///     costs.copy_byte_ns = 0.02;
+    /// });
     /// let mut observations = Vec::new();
     /// for segment_count in [2, 8, 9, 64, 512] {
     ///     for segment_bytes in [16, 128, 512, 4096] {

@@ -79,7 +79,7 @@ use crate::sys::limits::Limits;
 /// machine under load. A cost that is wrong by a factor of two does little harm, since near the threshold both
 /// techniques take about the same time.
 ///
-/// A minor version may add a cost: make a model of your own with `..CostModel::default()`, as below.
+/// A minor version may add a cost: a model of your own is a default one [with](CostModel::with) other costs.
 ///
 /// # Examples
 ///
@@ -88,13 +88,14 @@ use crate::sys::limits::Limits;
 ///
 /// // If referencing a segment costs twice as much, longer segments are copied.
 /// let usual = CostModel::default();
-/// let expensive = CostModel { large_segment_ns: 2.0 * usual.large_segment_ns, ..usual };
+/// let expensive = usual.with(|costs| costs.large_segment_ns *= 2.0);
 /// assert!(expensive.copy_below_bytes(16) > usual.copy_below_bytes(16));
-/// let gather = Gather::new(expensive);
+/// let gather = Gather::with_model(expensive);
 /// # let _ = gather;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct CostModel {
     /// The cost of a system call that moves no byte, in ns a call. Typical: 150–400 on a file or pipe.
     pub call_ns: f64,
@@ -170,6 +171,24 @@ pub enum TargetKind {
 }
 
 impl CostModel {
+    /// This model with other costs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::{CostModel, Gather, TargetKind};
+    ///
+    /// // References every segment.
+    /// let model = CostModel::default_for(TargetKind::Pipe).with(|costs| costs.staging_bytes = 0);
+    /// let gather = Gather::with_model(model);
+    /// # let _ = gather;
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut CostModel)) -> CostModel {
+        change(&mut self);
+        self
+    }
+
     /// The size of the staging buffer, in bytes, capped at the bytes of a call, since a loaded model may hold any
     /// number.
     pub(crate) const fn staging_within(&self, limits: Limits) -> usize {

@@ -7,22 +7,19 @@
 /// decides before it knows how many segments a call will have.
 /// [`CostModel::calibrate`](crate::CostModel::calibrate) measures both.
 ///
-/// A minor version may add a threshold: end a literal with `..QueueThresholds::default()`.
-///
 /// # Examples
 ///
 /// ```
 /// use vectored::CostModel;
-/// use vectored::cost::QueueThresholds;
 /// use vectored::queue::QueuePolicy;
 ///
-/// let measured = QueueThresholds { copy_below_bytes: Some(3000), ..QueueThresholds::default() };
-/// let model = CostModel { queue_thresholds: measured, ..CostModel::default() };
+/// let model = CostModel::default().with(|costs| costs.queue_thresholds.copy_below_bytes = Some(3000));
 /// let policy = QueuePolicy::from_model(&model);
 /// assert_eq!(policy.copy_below_bytes, 3000);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct QueueThresholds {
     /// The longest segment that is copied when it is put in.
     pub copy_below_bytes: Option<u32>,

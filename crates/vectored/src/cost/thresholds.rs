@@ -19,27 +19,29 @@ use std::fmt;
 /// let mut copy_thresholds = CopyThresholds::default();
 /// copy_thresholds.set(2, Some(400)).unwrap();
 /// copy_thresholds.set(8, Some(100)).unwrap();
-/// let model = CostModel { copy_thresholds, ..CostModel::default() };
+/// let model = CostModel::default().with(|costs| costs.copy_thresholds = copy_thresholds);
 /// assert_eq!(model.copy_below_bytes(2), 400);
 /// assert_eq!(model.copy_below_bytes(4), 200);
 /// assert_eq!(model.copy_below_bytes(8), 100);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CopyThresholds {
-    /// The threshold, in bytes, for each of [`CopyThresholds::COUNTS`], in their order; `None` if none was
-    /// measured. `Some(0)` copies no segment.
-    pub bytes: [Option<u32>; 7],
+    /// The threshold for each of [`CopyThresholds::MEASURED`], in their order.
+    pub(crate) bytes: [Option<u32>; 7],
 }
 
 impl CopyThresholds {
     /// The numbers of segments for which a threshold can be set.
-    pub const COUNTS: [usize; 7] = [2, 4, 8, 16, 64, 256, 1000];
+    pub const COUNTS: &'static [usize] = &CopyThresholds::MEASURED;
+
+    pub(crate) const MEASURED: [usize; 7] = [2, 4, 8, 16, 64, 256, 1000];
 
     /// No measured threshold: the value of `default()`, as a constant.
     pub const NONE: CopyThresholds = CopyThresholds { bytes: [None; 7] };
 
     /// The same threshold for every number of segments.
-    pub(crate) const fn everywhere(bytes: u32) -> CopyThresholds {
+    #[must_use]
+    pub const fn everywhere(bytes: u32) -> CopyThresholds {
         CopyThresholds {
             bytes: [Some(bytes); 7],
         }
@@ -53,7 +55,7 @@ impl CopyThresholds {
             .map(|(_, bytes)| bytes)
     }
 
-    /// Sets the threshold for lists of `segment_count` segments, in bytes, or removes it.
+    /// Sets the threshold for lists of `segment_count` segments, in bytes, or removes it. 0 copies no segment.
     ///
     /// # Errors
     ///
@@ -63,7 +65,7 @@ impl CopyThresholds {
         segment_count: usize,
         bytes: Option<u32>,
     ) -> Result<(), UnknownSegmentCount> {
-        let index = CopyThresholds::COUNTS
+        let index = CopyThresholds::MEASURED
             .iter()
             .position(|&count| count == segment_count)
             .ok_or(UnknownSegmentCount { segment_count })?;
@@ -84,7 +86,7 @@ impl CopyThresholds {
     /// assert_eq!(thresholds.measured().collect::<Vec<_>>(), [(2, 900), (64, 700)]);
     /// ```
     pub fn measured(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
-        std::iter::zip(CopyThresholds::COUNTS, self.bytes)
+        std::iter::zip(CopyThresholds::MEASURED, self.bytes)
             .filter_map(|(count, bytes)| Some((count, bytes?)))
     }
 
@@ -140,7 +142,7 @@ impl fmt::Display for UnknownSegmentCount {
             f,
             "no threshold can be set for {} segments: use one of {:?}",
             self.segment_count,
-            CopyThresholds::COUNTS
+            CopyThresholds::MEASURED
         )
     }
 }
@@ -253,7 +255,7 @@ mod tests {
             model in any_model(), count in 0..1100_usize,
         ) {
             let mut model = model;
-            for (of, bytes) in std::iter::zip(CopyThresholds::COUNTS, &mut model.copy_thresholds.bytes) {
+            for (of, bytes) in std::iter::zip(CopyThresholds::MEASURED, &mut model.copy_thresholds.bytes) {
                 *bytes = bytes.filter(|_| of > count);
             }
             let plain = CostModel { copy_thresholds: CopyThresholds::default(), ..model };

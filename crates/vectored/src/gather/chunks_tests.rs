@@ -199,7 +199,7 @@ fn calls_of(gather: &mut Gather, sizes: &[usize]) -> Vec<usize> {
 #[test]
 fn no_policy_splits_what_a_pipe_takes_as_one() {
     for chunk_bytes in [0, 1, 100, 4096] {
-        let mut gather = Gather::new(CostModel {
+        let mut gather = Gather::with_model(CostModel {
             chunk_policy: Some(ChunkPolicy {
                 threshold_bytes: 0,
                 chunk_bytes,

@@ -12,7 +12,7 @@ use std::fmt;
 use std::io::{self, IoSlice};
 use std::mem;
 
-use crate::cost::CostModel;
+use crate::cost::{CostModel, TargetKind};
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::descriptor::borrowed::BorrowedDescriptor;
@@ -40,7 +40,7 @@ use crate::write::positional::{check_end, into_file};
 /// header. If `k` segments follow the run and `k` is at most 15, they are copied if they fit the staging buffer and
 /// have no more than `(k + 1) · copy_below_bytes(k + 1)` bytes together.
 ///
-/// `Gather::default()` decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what
+/// [`Gather::new`] decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what
 /// kind a descriptor is.
 ///
 /// Segments that lie one directly after another in memory, such as pieces of one buffer, become one entry of a call
@@ -67,7 +67,7 @@ use crate::write::positional::{check_end, into_file};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (mut reader, writer) = std::io::pipe()?;
-/// let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
+/// let mut gather = Gather::with_model(CostModel::default_for(TargetKind::Pipe));
 ///
 /// let words = ["to ", "be ", "or ", "not ", "to ", "be\n"];
 /// let segments: Vec<_> = words.iter().map(|word| IoSlice::new(word.as_bytes())).collect();
@@ -88,9 +88,16 @@ pub struct Gather {
 }
 
 impl Gather {
+    /// A gathering writer that decides by the model of [`TargetKind::Other`](crate::TargetKind::Other). Allocates nothing
+    /// yet.
+    #[must_use]
+    pub const fn new() -> Gather {
+        Gather::with_model(CostModel::default_for(TargetKind::Other))
+    }
+
     /// A gathering writer that decides by `model`. Allocates nothing yet.
     #[must_use]
-    pub const fn new(model: CostModel) -> Gather {
+    pub const fn with_model(model: CostModel) -> Gather {
         Gather {
             fast_path: FastPath::new(model),
             iovecs: Vec::new(),

@@ -21,7 +21,7 @@ fn gather_within(limits: Limits, copy_below_bytes: usize, staging_bytes: usize) 
 }
 
 fn gather_with_staging(staging_bytes: usize) -> Gather {
-    Gather::new(CostModel {
+    Gather::with_model(CostModel {
         staging_bytes,
         ..CostModel::default()
     })
@@ -217,7 +217,7 @@ fn large_segments_go_by_iov_max() {
 #[test]
 fn a_list_of_more_than_12_kib_goes_into_a_pipe_in_chunks() {
     let calls_of = |sizes: &[usize]| -> Vec<usize> {
-        let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
+        let mut gather = Gather::with_model(CostModel::default_for(TargetKind::Pipe));
         let data = payload(sizes);
         let calls = entries_of_calls(&mut gather, &list(&data));
         calls.iter().map(|entries| entries.iter().sum()).collect()
@@ -260,7 +260,7 @@ fn a_list_that_touches_and_is_no_longer_than_one_call_is_one() {
     let (first, rest) = data.split_at(12_000);
     let mut segments = vec![IoSlice::new(first)];
     segments.extend(rest.chunks(8).map(IoSlice::new));
-    let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
+    let mut gather = Gather::with_model(CostModel::default_for(TargetKind::Pipe));
     let calls = entries_of_calls(&mut gather, &segments);
     assert_eq!(calls.len(), 1);
     assert_eq!(
@@ -276,7 +276,7 @@ fn pieces_that_are_longer_than_the_list_are_no_reason_to_copy_less() {
         threshold_bytes: 0,
         chunk_bytes: 8192,
     });
-    let mut gather = Gather::new(CostModel {
+    let mut gather = Gather::with_model(CostModel {
         chunk_policy: pieces,
         ..CostModel::default()
     });
@@ -290,7 +290,7 @@ fn pieces_that_are_longer_than_the_list_are_no_reason_to_copy_less() {
 fn a_piece_is_copied_as_a_list_of_so_many_segments_would_be() {
     let mut thresholds = CopyThresholds::everywhere(10);
     thresholds.set(8, Some(1000)).unwrap();
-    let mut gather = Gather::new(CostModel {
+    let mut gather = Gather::with_model(CostModel {
         copy_thresholds: thresholds,
         ..CostModel::default_for(TargetKind::Pipe)
     });

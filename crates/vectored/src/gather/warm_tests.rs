@@ -211,7 +211,7 @@ fn a_short_write_of_a_descriptor_is_gone_on_with() {
     for copy_below_bytes in [0, 10_000] {
         let (mut reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
-        let mut gather = Gather::new(model(copy_below_bytes));
+        let mut gather = Gather::with_model(model(copy_below_bytes));
         let segments = cut(&memory, &[9_999; 14]);
         let full = gather.write_all(&writer, &segments).unwrap_err();
         assert_eq!(full.kind(), io::ErrorKind::WouldBlock);

@@ -36,7 +36,7 @@ impl SegmentQueue {
 /// So `tokio_util::io::poll_write_buf` writes a queue.
 impl Buf for SegmentQueue {
     fn remaining(&self) -> usize {
-        self.remaining()
+        self.len()
     }
 
     fn chunk(&self) -> &[u8] {
@@ -55,7 +55,7 @@ impl Buf for SegmentQueue {
     }
 
     fn copy_to_bytes(&mut self, bytes: usize) -> Bytes {
-        let remaining = self.remaining();
+        let remaining = self.len();
         assert!(
             bytes <= remaining,
             "cannot take {bytes} bytes of a queue of {remaining}"

@@ -46,7 +46,7 @@ impl SegmentQueue {
         }
         let bytes = self.end_at_record(most);
         slices.reserve(count.min(limits.segments));
-        if bytes == self.remaining() {
+        if bytes == self.len() {
             let copied = &self.copied[self.copied_start..];
             self.kept.add_to(copied, slices);
             return Filled {
@@ -80,13 +80,13 @@ impl SegmentQueue {
     pub(crate) fn whole_list(&self, limits: Limits) -> Option<&[IoSlice<'_>]> {
         let list = self.kept.as_list(&self.copied[self.copied_start..])?;
         let bytes = self.wanted_bytes().min(limits.bytes);
-        (bytes == self.remaining() && list.len() <= limits.segments).then_some(list)
+        (bytes == self.len() && list.len() <= limits.segments).then_some(list)
     }
 
     /// The bytes that the next call would get if the kernel took any number.
     #[inline]
     pub(super) fn wanted_bytes(&self) -> usize {
-        let remaining = self.remaining();
+        let remaining = self.len();
         match remaining <= self.policy.chunk_bytes {
             true => remaining,
             false => self.wanted_of_several_calls(),
@@ -94,7 +94,7 @@ impl SegmentQueue {
     }
 
     fn wanted_of_several_calls(&self) -> usize {
-        let remaining = self.remaining();
+        let remaining = self.len();
         let chunk = self.policy.chunk_bytes.max(1);
         let ends = &self.record_ends;
         // A call of several records is no longer than a chunk: a pipe that is shared keeps `PIPE_BUF` bytes together.
@@ -110,7 +110,7 @@ impl SegmentQueue {
     /// to its end, or if more were offered before.
     #[inline]
     pub(super) fn end_at_record(&self, bytes: usize) -> usize {
-        match bytes == self.remaining() {
+        match bytes == self.len() {
             true => bytes,
             false => self.end_within(bytes),
         }

@@ -202,7 +202,7 @@ impl SegmentQueue {
     /// ```
     pub fn try_push(&mut self, segment: impl IntoSegment) -> Result<(), QueueFull> {
         let segment = segment.into_segment();
-        let has_room = self.remaining().saturating_add(segment.len()) <= self.policy.limit_bytes;
+        let has_room = self.len().saturating_add(segment.len()) <= self.policy.limit_bytes;
         if !has_room && !self.is_empty() {
             return Err(QueueFull(segment));
         }
@@ -229,7 +229,7 @@ impl SegmentQueue {
     /// queue.try_reserve(5)?;
     /// queue.put_slice(b"hello");
     /// assert!(queue.try_reserve(usize::MAX).is_err());
-    /// assert_eq!(queue.remaining(), 5);
+    /// assert_eq!(queue.len(), 5);
     /// # Ok::<(), std::collections::TryReserveError>(())
     /// ```
     #[inline]
@@ -249,7 +249,7 @@ impl SegmentQueue {
     /// written too, so end a record before the queue is written. Without any end, calls end anywhere.
     #[inline]
     pub fn end_record(&mut self) {
-        let end = self.written.wrapping_add(self.remaining() as u64);
+        let end = self.written.wrapping_add(self.len() as u64);
         if !self.record_ends.extend_group(end) {
             self.begin_group(end);
         }
@@ -258,7 +258,7 @@ impl SegmentQueue {
     /// The number of bytes to be written.
     #[must_use]
     #[inline]
-    pub fn remaining(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.copied.len() - self.copied_start + self.kept.bytes()
     }
 
@@ -266,7 +266,7 @@ impl SegmentQueue {
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.remaining() == 0
+        self.len() == 0
     }
 
     /// Whether the queue holds [`limit_bytes`](QueuePolicy::limit_bytes) or more: write it before more is put in. An empty
@@ -274,7 +274,7 @@ impl SegmentQueue {
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.remaining() >= self.policy.limit_bytes.max(1)
+        self.len() >= self.policy.limit_bytes.max(1)
     }
 
     /// The bytes to be written, in order, in as few slices as they lie in. No slice is empty.
@@ -290,14 +290,14 @@ impl SegmentQueue {
     #[inline]
     pub fn advance(&mut self, bytes: usize) {
         // The usual case: one call took all.
-        match bytes == self.remaining() {
+        match bytes == self.len() {
             true => self.clear(),
             false => self.advance_within(bytes),
         }
     }
 
     fn advance_within(&mut self, bytes: usize) {
-        let remaining = self.remaining();
+        let remaining = self.len();
         assert!(
             bytes < remaining,
             "cannot remove {bytes} bytes of a queue of {remaining}"
@@ -313,7 +313,7 @@ impl SegmentQueue {
 
     /// Removes all bytes. If a message was written in part, its rest is lost.
     pub fn clear(&mut self) {
-        self.written = self.written.wrapping_add(self.remaining() as u64);
+        self.written = self.written.wrapping_add(self.len() as u64);
         self.regrow_bytes = self.copied.len().max(self.regrow_bytes / 2);
         self.copied.clear();
         self.copied_start = 0;
@@ -463,7 +463,7 @@ impl fmt::Debug for SegmentQueue {
     /// Shows numbers of bytes and not the bytes, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SegmentQueue")
-            .field("remaining", &self.remaining())
+            .field("len", &self.len())
             .field("kept_bytes", &self.kept.bytes())
             .field("policy", &self.policy)
             .finish_non_exhaustive()

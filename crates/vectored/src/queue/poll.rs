@@ -96,7 +96,7 @@ impl SegmentQueue {
         most_left: usize,
     ) -> Poll<io::Result<()>> {
         let mut written = 0;
-        while self.remaining() > most_left {
+        while self.len() > most_left {
             if written >= self.policy.poll_budget_bytes.max(1) {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;

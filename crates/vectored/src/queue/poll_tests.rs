@@ -341,7 +341,7 @@ impl Run {
                 }
             }
             Step::Advance(bytes) => {
-                let bytes = bytes.min(self.queue.remaining());
+                let bytes = bytes.min(self.queue.len());
                 self.queue.advance(bytes);
                 let mut state = state.borrow_mut();
                 state.model.advance(bytes);
@@ -384,7 +384,7 @@ impl Run {
             self.queue.segments().collect::<Vec<_>>().concat(),
             state.model.bytes
         );
-        assert_eq!(self.queue.remaining(), state.model.bytes.len());
+        assert_eq!(self.queue.len(), state.model.bytes.len());
     }
 
     /// Polls `drain_to` up to `polls` times; true if it succeeded.
@@ -568,7 +568,7 @@ fn what_was_offered_before_cuts_no_record_once_the_writer_took_bytes() {
     run.step(Step::PutSlice(60));
     run.step(Step::PollSome);
     run.step(Step::PollSome);
-    assert_eq!(run.queue.remaining(), 70);
+    assert_eq!(run.queue.len(), 70);
 }
 
 #[test]

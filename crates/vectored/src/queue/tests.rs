@@ -169,7 +169,7 @@ impl Model {
 }
 
 fn check(queue: &SegmentQueue, model: &Model) {
-    assert_eq!(queue.remaining(), model.bytes.len());
+    assert_eq!(queue.len(), model.bytes.len());
     assert_eq!(queue.is_empty(), model.bytes.is_empty());
     assert_eq!(
         queue.is_full(),
@@ -202,9 +202,9 @@ fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], lim
             }
             result
         };
-        let before = queue.remaining();
+        let before = queue.len();
         let result = queue.write_all_into(limits, || Ok(()), FnSink(call));
-        let after = queue.remaining();
+        let after = queue.len();
         let went = result
             .as_ref()
             .map_or_else(TransferError::transferred, |sent| *sent);
@@ -228,7 +228,7 @@ fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer
             queue.push_shared(&owner);
         }
         Step::TryPush(size) => {
-            let fits = queue.is_empty() || queue.remaining() + size <= queue.policy().limit_bytes;
+            let fits = queue.is_empty() || queue.len() + size <= queue.policy().limit_bytes;
             if fits {
                 assert!(queue.try_push(model.next(size)).is_ok());
             } else {
@@ -249,7 +249,7 @@ fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer
         }
         #[cfg(feature = "bytes")]
         Step::CopyToBytes(size) => {
-            let size = size.min(queue.remaining());
+            let size = size.min(queue.len());
             let taken = bytes::Buf::copy_to_bytes(queue, size);
             assert_eq!(taken, model.bytes[..size]);
             model.advance(size);
@@ -272,7 +272,7 @@ fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer
             }
         }
         Step::Advance(bytes) => {
-            let bytes = bytes.min(queue.remaining());
+            let bytes = bytes.min(queue.len());
             queue.advance(bytes);
             model.advance(bytes);
         }
@@ -346,7 +346,7 @@ fn a_writer_that_reports_more_than_it_was_given_loses_nothing() {
         .write_all_into(Limits::default(), || Ok(()), lies)
         .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-    assert_eq!(queue.remaining(), 3);
+    assert_eq!(queue.len(), 3);
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn a_queue_that_one_call_does_not_take_is_no_message() {
     let never = FnSink(|_: &[IoSlice<'_>]| panic!("a part of a message"));
     let error = queue.write_all_into(limits, refuse, never).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-    assert_eq!(queue.remaining(), 20_000);
+    assert_eq!(queue.len(), 20_000);
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn the_ends_of_short_records_take_memory_by_the_group() {
         queue.put_slice(&[1; 100]);
         queue.end_record();
     }
-    let groups = queue.remaining() / (queue.policy().join_below_bytes / 8);
+    let groups = queue.len() / (queue.policy().join_below_bytes / 8);
     assert!(queue.record_ends.capacity() <= 2 * groups);
 }
 
@@ -412,7 +412,7 @@ fn a_steady_state_takes_no_more_memory() {
             queue.end_record();
         }
         // Never empty.
-        let left = queue.remaining() - 10;
+        let left = queue.len() - 10;
         queue.advance(left);
         let ends = queue.record_ends.capacity();
         (queue.copied.capacity(), queue.kept.memory(), ends)
@@ -446,7 +446,7 @@ fn memory_goes_back_after_a_burst() {
         queue.put_slice(&[1; 1_000]);
         queue.end_record();
     }
-    queue.advance(queue.remaining());
+    queue.advance(queue.len());
     assert_eq!(queue.copied.capacity(), 0);
     assert!(queue.kept.memory().iter().all(|bytes| *bytes <= retained));
     assert!(queue.record_ends.capacity() * 8 <= retained);
@@ -546,7 +546,7 @@ fn an_owner_that_panics_when_it_is_dropped_leaves_the_queue_as_it_should_be() {
     assert!(advanced.is_err());
     let segments: Vec<&[u8]> = queue.segments().collect();
     assert_eq!(segments.concat(), b"b0123456789");
-    assert_eq!(queue.remaining(), 11);
+    assert_eq!(queue.len(), 11);
     assert_eq!(queue.wanted_bytes(), 11);
 
     let cleared = catch_unwind(AssertUnwindSafe(|| queue.clear()));

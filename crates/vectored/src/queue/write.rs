@@ -67,7 +67,7 @@ impl SegmentQueue {
     ///     }
     /// };
     /// assert_eq!(full.kind(), ErrorKind::WouldBlock);
-    /// assert_eq!(queue.remaining(), 10_000_000 - written);
+    /// assert_eq!(queue.len(), 10_000_000 - written);
     /// # drop(reader);
     /// # Ok(())
     /// # }
@@ -121,7 +121,7 @@ impl SegmentQueue {
                 // It has moved nothing, so the call is made anew.
                 Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Some(answer) => {
-                    let taken = answer.and_then(|taken| checked(taken, self.remaining()));
+                    let taken = answer.and_then(|taken| checked(taken, self.len()));
                     taken.map(|taken| self.settle(taken))
                 }
                 None => self.write_once_into(limits, &mut guard, &mut sink),
@@ -159,7 +159,7 @@ impl SegmentQueue {
             return Ok(0);
         }
         let mut send_list = |slices: &[IoSlice<'_>], bytes: usize, may_adjoin: bool| {
-            if bytes < self.remaining() {
+            if bytes < self.len() {
                 guard.ask()?;
             }
             let taken = send(sink, slices, bytes, may_adjoin)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, IoSliceMut};
 
-use crate::cost::CostModel;
+use crate::cost::{CostModel, TargetKind};
 use crate::cursor::SegmentCursor;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
@@ -60,9 +60,15 @@ pub struct Scatter {
 }
 
 impl Scatter {
+    /// A scattering reader that decides by the model of [`TargetKind::Other`]. Allocates nothing yet.
+    #[must_use]
+    pub const fn new() -> Scatter {
+        Scatter::with_model(CostModel::default_for(TargetKind::Other))
+    }
+
     /// A scattering reader that decides by `model`. Allocates nothing yet.
     #[must_use]
-    pub const fn new(model: CostModel) -> Scatter {
+    pub const fn with_model(model: CostModel) -> Scatter {
         Scatter {
             model,
             receiver: Receiver::new(),
@@ -248,7 +254,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn scatter_with_staging(staging_bytes: usize) -> Scatter {
-        Scatter::new(CostModel {
+        Scatter::with_model(CostModel {
             staging_bytes,
             ..CostModel::default()
         })

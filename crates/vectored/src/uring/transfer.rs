@@ -122,9 +122,8 @@ impl<B: Buffer> Transfer<B> {
             return false;
         };
         // A wait that has ended moved nothing.
-        let is_whole = self.readiness == Readiness::Unknown
-            && *moved == self.given
-            && *moved == queue.remaining();
+        let is_whole =
+            self.readiness == Readiness::Unknown && *moved == self.given && *moved == queue.len();
         if is_whole {
             queue.clear();
             self.transferred += *moved as u64;
@@ -270,10 +269,10 @@ impl<B: Buffer> Call for Transfer<B> {
                 used_at_end = &raw const **queue;
                 list = queue.whole_list(limits);
                 self.given = match list {
-                    Some(_) => queue.remaining(),
+                    Some(_) => queue.len(),
                     None => queue.fill(limits, sources).bytes,
                 };
-                let is_whole = self.transferred == 0 && self.given == queue.remaining();
+                let is_whole = self.transferred == 0 && self.given == queue.len();
                 if !is_whole && !self.is_stream {
                     refuse_messages(descriptor)?;
                     self.is_stream = true;

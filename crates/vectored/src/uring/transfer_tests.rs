@@ -215,7 +215,7 @@ fn a_cancelled_transfer_makes_no_further_call() {
         assert_eq!(error.raw_os_error(), Some(libc::ECANCELED));
         let done = transfer.end(Err(error));
         assert_eq!(done.result.unwrap_err().transferred(), transferred);
-        let left = done.data.into_queue().unwrap().remaining();
+        let left = done.data.into_queue().unwrap().len();
         assert_eq!(left as u64, 10 - transferred);
     }
     let mut transfer = write(pipe_end(), &payload(&[10]));
@@ -244,7 +244,7 @@ fn a_call_of_more_bytes_than_it_was_given_is_not_believed() {
     let error = error.expect("the end").unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     let done = transfer.end(Err(error));
-    assert_eq!(done.data.into_queue().unwrap().remaining(), 10);
+    assert_eq!(done.data.into_queue().unwrap().len(), 10);
 }
 
 /// The kernel gets the memory of the queue itself, unless bytes were copied.

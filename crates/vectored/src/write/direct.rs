@@ -203,7 +203,7 @@ mod tests {
                 staging_bytes,
                 ..CostModel::default()
             };
-            let mut gather = Gather::new(model);
+            let mut gather = Gather::with_model(model);
             let segments: Vec<_> = blocks.iter().map(|block| IoSlice::new(block)).collect();
             for _ in 0..2 {
                 let cursor = &mut SegmentCursor::new();
@@ -212,7 +212,7 @@ mod tests {
                 prop_assert_eq!(sent.unwrap(), all_bytes as u64);
             }
 
-            let mut scatter = Scatter::new(model);
+            let mut scatter = Scatter::with_model(model);
             let policy = RunPolicy {
                 copy_below_bytes: threshold as usize,
                 limits: Limits::default(),

@@ -144,7 +144,7 @@ fn a_sink_takes_frames_until_its_queue_is_full_and_writes_none_before() {
     );
     frames.get_mut().bytes = 1;
     assert!(is_ready(Pin::new(&mut frames).poll_ready(cx)));
-    assert_eq!(frames.queue().remaining(), 99_999);
+    assert_eq!(frames.queue().len(), 99_999);
     assert_eq!(frames.get_ref().flushes, 0, "flushed, though not asked to");
 }
 
@@ -186,7 +186,7 @@ fn a_frame_that_is_too_long_is_an_error_and_the_sink_takes_further_frames() {
             assert!(error.to_string().contains("11 bytes"), "{error}");
         }
     }
-    assert_eq!(frames.into_parts().2.remaining(), 4 + 10 + 4);
+    assert_eq!(frames.into_parts().2.len(), 4 + 10 + 4);
 }
 
 /// Puts a part of a frame into the buffer before it fails.

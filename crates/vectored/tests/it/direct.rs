@@ -150,12 +150,7 @@ fn concat(blocks: &[AlignedBuffer]) -> Vec<u8> {
 
 /// A model by which segments of up to `bytes` are copied.
 fn copying_up_to(bytes: u32) -> CostModel {
-    CostModel {
-        copy_thresholds: CopyThresholds {
-            bytes: [Some(bytes); CopyThresholds::COUNTS.len()],
-        },
-        ..CostModel::default()
-    }
+    CostModel::default().with(|costs| costs.copy_thresholds = CopyThresholds::everywhere(bytes))
 }
 
 #[test]
@@ -167,7 +162,7 @@ fn aligned_blocks_reach_a_direct_file_by_every_writer_copied_or_not() {
     };
     let mut writers = file_writers();
     for bytes in [0, 512, 4096, 100_000] {
-        let mut gather = Gather::new(copying_up_to(bytes));
+        let mut gather = Gather::with_model(copying_up_to(bytes));
         let write = move |fd: std::os::fd::BorrowedFd<'_>, segments: &[IoSlice<'_>]| {
             gather.write_all(fd, segments)
         };
@@ -228,10 +223,8 @@ fn a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying() {
         threshold_bytes: 2000,
         chunk_bytes: 300,
     });
-    let mut gather = Gather::new(CostModel {
-        chunk_policy,
-        ..copying_up_to(8192)
-    });
+    let mut gather =
+        Gather::with_model(copying_up_to(8192).with(|costs| costs.chunk_policy = chunk_policy));
     for writer in 0..3 {
         file.set_len(0).unwrap();
         file.rewind().unwrap();
@@ -271,13 +264,7 @@ fn aligned_chunks_reach_a_direct_file_copied_or_not() {
         chunk_bytes: 300,
     });
     let usual = copying_up_to(8192);
-    for model in [
-        usual,
-        CostModel {
-            chunk_policy,
-            ..usual
-        },
-    ] {
+    for model in [usual, usual.with(|costs| costs.chunk_policy = chunk_policy)] {
         for counts in [&[1; 16][..], &[1, 1, 40, 1, 1], &[1; 2000]] {
             let blocks = blocks(alignment, counts);
             let expected = concat(&blocks);
@@ -320,12 +307,12 @@ proptest! {
         let blocks = blocks(alignment, &counts);
         let model = concat(&blocks);
         let model_bytes = model.len() as u64;
-        let costs = CostModel { staging_bytes, ..copying_up_to(threshold) };
-        let written = Gather::new(costs).write_all(&file, &list(&blocks));
+        let costs = copying_up_to(threshold).with(|costs| costs.staging_bytes = staging_bytes);
+        let written = Gather::with_model(costs).write_all(&file, &list(&blocks));
         prop_assert_eq!(written.unwrap(), model_bytes);
         prop_assert!(fs::read(&path.0).unwrap() == model);
 
-        let mut scatter = Scatter::new(costs);
+        let mut scatter = Scatter::with_model(costs);
         for reader in 0..4 {
             file.rewind().unwrap();
             let mut places: Vec<_> = counts

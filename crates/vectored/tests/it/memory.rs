@@ -34,15 +34,12 @@ fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
     );
     let path = TemporaryFile::new("little-memory");
     for staging_bytes in [1 << 30, usize::MAX / 16, usize::MAX] {
-        let model = CostModel {
-            staging_bytes,
-            copy_thresholds: CopyThresholds {
-                bytes: [Some(100); CopyThresholds::COUNTS.len()],
-            },
-            ..CostModel::default()
-        };
-        let mut gather = Gather::new(model);
-        let mut scatter = Scatter::new(model);
+        let model = CostModel::default().with(|costs| {
+            costs.staging_bytes = staging_bytes;
+            costs.copy_thresholds = CopyThresholds::everywhere(100);
+        });
+        let mut gather = Gather::with_model(model);
+        let mut scatter = Scatter::with_model(model);
         for sizes in [
             &[3, 5][..],
             &[3, 5, 7000, 4],

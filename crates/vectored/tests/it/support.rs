@@ -53,10 +53,8 @@ fn check_cursor(
 pub fn writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
     let mut resumable = Gather::default();
-    let mut referencing = Gather::new(CostModel {
-        staging_bytes: 0,
-        ..CostModel::default()
-    });
+    let mut referencing =
+        Gather::with_model(CostModel::default().with(|costs| costs.staging_bytes = 0));
     vec![
         (
             "write_all_vectored",

@@ -14,17 +14,21 @@ pub const ADAPTIVE: Technique = Technique {
     usual: true,
     cost_ns: |costs| costs.copied_ns.min(costs.referenced_ns),
     write: Some(|model| {
-        Box::new(gathering::WithArray::new(VectoredWrite(Gather::new(
+        Box::new(gathering::WithArray::new(Gathers(Gather::with_model(
             *model,
         ))))
     }),
-    read: Some(|model| Box::new(scattering::WithArray::new(Scatters(Scatter::new(*model))))),
+    read: Some(|model| {
+        Box::new(scattering::WithArray::new(Scatters(Scatter::with_model(
+            *model,
+        ))))
+    }),
     ..Technique::named("adaptive")
 };
 
-struct VectoredWrite(Gather);
+struct Gathers(Gather);
 
-impl Gathering for VectoredWrite {
+impl Gathering for Gathers {
     fn prepare(&mut self, _segments: &[&[u8]]) {}
 
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {

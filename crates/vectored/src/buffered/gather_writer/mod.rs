@@ -283,7 +283,7 @@ impl<W> GatherWriter<W> {
             route,
             staged: StagingBuffer::with_capacity(capacity),
             thresholds,
-            gather: Gather::new(model),
+            gather: Gather::with_model(model),
             iovecs: Vec::new(),
             deferred: None,
             panicked: false,

@@ -13,7 +13,7 @@ use crate::queue::SegmentQueue;
 unsafe impl BufMut for SegmentQueue {
     fn remaining_mut(&self) -> usize {
         // Of all bytes, of which the kept ones are counted too.
-        (isize::MAX as usize).saturating_sub(self.remaining())
+        (isize::MAX as usize).saturating_sub(self.len())
     }
 
     unsafe fn advance_mut(&mut self, bytes: usize) {

@@ -177,7 +177,7 @@ fn an_error_leaves_what_was_not_written() {
     let error = done.result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
     let left = done.data.into_queue().unwrap();
-    let written = 10_000_000 - left.remaining();
+    let written = 10_000_000 - left.len();
     assert_eq!(error.transferred(), written as u64);
     assert!((10_000..10_000_000).contains(&written), "{written}");
     let left: Vec<u8> = left.segments().flatten().copied().collect();
@@ -229,7 +229,7 @@ fn a_queue_that_one_call_does_not_take_is_no_message() {
     ring.submit_write(Arc::clone(&ours), queue_of(&payload(&[1; 1025])), 1);
     let done = only(&mut ring);
     assert_eq!(done.result.unwrap_err().kind(), ErrorKind::InvalidInput);
-    assert_eq!(done.data.into_queue().unwrap().remaining(), 1025);
+    assert_eq!(done.data.into_queue().unwrap().len(), 1025);
     ring.submit_write(ours, queue_of(&payload(&[1; 1024])), 2);
     assert_eq!(only(&mut ring).result.unwrap(), 1024);
     assert_eq!(theirs.recv(&mut [0; 4096]).unwrap(), 1024);
@@ -253,7 +253,7 @@ fn a_cancelled_transfer_comes_back_with_its_rest() {
     assert_eq!(ring.cancel(3).unwrap(), 1);
     let done = ring.wait().unwrap().unwrap();
     assert_eq!(done.token, 3);
-    assert_eq!(done.data.into_queue().unwrap().remaining(), 100_000);
+    assert_eq!(done.data.into_queue().unwrap().len(), 100_000);
 
     assert_eq!(ring.cancel(1).unwrap(), 1);
     let done = ring.wait().unwrap().unwrap();
@@ -264,7 +264,7 @@ fn a_cancelled_transfer_comes_back_with_its_rest() {
     assert_eq!(error.transferred(), written.len() as u64);
     assert!(written == data[0][..written.len()]);
     let left = done.data.into_queue().unwrap();
-    assert_eq!(left.remaining(), 100_000 - written.len());
+    assert_eq!(left.len(), 100_000 - written.len());
 
     empty_writer.write_all(b"four").unwrap();
     let done = only(&mut ring);
