@@ -21,7 +21,8 @@ use crate::{c_library, cluster, deb, instructions, python, setup, tidy, workflow
 
 /// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
 /// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
-pub const FEATURES: &str = "--features vectored/bytes,vectored/codec,vectored/serde,vectored/tokio,vectored/uring,xtask/measure";
+pub const FEATURES: &str =
+    "--features vectored/bytes,vectored/serde,vectored/tokio,vectored/uring,xtask/measure";
 
 /// The build of all tests, examples and benches.
 pub const BUILD_TESTS: &str = "build-tests";

@@ -50,7 +50,7 @@ const C_ABI: &str = "crates/vectored-capi/src";
 const MAX_LINES: usize = 800;
 
 /// The rooms of each crate by floor, the lowest first.
-const CRATES: [Crate; 12] = [
+const CRATES: [Crate; 13] = [
     Crate {
         folder: "crates/vectored-strace",
         floors: &[
@@ -74,9 +74,12 @@ const CRATES: [Crate; 12] = [
             &["gather"],
             &["buffered"],
             &["queue"],
-            &["codec"],
             &["calibrate", "bindings", "uring", "windows"],
         ],
+    },
+    Crate {
+        folder: "crates/vectored-codec",
+        floors: &[&["encoder"], &["framed_queue", "length_delimited"]],
     },
     Crate {
         folder: "crates/vectored-capi",

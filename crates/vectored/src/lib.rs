@@ -184,8 +184,6 @@
 //! - `bytes`, off by default: `BufSender` writes any
 //!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), including a `Chain`. It is correct even if
 //!   `chunks_vectored` of that buffer skips data. A list of `Bytes` does not need it: make an `IoSlice` of each `Bytes`.
-//! - `codec`, off by default, enables `bytes` and `tokio`: `FramedQueue`, a `Sink` of frames, for programs that use
-//!   `tokio_util::codec`.
 //! - `serde`, off by default: a [`CostModel`] can be saved and loaded.
 //! - `tokio`, off by default: a [`SegmentQueue`] writes itself to an `AsyncWrite`.
 //! - `uring`, off by default: the module `uring`, on Linux. Its `Ring` has many transfers in flight.
@@ -218,8 +216,6 @@
 pub mod bindings;
 pub mod buffered;
 mod calibrate;
-#[cfg(feature = "codec")]
-mod codec;
 pub mod cost;
 mod cursor;
 mod descriptor;
@@ -246,12 +242,6 @@ mod write;
 
 #[doc(inline)]
 pub use buffered::{GatherWriter, ScatterReader};
-#[cfg(feature = "codec")]
-pub use codec::encoder::{QueueEncoder, TokioEncoder};
-#[cfg(feature = "codec")]
-pub use codec::framed_queue::FramedQueue;
-#[cfg(feature = "codec")]
-pub use codec::length_delimited::LengthDelimitedEncoder;
 #[doc(inline)]
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;

@@ -88,8 +88,15 @@ impl SegmentQueue {
         self.poll_write_down_to(cx, io, 0)
     }
 
-    /// [`poll_write_to`](SegmentQueue::poll_write_to) until no more than `most_left` bytes remain.
-    pub(crate) fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
+    /// [`poll_write_to`](SegmentQueue::poll_write_to) until no more than `most_left` bytes are left, for a sink that takes
+    /// items while the queue is not full.
+    ///
+    /// With feature `tokio`.
+    ///
+    /// # Errors
+    ///
+    /// As [`poll_write_to`](SegmentQueue::poll_write_to).
+    pub fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
         io: &mut W,

@@ -116,30 +116,4 @@ mod tokio_forms {
     fn draining_to_a_writer_that_does_not_gather_allocates_nothing_in_a_steady_state() {
         check(Plain);
     }
-
-    #[cfg(feature = "codec")]
-    #[test]
-    fn sending_frames_allocates_nothing_in_a_steady_state() {
-        use bytes::Bytes;
-        use futures_util::SinkExt;
-        use vectored::{FramedQueue, LengthDelimitedEncoder};
-
-        let runtime = Builder::new_current_thread().enable_io().build().unwrap();
-        let (writer, mut reader) = {
-            let _entered = runtime.enter();
-            UnixStream::pair().unwrap()
-        };
-        let mut frames = FramedQueue::new(writer, LengthDelimitedEncoder::new());
-        let bodies = [Bytes::from(vec![1; 100]), Bytes::from(vec![2; BODY_BYTES])];
-        let mut read = vec![0; 4 + 100 + 4 + BODY_BYTES];
-        expect_no_allocations(|| {
-            runtime.block_on(async {
-                for body in &bodies {
-                    frames.feed(body.clone()).await.unwrap();
-                }
-                frames.flush().await.unwrap();
-                reader.read_exact(&mut read).await.unwrap();
-            });
-        });
-    }
 }

@@ -2,8 +2,6 @@
 
 #[cfg(all(feature = "bytes", unix))]
 mod buf;
-#[cfg(feature = "codec")]
-mod codec;
 mod cursor;
 #[cfg(unix)]
 mod descriptors;

@@ -5,9 +5,9 @@ use std::io;
 use bytes::BytesMut;
 use tokio_util::codec::Encoder;
 
-use crate::queue::SegmentQueue;
+use vectored::SegmentQueue;
 
-/// Puts items into a [`SegmentQueue`] as frames, for a [`FramedQueue`](crate::FramedQueue). With feature `codec`.
+/// Puts items into a [`SegmentQueue`] as frames, for a [`FramedQueue`](crate::FramedQueue).
 ///
 /// It is to a queue what `tokio_util::codec::Encoder` is to a `BytesMut`. An encoder copies headers
 /// ([`put_slice`](SegmentQueue::put_slice), or the methods of `bytes::BufMut`) and passes bodies on
@@ -26,7 +26,8 @@ use crate::queue::SegmentQueue;
 /// use std::io::{self, Write};
 ///
 /// use bytes::Bytes;
-/// use vectored::{QueueEncoder, SegmentQueue};
+/// use vectored::SegmentQueue;
+/// use vectored_codec::QueueEncoder;
 ///
 /// struct BulkStrings;
 ///
@@ -61,7 +62,7 @@ pub trait QueueEncoder<Item> {
     fn encode(&mut self, item: Item, queue: &mut SegmentQueue) -> Result<(), Self::Error>;
 }
 
-/// Any `tokio_util::codec::Encoder` as a [`QueueEncoder`]. With feature `codec`.
+/// Any `tokio_util::codec::Encoder` as a [`QueueEncoder`].
 ///
 /// The encoder gets an empty `BytesMut` for each item. A short frame is copied from it into the queue, and a long one is
 /// moved. So bodies are copied at least once, by the encoder; an encoder for queues copies long bodies never.
@@ -70,7 +71,8 @@ pub trait QueueEncoder<Item> {
 ///
 /// ```
 /// use tokio_util::codec::LinesCodec;
-/// use vectored::{QueueEncoder, SegmentQueue, TokioEncoder};
+/// use vectored::SegmentQueue;
+/// use vectored_codec::{QueueEncoder, TokioEncoder};
 ///
 /// let mut queue = SegmentQueue::new();
 /// let mut lines = TokioEncoder::new(LinesCodec::new());

@@ -2,7 +2,7 @@
 //! together, by one call.
 //!
 //! ```text
-//! cargo run -p vectored --features codec --example framed
+//! cargo run -p vectored-codec --example framed
 //! ```
 
 use std::error::Error;
@@ -15,7 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
 use vectored::queue::QueuePolicy;
-use vectored::{FramedQueue, LengthDelimitedEncoder, SegmentQueue, TargetKind};
+use vectored::{SegmentQueue, TargetKind};
+use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
 
 const TASKS: u32 = 4;
 const MESSAGES: u32 = 1_000;

@@ -9,10 +9,18 @@ use futures_util::{Sink, SinkExt, StreamExt};
 use proptest::prelude::*;
 use tokio::io::{AsyncWrite, DuplexStream, duplex};
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+use vectored::SegmentQueue;
 use vectored::queue::QueuePolicy;
-use vectored::{FramedQueue, LengthDelimitedEncoder, QueueEncoder, SegmentQueue, TokioEncoder};
+use vectored_codec::{FramedQueue, LengthDelimitedEncoder, QueueEncoder, TokioEncoder};
 
-use crate::support::payload;
+/// Segments of these sizes, whose bytes show where they belong.
+fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
+    let mut bytes = (1..=251u8).cycle();
+    sizes
+        .iter()
+        .map(|&size| bytes.by_ref().take(size).collect())
+        .collect()
+}
 
 fn any_policy() -> impl Strategy<Value = QueuePolicy> {
     let size = || prop_oneof![Just(0_usize), 1..30_000_usize, Just(usize::MAX)];

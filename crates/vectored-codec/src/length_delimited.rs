@@ -4,24 +4,25 @@ use std::io;
 
 use bytes::Bytes;
 
-use crate::codec::encoder::QueueEncoder;
-use crate::queue::SegmentQueue;
+use crate::encoder::QueueEncoder;
+use vectored::SegmentQueue;
 
-/// Puts the length before each frame, as 4 bytes, the highest first. With feature `codec`.
+/// Puts the length before each frame, as 4 bytes, the highest first.
 ///
 /// That is what `tokio_util::codec::LengthDelimitedCodec` does by default, and what it reads. A frame may have up to
 /// 8 MiB; another limit is set by [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes), and on the side that
 /// reads by `LengthDelimitedCodec::set_max_frame_length`.
 ///
 /// A short frame is copied, a long one is kept until it is written. All that is bytes can be made a `Bytes` without
-/// copying it: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](crate::Segment), and `Bytes::from_owner` any
+/// copying it: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::Segment), and `Bytes::from_owner` any
 /// other owner.
 ///
 /// # Examples
 ///
 /// ```
 /// use bytes::Bytes;
-/// use vectored::{LengthDelimitedEncoder, QueueEncoder, SegmentQueue};
+/// use vectored::SegmentQueue;
+/// use vectored_codec::{LengthDelimitedEncoder, QueueEncoder};
 ///
 /// let mut encoder = LengthDelimitedEncoder::new().max_frame_bytes(5);
 /// let mut queue = SegmentQueue::new();

@@ -7,10 +7,10 @@ use std::task::{Context, Poll, ready};
 use futures_sink::Sink;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::codec::encoder::QueueEncoder;
-use crate::queue::SegmentQueue;
+use crate::encoder::QueueEncoder;
+use vectored::SegmentQueue;
 
-/// A `Sink` that encodes items into a [`SegmentQueue`] and writes them by as few calls as possible. With feature `codec`.
+/// A `Sink` that encodes items into a [`SegmentQueue`] and writes them by as few calls as possible.
 ///
 /// It takes the place of `tokio_util::codec::FramedWrite`, which writes and flushes whenever it holds 8 KiB. This one
 /// takes items until the queue [is full](SegmentQueue::is_full), and writes when it is flushed, closed or full. Being full
@@ -18,7 +18,7 @@ use crate::queue::SegmentQueue;
 ///
 /// So flush it when there is nothing more to send for now: `send` does after each item, `send_all` and `forward` when
 /// their stream has no item ready. Until then items may wait in the queue, up to
-/// [`limit_bytes`](crate::queue::QueuePolicy::limit_bytes) and one item.
+/// [`limit_bytes`](vectored::queue::QueuePolicy::limit_bytes) and one item.
 ///
 /// If the writer fails, the error is returned by the method that called it, and the queue holds exactly the bytes that
 /// were not written. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put its whole
@@ -33,7 +33,7 @@ use crate::queue::SegmentQueue;
 /// use bytes::Bytes;
 /// use futures_util::{SinkExt, StreamExt};
 /// use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
-/// use vectored::{FramedQueue, LengthDelimitedEncoder};
+/// use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> std::io::Result<()> {
@@ -59,7 +59,7 @@ use crate::queue::SegmentQueue;
 /// use futures_util::{SinkExt, StreamExt};
 /// use tokio::io::{AsyncRead, AsyncWrite};
 /// use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
-/// use vectored::{FramedQueue, LengthDelimitedEncoder};
+/// use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
 ///
 /// async fn echo(socket: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {
 ///     let frames = FramedQueue::new(socket, LengthDelimitedEncoder::new());
@@ -101,8 +101,9 @@ impl<W, E> FramedQueue<W, E> {
     /// # Examples
     ///
     /// ```
-    /// use vectored::{FramedQueue, LengthDelimitedEncoder, SegmentQueue, TargetKind};
     /// use vectored::queue::QueuePolicy;
+    /// use vectored::{SegmentQueue, TargetKind};
+    /// use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
     ///
     /// let mut policy = QueuePolicy::for_target(TargetKind::Socket);
     /// policy.limit_bytes = 64 << 10;

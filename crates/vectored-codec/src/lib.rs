@@ -1,0 +1,15 @@
+//! Frames in a [`SegmentQueue`](vectored::SegmentQueue), for programs that use `tokio_util::codec`.
+//!
+//! [`FramedQueue`] takes the place of `FramedWrite`: a `Sink` that puts the frames of many items into a queue, and writes
+//! them by few calls. [`LengthDelimitedEncoder`] writes what `LengthDelimitedCodec` reads. A protocol of your own
+//! implements [`QueueEncoder`], which references long bodies; [`TokioEncoder`] makes one of any `Encoder` of tokio-util.
+//!
+//! The traits in its signatures are those of `futures-sink` 0.3 and `tokio-util` 0.7.
+
+mod encoder;
+mod framed_queue;
+mod length_delimited;
+
+pub use encoder::{QueueEncoder, TokioEncoder};
+pub use framed_queue::FramedQueue;
+pub use length_delimited::LengthDelimitedEncoder;
