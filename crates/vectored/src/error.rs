@@ -29,6 +29,33 @@ use std::io;
 ///
 /// It converts into an [`io::Error`], so `?` works in a function that returns one. The conversion drops the
 /// count and keeps the kind and the operating system's code.
+///
+/// # Signals, timeouts and full descriptors
+///
+/// - **`EINTR`** is always retried: an interrupted call has moved nothing. So a signal handler cannot end a transfer,
+///   except through [`interruptible`](crate::bindings::interruptible). If a signal interrupts a call that has moved
+///   some bytes, the call is short, and the transfer continues.
+/// - **A full non-blocking descriptor** (or, for reads, an empty one) is the error
+///   [`WouldBlock`](std::io::ErrorKind::WouldBlock), and [`transferred`](crate::TransferError::transferred) counts the
+///   bytes moved before it. No byte is held back: the caller has the list, the cursor points to the rest of
+///   it, and [`resume_write`](crate::resume_write) resumes there when the descriptor is ready.
+/// - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** (as set by `set_write_timeout` and `set_read_timeout` of a stream) have
+///   the same result: `WouldBlock` with a count. Each system call has the whole timeout, so a list that takes several
+///   calls may take longer.
+/// - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`](crate::AsDescriptor)) call write(2) and
+///   writev(2), even for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends
+///   the process unless it is ignored. (A Rust program ignores it from its start.)
+///   [`VectoredWrite`](crate::buffered::VectoredWrite) for those two types, and so
+///   [`GatherWriter`](crate::GatherWriter), raises no signal.
+/// - **A cursor at the end of its list** is no error: [`resume_write`](crate::resume_write) returns `Ok(0)` without a
+///   system call.
+/// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the kernel reads it,
+///   and the call fails with `EFAULT`. [`transferred`](crate::TransferError::transferred) counts the bytes moved before
+///   that: on a file all bytes before the truncated part, on a pipe or socket possibly none. If the segment is copied
+///   ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter), and the copy for a file that refuses lists),
+///   this process reads it and receives the signal `SIGBUS`. The same holds for reads into such a segment. To avoid the
+///   signal, use [`write_all_vectored`](crate::write_all_vectored), or a `Gather` with
+///   [`staging_bytes`](crate::CostModel::staging_bytes) 0.
 #[derive(Debug)]
 pub struct TransferError {
     transferred: u64,
@@ -102,8 +129,8 @@ impl TransferError {
     /// - [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
     ///   given, without an error, or the one call of [`write_once`](crate::write_once) took only a part;
     /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was full;
-    /// - [`Interrupted`](io::ErrorKind::Interrupted) occurs within [`interruptible`](crate::bindings::interruptible) only: interrupted
-    ///   calls are retried;
+    /// - [`Interrupted`](io::ErrorKind::Interrupted) occurs within [`interruptible`](crate::bindings::interruptible)
+    ///   only: interrupted calls are retried;
     /// - any other kind comes from the system call, or from this crate as the function's docs say.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {

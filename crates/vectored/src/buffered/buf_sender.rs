@@ -111,15 +111,16 @@ impl<B: Buf> BufSender<B> {
     ///
     /// # `SIGPIPE`
     ///
-    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
-    /// ignored, blocked or handled. If it is, the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program
-    /// ignores the signal from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
+    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal
+    /// is ignored, blocked or handled. If it is, the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program
+    /// ignores the signal from its start. ([Which functions raise
+    /// none](crate::TransferError#signals-timeouts-and-full-descriptors).)
     ///
     /// # Errors
     ///
     /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes of this call. A socket
     /// that keeps messages apart is refused unless the whole buffer is exactly one message
-    /// ([details](crate#messages)) in one call: chunks that are copied, and one more.
+    /// ([details](crate::write_once#messages)) in one call: chunks that are copied, and one more.
     ///
     /// # Panics
     ///

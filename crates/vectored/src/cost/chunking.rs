@@ -2,6 +2,8 @@
 
 /// When a list is sent in several calls (*chunks*) although one call could take it, and how long the chunks are.
 ///
+/// It is final: no field will be added.
+///
 /// A pipe wakes its reader when a call ends, or when the pipe is full and the writer has to wait. One long call fills
 /// the pipe, and the writer sleeps while the reader empties it. With shorter calls the reader starts after the first
 /// one, and both work at the same time. So a list of more than `threshold_bytes`, and of more than one chunk, is sent in

@@ -13,7 +13,35 @@ use super::borrowed::BorrowedDescriptor;
 ///   references to them, `Box`, `Arc` and `Rc` of them. For a type of another crate, pass its `BorrowedHandle` or
 ///   `BorrowedSocket`.
 ///
+/// The functions bypass the buffer of [`Stdout`](std::io::Stdout): flush it first. A [`Stderr`](std::io::Stderr) has no
+/// buffer, so it needs no flush. The functions do not take its lock: hold a [`StderrLock`](std::io::StderrLock) if other
+/// threads print at the same time.
+///
 /// It is sealed: other crates cannot implement it. A type of your own implements `AsFd` on Unix.
+///
+/// # Windows
+///
+/// The functions and their guarantees are the same. What differs is the calls:
+///
+/// - **Sockets** take lists, by `WSASend` and `WSARecv` of at most [`iov_max`](crate::limits::iov_max) buffers (1024:
+///   Windows documents no limit). A full or empty non-blocking socket is
+///   [`WouldBlock`](std::io::ErrorKind::WouldBlock). A timeout of a socket is
+///   [`TimedOut`](std::io::ErrorKind::TimedOut).
+/// - **Handles** (files, pipes, consoles, pipes of child processes) take one buffer a call. A call gets the start of a
+///   list that is one piece of memory, if that is all of the list or at least 64 KiB; otherwise up to 64 KiB of whole
+///   segments, copied into memory that is allocated for the call. [`write_once`](crate::write_once) copies all of a
+///   record, and has no limit for pipes.
+/// - **At an offset** the position of a handle moves to the end of the call. Offsets have 64 bits. A file that is open for
+///   appending is appended to, whatever the offset is.
+/// - **Files opened with `FILE_FLAG_NO_BUFFERING`** take aligned lists:
+///   [`DirectAlignment::of`](crate::direct::DirectAlignment::of) has the sector of the volume. Handles that are open
+///   for overlapped calls work, too; a call waits for its end by an event of its thread. The module `windows` has
+///   `WriteFileGather` and `ReadFileScatter`, also through a completion port.
+/// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_vectored_with`), the module
+///   `uring`, `SIGPIPE` and `EINTR`, Unix sockets. [`CostModel::calibrate`](crate::CostModel::calibrate) measures
+///   files, TCP and `NUL`. Pipes that are non-blocking (`PIPE_NOWAIT`) are not supported: a full one is
+///   [`WriteZero`](std::io::ErrorKind::WriteZero).
+/// - The copy loops in assembly are for Unix. The default cost models were measured on Linux.
 ///
 /// # Examples
 ///

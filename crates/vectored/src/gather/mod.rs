@@ -59,6 +59,14 @@ use crate::write::positional::{check_end, into_file};
 /// nothing. A `Gather` keeps no bytes for later: when [`write_all`](Gather::write_all) returns, the list is written,
 /// or the error says how many bytes are.
 ///
+/// # Secrets
+///
+/// Copied bytes stay in memory. The staging buffers of [`Gather`](crate::Gather),
+/// [`GatherWriter`](crate::GatherWriter), [`Scatter`](crate::Scatter), [`ScatterReader`](crate::ScatterReader) and
+/// `BufSender`, and the copy for a file that refuses lists, are not wiped, neither after a transfer nor when they are
+/// freed. [`write_all_vectored`](crate::write_all_vectored) and [`read_exact_vectored`](crate::read_exact_vectored)
+/// copy only for a file that refuses lists; [`write_once`](crate::write_once) copies nothing.
+///
 /// # Examples
 ///
 /// ```
@@ -188,7 +196,7 @@ impl Gather {
     /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal
     /// is ignored, blocked or handled; in these cases the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust
     /// program ignores the signal from its start. ([Which functions raise
-    /// none](crate#signals-timeouts-and-full-descriptors).)
+    /// none](crate::TransferError#signals-timeouts-and-full-descriptors).)
     ///
     /// # Errors
     ///
@@ -234,8 +242,8 @@ impl Gather {
     /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
     ///
     /// Like [`write_all`](Gather::write_all), at an offset, as
-    /// [`write_all_vectored_at`](crate::positional::write_all_vectored_at) does: the file's position is neither used nor moved,
-    /// except that Linux appends through a descriptor opened with `O_APPEND`, whatever the offset is.
+    /// [`write_all_vectored_at`](crate::positional::write_all_vectored_at) does: the file's position is neither used
+    /// nor moved, except that Linux appends through a descriptor opened with `O_APPEND`, whatever the offset is.
     ///
     /// # Errors
     ///

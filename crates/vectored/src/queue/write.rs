@@ -16,9 +16,10 @@ impl SegmentQueue {
     /// Writes all bytes and returns their number.
     ///
     /// Each system call gets as much as one call takes: at most [`iov_max`](crate::limits::iov_max) segments,
-    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes). `EINTR` is
-    /// retried. On success the queue is empty. After an error it holds exactly the bytes that were not written: after
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready and call this again.
+    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
+    /// `EINTR` is retried. On success the queue is empty. After an error it holds exactly the bytes that were not
+    /// written: after [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready and call this
+    /// again.
     ///
     /// On a non-blocking descriptor of an event loop, [`write_some`](SegmentQueue::write_some) makes one call less: this
     /// function writes until the descriptor is full.
@@ -26,13 +27,13 @@ impl SegmentQueue {
     /// # `SIGPIPE`
     ///
     /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, as write(2) does
-    /// ([which functions raise none](crate#signals-timeouts-and-full-descriptors)).
+    /// ([which functions raise none](crate::TransferError#signals-timeouts-and-full-descriptors)).
     ///
     /// # Errors
     ///
     /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes that this call wrote. A socket that keeps
-    /// messages apart is refused unless the whole queue goes in one call ([details](crate#messages)). A file that is open
-    /// with `O_DIRECT` answers `EINVAL`, since copied bytes are not aligned.
+    /// messages apart is refused unless the whole queue goes in one call ([details](crate::write_once#messages)). A
+    /// file that is open with `O_DIRECT` answers `EINVAL`, since copied bytes are not aligned.
     pub fn write_to(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         let fd = fd.as_descriptor();
         self.write_all_into(Limits::default(), || refuse_messages(fd), Stream::of(fd))

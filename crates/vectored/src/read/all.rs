@@ -15,19 +15,19 @@ use crate::transfer::unvectored::ListCalls;
 
 /// Reads into all of `segments` in order until they are full, and returns their bytes.
 ///
-/// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::limits::iov_max) segments and
-/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls. So does a list if a call fills only
-/// a part of it, as is usual on pipes and sockets. Between two calls, another reader may take bytes. Empty segments
-/// never reach the kernel; if all are empty, no system call is made.
+/// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::limits::iov_max) segments
+/// and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls. So does a list if a call
+/// fills only a part of it, as is usual on pipes and sockets. Between two calls, another reader may take bytes. Empty
+/// segments never reach the kernel; if all are empty, no system call is made.
 ///
 /// No call asks for more bytes than the list holds, so the bytes after them stay in the stream. The array
 /// of slices is neither reordered nor shortened, so it can be used again; it is `&mut` because the
 /// buffers are written to. Nothing is copied. Memory is allocated only if a batch must be built because of empty
 /// segments or a short read.
 ///
-/// It is for streams of bytes. Checking that the descriptor is not a socket that keeps messages
-/// apart costs a getsockopt(2) for each list ([how long it takes](crate#messages)). To read many short records from
-/// one stream, a [`ScatterReader`](crate::ScatterReader) is faster.
+/// It is for streams of bytes. Checking that the descriptor is not a socket that keeps messages apart costs a
+/// getsockopt(2) for each list ([how long it takes](crate::write_once#messages)). To read many short records from one
+/// stream, a [`ScatterReader`](crate::ScatterReader) is faster.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ use crate::transfer::unvectored::ListCalls;
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and empty, or a socket's
 ///   `SO_RCVTIMEO` has passed; [`resume_read`] can resume;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
-///   that keeps messages apart ([details](crate#messages));
+///   that keeps messages apart ([details](crate::write_once#messages));
 /// - the errors that read(2) lists.
 ///
 /// # Examples

@@ -28,6 +28,8 @@ const MAX_CALL_PAGES: usize = 16 * 1024;
 /// # #[cfg(not(windows))]
 /// # fn main() {}
 /// ```
+///
+/// It is final: no field will be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageRules {
     /// The bytes of a page of memory: a power of two.

@@ -63,6 +63,7 @@ pub struct TransferId(u64);
 
 /// A transfer that has ended.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Completion {
     /// The number that [`write`](CompletionPort::write) or [`read`](CompletionPort::read) returned.
     pub id: TransferId,
@@ -74,6 +75,7 @@ pub struct Completion {
 
 /// A transfer that was not started, with its buffers. It converts into the [`io::Error`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Refused {
     /// Why it was not started.
     pub error: io::Error,

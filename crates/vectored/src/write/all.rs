@@ -18,8 +18,38 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 /// no call is made.
 ///
 /// Nothing is allocated unless a list must be built because of empty segments or a short call. (For a file that refuses
-/// lists the bytes are copied: [details](crate#files-that-refuse-vectored-calls).) For segments of up to a few hundred
+/// lists the bytes are copied: [details](#files-that-refuse-lists).) For segments of up to a few hundred
 /// bytes, [`Gather`](crate::Gather) is faster.
+///
+/// # Files that refuse lists
+///
+/// Some file systems and drivers support plain calls only, and answer `EOPNOTSUPP`, `ENOSYS` or `EINVAL` to a
+/// list. The functions for whole lists then copy up to 256 KiB of the refused call into one buffer and make a
+/// plain call. The result of that call counts.
+///
+/// `EINVAL` may also mean that the bytes are invalid, for example the value for a file of sysfs. A part of a
+/// value must not be written, since it is another value. So no plain call is made for a single segment of up to
+/// 256 KiB. An invalid value in a list of several segments is passed on twice and refused twice. A segment of
+/// more than 256 KiB is sent in parts. No plain call is made on a socket, nor on a file that is open with
+/// `O_DIRECT`: the function returns the error.
+///
+/// If the plain call moves bytes, the refusal is remembered. `EINVAL` is remembered for the rest of the
+/// transfer, since its cause may be this list. `EOPNOTSUPP` and `ENOSYS` are remembered for that file
+/// (`st_dev`, `st_ino`, and the device of a special file) for the life of the process. While any refusal is
+/// remembered, each list to any descriptor costs one more fstat(2) and fcntl(2). Nothing is remembered for
+/// anonymous inodes (eventfd(2), timerfd, signalfd, inotify and others), which share one device and usually one
+/// inode. So a refusal by one of them does not change the calls on another.
+///
+/// A driver that supports plain calls only may also accept a list: Linux hands it each segment by itself, and reports
+/// no error. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the second is refused, the
+/// first has been written. Segments that lie one directly after another in memory are coalesced into one entry, so such
+/// a driver takes them as one value. If it refuses that entry with `EINVAL`, the list is tried again with each segment
+/// as an entry of its own. A [`Gather`](crate::Gather) copies short segments together, which also makes them one value.
+/// Bytes that such a driver must get in one call belong in one segment. That holds for
+/// [`write_once`](crate::write_once) too, which never coalesces.
+///
+/// [`write_once`](crate::write_once) makes one call at most and returns its error, and
+/// [`ScatterReader`](crate::ScatterReader) returns the error of its reader.
 ///
 /// # Errors
 ///
@@ -31,7 +61,7 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 ///   `usize`;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart and the list would not be exactly one message
-///   ([details](crate#messages));
+///   ([details](crate::write_once#messages));
 /// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote no byte and returned no error;
 /// - the errors of write(2): [`StorageFull`](io::ErrorKind::StorageFull),
 ///   [`BrokenPipe`](io::ErrorKind::BrokenPipe) (a Rust program ignores `SIGPIPE` by default) and the others.
@@ -74,7 +104,8 @@ pub fn write_all_vectored(
 ///
 /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
 /// ignored, blocked or handled; in these cases the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program
-/// ignores the signal from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
+/// ignores the signal from its start. ([Which functions raise
+/// none](crate::TransferError#signals-timeouts-and-full-descriptors).)
 ///
 /// # Errors
 ///

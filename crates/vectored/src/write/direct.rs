@@ -10,6 +10,8 @@ use crate::write::positional::write_all_vectored_at;
 
 /// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)).
 ///
+/// It is final: no field will be added.
+///
 /// Most file systems answer a transfer that is not aligned with `EINVAL`, which does not say what is wrong; others
 /// buffer it silently. [`check`](DirectAlignment::check) finds and names the fault before any call.
 ///

@@ -30,6 +30,44 @@ use crate::transfer::write_loop::FnSink;
 ///
 /// It takes no flags. If records must be durable when it returns, open the file with `O_DSYNC`.
 ///
+/// # Messages
+///
+/// On a socket that keeps messages apart (one that is not a stream), each call is a message of its own. The functions
+/// that write streams ([`write_all_vectored`](crate::write_all_vectored), [`resume_write`](crate::resume_write),
+/// `write_all_vectored_with` and those of [`Gather`](crate::Gather), and `BufSender`) therefore refuse a socket of any
+/// type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with [`InvalidInput`](std::io::ErrorKind::InvalidInput)
+/// before any byte, if the list is not exactly one message:
+///
+/// - one call cannot take the whole list (it has more than [`iov_max`](crate::limits::iov_max) entries or more than
+///   [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or it overfills the staging buffer of a [`Gather`](crate::Gather));
+/// - the list holds no bytes: an empty message is a message, and skipping it would lose it;
+/// - a [`SegmentCursor`](crate::SegmentCursor) inside the list says that a part of it was sent before.
+///
+/// Send messages with [`write_once`](crate::write_once), and an empty one with send(2), since `write_once` makes no
+/// call for it.
+///
+/// A list that one call takes is one message, and is sent without asking for the socket's type. Asking is a
+/// system call of its own (`getsockopt(SO_TYPE)`), which took 120 ns on a file and 350 ns on a socket, where a
+/// `pwritev` of 20 bytes to a file took 800 ns. If the one call is short after all, the rest is refused, and
+/// the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is not a
+/// socket and is not recognized. There, too, each call is a packet, or several if it exceeds `PIPE_BUF`.
+///
+/// The functions that read a stream into a list ([`read_exact_vectored`](crate::read_exact_vectored),
+/// [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored), [`resume_read`](crate::resume_read), those of
+/// [`Scatter`](crate::Scatter), [`read_exact_uninit`](crate::uninit::read_exact_uninit) and
+/// [`read_up_to_eof_uninit`](crate::uninit::read_up_to_eof_uninit)) refuse such a socket for every list, with
+/// [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. The end of a message that is longer than the
+/// list would be lost, which no read call reports. Shorter messages would be joined. An empty one would look like the
+/// end of the file. Receive each message with recvmsg(2).
+///
+/// These functions must ask for the type once for each list. A list of two segments, of 16 and 1000 bytes, then
+/// took 1.25 times as long from a file and 1.27 times from a pipe (90 to 150 ns more), 1.46 times from a Unix
+/// socket and 1.43 times from a TCP socket (200 to 310 ns more). A list of 16 bytes and 16 KiB took 1.06 to
+/// 1.15 times as long. Lists without bytes and reads at an offset do not ask.
+///
+/// [`ScatterReader`](crate::ScatterReader) takes any reader, and cannot ask whether that is a socket.
+/// [`refusing_messages`](crate::ScatterReader::refusing_messages) asks once, before any read.
+///
 /// # Errors
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the limit, before any

@@ -166,7 +166,7 @@ impl<R: AsDescriptor> ScatterReader<R> {
     /// [`new`](ScatterReader::new) takes any reader, and cannot check. From such a socket (wrapped in a `File`,
     /// say) it would lose the end of each message that does not fit, and join the other messages. Call this method
     /// if the program cannot know what a descriptor is, as with its standard input. It checks once; the functions that
-    /// borrow a descriptor check for every list ([why](crate#messages)).
+    /// borrow a descriptor check for every list ([why](crate::write_once#messages)).
     ///
     /// # Errors
     ///
