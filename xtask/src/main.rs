@@ -2,6 +2,7 @@
 //!
 //! The exit status of every command is 0 when all is well, 1 when something is not, and 2 when the command line is wrong.
 
+mod api;
 mod benchmarks;
 mod c_library;
 mod check;
@@ -61,6 +62,12 @@ enum Xtask {
     Step { name: String },
     /// The rules of this repository that no other tool checks
     Tidy,
+    /// Compares the public API of the library with the list in `crates/vectored/api.txt`
+    Api {
+        /// Writes the list
+        #[arg(long)]
+        update: bool,
+    },
     /// Do repeated runs of `vectored measure` name the same winners? 20 s a run, on an idle machine
     Reproducibility(ReproducibilityOptions),
     /// Does the engine agree with plain C programs? Half a second a round and cell, on an idle machine
@@ -153,6 +160,7 @@ fn run(command: Xtask) -> anyhow::Result<bool> {
         Xtask::Test { only } => test::run(only.as_deref()),
         Xtask::Step { name } => test::run_step(&name).map(well),
         Xtask::Tidy => tidy::run(),
+        Xtask::Api { update } => api::run(update).map(well),
         #[cfg(not(feature = "measure"))]
         Xtask::Reproducibility(_) | Xtask::Ruler(_) => Err(with_engine()),
         #[cfg(feature = "measure")]

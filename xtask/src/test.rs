@@ -17,7 +17,7 @@ use crate::release::{deny, msrv, publish};
 use crate::skips::{SKIPS, Skips};
 use crate::steps::{Report, Step};
 use crate::systems::{self, Scope};
-use crate::{c_library, cluster, deb, instructions, python, setup, tidy, workflow};
+use crate::{api, c_library, cluster, deb, instructions, python, setup, tidy, workflow};
 
 /// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
 /// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
@@ -136,6 +136,7 @@ fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
             "clippy-no-features",
             "clippy --package vectored --package xtask --all-targets --locked -- -D warnings",
         ),
+        Step::new("api", || api::run(false)),
         Step::new("docs", || {
             let words =
                 format!("doc --workspace --no-deps --document-private-items {FEATURES} --locked");
