@@ -144,7 +144,7 @@ impl Run<'_> {
     /// As many fresh calibrations as are asked for.
     fn calibrate(&mut self, target: BenchTarget, fitted: &mut Vec<FittedModel>) -> Vec<CostModel> {
         let directory = Path::new(target.path().unwrap_or("."));
-        let default = CostModel::default_for(target_kind(target.measured_target()));
+        let default = CostModel::for_target(target_kind(target.measured_target()));
         let mut models = Vec::new();
         for _ in 0..self.options.calibrations {
             models.push(match calibrate(target.measured_target(), None, directory) {

@@ -537,7 +537,7 @@ ssize_t vectored_scatter_pread_up_to_eof(struct vectored_scatter *scatter,
  *
  * Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
  */
-struct vectored_cost_model *vectored_cost_model_default(int target);
+struct vectored_cost_model *vectored_cost_model_for_target(int target);
 
 /**
  * Measures a model on this machine, on descriptors that the function makes and closes, for about `budget_ms` milliseconds

@@ -38,10 +38,10 @@ pub struct vectored_cost_model(pub(crate) CostModel);
 ///
 /// Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
 #[unsafe(no_mangle)]
-pub extern "C" fn vectored_cost_model_default(target: c_int) -> *mut vectored_cost_model {
+pub extern "C" fn vectored_cost_model_for_target(target: c_int) -> *mut vectored_cost_model {
     new_object(|| {
         let kind = calibration_target(target, Path::new("."))?.kind();
-        Ok(vectored_cost_model(CostModel::default_for(kind)))
+        Ok(vectored_cost_model(CostModel::for_target(kind)))
     })
 }
 

@@ -23,7 +23,7 @@ impl CostModel {
     /// The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader works meanwhile.
     #[staticmethod]
     #[pyo3(signature = (target = "other"))]
-    fn default_for(target: &str) -> PyResult<CostModel> {
+    fn for_target(target: &str) -> PyResult<CostModel> {
         let kind = match target {
             "file" => TargetKind::File,
             "pipe" => TargetKind::Pipe,
@@ -31,7 +31,7 @@ impl CostModel {
             "other" => TargetKind::Other,
             _ => return Err(unknown(target, "'file', 'pipe', 'socket' or 'other'")),
         };
-        Ok(CostModel(vectored::CostModel::default_for(kind)))
+        Ok(CostModel(vectored::CostModel::for_target(kind)))
     }
 
     /// Measure the costs on this machine, in about that time, on descriptors of its own.

@@ -13,7 +13,7 @@ WRITERS = {
     "write_all": vectored.write_all,
     "resume_write": lambda fd, buffers: vectored.resume_write(fd, buffers, vectored.Cursor()),
     "gather": vectored.Gather().write_all,
-    "gather of pipes": vectored.Gather(vectored.CostModel.default_for("pipe")).write_all,
+    "gather of pipes": vectored.Gather(vectored.CostModel.for_target("pipe")).write_all,
     "gather resume": lambda fd, buffers: vectored.Gather().resume_write(fd, buffers, vectored.Cursor()),
 }
 

@@ -198,9 +198,9 @@ class Threads(Descriptors):
 
 class CostModels(unittest.TestCase):
     def test_models_are_chosen_by_name_or_measured(self):
-        usual = vectored.CostModel.default_for()
+        usual = vectored.CostModel.for_target()
         self.assertEqual(vectored.Gather().cost_model, usual)
-        self.assertNotEqual(vectored.CostModel.default_for("pipe"), usual)
+        self.assertNotEqual(vectored.CostModel.for_target("pipe"), usual)
         measured = vectored.CostModel.calibrate("null", milliseconds=1)
         self.assertGreater(measured.staging_bytes, 0)
         self.assertIsInstance(measured.copy_below_bytes(16), int)
@@ -213,7 +213,7 @@ class CostModels(unittest.TestCase):
             with self.assertRaises(ValueError):
                 vectored.CostModel.calibrate(wrong[0], directory=wrong[1])
         with self.assertRaisesRegex(ValueError, "not 'pip'"):
-            vectored.CostModel.default_for("pip")
+            vectored.CostModel.for_target("pip")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import os, sys, vectored
 fd = int(sys.argv[1])
 buffers = [b"%07d\\n" % i for i in range(200_000)]
 write = {"all": vectored.write_all, "gather": vectored.Gather().write_all,
-    "pipe": vectored.Gather(vectored.CostModel.default_for("pipe")).write_all}[sys.argv[2]]
+    "pipe": vectored.Gather(vectored.CostModel.for_target("pipe")).write_all}[sys.argv[2]]
 print("ready", flush=True)
 try:
     write(fd, buffers)

@@ -232,7 +232,7 @@ class Files(unittest.TestCase):
                 vectored.GatherWriter(1, 1.5)
             with self.assertRaises(TypeError):
                 vectored.GatherWriter(1, buffering=0)
-            for wrong in (vectored.CostModel.default_for("file"), 5):
+            for wrong in (vectored.CostModel.for_target("file"), 5):
                 with self.assertRaisesRegex(TypeError, "gather must be a Gather"):
                     vectored.GatherWriter(1, gather=wrong)
             with open(os.devnull, "rb", buffering=0) as file:

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (name, result) = match std::env::args_os().nth(1) {
         Some(path) => {
             let file = File::create(&path)?;
-            let mut gather = Gather::with_model(CostModel::default_for(TargetKind::File));
+            let mut gather = Gather::with_model(CostModel::for_target(TargetKind::File));
             (
                 path.display().to_string(),
                 gather.write_all(&file, &segments),

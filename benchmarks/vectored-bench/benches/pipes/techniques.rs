@@ -72,7 +72,7 @@ impl Mover {
     pub fn new(technique: Technique) -> Mover {
         Mover {
             technique,
-            gather: Gather::with_model(CostModel::default_for(TargetKind::Pipe)),
+            gather: Gather::with_model(CostModel::for_target(TargetKind::Pipe)),
             buffer: Vec::with_capacity(CHUNK_BYTES),
         }
     }

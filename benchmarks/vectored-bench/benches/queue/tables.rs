@@ -84,7 +84,7 @@ fn print_choices(options: &Options, cells: &[(Column, Cell)], kind: Kind) -> io:
         (all[all.len() / 2], all)
     };
     let default = QueuePolicy::for_target(kind.target_kind());
-    let of_model = QueuePolicy::from_model(&CostModel::default_for(kind.target_kind()));
+    let of_model = QueuePolicy::from_model(&CostModel::for_target(kind.target_kind()));
     println!();
     for (is_push, name, of) in [
         (

@@ -66,9 +66,7 @@ fn every_byte_of_every_peer_arrives() {
             budget_ns: 0,
             seed: 1,
         };
-        let models = vec![CostModel::default_for(target_kind(
-            target.measured_target(),
-        ))];
+        let models = vec![CostModel::for_target(target_kind(target.measured_target()))];
         let all = Rc::clone(&peers);
         let mut sampler = DescriptorSampler::new(&clock, Path::new("."), 1)
             .with_movers(move |contender, _| all.mover(contender, &models));

@@ -275,8 +275,8 @@ static void limits_of_files_and_records(void)
 
 static void models(void)
 {
-    CHECK(vectored_cost_model_default(6) == NULL && errno == EINVAL);
-    CHECK(vectored_cost_model_default(-1) == NULL && errno == EINVAL);
+    CHECK(vectored_cost_model_for_target(6) == NULL && errno == EINVAL);
+    CHECK(vectored_cost_model_for_target(-1) == NULL && errno == EINVAL);
     CHECK(vectored_cost_model_calibrate(17, NULL, 1) == NULL && errno == EINVAL);
     CHECK(vectored_cost_model_calibrate(VECTORED_FILE, NULL, 1) == NULL && errno == EFAULT);
     CHECK(vectored_cost_model_calibrate(VECTORED_FILE, "/nowhere", 1) == NULL && errno == ENOENT);
@@ -286,7 +286,7 @@ static void models(void)
     CHECK(vectored_queue_for_target(9, 0) == NULL && errno == EINVAL);
     const int targets[] = {VECTORED_OTHER, VECTORED_FILE, VECTORED_PIPE, VECTORED_UNIX};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-        vectored_cost_model *model = vectored_cost_model_default(targets[i]);
+        vectored_cost_model *model = vectored_cost_model_for_target(targets[i]);
         CHECK(model != NULL && vectored_cost_model_copy_below(model, 16) > 0);
         vectored_gather *with = vectored_gather_with_model(model);
         vectored_scatter *reading = vectored_scatter_with_model(model);

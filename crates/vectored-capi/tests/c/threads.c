@@ -201,7 +201,7 @@ int main(void)
     CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     for (size_t i = 0; i < SEGMENTS; i++)
         list[i] = (struct iovec){text, 10};
-    model = vectored_cost_model_default(VECTORED_PIPE);
+    model = vectored_cost_model_for_target(VECTORED_PIPE);
     CHECK(model != NULL);
     threads_with_a_model_in_common();
     handles_go_from_thread_to_thread();

@@ -69,7 +69,7 @@ pub const WRITERS: &[Writer] = &[
     Writer {
         name: "Gather::write_all as to a pipe",
         takes: Takes::All,
-        make: || gather(CostModel::default_for(TargetKind::Pipe)),
+        make: || gather(CostModel::for_target(TargetKind::Pipe)),
     },
     Writer {
         name: "Gather::write_all that copies nothing",

@@ -39,7 +39,7 @@ fn fitted_model(
     if observed.len() < MIN_CELLS {
         return None;
     }
-    let prior = CostModel::default_for(target_kind(conditions.target));
+    let prior = CostModel::for_target(target_kind(conditions.target));
     let fit = |without: Option<usize>| {
         let others: Vec<Observation> = observed
             .iter()

@@ -178,7 +178,7 @@ class CostModel:
     """
 
     @staticmethod
-    def default_for(target: Literal["file", "pipe", "socket", "other"] = "other") -> CostModel:
+    def for_target(target: Literal["file", "pipe", "socket", "other"] = "other") -> CostModel:
         """The costs of one machine for a kind of descriptor: 'file', 'pipe', 'socket' or 'other'.
 
         The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader works meanwhile.

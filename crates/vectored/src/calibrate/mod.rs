@@ -49,7 +49,7 @@ impl CostModel {
     /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes to it by
     /// three techniques in turn: in one piece, by `writev(2)`, and copied into one buffer first. [`CostModel::fit`]
     /// computes the costs from the medians. A cost that cannot be measured stays near that of
-    /// [`CostModel::default_for`] the kind of target: on a stream, which takes no large list at once, that is
+    /// [`CostModel::for_target`] the kind of target: on a stream, which takes no large list at once, that is
     /// `copy_byte_uncached_ns`. The costs of copying are those with a staging buffer of the default size, even if the
     /// result has a larger one.
     ///
@@ -84,7 +84,7 @@ impl CostModel {
     /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a directory in which no file can be
     /// created, and [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for the file (8 or 16 MiB). On Windows
     /// [`Unsupported`](io::ErrorKind::Unsupported) for a pipe and for Unix sockets. A program should then use
-    /// [`CostModel::default_for`].
+    /// [`CostModel::for_target`].
     ///
     /// # Examples
     ///
@@ -94,7 +94,7 @@ impl CostModel {
     /// use vectored::cost::CalibrationTarget;
     ///
     /// let model = CostModel::calibrate(CalibrationTarget::Pipe, Duration::from_millis(50))
-    ///     .unwrap_or(CostModel::default_for(TargetKind::Pipe));
+    ///     .unwrap_or(CostModel::for_target(TargetKind::Pipe));
     /// let gather = Gather::with_model(model);
     /// # let _ = gather;
     /// ```
@@ -125,7 +125,7 @@ impl CostModel {
         }
         let observations: Vec<Observation> =
             lists.iter_mut().filter_map(List::observation).collect();
-        let prior = CostModel::default_for(target.kind());
+        let prior = CostModel::for_target(target.kind());
         // These lists do not show how long the staging buffer should be, since each further call costs microseconds on
         // a file. `thresholds::measure` does.
         let fitted = CostModel::fit_for_staging(prior, &observations);

@@ -29,7 +29,7 @@
 /// use vectored::{CostModel, Gather, TargetKind};
 /// use vectored::cost::ChunkPolicy;
 ///
-/// let for_pipes = CostModel::default_for(TargetKind::Pipe);
+/// let for_pipes = CostModel::for_target(TargetKind::Pipe);
 /// assert_eq!(for_pipes.chunk_policy, Some(ChunkPolicy { threshold_bytes: 12_288, chunk_bytes: 8_192 }));
 ///
 /// // The writer shares its CPU with the reader.

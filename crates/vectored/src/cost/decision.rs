@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn a_lone_segment_is_never_copied() {
         for kind in KINDS {
-            assert_eq!(CostModel::default_for(kind).copy_below_bytes(0), 0);
-            assert_eq!(CostModel::default_for(kind).copy_below_bytes(1), 0);
+            assert_eq!(CostModel::for_target(kind).copy_below_bytes(0), 0);
+            assert_eq!(CostModel::for_target(kind).copy_below_bytes(1), 0);
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
     fn ten_bytes_are_copied_and_4000_referenced_at_every_count() {
         for kind in KINDS {
             for count in [2, 3, 8, 9, 100, 1000, 1_000_000, usize::MAX] {
-                let threshold = CostModel::default_for(kind).copy_below_bytes(count);
+                let threshold = CostModel::for_target(kind).copy_below_bytes(count);
                 assert!(
                     (10..4000).contains(&threshold),
                     "{kind:?}, {count}: {threshold}"
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn lists_that_are_copied_at_the_cached_cost_fit_the_staging_buffer() {
         for kind in KINDS {
-            let model = CostModel::default_for(kind);
+            let model = CostModel::for_target(kind);
             for count in 2..10_000 {
                 let threshold = model.copy_below_bytes(count);
                 let fits = threshold * count <= model.staging_bytes;

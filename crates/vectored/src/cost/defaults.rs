@@ -29,13 +29,13 @@ impl CostModel {
     /// ```
     /// use vectored::{CostModel, Gather, TargetKind};
     ///
-    /// let model = CostModel::default_for(TargetKind::File);
+    /// let model = CostModel::for_target(TargetKind::File);
     /// assert_eq!(model.large_segment_ns, 60.0);
     /// let gather = Gather::with_model(model);
     /// # let _ = gather;
     /// ```
     #[must_use]
-    pub const fn default_for(target: TargetKind) -> CostModel {
+    pub const fn for_target(target: TargetKind) -> CostModel {
         let other = CostModel {
             call_ns: 300.0,
             gather_call_ns: 60.0,
@@ -89,7 +89,7 @@ impl CostModel {
 impl Default for CostModel {
     /// The model for [`TargetKind::Other`].
     fn default() -> CostModel {
-        CostModel::default_for(TargetKind::Other)
+        CostModel::for_target(TargetKind::Other)
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
                 .collect()
         };
         let check = |name: &str, of: fn(CostModel) -> f64| {
-            let coded = KINDS.map(|kind| of(CostModel::default_for(kind)));
+            let coded = KINDS.map(|kind| of(CostModel::for_target(kind)));
             assert_eq!(row(name), coded, "{name}");
         };
         check("call_ns", |model| model.call_ns);

@@ -41,7 +41,7 @@ impl CostModel {
     /// The fit is by least squares of the relative errors, since decisions depend on ratios of times. Large residuals
     /// count linearly (P. J. Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics
     /// 35, 1964). A cost that the observations do not determine stays near that of `prior`, usually
-    /// [`CostModel::default_for`] the kind of target. For example, to determine `iovec_step_ns` needs lists of up to
+    /// [`CostModel::for_target`] the kind of target. For example, to determine `iovec_step_ns` needs lists of up to
     /// 8 and of more than 8 segments, and `copy_byte_uncached_ns` needs lists larger than the caches. No cost is
     /// negative. The result has no measured thresholds, and the chunk policy of `prior`.
     ///
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn without_measurements_the_prior_is_returned() {
-        let prior = CostModel::default_for(crate::TargetKind::Pipe);
+        let prior = CostModel::for_target(crate::TargetKind::Pipe);
         let fitted = CostModel::fit(prior, &[]);
         for (found, before) in std::iter::zip(numbers(&fitted), numbers(&prior)) {
             assert!((found - before).abs() <= 1e-9 * before, "{fitted:?}");

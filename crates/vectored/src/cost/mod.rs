@@ -74,7 +74,7 @@ use crate::sys::limits::Limits;
 /// # }
 /// ```
 ///
-/// The [defaults](CostModel::default_for) were measured on one virtual machine (2 cores, x86-64, Linux 6.18) and
+/// The [defaults](CostModel::for_target) were measured on one virtual machine (2 cores, x86-64, Linux 6.18) and
 /// rounded. They are a first guess: another processor, kernel or file system has other costs, and so does the same
 /// machine under load. A cost that is wrong by a factor of two does little harm, since near the threshold both
 /// techniques take about the same time.
@@ -179,7 +179,7 @@ impl CostModel {
     /// use vectored::{CostModel, Gather, TargetKind};
     ///
     /// // References every segment.
-    /// let model = CostModel::default_for(TargetKind::Pipe).with(|costs| costs.staging_bytes = 0);
+    /// let model = CostModel::for_target(TargetKind::Pipe).with(|costs| costs.staging_bytes = 0);
     /// let gather = Gather::with_model(model);
     /// # let _ = gather;
     /// ```

@@ -73,7 +73,7 @@ mod tests {
             let [call_ns, gather_call_ns, large_segment_ns, copy_byte_ns, copy_byte_uncached_ns] = costs;
             let model = CostModel {
                 call_ns, gather_call_ns, large_segment_ns, copy_byte_ns, copy_byte_uncached_ns,
-                ..CostModel::default_for(kind)
+                ..CostModel::for_target(kind)
             };
             let policy = QueuePolicy::from_model(&model);
             prop_assert!((1024..=16384).contains(&policy.copy_below_bytes), "{:?}", policy);
@@ -84,7 +84,7 @@ mod tests {
         fn thresholds_rise_with_what_copying_saves_and_fall_with_its_price(
             kind in any_kind(), factor in 1.0..100.0, number in 0..5_usize,
         ) {
-            let usual = CostModel::default_for(kind);
+            let usual = CostModel::for_target(kind);
             let mut dearer = usual;
             let (field, rises) = [
                 (&mut dearer.call_ns, true),
@@ -108,7 +108,7 @@ mod tests {
         fn a_measured_threshold_replaces_its_formula(
             copy in any::<Option<u32>>(), join in any::<Option<u32>>(), kind in any_kind(),
         ) {
-            let computed = CostModel::default_for(kind);
+            let computed = CostModel::for_target(kind);
             let queue_thresholds = Thresholds { copy_below_bytes: copy, join_below_bytes: join };
             let policy = QueuePolicy::from_model(&CostModel { queue_thresholds, ..computed });
             let formula = QueuePolicy::from_model(&computed);
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn the_formulas_are_near_the_measured_thresholds_of_the_same_machine() {
         for kind in [TargetKind::File, TargetKind::Pipe, TargetKind::Socket] {
-            let computed = QueuePolicy::from_model(&CostModel::default_for(kind));
+            let computed = QueuePolicy::from_model(&CostModel::for_target(kind));
             let measured = QueuePolicy::for_target(kind);
             let near = |a: usize, b: usize| 2 * a <= 5 * b && 2 * b <= 5 * a;
             assert!(

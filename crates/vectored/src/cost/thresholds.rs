@@ -335,7 +335,7 @@ mod tests {
         ];
         for kind in kinds {
             assert_eq!(
-                CostModel::default_for(kind).copy_thresholds,
+                CostModel::for_target(kind).copy_thresholds,
                 CopyThresholds::default()
             );
         }

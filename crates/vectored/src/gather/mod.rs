@@ -75,7 +75,7 @@ use crate::write::positional::{check_end, into_file};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (mut reader, writer) = std::io::pipe()?;
-/// let mut gather = Gather::with_model(CostModel::default_for(TargetKind::Pipe));
+/// let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Pipe));
 ///
 /// let words = ["to ", "be ", "or ", "not ", "to ", "be\n"];
 /// let segments: Vec<_> = words.iter().map(|word| IoSlice::new(word.as_bytes())).collect();
@@ -100,7 +100,7 @@ impl Gather {
     /// yet.
     #[must_use]
     pub const fn new() -> Gather {
-        Gather::with_model(CostModel::default_for(TargetKind::Other))
+        Gather::with_model(CostModel::for_target(TargetKind::Other))
     }
 
     /// A gathering writer that decides by `model`. Allocates nothing yet.

@@ -217,7 +217,7 @@ fn large_segments_go_by_iov_max() {
 #[test]
 fn a_list_of_more_than_12_kib_goes_into_a_pipe_in_chunks() {
     let calls_of = |sizes: &[usize]| -> Vec<usize> {
-        let mut gather = Gather::with_model(CostModel::default_for(TargetKind::Pipe));
+        let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Pipe));
         let data = payload(sizes);
         let calls = entries_of_calls(&mut gather, &list(&data));
         calls.iter().map(|entries| entries.iter().sum()).collect()
@@ -260,7 +260,7 @@ fn a_list_that_touches_and_is_no_longer_than_one_call_is_one() {
     let (first, rest) = data.split_at(12_000);
     let mut segments = vec![IoSlice::new(first)];
     segments.extend(rest.chunks(8).map(IoSlice::new));
-    let mut gather = Gather::with_model(CostModel::default_for(TargetKind::Pipe));
+    let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Pipe));
     let calls = entries_of_calls(&mut gather, &segments);
     assert_eq!(calls.len(), 1);
     assert_eq!(
@@ -292,7 +292,7 @@ fn a_piece_is_copied_as_a_list_of_so_many_segments_would_be() {
     thresholds.set(8, Some(1000)).unwrap();
     let mut gather = Gather::with_model(CostModel {
         copy_thresholds: thresholds,
-        ..CostModel::default_for(TargetKind::Pipe)
+        ..CostModel::for_target(TargetKind::Pipe)
     });
     let data = payload(&[1000; 12]);
     let calls = entries_of_calls(&mut gather, &list(&data));

@@ -63,7 +63,7 @@ impl Scatter {
     /// A scattering reader that decides by the model of [`TargetKind::Other`]. Allocates nothing yet.
     #[must_use]
     pub const fn new() -> Scatter {
-        Scatter::with_model(CostModel::default_for(TargetKind::Other))
+        Scatter::with_model(CostModel::for_target(TargetKind::Other))
     }
 
     /// A scattering reader that decides by `model`. Allocates nothing yet.

@@ -279,7 +279,7 @@ impl DescriptorSampler<'_> {
         });
         match calibrated {
             Some(fitted) => fitted.model,
-            None => CostModel::default_for(target_kind(spec.conditions.target)),
+            None => CostModel::for_target(target_kind(spec.conditions.target)),
         }
     }
 
@@ -333,7 +333,7 @@ impl DescriptorSampler<'_> {
         } else {
             1
         };
-        let model = CostModel::default_for(target_kind(spec.conditions.target));
+        let model = CostModel::for_target(target_kind(spec.conditions.target));
         self.seed = self.seed.wrapping_add(1);
         let first = match (spec.conditions.page_cache, setup.max_calls) {
             (Some(PageCache::Cold), _) => FirstCall::None,

@@ -199,7 +199,7 @@ impl<W: VectoredWrite> GatherWriter<W> {
     ///
     /// # fn main() -> std::io::Result<()> {
     /// let (_reader, pipe) = std::io::pipe()?;
-    /// let model = CostModel::default_for(TargetKind::Pipe);
+    /// let model = CostModel::for_target(TargetKind::Pipe);
     /// let mut writer = GatherWriter::with_model(64 << 10, model, pipe);
     /// writer.write_all(&[b'x'; 1_000])?;
     /// assert_eq!(writer.buffer().len(), 1_000);

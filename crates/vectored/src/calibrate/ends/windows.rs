@@ -12,7 +12,7 @@ use super::Ends;
 /// A pipe that does not block is what a calibration needs, and Windows has none.
 pub(in crate::calibrate) fn pipe() -> io::Result<Ends> {
     Err(unsupported(
-        "a pipe of Windows blocks: use CostModel::default_for(TargetKind::Pipe)",
+        "a pipe of Windows blocks: use CostModel::for_target(TargetKind::Pipe)",
     ))
 }
 
