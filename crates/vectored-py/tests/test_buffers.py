@@ -2,6 +2,7 @@
 
 import array
 import gc
+import io
 import mmap
 import os
 import sys
@@ -103,6 +104,9 @@ class Objects(Descriptors):
             with tempfile.TemporaryFile() as closed:
                 pass
             vectored.write_all(closed, [b"abc"])
+        with self.assertRaises(io.UnsupportedOperation) as caught:
+            vectored.write_all(io.BytesIO(), [b"abc"])
+        self.assertIn("'BytesIO' has no descriptor", caught.exception.__notes__[0])
 
     def test_an_object_that_changes_the_list_while_it_is_exported_changes_nothing(self):
         if sys.version_info < (3, 12):

@@ -14,7 +14,7 @@ use std::ffi::c_int;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::OnceLock;
 
-use pyo3::exceptions::PyImportError;
+use pyo3::exceptions::{PyImportError, PyOSError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -22,14 +22,32 @@ use pyo3::prelude::*;
 ///
 /// # Errors
 ///
-/// `TypeError` for any other object, `ValueError` if the number is negative or the file is closed.
+/// `TypeError` for any other object, `ValueError` if the number is negative or the file is closed, `io.UnsupportedOperation`
+/// for a file in memory, with a note of what takes its place.
 pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
     // SAFETY: `file` is an object, and this thread is attached to the interpreter, as its type says.
     let fd: c_int = unsafe { ffi::PyObject_AsFileDescriptor(file.as_ptr()) };
     match fd < 0 {
-        true => Err(PyErr::fetch(file.py())),
+        true => Err(without_descriptor(file, PyErr::fetch(file.py()))),
         false => Ok(fd),
     }
+}
+
+/// The error of an object that gives no descriptor. `BytesIO` raises one whose only text is the word "fileno".
+fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = file.py();
+    // The bases of `io.UnsupportedOperation`, which need no import.
+    if error.is_instance_of::<PyOSError>(py) && error.is_instance_of::<PyValueError>(py) {
+        let note = file.get_type().name().map(|name| {
+            format!(
+                "an object of the type '{name}' has no descriptor: use its own methods, as writelines, or pass a file, a pipe \
+                 or a socket"
+            )
+        });
+        // Without the note, the exception is the right one all the same.
+        let _ = note.and_then(|note| error.value(py).call_method1("add_note", (note,)));
+    }
+    error
 }
 
 /// A descriptor for the time of a transfer.
