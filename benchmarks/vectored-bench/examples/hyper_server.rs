@@ -25,8 +25,9 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use vectored::CostModel;
+use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
-use vectored::{CostModel, TargetKind};
 
 /// What the model chooses for bodies of one size.
 #[derive(Debug, PartialEq)]

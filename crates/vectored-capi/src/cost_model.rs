@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use libc::{c_char, c_int, c_uint, size_t};
+use vectored::CostModel;
 use vectored::cost::CalibrationTarget;
-use vectored::{CostModel, TargetKind};
+use vectored::cost::TargetKind;
 
 use crate::entry::{Failure, free_object, new_object, object_ref, value};
 

@@ -4,8 +4,9 @@ use std::ffi::c_void;
 use std::path::Path;
 
 use libc::{c_int, iovec, size_t, ssize_t};
+use vectored::SegmentQueue;
 use vectored::queue::QueuePolicy;
-use vectored::{Segment, SegmentQueue};
+use vectored::queue::Segment;
 
 use crate::cost_model::calibration_target;
 use crate::entry::{

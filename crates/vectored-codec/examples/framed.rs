@@ -14,8 +14,9 @@ use futures_util::stream::poll_fn;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+use vectored::SegmentQueue;
+use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
-use vectored::{SegmentQueue, TargetKind};
 use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
 
 const TASKS: u32 = 4;

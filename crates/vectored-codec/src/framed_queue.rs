@@ -102,7 +102,8 @@ impl<W, E> FramedQueue<W, E> {
     ///
     /// ```
     /// use vectored::queue::QueuePolicy;
-    /// use vectored::{SegmentQueue, TargetKind};
+    /// use vectored::SegmentQueue;
+    /// use vectored::cost::TargetKind;
     /// use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
     ///
     /// let mut policy = QueuePolicy::for_target(TargetKind::Socket);

@@ -14,7 +14,7 @@ use vectored::SegmentQueue;
 /// reads by `LengthDelimitedCodec::set_max_frame_length`.
 ///
 /// A short frame is copied, a long one is kept until it is written. All that is bytes can be made a `Bytes` without
-/// copying it: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::Segment), and `Bytes::from_owner` any
+/// copying it: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and `Bytes::from_owner` any
 /// other owner.
 ///
 /// # Examples

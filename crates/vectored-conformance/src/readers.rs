@@ -9,8 +9,8 @@ use std::io::{self, IoSliceMut, Read};
 use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
+use vectored::files::{read_exact_vectored_at, read_up_to_eof_vectored_at};
 use vectored::limits::iov_max;
-use vectored::positional::{read_exact_vectored_at, read_up_to_eof_vectored_at};
 use vectored::{
     CostModel, Scatter, ScatterReader, SegmentCursor, TransferError, read_exact_vectored,
     read_up_to_eof_vectored, resume_read,

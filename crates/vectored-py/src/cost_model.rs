@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use vectored::TargetKind;
 use vectored::cost::CalibrationTarget;
+use vectored::cost::TargetKind;
 
 use crate::failure::of_path;
 

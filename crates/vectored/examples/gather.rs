@@ -9,7 +9,8 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{self, IoSlice};
 
-use vectored::{CostModel, Gather, TargetKind, TransferError};
+use vectored::cost::TargetKind;
+use vectored::{CostModel, Gather, TransferError};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let header = [

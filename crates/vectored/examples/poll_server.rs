@@ -14,8 +14,9 @@ use std::sync::Arc;
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use vectored::SegmentQueue;
+use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
-use vectored::{SegmentQueue, TargetKind};
 
 /// The requests of each client. A request is one byte, the index of a body.
 const REQUESTS: [u8; 6] = [0, 1, 2, 1, 0, 2];

@@ -13,8 +13,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
+use vectored::SegmentQueue;
+use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
-use vectored::{SegmentQueue, TargetKind};
 
 const PROCESSES: usize = 3;
 const LINES: usize = 10_000;

@@ -9,8 +9,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use vectored::SegmentQueue;
+use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
-use vectored::{Segment, SegmentQueue, TargetKind};
+use vectored::queue::Segment;
 
 struct Log {
     file: File,

@@ -134,8 +134,8 @@
 //! | fill a list up to the end of the file | [`read_up_to_eof_vectored`], [`Scatter::read_up_to_eof`] |
 //! | read from a non-blocking descriptor | [`resume_read`], [`Scatter::resume_read`] |
 //! | read many records, header and payload apart | [`ScatterReader`] |
-//! | write or read at an offset of a file | [`positional`], [`Gather::write_all_at`], [`Scatter::read_exact_at`] |
-//! | write durably, or past the page cache | `flags` (Unix), [`direct`] |
+//! | write or read at an offset of a file | [`files`], [`Gather::write_all_at`], [`Scatter::read_exact_at`] |
+//! | write durably, or past the page cache | [`files`] |
 //! | write a `bytes::Buf` (feature `bytes`) | `buffered::BufSender`, or `SegmentQueue::push_buf` for many long chunks |
 //! | have many transfers in flight | `uring` (feature `uring`, Linux), `windows` |
 //! | tune what is copied | [`cost`] |
@@ -173,7 +173,7 @@
 //!
 //! A minor version may add functions, methods, variants and fields. Every enum is `#[non_exhaustive]`, and so is a struct with
 //! public fields, unless its page says that it is final: [`Limits`](limits::Limits), [`ChunkPolicy`](cost::ChunkPolicy),
-//! [`Observation`](cost::Observation), [`DirectAlignment`](direct::DirectAlignment) and `windows::PageRules`. On Windows
+//! [`Observation`](cost::Observation), [`DirectAlignment`](files::DirectAlignment) and `windows::PageRules`. On Windows
 //! [`BorrowedDescriptor`](bindings::BorrowedDescriptor) is a final enum. All other structs have private fields.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -208,41 +208,36 @@ mod write;
 #[doc(inline)]
 pub use buffered::{GatherWriter, ScatterReader};
 #[doc(inline)]
-pub use cost::{CostModel, TargetKind};
+pub use cost::CostModel;
 pub use cursor::SegmentCursor;
 pub use descriptor::AsDescriptor;
 pub use error::TransferError;
 pub use gather::Gather;
 #[doc(inline)]
-pub use queue::{Segment, SegmentQueue};
+pub use queue::SegmentQueue;
 pub use read::all::{read_exact_vectored, read_up_to_eof_vectored, resume_read};
 pub use read::scatter::Scatter;
 pub use write::all::{resume_write, write_all_vectored};
 pub use write::once::write_once;
 
-/// Lists at an offset of a file: its position is neither used nor moved.
+/// What only files have: places, durable writes, and transfers past the page cache.
 ///
-/// [`Gather::write_all_at`] and [`Scatter::read_exact_at`] also copy short segments.
-pub mod positional {
+/// - At an offset the position of a file is neither used nor moved. [`Gather::write_all_at`] and [`Scatter::read_exact_at`]
+///   also copy short segments.
+/// - `write_all_vectored_with` passes the flags of `pwritev2(2)` (Unix).
+/// - [`write_all_direct_at`](files::write_all_direct_at) checks the alignment that `O_DIRECT` demands.
+pub mod files {
     pub use crate::read::all::{read_exact_vectored_at, read_up_to_eof_vectored_at};
+    pub use crate::transfer::aligned_buffer::AlignedBuffer;
+    pub use crate::write::direct::{DirectAlignment, write_all_direct_at};
+    #[cfg(unix)]
+    pub use crate::write::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
     pub use crate::write::positional::write_all_vectored_at;
 }
 
 /// The limits of one system call, for programs that make the calls themselves by a [`SegmentCursor`].
 pub mod limits {
     pub use crate::sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
-}
-
-/// Writes with the flags of `pwritev2(2)`, durable ones for example. On Unix.
-#[cfg(unix)]
-pub mod flags {
-    pub use crate::write::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
-}
-
-/// Writes past the page cache (`O_DIRECT`), with a check of alignment.
-pub mod direct {
-    pub use crate::transfer::aligned_buffer::AlignedBuffer;
-    pub use crate::write::direct::{DirectAlignment, write_all_direct_at};
 }
 
 /// Reads into memory that is not initialized.

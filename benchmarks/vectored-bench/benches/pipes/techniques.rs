@@ -2,8 +2,9 @@
 
 use std::io::{self, IoSlice, PipeWriter, Write};
 
+use vectored::cost::TargetKind;
 use vectored::limits::Limits;
-use vectored::{CostModel, Gather, SegmentCursor, TargetKind, write_all_vectored};
+use vectored::{CostModel, Gather, SegmentCursor, write_all_vectored};
 
 /// The bytes of a call, for the techniques that write in chunks.
 const CHUNK_BYTES: usize = 8 << 10;

@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
-use vectored::TargetKind;
 use vectored::cost::CalibrationTarget;
+use vectored::cost::TargetKind;
 
 /// A file is emptied before it would exceed this.
 const MAX_FILE_BYTES: u64 = 8 << 20;

@@ -217,7 +217,7 @@ impl Body for Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vectored::TargetKind;
+    use vectored::cost::TargetKind;
 
     #[test]
     fn the_setting_follows_the_thresholds() {

@@ -198,7 +198,7 @@ impl AsyncWrite for Transport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vectored::TargetKind;
+    use vectored::cost::TargetKind;
 
     #[test]
     fn the_setting_follows_the_thresholds() {

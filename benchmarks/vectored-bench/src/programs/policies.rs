@@ -86,7 +86,7 @@ impl Policies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vectored::TargetKind;
+    use vectored::cost::TargetKind;
 
     #[test]
     fn each_target_has_the_policy_of_its_kind() {

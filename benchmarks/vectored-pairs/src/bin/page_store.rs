@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt;
 
-use vectored::positional::write_all_vectored_at;
+use vectored::files::write_all_vectored_at;
 use vectored_pairs::{Invocation, Version};
 
 const BLOCK_BYTES: usize = 512;

@@ -13,10 +13,11 @@ use std::sync::{Arc, Once};
 use bytes::BytesMut;
 use fastrand::Rng;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use vectored::direct::AlignedBuffer;
+use vectored::SegmentQueue;
+use vectored::files::AlignedBuffer;
 use vectored::queue::QueuePolicy;
+use vectored::queue::Segment;
 use vectored::uring::{Completion, Data, Ring, SharedDescriptor};
-use vectored::{Segment, SegmentQueue};
 
 use crate::host::report_skip;
 use crate::model::bytes_lost;

@@ -10,7 +10,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use bytes::{Bytes, BytesMut};
 use rustix::fs::OFlags;
-use vectored::direct::AlignedBuffer;
+use vectored::files::AlignedBuffer;
 use vectored::queue::QueuePolicy;
 use vectored::uring::{Buffer, Completion, Data, Ring};
 use vectored::{SegmentQueue, TransferError};

@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use vectored::{Segment, SegmentQueue};
+use vectored::SegmentQueue;
+use vectored::queue::Segment;
 
 use super::input::Input;
 use crate::host::shrink_pipe;

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use fastrand::Rng;
+use vectored::SegmentQueue;
 use vectored::queue::QueuePolicy;
-use vectored::{Segment, SegmentQueue};
+use vectored::queue::Segment;
 
 /// Decides at random.
 pub trait Choose {

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use fastrand::Rng;
+use vectored::SegmentQueue;
+use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
-use vectored::{SegmentQueue, TargetKind};
 
 use crate::host::program_of_this_system;
 /// What the processes share.

@@ -17,10 +17,11 @@ use std::os::unix::net::UnixStream;
 #[cfg(unix)]
 use vectored::bindings::BorrowedDescriptor;
 use vectored::buffered::{BufSender, VectoredWrite};
-use vectored::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
-use vectored::positional::write_all_vectored_at;
+use vectored::cost::TargetKind;
+use vectored::files::write_all_vectored_at;
+use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
 use vectored::queue::QueuePolicy;
-use vectored::{CostModel, Gather, GatherWriter, TargetKind, resume_write, write_all_vectored};
+use vectored::{CostModel, Gather, GatherWriter, resume_write, write_all_vectored};
 
 pub use adapters::{WriteFn, drive, positional, whole_list};
 

@@ -319,7 +319,7 @@ fn a_file_without_vectored_reads_gets_plain_calls_and_is_asked_once() {
             let mut list: Vec<_> = buffers.iter_mut().map(|b| io::IoSliceMut::new(b)).collect();
             let read = match round {
                 0 => vectored::read_exact_vectored(&first, &mut list),
-                1 => vectored::positional::read_exact_vectored_at(&first, &mut list, 0),
+                1 => vectored::files::read_exact_vectored_at(&first, &mut list, 0),
                 2 => scatter.read_exact(open(), &mut list),
                 _ => scatter.read_up_to_eof_at(&first, &mut list, 0),
             };

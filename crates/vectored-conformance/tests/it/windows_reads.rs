@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use vectored::bindings::BorrowedDescriptor;
+use vectored::files::{read_exact_vectored_at, read_up_to_eof_vectored_at};
 use vectored::limits::iov_max;
-use vectored::positional::{read_exact_vectored_at, read_up_to_eof_vectored_at};
 use vectored::{
     AsDescriptor, Scatter, SegmentCursor, TransferError, read_exact_vectored,
     read_up_to_eof_vectored, resume_read,

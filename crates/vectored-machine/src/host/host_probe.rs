@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::path::Path;
 
-use vectored::direct::{AlignedBuffer, DirectAlignment};
+use vectored::files::{AlignedBuffer, DirectAlignment};
 
 use crate::host::directory::{DirectoryError, check_room};
 #[cfg(unix)]

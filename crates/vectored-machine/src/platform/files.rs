@@ -130,7 +130,7 @@ pub fn reopened(file: &impl AsFd) -> io::Result<File> {
 }
 
 /// The alignment in memory and in the file that transfers past the page cache need, as `STATX_DIOALIGN` answers; or why
-/// there is no answer. (`vectored::direct::DirectAlignment` replaces an unknown one by a default.)
+/// there is no answer. (`vectored::files::DirectAlignment` replaces an unknown one by a default.)
 #[cfg(target_os = "linux")]
 pub(crate) fn direct_alignment(file: impl AsFd) -> Result<Result<(u64, u64), &'static str>, Errno> {
     use rustix::fs::{AtFlags, StatxFlags, statx};

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 
-use vectored::direct::AlignedBuffer;
+use vectored::files::AlignedBuffer;
 use vectored::windows::{Completion, CompletionPort, PortFile, Refused, TransferId, page_bytes};
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::files::reopen_unbuffered;

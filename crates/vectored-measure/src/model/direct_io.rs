@@ -1,7 +1,7 @@
 //! Direct I/O: transfers between the segments and the device, past the page cache.
 
 use serde::{Deserialize, Serialize};
-use vectored::direct::DirectAlignment;
+use vectored::files::DirectAlignment;
 
 /// The alignment with which a file was written or read with `O_DIRECT` (macOS: `F_NOCACHE`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

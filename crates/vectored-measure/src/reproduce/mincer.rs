@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fastrand::Rng;
 use vectored::CostModel;
-use vectored::direct::{AlignedBuffer, DirectAlignment};
+use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored_machine::Clock;
 use vectored_machine::host::check_room;
 use vectored_machine::model::Operation;

@@ -1,7 +1,8 @@
 //! Cost models fitted to cells, and their regret.
 
+use vectored::CostModel;
 use vectored::cost::Observation;
-use vectored::{CostModel, TargetKind};
+use vectored::cost::TargetKind;
 use vectored_machine::model::Operation;
 
 use crate::model::{Cell, Conditions, Drain, FittedModel, ModelSource, Target, TechniqueName};

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use vectored::direct::AlignedBuffer;
+use vectored::files::AlignedBuffer;
 use vectored_measure::measure::{MeasureError, Mover, Outcome, ReadMover, RunError};
 use vectored_measure::model::TechniqueName;
 

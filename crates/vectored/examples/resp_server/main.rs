@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use vectored::SegmentQueue;
+use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
-use vectored::{SegmentQueue, TargetKind};
 
 use crate::request::read_request;
 

@@ -90,7 +90,8 @@ impl CostModel {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use vectored::{CostModel, Gather, TargetKind};
+    /// use vectored::{CostModel, Gather};
+    /// use vectored::cost::TargetKind;
     /// use vectored::cost::CalibrationTarget;
     ///
     /// let model = CostModel::calibrate(CalibrationTarget::Pipe, Duration::from_millis(50))

@@ -9,10 +9,11 @@ use super::channel::{
 };
 use super::isotonic::Curve;
 use super::median::median;
+use crate::cost::TargetKind;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
 use crate::cost::thresholds::CopyThresholds;
 use crate::descriptor::BorrowedDescriptor;
-use crate::{CostModel, Gather, TargetKind};
+use crate::{CostModel, Gather};
 
 /// The shortest and longest segments that are measured, in bytes.
 const MIN_SEGMENT_BYTES: usize = 32;

@@ -26,7 +26,8 @@
 /// # Examples
 ///
 /// ```
-/// use vectored::{CostModel, Gather, TargetKind};
+/// use vectored::{CostModel, Gather};
+/// use vectored::cost::TargetKind;
 /// use vectored::cost::ChunkPolicy;
 ///
 /// let for_pipes = CostModel::for_target(TargetKind::Pipe);

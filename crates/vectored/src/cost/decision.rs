@@ -81,7 +81,8 @@ impl CostModel {
     /// # Examples
     ///
     /// ```
-    /// use vectored::{CostModel, TargetKind};
+    /// use vectored::CostModel;
+    /// use vectored::cost::TargetKind;
     ///
     /// let model = CostModel::default().with(|costs| costs.page_end_ns = 40.0);
     /// assert_eq!(model.copy_below_bytes(4), 1100);

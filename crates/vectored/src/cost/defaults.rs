@@ -27,7 +27,8 @@ impl CostModel {
     /// # Examples
     ///
     /// ```
-    /// use vectored::{CostModel, Gather, TargetKind};
+    /// use vectored::{CostModel, Gather};
+    /// use vectored::cost::TargetKind;
     ///
     /// let model = CostModel::for_target(TargetKind::File);
     /// assert_eq!(model.large_segment_ns, 60.0);

@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn without_measurements_the_prior_is_returned() {
-        let prior = CostModel::for_target(crate::TargetKind::Pipe);
+        let prior = CostModel::for_target(crate::cost::TargetKind::Pipe);
         let fitted = CostModel::fit(prior, &[]);
         for (found, before) in std::iter::zip(numbers(&fitted), numbers(&prior)) {
             assert!((found - before).abs() <= 1e-9 * before, "{fitted:?}");

@@ -176,7 +176,8 @@ impl CostModel {
     /// # Examples
     ///
     /// ```
-    /// use vectored::{CostModel, Gather, TargetKind};
+    /// use vectored::{CostModel, Gather};
+    /// use vectored::cost::TargetKind;
     ///
     /// // References every segment.
     /// let model = CostModel::for_target(TargetKind::Pipe).with(|costs| costs.staging_bytes = 0);

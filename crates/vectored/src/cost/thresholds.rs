@@ -177,7 +177,8 @@ mod with_serde {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CostModel, TargetKind};
+    use crate::CostModel;
+    use crate::cost::TargetKind;
     use proptest::prelude::*;
 
     fn any_thresholds() -> impl Strategy<Value = CopyThresholds> {

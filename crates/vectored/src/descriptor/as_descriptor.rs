@@ -34,7 +34,7 @@ use super::borrowed::BorrowedDescriptor;
 /// - **At an offset** the position of a handle moves to the end of the call. Offsets have 64 bits. A file that is open for
 ///   appending is appended to, whatever the offset is.
 /// - **Files opened with `FILE_FLAG_NO_BUFFERING`** take aligned lists:
-///   [`DirectAlignment::of`](crate::direct::DirectAlignment::of) has the sector of the volume. Handles that are open
+///   [`DirectAlignment::of`](crate::files::DirectAlignment::of) has the sector of the volume. Handles that are open
 ///   for overlapped calls work, too; a call waits for its end by an event of its thread. The module `windows` has
 ///   `WriteFileGather` and `ReadFileScatter`, also through a completion port.
 /// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_vectored_with`), the module

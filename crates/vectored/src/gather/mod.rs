@@ -40,7 +40,7 @@ use crate::write::positional::{check_end, into_file};
 /// header. If `k` segments follow the run and `k` is at most 15, they are copied if they fit the staging buffer and
 /// have no more than `(k + 1) · copy_below_bytes(k + 1)` bytes together.
 ///
-/// [`Gather::new`] decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what
+/// [`Gather::new`] decides by the model of [`TargetKind::Other`]: it does not ask what
 /// kind a descriptor is.
 ///
 /// Segments that lie one directly after another in memory, such as pieces of one buffer, become one entry of a call
@@ -61,7 +61,7 @@ use crate::write::positional::{check_end, into_file};
 ///
 /// # Secrets
 ///
-/// Copied bytes stay in memory. The staging buffers of [`Gather`](crate::Gather),
+/// Copied bytes stay in memory. The staging buffers of [`Gather`],
 /// [`GatherWriter`](crate::GatherWriter), [`Scatter`](crate::Scatter), [`ScatterReader`](crate::ScatterReader) and
 /// `BufSender`, and the copy for a file that refuses lists, are not wiped, neither after a transfer nor when they are
 /// freed. [`write_all_vectored`](crate::write_all_vectored) and [`read_exact_vectored`](crate::read_exact_vectored)
@@ -71,7 +71,8 @@ use crate::write::positional::{check_end, into_file};
 ///
 /// ```
 /// use std::io::{IoSlice, Read};
-/// use vectored::{CostModel, Gather, TargetKind};
+/// use vectored::{CostModel, Gather};
+/// use vectored::cost::TargetKind;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (mut reader, writer) = std::io::pipe()?;
@@ -96,7 +97,7 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// A gathering writer that decides by the model of [`TargetKind::Other`](crate::TargetKind::Other). Allocates nothing
+    /// A gathering writer that decides by the model of [`TargetKind::Other`]. Allocates nothing
     /// yet.
     #[must_use]
     pub const fn new() -> Gather {
@@ -242,12 +243,12 @@ impl Gather {
     /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
     ///
     /// Like [`write_all`](Gather::write_all), at an offset, as
-    /// [`write_all_vectored_at`](crate::positional::write_all_vectored_at) does: the file's position is neither used
+    /// [`write_all_vectored_at`](crate::files::write_all_vectored_at) does: the file's position is neither used
     /// nor moved, except that Linux appends through a descriptor opened with `O_APPEND`, whatever the offset is.
     ///
     /// # Errors
     ///
-    /// As [`write_all_vectored_at`](crate::positional::write_all_vectored_at).
+    /// As [`write_all_vectored_at`](crate::files::write_all_vectored_at).
     ///
     /// # Examples
     ///

@@ -1,7 +1,7 @@
 //! `Gather` against a model, through scripted sinks.
 
 use super::*;
-use crate::TargetKind;
+use crate::cost::TargetKind;
 use crate::cost::thresholds::CopyThresholds;
 use crate::sys::codes;
 use crate::testing::{

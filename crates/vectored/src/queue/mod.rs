@@ -101,7 +101,7 @@ impl SegmentQueue {
     /// An empty queue with the default policy. Allocates nothing.
     #[must_use]
     pub const fn new() -> SegmentQueue {
-        SegmentQueue::with_policy(QueuePolicy::for_target(crate::TargetKind::Other))
+        SegmentQueue::with_policy(QueuePolicy::for_target(crate::cost::TargetKind::Other))
     }
 
     /// An empty queue with that policy. Allocates nothing.

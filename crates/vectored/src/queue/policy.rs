@@ -9,7 +9,8 @@ use crate::sys::limits::MAX_CALL_BYTES;
 /// # Examples
 ///
 /// ```
-/// use vectored::{SegmentQueue, TargetKind};
+/// use vectored::SegmentQueue;
+/// use vectored::cost::TargetKind;
 /// use vectored::queue::QueuePolicy;
 ///
 /// let mut policy = QueuePolicy::for_target(TargetKind::Socket);
@@ -133,7 +134,8 @@ impl QueuePolicy {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use vectored::{CostModel, SegmentQueue, TargetKind};
+    /// use vectored::{CostModel, SegmentQueue};
+    /// use vectored::cost::TargetKind;
     /// use vectored::cost::CalibrationTarget;
     /// use vectored::queue::QueuePolicy;
     ///

@@ -21,7 +21,7 @@ use crate::sys::owned_bytes::OwnedBytes;
 /// # Examples
 ///
 /// ```
-/// use vectored::Segment;
+/// use vectored::queue::Segment;
 ///
 /// let segment = Segment::from(vec![1, 2, 3]);
 /// assert_eq!(segment[1..], [2, 3]);
@@ -57,7 +57,7 @@ impl Segment {
     /// # Examples
     ///
     /// ```
-    /// use vectored::Segment;
+    /// use vectored::queue::Segment;
     ///
     /// struct Frame {
     ///     pixels: [u8; 4],

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use proptest::prelude::*;
 
 use super::*;
-use crate::TargetKind;
+use crate::cost::TargetKind;
 use crate::error::TransferError;
 use crate::sys::limits::Limits;
 #[cfg(feature = "bytes")]

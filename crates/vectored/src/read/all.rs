@@ -168,7 +168,7 @@ pub fn read_up_to_eof_vectored(
 ///
 /// ```
 /// use std::io::IoSliceMut;
-/// use vectored::positional::read_exact_vectored_at;
+/// use vectored::files::read_exact_vectored_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-{}", std::process::id()));
@@ -203,7 +203,7 @@ pub fn read_exact_vectored_at(
 ///
 /// ```
 /// use std::io::IoSliceMut;
-/// use vectored::positional::read_up_to_eof_vectored_at;
+/// use vectored::files::read_up_to_eof_vectored_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-eof-{}", std::process::id()));

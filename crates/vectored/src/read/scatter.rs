@@ -142,7 +142,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As [`read_exact_vectored_at`](crate::positional::read_exact_vectored_at).
+    /// As [`read_exact_vectored_at`](crate::files::read_exact_vectored_at).
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -157,7 +157,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As [`read_up_to_eof_vectored_at`](crate::positional::read_up_to_eof_vectored_at).
+    /// As [`read_up_to_eof_vectored_at`](crate::files::read_up_to_eof_vectored_at).
     pub fn read_up_to_eof_at(
         &mut self,
         fd: impl AsDescriptor,

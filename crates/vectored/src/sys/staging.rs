@@ -1,7 +1,7 @@
 //! The staging buffer: memory that begins at a page, into which segments are copied together.
 //!
 //! A file that is open with `O_DIRECT` takes bytes only from aligned addresses, and 4096 is enough for nearly all of
-//! them ("O_DIRECT" in open(2); [`DirectAlignment`](crate::direct::DirectAlignment)). Segments whose lengths are multiples of
+//! them ("O_DIRECT" in open(2); [`DirectAlignment`](crate::files::DirectAlignment)). Segments whose lengths are multiples of
 //! the file's block stay aligned when they are copied one after the other.
 //!
 //! For other files, a page is the start of a cache line, which matters to a processor that copies whole lines:

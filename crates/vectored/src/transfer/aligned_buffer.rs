@@ -10,7 +10,7 @@ use crate::sys::staging::try_zeroed;
 /// It is a `Vec` that is longer than needed by up to `alignment` bytes, and derefs to the aligned part.
 ///
 /// ```
-/// let mut buffer = vectored::direct::AlignedBuffer::zeroed(10_000, 4096);
+/// let mut buffer = vectored::files::AlignedBuffer::zeroed(10_000, 4096);
 /// buffer[..5].copy_from_slice(b"hello");
 /// assert_eq!(buffer.len(), 10_000);
 /// assert_eq!(buffer.as_ptr().addr() % 4096, 0);

@@ -2,7 +2,7 @@
 
 use std::ops::DerefMut;
 
-/// Memory that a read fills, with its owner: a `Vec<u8>`, a `Box<[u8]>`, an [`AlignedBuffer`](crate::direct::AlignedBuffer) for
+/// Memory that a read fills, with its owner: a `Vec<u8>`, a `Box<[u8]>`, an [`AlignedBuffer`](crate::files::AlignedBuffer) for
 /// files that are open with `O_DIRECT`, a `bytes::BytesMut`, a mapping, a `&'static mut [u8]`.
 ///
 /// All types that deref to bytes and can be sent to another thread are buffers. A read derefs a buffer before each of its
@@ -17,7 +17,7 @@ use std::ops::DerefMut;
 /// use std::fs::File;
 /// use std::io;
 /// use vectored::uring::Ring;
-/// use vectored::direct::{AlignedBuffer, DirectAlignment};
+/// use vectored::files::{AlignedBuffer, DirectAlignment};
 ///
 /// /// `file` is open with `O_DIRECT`.
 /// fn read_two_blocks(file: File, block_bytes: usize) -> io::Result<Vec<AlignedBuffer>> {

@@ -17,7 +17,7 @@
 //! ```no_run
 //! use std::fs::File;
 //! use std::io::{IoSlice, IoSliceMut};
-//! use vectored::direct::AlignedBuffer;
+//! use vectored::files::AlignedBuffer;
 //! use vectored::windows::{open_unbuffered, page_bytes, read_file_scatter, write_file_gather};
 //!
 //! # fn main() -> std::io::Result<()> {

@@ -16,7 +16,7 @@ use crate::sys::files;
 ///
 /// It sets the [custom flags](OpenOptionsExt::custom_flags) of `options` to `FILE_FLAG_OVERLAPPED |
 /// FILE_FLAG_NO_BUFFERING`; `options` keeps them. `Read` and `Write` of such a `File` fail, since it has no position. The
-/// functions at an offset work, for [aligned](crate::direct::DirectAlignment) lists.
+/// functions at an offset work, for [aligned](crate::files::DirectAlignment) lists.
 ///
 /// # Errors
 ///

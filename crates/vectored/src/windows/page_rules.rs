@@ -12,7 +12,7 @@ const MAX_CALL_PAGES: usize = 16 * 1024;
 /// # #[cfg(windows)]
 /// # fn main() {
 /// use std::io::IoSlice;
-/// use vectored::direct::AlignedBuffer;
+/// use vectored::files::AlignedBuffer;
 /// use vectored::windows::PageRules;
 ///
 /// let rules = PageRules { page_bytes: 4096, sector_bytes: 512 };

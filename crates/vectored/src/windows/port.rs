@@ -22,7 +22,7 @@ use crate::transfer::aligned_buffer::AlignedBuffer;
 ///
 /// ```no_run
 /// use std::fs::File;
-/// use vectored::direct::AlignedBuffer;
+/// use vectored::files::AlignedBuffer;
 /// use vectored::windows::{CompletionPort, open_unbuffered, page_bytes};
 ///
 /// # fn main() -> std::io::Result<()> {

@@ -17,7 +17,7 @@ use crate::write::positional::write_all_vectored_at;
 ///
 /// ```
 /// use std::io::IoSlice;
-/// use vectored::direct::{AlignedBuffer, DirectAlignment};
+/// use vectored::files::{AlignedBuffer, DirectAlignment};
 ///
 /// let alignment = DirectAlignment { memory_bytes: 512, offset_bytes: 4096 };
 /// let page = AlignedBuffer::zeroed(4096, alignment.memory_bytes);
@@ -60,7 +60,7 @@ impl DirectAlignment {
     /// ```
     /// # fn main() -> std::io::Result<()> {
     /// let file = std::fs::File::open("/dev/null")?;
-    /// let alignment = vectored::direct::DirectAlignment::of(&file)?;
+    /// let alignment = vectored::files::DirectAlignment::of(&file)?;
     /// assert!(alignment.memory_bytes.is_power_of_two());
     /// # Ok(())
     /// # }
@@ -128,7 +128,7 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
 ///
 /// ```
 /// use std::io::IoSlice;
-/// use vectored::direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+/// use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-direct-{}", std::process::id()));

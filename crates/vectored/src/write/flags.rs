@@ -23,7 +23,7 @@ use crate::write::positional::check_end;
 /// file system. An accepted flag may still have no effect.
 ///
 /// ```
-/// use vectored::flags::WriteFlags;
+/// use vectored::files::WriteFlags;
 ///
 /// let flags = WriteFlags::DSYNC | WriteFlags::DONTCACHE;
 /// assert!(flags.contains(WriteFlags::DSYNC));
@@ -151,7 +151,7 @@ pub enum OnRefusal {
 /// returns their bytes.
 ///
 /// As [`write_all_vectored`](crate::write_all_vectored) without an offset, and as
-/// [`write_all_vectored_at`](crate::positional::write_all_vectored_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each
+/// [`write_all_vectored_at`](crate::files::write_all_vectored_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each
 /// call of the transfer has the flags. With an empty set of flags it does the same as those functions.
 ///
 /// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) is cached for the life of the process, for each flag
@@ -176,7 +176,7 @@ pub enum OnRefusal {
 ///
 /// ```
 /// use std::io::IoSlice;
-/// use vectored::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
+/// use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-with-{}", std::process::id()));

@@ -41,9 +41,9 @@ use crate::transfer::write_loop::FnSink;
 /// - one call cannot take the whole list (it has more than [`iov_max`](crate::limits::iov_max) entries or more than
 ///   [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or it overfills the staging buffer of a [`Gather`](crate::Gather));
 /// - the list holds no bytes: an empty message is a message, and skipping it would lose it;
-/// - a [`SegmentCursor`](crate::SegmentCursor) inside the list says that a part of it was sent before.
+/// - a [`SegmentCursor`] inside the list says that a part of it was sent before.
 ///
-/// Send messages with [`write_once`](crate::write_once), and an empty one with send(2), since `write_once` makes no
+/// Send messages with [`write_once`], and an empty one with send(2), since `write_once` makes no
 /// call for it.
 ///
 /// A list that one call takes is one message, and is sent without asking for the socket's type. Asking is a

@@ -40,7 +40,7 @@ use crate::write::all::send_all_referenced;
 ///
 /// ```
 /// use std::io::{IoSlice, Seek};
-/// use vectored::positional::write_all_vectored_at;
+/// use vectored::files::write_all_vectored_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-at-{}", std::process::id()));

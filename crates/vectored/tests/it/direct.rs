@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use proptest::prelude::*;
 use vectored::cost::{ChunkPolicy, CopyThresholds};
-use vectored::direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 use vectored::{CostModel, Gather, GatherWriter, Scatter, read_exact_vectored};
 
 use crate::support::{TemporaryFile, emulator, file_writers, skip};

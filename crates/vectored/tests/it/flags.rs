@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 use rustix::fs::MemfdFlags;
-use vectored::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
+use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
 
 use crate::support::{TemporaryFile, list, mixed_sizes, payload, skip};
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, Read, Seek, SeekFrom};
 
 use vectored::bindings::BorrowedDescriptor;
-use vectored::positional::write_all_vectored_at;
+use vectored::files::write_all_vectored_at;
 use vectored::{AsDescriptor, Gather, TransferError};
 
 use crate::support::{TemporaryFile, list, mixed_sizes, payload};

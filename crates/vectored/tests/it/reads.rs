@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::fs::OFlags;
-use vectored::positional::{read_exact_vectored_at, read_up_to_eof_vectored_at};
+use vectored::files::{read_exact_vectored_at, read_up_to_eof_vectored_at};
 use vectored::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 use vectored::{
     Scatter, SegmentCursor, TransferError, read_exact_vectored, read_up_to_eof_vectored,

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use rustix::fs::OFlags;
 use vectored::bindings::BorrowedDescriptor;
 use vectored::buffered::VectoredWrite;
+use vectored::files::write_all_vectored_at;
 #[cfg(unix)]
-use vectored::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
-use vectored::positional::write_all_vectored_at;
+use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
 use vectored::{CostModel, Gather, SegmentCursor, TransferError, resume_write, write_all_vectored};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251, so they differ from a zeroed file and from themselves

@@ -2,7 +2,7 @@
 //! contiguous. The floor writes the image, and proofs compare with it.
 
 use fastrand::Rng;
-use vectored::direct::AlignedBuffer;
+use vectored::files::AlignedBuffer;
 
 use crate::model::Layout;
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use vectored::direct::{AlignedBuffer, DirectAlignment};
+use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{resident_bytes, set_direct, unnamed_file};
 use vectored_machine::platform::plain_calls::{FileExt, OFlags};

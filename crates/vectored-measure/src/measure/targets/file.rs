@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek};
 use std::path::Path;
 
-use vectored::direct::AlignedBuffer;
+use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::{FileExt, OFlags};

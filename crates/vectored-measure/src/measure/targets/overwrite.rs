@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use vectored::direct::AlignedBuffer;
+use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::FileExt;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use vectored::direct::AlignedBuffer;
+use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{evict, set_direct};
 

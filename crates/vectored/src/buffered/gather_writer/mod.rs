@@ -195,7 +195,8 @@ impl<W: VectoredWrite> GatherWriter<W> {
     ///
     /// ```
     /// use std::io::Write;
-    /// use vectored::{CostModel, GatherWriter, TargetKind};
+    /// use vectored::{CostModel, GatherWriter};
+    /// use vectored::cost::TargetKind;
     ///
     /// # fn main() -> std::io::Result<()> {
     /// let (_reader, pipe) = std::io::pipe()?;

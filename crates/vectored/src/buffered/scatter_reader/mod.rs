@@ -28,7 +28,7 @@ const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 /// nothing is read ahead.
 ///
 /// The buffer is not aligned, so a file that is open with `O_DIRECT` usually answers `EINVAL`. Read such a file with
-/// [`read_exact_vectored_at`](crate::positional::read_exact_vectored_at) into an [`AlignedBuffer`](crate::direct::AlignedBuffer), or with
+/// [`read_exact_vectored_at`](crate::files::read_exact_vectored_at) into an [`AlignedBuffer`](crate::files::AlignedBuffer), or with
 /// a [`Scatter`](crate::Scatter).
 ///
 /// The inner reader should fill several buffers in one call, as descriptors and sockets do. A reader whose

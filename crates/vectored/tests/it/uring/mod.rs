@@ -7,9 +7,10 @@ mod whole;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use vectored::SegmentQueue;
 use vectored::queue::QueuePolicy;
+use vectored::queue::Segment;
 use vectored::uring::{Completion, Ring};
-use vectored::{Segment, SegmentQueue};
 
 use crate::support::skip;
 

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use vectored::SegmentQueue;
-use vectored::direct::{AlignedBuffer, DirectAlignment};
+use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored::queue::QueuePolicy;
 use vectored::uring::{Data, Descriptor, Ring, SharedDescriptor};
 
@@ -207,17 +207,13 @@ fn submit_read(ring: &mut Ring, plan: &Plan, data: &[Vec<u8>], token: u64) -> Ch
     match plan.target {
         Target::FileAt(offset) => {
             let file = temporary_file();
-            vectored::positional::write_all_vectored_at(
-                &file,
-                &[std::io::IoSlice::new(&bytes)],
-                offset,
-            )
-            .unwrap();
+            vectored::files::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], offset)
+                .unwrap();
             ring.submit_read_at(plan.descriptor(file), buffers, offset, token);
         }
         Target::FilePosition => {
             let file = temporary_file();
-            vectored::positional::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], 0)
+            vectored::files::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], 0)
                 .unwrap();
             ring.submit_read(plan.descriptor(file), buffers, token);
         }
@@ -242,7 +238,7 @@ fn check(check: Check, result: u64, data: Data, plan: &Plan) {
             let mut written = vec![0; expected.len() + 1];
             let slices = &mut [std::io::IoSliceMut::new(&mut written)];
             let length =
-                vectored::positional::read_up_to_eof_vectored_at(&file, slices, offset).unwrap();
+                vectored::files::read_up_to_eof_vectored_at(&file, slices, offset).unwrap();
             assert_eq!(length, expected.len() as u64, "{plan:?}");
             assert!(written[..expected.len()] == expected, "{plan:?}");
             let moved = match plan.target {

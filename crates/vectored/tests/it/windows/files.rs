@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::thread;
 
 use proptest::prelude::*;
-use vectored::positional::{read_exact_vectored_at, write_all_vectored_at};
+use vectored::files::{read_exact_vectored_at, write_all_vectored_at};
 use vectored::uninit::read_exact_uninit;
 use vectored::{
     AsDescriptor, Scatter, TransferError, read_exact_vectored, read_up_to_eof_vectored, write_once,

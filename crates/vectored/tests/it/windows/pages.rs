@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 
 use proptest::prelude::*;
-use vectored::direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
-use vectored::positional::write_all_vectored_at;
+use vectored::files::write_all_vectored_at;
+use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 use vectored::windows::{open_unbuffered, page_bytes, read_file_scatter, write_file_gather};
 
 use crate::support::{TemporaryFile, skip};

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::thread;
 
-use vectored::direct::AlignedBuffer;
+use vectored::files::AlignedBuffer;
 use vectored::windows::{Completion, CompletionPort, page_bytes};
 
 use super::pages::{buffers, bytes_of, open};

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
-use vectored::positional::write_all_vectored_at;
+use vectored::files::write_all_vectored_at;
 use vectored::uninit::read_exact_uninit;
 use vectored::{
     AsDescriptor, Gather, GatherWriter, Scatter, SegmentCursor, read_exact_vectored, resume_read,
