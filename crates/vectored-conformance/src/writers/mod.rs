@@ -19,6 +19,7 @@ use vectored::bindings::BorrowedDescriptor;
 use vectored::buffered::{BufSender, VectoredWrite};
 use vectored::cost::TargetKind;
 use vectored::files::write_all_vectored_at;
+#[cfg(unix)]
 use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
 use vectored::queue::QueuePolicy;
 use vectored::{CostModel, Gather, GatherWriter, resume_write, write_all_vectored};

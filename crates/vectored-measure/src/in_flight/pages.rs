@@ -128,7 +128,7 @@ impl PageQueue {
                 };
                 match started {
                     Ok(id) => in_flight.push((id, next)),
-                    Err(Refused { error, buffers }) => {
+                    Err(Refused { error, buffers, .. }) => {
                         self.free.push(buffers);
                         failure = Some(ListError::new(next, 0, bytes, error));
                     }
@@ -141,6 +141,7 @@ impl PageQueue {
                 id,
                 buffers,
                 result,
+                ..
             }) = ended
             else {
                 return failure.map_or(Ok(()), Err);
