@@ -44,7 +44,7 @@ pub trait ReadMover {
         // A default method gives each technique its own copy of the loop, so
         // the call inside it is dispatched statically.
         let segments = &mut lists[0][..];
-        let timing = meter.time(fd, batch, || self.call(fd, segments))?;
+        let timing = meter.time(fd, batch, move || self.call(fd, segments))?;
         Ok((timing, vec![batch.all_calls() - 1]))
     }
 }

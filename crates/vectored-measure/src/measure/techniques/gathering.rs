@@ -59,13 +59,13 @@ impl<G: Gathering> Mover for WithArray<G> {
         match batch.iovec_setup {
             IovecSetup::Timed => {
                 let mut turns = lists.in_turn();
-                meter.time(fd, batch, || self.call(fd, turns.next()))
+                meter.time(fd, batch, move || self.call(fd, turns.next()))
             }
             IovecSetup::Once => {
                 let iovecs: Vec<IoSlice<'_>> =
                     lists.segments().iter().map(|s| IoSlice::new(s)).collect();
                 let mut turns = lists.turns_of(&iovecs);
-                meter.time(fd, batch, || self.gathering.send(fd, turns.next()))
+                meter.time(fd, batch, move || self.gathering.send(fd, turns.next()))
             }
         }
     }

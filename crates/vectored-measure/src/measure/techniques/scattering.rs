@@ -59,11 +59,11 @@ impl<S: Scattering> ReadMover for WithArray<S> {
     ) -> io::Result<(Timing, Vec<u32>)> {
         let segments = &mut lists[0][..];
         let timing = match batch.iovec_setup {
-            IovecSetup::Timed => meter.time(fd, batch, || self.call(fd, segments)),
+            IovecSetup::Timed => meter.time(fd, batch, move || self.call(fd, segments)),
             IovecSetup::Once => {
                 let mut iovecs: Vec<IoSliceMut<'_>> =
                     segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
-                meter.time(fd, batch, || self.scattering.receive(fd, &mut iovecs))
+                meter.time(fd, batch, move || self.scattering.receive(fd, &mut iovecs))
             }
         }?;
         Ok((timing, vec![batch.all_calls() - 1]))

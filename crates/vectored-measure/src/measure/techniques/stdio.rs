@@ -62,7 +62,7 @@ impl Mover for Stdio {
     ) -> io::Result<Timing> {
         let mut stream = Stream::open(fd, self.buffer_bytes)?;
         let mut turns = lists.in_turn();
-        meter.time(fd, batch, || send(&mut stream, turns.next()))
+        meter.time(fd, batch, move || send(&mut stream, turns.next()))
     }
 }
 

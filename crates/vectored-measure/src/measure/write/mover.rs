@@ -46,7 +46,7 @@ pub trait Mover {
         // A default method gives each technique its own copy of the loop, so
         // the call inside it is dispatched statically.
         let mut turns = lists.in_turn();
-        meter.time(fd, batch, || self.call(fd, turns.next()))
+        meter.time(fd, batch, move || self.call(fd, turns.next()))
     }
 
     /// Hands over the numbers of sends without a copy since the last call. `None` for other techniques.
@@ -88,22 +88,25 @@ impl<'a> Meter<'a> {
         call: impl FnMut() -> io::Result<()>,
     ) -> io::Result<Timing> {
         match self.latencies {
-            Some(latencies) => time_each_call(batch, self.clock, latencies, call),
-            None if batch.fsync => time(batch, self.clock, synced(fd, call)),
-            None => time(batch, self.clock, call),
+            None if !batch.fsync => time(batch, self.clock, call),
+            latencies => time_otherwise(fd, batch, self.clock, latencies, call),
         }
     }
 }
 
-/// Adds the time of each timed call to `latencies`. Inlined: a call that is handed to another function
-/// keeps its state in memory, in the loop of samples too.
-#[inline(always)]
-fn time_each_call(
+/// Times each call by itself, or calls that end with `fsync`. Not inlined, and `call` is moved here: so its state and its
+/// code stay in the loop of samples, whose call must be the only one there.
+#[inline(never)]
+fn time_otherwise(
+    fd: BorrowedFd<'_>,
     batch: Timed,
     clock: &dyn Clock,
-    latencies: &mut Latencies,
+    latencies: Option<&mut Latencies>,
     mut call: impl FnMut() -> io::Result<()>,
 ) -> io::Result<Timing> {
+    let Some(latencies) = latencies else {
+        return time(batch, clock, synced(fd, call));
+    };
     for number in 0..batch.all_calls() {
         let began_ns = clock.now_ns();
         call()?;
