@@ -39,6 +39,7 @@ fn many_transfers_move_their_own_bytes() {
         id,
         buffers,
         result,
+        ..
     }) = port.wait().unwrap()
     {
         let bytes = model
@@ -62,6 +63,7 @@ fn many_transfers_move_their_own_bytes() {
             id,
             buffers,
             result,
+            ..
         }) = port.wait().unwrap()
         {
             assert_eq!(result.unwrap(), ids[&id].len());
