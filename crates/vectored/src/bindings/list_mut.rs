@@ -17,6 +17,26 @@ use crate::sys::span::Span;
 /// [`RawList`](crate::bindings::RawList), for reads.
 ///
 /// Each method is the function that it names.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Write;
+/// use vectored::bindings::RawListMut;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (reader, mut writer) = std::io::pipe()?;
+/// writer.write_all(b"word")?;
+/// let mut place = [0_u8; 4];
+/// let iov = [libc::iovec { iov_base: place.as_mut_ptr().cast(), iov_len: place.len() }];
+/// // SAFETY: there is one entry, and nothing else uses its 4 bytes while the list lives.
+/// let mut list = unsafe { RawListMut::new(iov.as_ptr(), iov.len()) }?;
+/// assert_eq!(list.read_exact(&reader)?, 4);
+/// drop(list);
+/// assert_eq!(place, *b"word");
+/// # Ok(())
+/// # }
+/// ```
 pub struct RawListMut<'a> {
     /// Their bytes are not to be referred to: see `sys/span.rs`.
     segments: Vec<IoSliceMut<'a>>,

@@ -60,6 +60,18 @@ impl CopyThresholds {
     /// # Errors
     ///
     /// [`UnknownSegmentCount`] if `segment_count` is not in [`CopyThresholds::COUNTS`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::cost::CopyThresholds;
+    ///
+    /// let mut thresholds = CopyThresholds::everywhere(500);
+    /// thresholds.set(2, Some(900)).unwrap();
+    /// assert_eq!((thresholds.get(2), thresholds.get(4)), (Some(900), Some(500)));
+    /// let error = thresholds.set(3, Some(600)).unwrap_err();
+    /// assert_eq!(error.segment_count, 3);
+    /// ```
     pub fn set(
         &mut self,
         segment_count: usize,

@@ -328,6 +328,18 @@ impl SegmentQueue {
     }
 
     /// Frees memory beyond `bytes`, as far as it is not in use.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::SegmentQueue;
+    ///
+    /// let mut queue = SegmentQueue::new();
+    /// queue.put_slice(&[0; 100_000]);
+    /// queue.clear(); // keeps memory for the next messages
+    /// queue.shrink_to(0); // the connection is idle
+    /// assert!(queue.is_empty());
+    /// ```
     pub fn shrink_to(&mut self, bytes: usize) {
         self.move_copied_to_start();
         self.regrow_bytes = self.regrow_bytes.min(bytes);
@@ -337,6 +349,18 @@ impl SegmentQueue {
     }
 
     /// The bytes to be written, as segments: of the kept ones, those that are left, and copies of the copied bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::SegmentQueue;
+    ///
+    /// let mut queue = SegmentQueue::new();
+    /// queue.put_slice(b"written and not");
+    /// queue.advance(12);
+    /// let rest: Vec<_> = queue.into_unsent().collect();
+    /// assert_eq!(*rest[0], *b"not");
+    /// ```
     pub fn into_unsent(mut self) -> impl Iterator<Item = Segment> {
         let enclosed_end = self.copied_start + self.kept.enclosed_bytes();
         let mut segments = self.kept.into_segments(&self.copied[self.copied_start..]);

@@ -96,6 +96,24 @@ impl SegmentQueue {
     /// # Errors
     ///
     /// As [`poll_write_to`](SegmentQueue::poll_write_to).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::future::poll_fn;
+    /// use vectored::SegmentQueue;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let (mut socket, _client) = tokio::io::duplex(1000);
+    /// let mut queue = SegmentQueue::new();
+    /// queue.put_slice(&[0; 1500]);
+    /// // The client reads nothing, so 500 bytes stay.
+    /// poll_fn(|cx| queue.poll_write_down_to(cx, &mut socket, 600)).await?;
+    /// assert_eq!(queue.len(), 500);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,

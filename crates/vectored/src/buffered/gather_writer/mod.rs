@@ -337,6 +337,23 @@ impl<W> GatherWriter<W> {
     ///
     /// The second part is [`WriterPanicked`], with the staged bytes, if the last call of the inner writer panicked:
     /// some of them may have been written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use vectored::GatherWriter;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let mut writer = GatherWriter::copying(Vec::new());
+    /// writer.write_all(b"staged")?;
+    /// match writer.into_parts() {
+    ///     (inner, Ok(staged)) => assert_eq!((inner, staged), (vec![], b"staged".to_vec())),
+    ///     (_, Err(panicked)) => eprintln!("maybe written: {:?}", panicked.into_inner()),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn into_parts(mut self) -> (W, Result<Vec<u8>, WriterPanicked>) {
         let staged = self.staged.to_vec();
         let staged = match self.panicked {
