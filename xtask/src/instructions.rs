@@ -28,7 +28,7 @@ const LISTS_OF_C: [(usize, usize); 6] =
     [(1, 24), (4, 24), (4, 4000), (16, 200), (64, 24), (64, 4000)];
 /// Techniques of `crates/vectored-capi/benches/calls.c`.
 const TECHNIQUES_OF_C: [&str; 3] = ["gather", "writev", "fwrite"];
-/// A call of `vectored_gather_write` may take this many instructions more than `Gather::write_all`.
+/// A call of `vectored_gather_write_all` may take this many instructions more than `Gather::write_all`.
 const MAX_MORE_IN_C: i64 = 60;
 
 /// Prints the counts; false if a copy takes more than `memcpy`, or a call of C too many more than one of Rust.

@@ -9,7 +9,7 @@ use crate::grid::List;
 use crate::promises::{Rounds, ratio};
 use crate::techniques::{C_FWRITE, C_GATHER, C_WRITEV, PEERS};
 
-/// The headings, and the techniques to which `vectored_gather_write` is compared.
+/// The headings, and the techniques to which `vectored_gather_write_all` is compared.
 const COLUMNS: [(&str, TechniqueName); 3] = [
     ("÷ writev", C_WRITEV),
     ("÷ fwrite", C_FWRITE),
@@ -33,7 +33,7 @@ pub fn comparison(cells: &[Cell]) -> Option<String> {
     (!rows.is_empty()).then(|| {
         format!(
             "## List by list\n\n\
-             Time of `vectored_gather_write` ÷ that of a `writev` loop and of `fwrite` with `fflush`, by programs in C, and \
+             Time of `vectored_gather_write_all` ÷ that of a `writev` loop and of `fwrite` with `fflush`, by programs in C, and \
              of `Gather::write_all`: medians of the rounds, with 95 % intervals. The handle of C has the default cost model, \
              and the `Gather` of Rust one that was measured before the run. On pipes that is most of the difference: a \
              measured model cuts long lists into calls of 8 KiB. Lists are segments × bytes.\n\n\

@@ -18,7 +18,7 @@ pub const LIBEVENT_COPY: TechniqueName = TechniqueName::new("libevent-copy");
 pub const LIBEVENT_REFERENCE: TechniqueName = TechniqueName::new("libevent-reference");
 /// `net.Buffers` of Go, in a process of its own.
 pub const GO_NET_BUFFERS: TechniqueName = TechniqueName::new("go-net-buffers");
-/// `vectored_gather_write` of the library's C interface, called by C.
+/// `vectored_gather_write_all` of the library's C interface, called by C.
 pub const C_GATHER: TechniqueName = TechniqueName::new("c-gather");
 /// A loop of `writev` in C, by hand.
 pub const C_WRITEV: TechniqueName = TechniqueName::new("c-writev");

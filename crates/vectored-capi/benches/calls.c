@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     size_t done;
     if (strcmp(technique, "gather") == 0) {
         for (; call < calls && outcome == 0; call++)
-            outcome = vectored_gather_write(gather, fd, list, count, &done) < 0 || done != bytes * count;
+            outcome = vectored_gather_write_all(gather, fd, list, count, &done) < 0 || done != bytes * count;
     } else if (strcmp(technique, "writev") == 0) {
         for (; call < calls && outcome == 0; call++)
             outcome = write_all_by_hand(fd, count);

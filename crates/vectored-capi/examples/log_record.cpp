@@ -45,7 +45,7 @@ int main()
     for (int i = 0; i < 2000; i++)
         batch.insert(batch.end(), record.begin(), record.end());
     Gather gather(vectored_gather_new());
-    if (!gather || vectored_gather_write(gather.get(), log, batch.data(), batch.size(), &done) < 0)
+    if (!gather || vectored_gather_write_all(gather.get(), log, batch.data(), batch.size(), &done) < 0)
         return 1;
     std::printf("%zu bytes\n", done);
     const off_t expected = 2001 * static_cast<off_t>(level.size() + text.size() + end.size());

@@ -30,7 +30,7 @@ int main(void)
         perror("vectored_gather_new");
         return 1;
     }
-    if (vectored_gather_write(gather, STDOUT_FILENO, answer, count, &done) < 0) {
+    if (vectored_gather_write_all(gather, STDOUT_FILENO, answer, count, &done) < 0) {
         fprintf(stderr, "%zu bytes were written, then: %s\n", done, strerror(errno));
         vectored_gather_free(gather);
         return 1;

@@ -7,9 +7,9 @@
  *
  * Which function?
  *
- *   all of a list to a blocking descriptor            vectored_gather_write, or vectored_write_all
+ *   all of a list to a blocking descriptor            vectored_gather_write_all, or vectored_write_all
  *   to a non-blocking descriptor                      vectored_gather_resume_write, or vectored_resume_write
- *   at an offset of a file                            vectored_gather_pwrite, or vectored_pwrite_all
+ *   at an offset of a file                            vectored_gather_pwrite_all, or vectored_pwrite_all
  *   a record that must be one system call             vectored_write_once
  *   many messages of a connection by few calls        vectored_queue_put, vectored_queue_push, vectored_queue_write_some
  *   fill a list                                       vectored_scatter_read_exact, or vectored_read_exact
@@ -378,14 +378,14 @@ ssize_t vectored_pread_up_to_eof(int fd,
  * Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
  * the list.
  */
-ssize_t vectored_cursor_remaining(const struct vectored_cursor *cursor,
-                                  const struct iovec *iov,
-                                  size_t iovcnt);
+ssize_t vectored_cursor_remaining_bytes(const struct vectored_cursor *cursor,
+                                        const struct iovec *iov,
+                                        size_t iovcnt);
 
 /**
  * Moves `cursor` forward by `bytes`, which were written or read by other means, such as a sendmsg(2) of your own. Returns 0.
  *
- * Errors (-1 and errno; the cursor has not moved): as `vectored_cursor_remaining`; EINVAL if fewer bytes remain.
+ * Errors (-1 and errno; the cursor has not moved): as `vectored_cursor_remaining_bytes`; EINVAL if fewer bytes remain.
  */
 int vectored_cursor_advance(struct vectored_cursor *cursor,
                             const struct iovec *iov,
@@ -419,11 +419,11 @@ void vectored_gather_free(struct vectored_gather *gather);
  *
  * Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
  */
-ssize_t vectored_gather_write(struct vectored_gather *gather,
-                              int fd,
-                              const struct iovec *iov,
-                              size_t iovcnt,
-                              size_t *done);
+ssize_t vectored_gather_write_all(struct vectored_gather *gather,
+                                  int fd,
+                                  const struct iovec *iov,
+                                  size_t iovcnt,
+                                  size_t *done);
 
 /**
  * Writes from `cursor` to the end of the list, and returns the bytes of this call.
@@ -447,12 +447,12 @@ ssize_t vectored_gather_resume_write(struct vectored_gather *gather,
  *
  * Errors: as `vectored_pwrite_all`; EFAULT if `gather` is NULL.
  */
-ssize_t vectored_gather_pwrite(struct vectored_gather *gather,
-                               int fd,
-                               const struct iovec *iov,
-                               size_t iovcnt,
-                               int64_t offset,
-                               size_t *done);
+ssize_t vectored_gather_pwrite_all(struct vectored_gather *gather,
+                                   int fd,
+                                   const struct iovec *iov,
+                                   size_t iovcnt,
+                                   int64_t offset,
+                                   size_t *done);
 
 /**
  * Returns a new scatter handle, or NULL with errno ENOMEM. Free it with `vectored_scatter_free`.
@@ -564,8 +564,8 @@ void vectored_cost_model_free(struct vectored_cost_model *model);
  *
  * Error (0 and errno): EFAULT if `model` is NULL, and no other.
  */
-size_t vectored_cost_model_copy_below(const struct vectored_cost_model *model,
-                                      size_t iovcnt);
+size_t vectored_cost_model_copy_below_bytes(const struct vectored_cost_model *model,
+                                            size_t iovcnt);
 
 /**
  * Returns a new, empty queue, or NULL with errno ENOMEM. It is full at 1 MiB.

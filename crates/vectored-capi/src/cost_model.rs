@@ -88,7 +88,7 @@ pub unsafe extern "C" fn vectored_cost_model_free(model: *mut vectored_cost_mode
 ///
 /// Error (0 and errno): EFAULT if `model` is NULL, and no other.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_cost_model_copy_below(
+pub unsafe extern "C" fn vectored_cost_model_copy_below_bytes(
     model: *const vectored_cost_model,
     iovcnt: size_t,
 ) -> size_t {

@@ -28,7 +28,7 @@ pub struct vectored_cursor {
 /// Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
 /// the list.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_cursor_remaining(
+pub unsafe extern "C" fn vectored_cursor_remaining_bytes(
     cursor: *const vectored_cursor,
     iov: *const iovec,
     iovcnt: size_t,
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn vectored_cursor_remaining(
 
 /// Moves `cursor` forward by `bytes`, which were written or read by other means, such as a sendmsg(2) of your own. Returns 0.
 ///
-/// Errors (-1 and errno; the cursor has not moved): as `vectored_cursor_remaining`; EINVAL if fewer bytes remain.
+/// Errors (-1 and errno; the cursor has not moved): as `vectored_cursor_remaining_bytes`; EINVAL if fewer bytes remain.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_cursor_advance(
     cursor: *mut vectored_cursor,

@@ -55,7 +55,7 @@ pub unsafe extern "C" fn vectored_gather_free(gather: *mut vectored_gather) {
 ///
 /// Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_gather_write(
+pub unsafe extern "C" fn vectored_gather_write_all(
     gather: *mut vectored_gather,
     fd: c_int,
     iov: *const iovec,
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn vectored_gather_resume_write(
 ///
 /// Errors: as `vectored_pwrite_all`; EFAULT if `gather` is NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vectored_gather_pwrite(
+pub unsafe extern "C" fn vectored_gather_pwrite_all(
     gather: *mut vectored_gather,
     fd: c_int,
     iov: *const iovec,

@@ -107,7 +107,7 @@ impl Cursor {
     }
 
     /// The bytes from here to the end of the list.
-    fn remaining(&self, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
+    fn remaining_bytes(&self, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
         let at = self.state().at;
         with_list(buffers, at, |list, at| Ok(list.remaining_bytes(at)))
     }

@@ -41,7 +41,7 @@ class Writes(Descriptors):
                                 total += error.done
                                 self.assertEqual(error.errno, errno.EAGAIN)
                                 self.assertEqual(error.characters_written, error.done)
-                                self.assertEqual(cursor.remaining(data), len(flat) - total)
+                                self.assertEqual(cursor.remaining_bytes(data), len(flat) - total)
                                 wait(sink)
                         os.close(sink)
                         self.assertEqual(total, len(flat))
@@ -137,7 +137,7 @@ class Cursors(unittest.TestCase):
             flat = b"".join(data)
             cursor, at = vectored.Cursor(), 0
             while True:
-                self.assertEqual(cursor.remaining(data), len(flat) - at)
+                self.assertEqual(cursor.remaining_bytes(data), len(flat) - at)
                 rest = [piece[cursor.offset if i == 0 else 0 :] for i, piece in enumerate(data[cursor.segment :])]
                 self.assertEqual(b"".join(rest), flat[at:])
                 if at == len(flat):
@@ -156,7 +156,7 @@ class Cursors(unittest.TestCase):
     def test_a_cursor_outside_of_its_list_is_refused(self):
         for cursor in (vectored.Cursor(2), vectored.Cursor(0, 4), vectored.Cursor(1, 1)):
             with self.assertRaisesRegex(ValueError, "outside of the list"):
-                cursor.remaining([b"abc"])
+                cursor.remaining_bytes([b"abc"])
 
 
 class Threads(Descriptors):

@@ -192,7 +192,7 @@ class Interrupts(Descriptors):
         with self.assertRaises(Stop) as caught:
             vectored.resume_write(sink, data, cursor)
         helper.join()
-        left = cursor.remaining(data)
+        left = cursor.remaining_bytes(data)
         self.assertEqual(caught.exception.done + left, len(b"".join(data)))
         reader = Reader(source)
         self.assertEqual(vectored.resume_write(sink, data, cursor), left)

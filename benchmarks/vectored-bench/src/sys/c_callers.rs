@@ -47,7 +47,7 @@ struct Functions {
 const FUNCTIONS: Functions = Functions {
     gather_new: vectored_capi::vectored_gather_new,
     gather_free: vectored_capi::vectored_gather_free,
-    gather_write: vectored_capi::vectored_gather_write,
+    gather_write: vectored_capi::vectored_gather_write_all,
 };
 
 type Open = unsafe extern "C" fn(c_int, *const Functions, c_int, size_t) -> *mut Opaque;
@@ -56,7 +56,7 @@ type Send = unsafe extern "C" fn(*mut Opaque, c_int, *const iovec, size_t) -> c_
 /// `enum technique`.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
-    /// `vectored_gather_write`.
+    /// `vectored_gather_write_all`.
     Gather = 0,
     /// A loop of `writev`.
     Writev = 1,

@@ -59,11 +59,11 @@ static void null_pointers_and_negative_descriptors(void)
     FAILS(vectored_read_up_to_eof(-1, list, 2, &done), EBADF, 0);
     FAILS(vectored_pread_exact(-1, list, 2, 0, &done), EBADF, 0);
     FAILS(vectored_pread_up_to_eof(-1, list, 2, 0, &done), EBADF, 0);
-    FAILS(vectored_gather_write(NULL, null, list, 2, &done), EFAULT, 0);
-    FAILS(vectored_gather_write(gather, null, NULL, 2, &done), EFAULT, 0);
-    FAILS(vectored_gather_write(gather, -1, list, 2, &done), EBADF, 0);
+    FAILS(vectored_gather_write_all(NULL, null, list, 2, &done), EFAULT, 0);
+    FAILS(vectored_gather_write_all(gather, null, NULL, 2, &done), EFAULT, 0);
+    FAILS(vectored_gather_write_all(gather, -1, list, 2, &done), EBADF, 0);
     FAILS(vectored_gather_resume_write(gather, null, list, 2, NULL, &done), EFAULT, 0);
-    FAILS(vectored_gather_pwrite(NULL, null, list, 2, 0, &done), EFAULT, 0);
+    FAILS(vectored_gather_pwrite_all(NULL, null, list, 2, 0, &done), EFAULT, 0);
     FAILS(vectored_scatter_read_exact(NULL, null, list, 2, &done), EFAULT, 0);
     FAILS(vectored_scatter_read_exact(scatter, -1, list, 2, &done), EBADF, 0);
     FAILS(vectored_scatter_resume_read(scatter, null, list, 2, NULL, &done), EFAULT, 0);
@@ -73,8 +73,8 @@ static void null_pointers_and_negative_descriptors(void)
     done = 77;
     CHECK(vectored_write_all(null, NULL, 0, &done) == 0 && done == 0);
     CHECK(vectored_write_all(null, list, 2, NULL) == 40);
-    CHECK(vectored_gather_write(gather, null, list, 2, NULL) == 40);
-    CHECK(vectored_gather_write(gather, null, list, 2, &done) == 40 && done == 40);
+    CHECK(vectored_gather_write_all(gather, null, list, 2, NULL) == 40);
+    CHECK(vectored_gather_write_all(gather, null, list, 2, &done) == 40 && done == 40);
     CHECK(vectored_write_all(-1, list, 2, NULL) == -1 && errno == EBADF);
     CHECK(vectored_read_exact(null, NULL, 0, &done) == 0 && done == 0);
 
@@ -85,7 +85,7 @@ static void null_pointers_and_negative_descriptors(void)
     vectored_queue_clear(NULL);
     close(null);
     FAILS(vectored_write_all(null, list, 2, &done), EBADF, 0);
-    FAILS(vectored_gather_write(gather, null, list, 2, &done), EBADF, 0);
+    FAILS(vectored_gather_write_all(gather, null, list, 2, &done), EBADF, 0);
 }
 
 static void lists_that_cannot_be(void)
@@ -97,12 +97,12 @@ static void lists_that_cannot_be(void)
     vectored_cursor cursor = {0, 0};
     FAILS(vectored_read_exact(null, null_base, 2, &done), EFAULT, 0);
     FAILS(vectored_write_all(null, too_long, 2, &done), EINVAL, 0);
-    FAILS(vectored_gather_write(gather, null, too_long, 2, &done), EINVAL, 0);
+    FAILS(vectored_gather_write_all(gather, null, too_long, 2, &done), EINVAL, 0);
     FAILS(vectored_gather_resume_write(gather, null, too_long, 2, &cursor, &done), EINVAL, 0);
     FAILS(vectored_read_exact(null, too_long, 2, &done), EINVAL, 0);
     FAILS(vectored_write_all(null, list, (size_t)-1, &done), EINVAL, 0);
     CHECK(vectored_write_all(null, with_empty, 4, &done) == 40 && done == 40);
-    CHECK(vectored_gather_write(gather, null, with_empty, 4, &done) == 40 && done == 40);
+    CHECK(vectored_gather_write_all(gather, null, with_empty, 4, &done) == 40 && done == 40);
     CHECK(vectored_gather_resume_write(gather, null, with_empty, 4, &cursor, &done) == 40);
     CHECK(cursor.segment == 4 && cursor.offset == 0);
     /* At the end, there is nothing to do. */
@@ -136,13 +136,13 @@ static void cursors(void)
         FAILS(vectored_gather_resume_write(gather, null, list, 2, &cursor, &done), EINVAL, 0);
         FAILS(vectored_resume_read(null, list, 2, &cursor, &done), EINVAL, 0);
         FAILS(vectored_scatter_resume_read(scatter, null, list, 2, &cursor, &done), EINVAL, 0);
-        CHECK(vectored_cursor_remaining(&cursor, list, 2) == -1 && errno == EINVAL);
+        CHECK(vectored_cursor_remaining_bytes(&cursor, list, 2) == -1 && errno == EINVAL);
         CHECK(vectored_cursor_advance(&cursor, list, 2, 0) == -1 && errno == EINVAL);
         CHECK(cursor.segment == outside[i].segment && cursor.offset == outside[i].offset);
     }
     vectored_cursor cursor = {0, 5};
-    CHECK(vectored_cursor_remaining(&cursor, list, 2) == 35);
-    CHECK(vectored_cursor_remaining(NULL, list, 2) == -1 && errno == EFAULT);
+    CHECK(vectored_cursor_remaining_bytes(&cursor, list, 2) == 35);
+    CHECK(vectored_cursor_remaining_bytes(NULL, list, 2) == -1 && errno == EFAULT);
     CHECK(vectored_cursor_advance(NULL, list, 2, 1) == -1 && errno == EFAULT);
     CHECK(vectored_cursor_advance(&cursor, list, 2, 36) == -1 && errno == EINVAL);
     CHECK(cursor.segment == 0 && cursor.offset == 5);
@@ -160,10 +160,10 @@ static void offsets_and_ends(void)
     int fd = fileno(file), pair[2];
     CHECK(pipe(pair) == 0);
     FAILS(vectored_pwrite_all(fd, list, 2, -1, &done), EINVAL, 0);
-    FAILS(vectored_gather_pwrite(gather, fd, list, 2, -1, &done), EINVAL, 0);
+    FAILS(vectored_gather_pwrite_all(gather, fd, list, 2, -1, &done), EINVAL, 0);
     FAILS(vectored_pwrite_all(fd, list, 2, (off_t)INT64_MAX - 10, &done), EINVAL, 0);
     FAILS(vectored_pwrite_all(pair[1], list, 2, 0, &done), ESPIPE, 0);
-    FAILS(vectored_gather_pwrite(gather, pair[1], list, 2, 0, &done), ESPIPE, 0);
+    FAILS(vectored_gather_pwrite_all(gather, pair[1], list, 2, 0, &done), ESPIPE, 0);
     FAILS(vectored_pread_exact(pair[0], list, 2, 0, &done), ESPIPE, 0);
     FAILS(vectored_pread_exact(fd, list, 2, -1, &done), EINVAL, 0);
     FAILS(vectored_scatter_pread_exact(scatter, fd, list, 2, -1, &done), EINVAL, 0);
@@ -218,7 +218,7 @@ static void full_and_empty(void)
     errno = 0;
     CHECK(vectored_gather_resume_write(gather, pair[1], out, 2, &cursor, &done) == -1);
     CHECK(errno == EAGAIN && done > 0 && done < sizeof large);
-    CHECK(vectored_cursor_remaining(&cursor, out, 2) == (ssize_t)(20 + sizeof large - done));
+    CHECK(vectored_cursor_remaining_bytes(&cursor, out, 2) == (ssize_t)(20 + sizeof large - done));
     vectored_cursor before = cursor;
     FAILS(vectored_resume_write(pair[1], out, 2, &cursor, &done), EAGAIN, 0);
     CHECK(cursor.segment == before.segment && cursor.offset == before.offset);
@@ -228,7 +228,7 @@ static void full_and_empty(void)
     CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     close(pair[0]);
     FAILS(vectored_write_all(pair[1], list, 2, &done), EPIPE, 0);
-    FAILS(vectored_gather_write(gather, pair[1], list, 2, &done), EPIPE, 0);
+    FAILS(vectored_gather_write_all(gather, pair[1], list, 2, &done), EPIPE, 0);
     close(pair[1]);
 }
 
@@ -245,7 +245,7 @@ static void limits_of_files_and_records(void)
     CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
     FAILS(vectored_write_all(fd, list, 2, &done), EFBIG, 30);
     CHECK(ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
-    FAILS(vectored_gather_write(gather, fd, list, 2, &done), EFBIG, 30);
+    FAILS(vectored_gather_write_all(gather, fd, list, 2, &done), EFBIG, 30);
     CHECK(ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
     FAILS(vectored_write_once(fd, list, 2, &done), EIO, 30);
     CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
@@ -282,18 +282,18 @@ static void models(void)
     CHECK(vectored_cost_model_calibrate(VECTORED_FILE, "/nowhere", 1) == NULL && errno == ENOENT);
     CHECK(vectored_gather_with_model(NULL) == NULL && errno == EFAULT);
     CHECK(vectored_scatter_with_model(NULL) == NULL && errno == EFAULT);
-    CHECK(vectored_cost_model_copy_below(NULL, 4) == 0 && errno == EFAULT);
+    CHECK(vectored_cost_model_copy_below_bytes(NULL, 4) == 0 && errno == EFAULT);
     CHECK(vectored_queue_for_target(9, 0) == NULL && errno == EINVAL);
     const int targets[] = {VECTORED_OTHER, VECTORED_FILE, VECTORED_PIPE, VECTORED_UNIX};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         vectored_cost_model *model = vectored_cost_model_for_target(targets[i]);
-        CHECK(model != NULL && vectored_cost_model_copy_below(model, 16) > 0);
+        CHECK(model != NULL && vectored_cost_model_copy_below_bytes(model, 16) > 0);
         vectored_gather *with = vectored_gather_with_model(model);
         vectored_scatter *reading = vectored_scatter_with_model(model);
         vectored_cost_model_free(model);
         CHECK(with != NULL && reading != NULL);
         int null = open("/dev/null", O_RDWR);
-        CHECK(vectored_gather_write(with, null, list, 2, &done) == 40);
+        CHECK(vectored_gather_write_all(with, null, list, 2, &done) == 40);
         close(null);
         vectored_gather_free(with);
         vectored_scatter_free(reading);

@@ -142,7 +142,7 @@ static void check_cursor(vectored_cursor cursor, size_t moved)
     CHECK(before + cursor.offset == moved);
     CHECK(cursor.segment == count ? cursor.offset == 0
                                   : cursor.offset <= list[cursor.segment].iov_len);
-    CHECK(vectored_cursor_remaining(&cursor, list, count) == (ssize_t)(bytes - moved));
+    CHECK(vectored_cursor_remaining_bytes(&cursor, list, count) == (ssize_t)(bytes - moved));
 }
 
 /* Moves the list by one of the functions with a cursor until all is moved. */
@@ -180,7 +180,7 @@ static void move_whole(int fd, int reads, void *handle)
         result = handle ? vectored_scatter_read_exact(handle, fd, list, count, &done)
                         : vectored_read_exact(fd, list, count, &done);
     else
-        result = handle ? vectored_gather_write(handle, fd, list, count, &done)
+        result = handle ? vectored_gather_write_all(handle, fd, list, count, &done)
                         : vectored_write_all(fd, list, count, &done);
     CHECK(result == (ssize_t)bytes && done == bytes);
 }
@@ -284,7 +284,7 @@ static void into_a_file(FILE *file, vectored_gather *gather, vectored_scatter *s
     size_t done;
     CHECK(ftruncate(fd, 0) == 0);
     ssize_t written = below(2) ? vectored_pwrite_all(fd, list, count, offset, &done)
-                               : vectored_gather_pwrite(gather, fd, list, count, offset, &done);
+                               : vectored_gather_pwrite_all(gather, fd, list, count, offset, &done);
     CHECK(written == (ssize_t)bytes && done == bytes);
     CHECK(pread(fd, received, bytes, offset) == (ssize_t)bytes);
     CHECK(memcmp(received, model, bytes) == 0);

@@ -40,8 +40,8 @@ static void *write_lists(void *argument)
     char back[1000];
     for (size_t turn = 0; turn < 100; turn++) {
         CHECK(vectored_write_all(null, list, SEGMENTS, &done) == SEGMENTS * 10 && done == SEGMENTS * 10);
-        CHECK(vectored_gather_write(gather, null, list, SEGMENTS, &done) == SEGMENTS * 10);
-        CHECK(vectored_gather_write(gather, pair[1], list, 20 + number, &done) >= 200);
+        CHECK(vectored_gather_write_all(gather, null, list, SEGMENTS, &done) == SEGMENTS * 10);
+        CHECK(vectored_gather_write_all(gather, pair[1], list, 20 + number, &done) >= 200);
         CHECK(read(pair[0], back, sizeof back) == (ssize_t)(200 + number * 10));
         CHECK(memcmp(back, "01234567890123456789", 20) == 0);
     }
@@ -77,7 +77,7 @@ static void *use_all(void *argument)
     char to[3][10], rest[20];
     struct iovec into[3] = {{to[0], 10}, {to[1], 10}, {to[2], 10}};
     size_t done = 0;
-    CHECK(vectored_gather_write(of->gather, of->pair[1], list, 3, &done) == 30 && done == 30);
+    CHECK(vectored_gather_write_all(of->gather, of->pair[1], list, 3, &done) == 30 && done == 30);
     CHECK(vectored_queue_put(of->queue, text, 10) == 0);
     CHECK(vectored_queue_write_all(of->queue, of->pair[1], &done) >= 10);
     CHECK(vectored_scatter_read_exact(of->scatter, of->pair[0], into, 3, &done) == 30);
@@ -186,7 +186,7 @@ static void sums_that_no_number_holds(void)
     size_t done = 77;
     for (size_t i = 0; i < 5; i++)
         longest[i] = (struct iovec){text, SSIZE_MAX};
-    CHECK(vectored_cursor_remaining(&cursor, longest, 5) == SSIZE_MAX);
+    CHECK(vectored_cursor_remaining_bytes(&cursor, longest, 5) == SSIZE_MAX);
     CHECK(vectored_cursor_advance(&cursor, longest, 5, SIZE_MAX) == 0);
     CHECK(cursor.segment == 3 && cursor.offset == 1);
     FILE *file = tmpfile();

@@ -142,7 +142,7 @@ class Cursor:
     def advance(self, buffers: Iterable[Buffer], count: int) -> None:
         """Move forward by `count` bytes, for example by `done` of an exception. ValueError if fewer are left."""
 
-    def remaining(self, buffers: Iterable[Buffer]) -> int:
+    def remaining_bytes(self, buffers: Iterable[Buffer]) -> int:
         """The bytes from here to the end of the list."""
 
     def __eq__(self, value: object, /) -> bool: ...
