@@ -8,7 +8,7 @@ pub const BUF_WRITER: TechniqueName = TechniqueName::new("buf-writer");
 pub const BUF_WRITER_LARGE: TechniqueName = TechniqueName::new("buf-writer-large");
 /// std's `write_vectored` and `IoSlice::advance_slices`, in a loop.
 pub const STD_VECTORED: TechniqueName = TechniqueName::new("std-vectored");
-/// `write_all_vectored` of the crate tokio-util.
+/// `write_all` of the crate tokio-util.
 pub const TOKIO_UTIL: TechniqueName = TechniqueName::new("tokio-util");
 /// `uv_try_write` of libuv, and `uv_fs_write` for files.
 pub const LIBUV: TechniqueName = TechniqueName::new("libuv");

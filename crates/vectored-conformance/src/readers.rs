@@ -9,11 +9,11 @@ use std::io::{self, IoSliceMut, Read};
 use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
-use vectored::files::{read_exact_vectored_at, read_up_to_eof_vectored_at};
+use vectored::files::{read_exact_at, read_up_to_eof_at};
 use vectored::limits::iov_max;
 use vectored::{
-    CostModel, Scatter, ScatterReader, SegmentCursor, TransferError, read_exact_vectored,
-    read_up_to_eof_vectored, resume_read,
+    CostModel, Scatter, ScatterReader, SegmentCursor, TransferError, read_exact, read_up_to_eof,
+    resume_read,
 };
 
 use crate::outcome::{Outcome, Takes};
@@ -69,13 +69,13 @@ pub(crate) const EXACT_READER: Reader = Reader {
     takes: Takes::All,
     at_eof: AtEof::Fails,
     call_scope: CallScope::List,
-    make: || whole_list(|fd, segments| read_exact_vectored(fd, segments).into()),
+    make: || whole_list(|fd, segments| read_exact(fd, segments).into()),
 };
 
 /// Every reader.
 pub const READERS: &[Reader] = &[
     Reader {
-        name: "read_exact_vectored",
+        name: "read_exact",
         ..EXACT_READER
     },
     Reader {
@@ -90,28 +90,22 @@ pub const READERS: &[Reader] = &[
         ..EXACT_READER
     },
     Reader {
-        name: "read_up_to_eof_vectored",
+        name: "read_up_to_eof",
         at_eof: AtEof::Stops,
-        make: || whole_list(|fd, segments| read_up_to_eof_vectored(fd, segments).into()),
+        make: || whole_list(|fd, segments| read_up_to_eof(fd, segments).into()),
         ..EXACT_READER
     },
     Reader {
-        name: "read_exact_vectored_at",
+        name: "read_exact_at",
         takes: Takes::Files,
-        make: || {
-            positional(|fd, segments, offset| read_exact_vectored_at(fd, segments, offset).into())
-        },
+        make: || positional(|fd, segments, offset| read_exact_at(fd, segments, offset).into()),
         ..EXACT_READER
     },
     Reader {
-        name: "read_up_to_eof_vectored_at",
+        name: "read_up_to_eof_at",
         takes: Takes::Files,
         at_eof: AtEof::Stops,
-        make: || {
-            positional(|fd, segments, offset| {
-                read_up_to_eof_vectored_at(fd, segments, offset).into()
-            })
-        },
+        make: || positional(|fd, segments, offset| read_up_to_eof_at(fd, segments, offset).into()),
         ..EXACT_READER
     },
     Reader {
@@ -184,13 +178,13 @@ pub const READERS: &[Reader] = &[
         ..EXACT_READER
     },
     Reader {
-        name: "ScatterReader::read_up_to_eof_vectored",
+        name: "ScatterReader::read_up_to_eof",
         at_eof: AtEof::Stops,
         call_scope: CallScope::ListAndReadAhead,
         make: || {
             let mut reader = ReusedReader::with_capacity(8192);
             whole_list(move |fd, segments| {
-                reader.on(fd, |reader| reader.read_up_to_eof_vectored(segments).into())
+                reader.on(fd, |reader| reader.read_up_to_eof(segments).into())
             })
         },
         ..EXACT_READER

@@ -10,12 +10,12 @@ use std::io;
 ///
 /// ```
 /// use std::io::{ErrorKind, IoSlice};
-/// use vectored::write_all_vectored;
+/// use vectored::write_all;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// // A descriptor that is open for reading refuses writes.
 /// let file = std::fs::File::open("/dev/null")?;
-/// let error = write_all_vectored(&file, &[IoSlice::new(b"abc")]).unwrap_err();
+/// let error = write_all(&file, &[IoSlice::new(b"abc")]).unwrap_err();
 /// assert_eq!(error.transferred(), 0);
 /// assert_eq!(error.io_error().raw_os_error(), Some(9)); // EBADF
 /// # Ok(())
@@ -54,7 +54,7 @@ use std::io;
 ///   that: on a file all bytes before the truncated part, on a pipe or socket possibly none. If the segment is copied
 ///   ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter), and the copy for a file that refuses lists),
 ///   this process reads it and receives the signal `SIGBUS`. The same holds for reads into such a segment. To avoid the
-///   signal, use [`write_all_vectored`](crate::write_all_vectored), or a `Gather` with
+///   signal, use [`write_all`](crate::write_all), or a `Gather` with
 ///   [`staging_bytes`](crate::CostModel::staging_bytes) 0.
 #[derive(Debug)]
 pub struct TransferError {

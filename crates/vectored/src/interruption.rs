@@ -39,14 +39,14 @@ thread_local! {
 ///
 /// ```
 /// use std::io::{ErrorKind, IoSlice};
-/// use vectored::write_all_vectored;
+/// use vectored::write_all;
 /// use vectored::bindings::{CallEnd, interruptible};
 /// use vectored::limits::iov_max;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let null = std::fs::File::create("/dev/null")?;
 /// let two_calls = vec![IoSlice::new(b"x"); iov_max() + 1];
-/// let result = interruptible(|end| end == CallEnd::Other, || write_all_vectored(&null, &two_calls));
+/// let result = interruptible(|end| end == CallEnd::Other, || write_all(&null, &two_calls));
 /// let stopped = result.unwrap_err();
 /// assert_eq!(stopped.kind(), ErrorKind::Interrupted);
 /// assert_eq!(stopped.transferred(), iov_max() as u64);

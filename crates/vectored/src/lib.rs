@@ -125,13 +125,13 @@
 //! | task | use |
 //! |---|---|
 //! | write lists to a file, a pipe or a stream socket | [`Gather::write_all`] |
-//! | the same with long segments only, or only once | [`write_all_vectored`] |
+//! | the same with long segments only, or only once | [`write_all`] |
 //! | write a record or a message in one call or not at all | [`write_once`] |
 //! | write to a non-blocking descriptor | [`resume_write`], [`Gather::resume_write`] |
 //! | join the messages of a connection or a log into few calls | [`SegmentQueue`], blocking, non-blocking, or with the feature `tokio` asynchronous |
 //! | write many short slices, and sometimes a long one | [`GatherWriter`]; to a `Stdout`, a `Box<dyn Write>` or a TLS stream [`GatherWriter::copying`] |
-//! | fill a list | [`read_exact_vectored`], or [`Scatter`] if segments are short |
-//! | fill a list up to the end of the file | [`read_up_to_eof_vectored`], [`Scatter::read_up_to_eof`] |
+//! | fill a list | [`read_exact`], or [`Scatter`] if segments are short |
+//! | fill a list up to the end of the file | [`read_up_to_eof`], [`Scatter::read_up_to_eof`] |
 //! | read from a non-blocking descriptor | [`resume_read`], [`Scatter::resume_read`] |
 //! | read many records, header and payload apart | [`ScatterReader`] |
 //! | write or read at an offset of a file | [`files`], [`Gather::write_all_at`], [`Scatter::read_exact_at`] |
@@ -152,11 +152,12 @@
 //!   descriptors.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
 //!   passed by value is closed at the end of the call.
-//! - A method of [`Gather`] or [`Scatter`] has the name of the function that it does for short segments too, without
-//!   `_vectored`. Types that are a `Write` or `Read` of the standard library keep that ending, since the short name is taken.
+//! - What does the same has the same name: of a function, of [`Gather`] and [`Scatter`], at an offset with `_at`. One of
+//!   [`ScatterReader`] is [`read_exact_vectored`](ScatterReader::read_exact_vectored), since it is a `Read` of the standard
+//!   library, where `read_exact` fills one buffer.
 //! - Nothing is written to but the descriptor that the caller passes, except by [`CostModel::calibrate`], which opens its own.
 //!
-//! [Messages](write_once#messages), [files that refuse lists](write_all_vectored#files-that-refuse-lists),
+//! [Messages](write_once#messages), [files that refuse lists](write_all#files-that-refuse-lists),
 //! [secrets](Gather#secrets) and [Windows](AsDescriptor#windows) are on the pages of the items that they concern.
 //!
 //! # Features
@@ -215,24 +216,24 @@ pub use error::TransferError;
 pub use gather::Gather;
 #[doc(inline)]
 pub use queue::SegmentQueue;
-pub use read::all::{read_exact_vectored, read_up_to_eof_vectored, resume_read};
+pub use read::all::{read_exact, read_up_to_eof, resume_read};
 pub use read::scatter::Scatter;
-pub use write::all::{resume_write, write_all_vectored};
+pub use write::all::{resume_write, write_all};
 pub use write::once::write_once;
 
 /// What only files have: places, durable writes, and transfers past the page cache.
 ///
 /// - At an offset the position of a file is neither used nor moved. [`Gather::write_all_at`] and [`Scatter::read_exact_at`]
 ///   also copy short segments.
-/// - `write_all_vectored_with` passes the flags of `pwritev2(2)` (Unix).
+/// - `write_all_with` passes the flags of `pwritev2(2)` (Unix).
 /// - [`write_all_direct_at`](files::write_all_direct_at) checks the alignment that `O_DIRECT` demands.
 pub mod files {
-    pub use crate::read::all::{read_exact_vectored_at, read_up_to_eof_vectored_at};
+    pub use crate::read::all::{read_exact_at, read_up_to_eof_at};
     pub use crate::transfer::aligned_buffer::AlignedBuffer;
     pub use crate::write::direct::{DirectAlignment, write_all_direct_at};
     #[cfg(unix)]
-    pub use crate::write::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
-    pub use crate::write::positional::write_all_vectored_at;
+    pub use crate::write::flags::{OnRefusal, WriteFlags, write_all_with};
+    pub use crate::write::positional::write_all_at;
 }
 
 /// The limits of one system call, for programs that make the calls themselves by a [`SegmentCursor`].

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice, PipeWriter, Write};
 
 use vectored::cost::TargetKind;
 use vectored::limits::Limits;
-use vectored::{CostModel, Gather, SegmentCursor, write_all_vectored};
+use vectored::{CostModel, Gather, SegmentCursor, write_all};
 
 /// The bytes of a call, for the techniques that write in chunks.
 const CHUNK_BYTES: usize = 8 << 10;
@@ -81,7 +81,7 @@ impl Mover {
     pub fn write(&mut self, pipe: &mut PipeWriter, segments: &[IoSlice<'_>]) -> io::Result<()> {
         match self.technique {
             Technique::Writev => {
-                write_all_vectored(&*pipe, segments)?;
+                write_all(&*pipe, segments)?;
             }
             Technique::WritevByChunks | Technique::WritevByChunksAgain => {
                 writev_in_chunks(pipe, segments)?;

@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::Command;
 
-use vectored::write_all_vectored;
+use vectored::write_all;
 use vectored_pairs::{Invocation, Version};
 
 const SOCKET: &str = "socket";
@@ -56,7 +56,7 @@ fn serve(mut stream: UnixStream, version: Version) -> io::Result<()> {
                 .iter()
                 .try_for_each(|piece| stream.write_all(piece))?,
             Version::After => {
-                write_all_vectored(&stream, &pieces.map(IoSlice::new))?;
+                write_all(&stream, &pieces.map(IoSlice::new))?;
             }
         }
     }

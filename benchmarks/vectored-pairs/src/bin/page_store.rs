@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt;
 
-use vectored::files::write_all_vectored_at;
+use vectored::files::write_all_at;
 use vectored_pairs::{Invocation, Version};
 
 const BLOCK_BYTES: usize = 512;
@@ -29,7 +29,7 @@ fn main() -> io::Result<()> {
             Version::Before => write_each(&file, &blocks, offset)?,
             Version::After => {
                 let segments = blocks.each_ref().map(|block| IoSlice::new(block));
-                write_all_vectored_at(&file, &segments, offset)?;
+                write_all_at(&file, &segments, offset)?;
             }
         }
     }

@@ -17,7 +17,7 @@ impl Write for PlainWrites<'_> {
         #[cfg(unix)]
         return Ok(rustix::io::write(self.0, slice)?);
         #[cfg(windows)]
-        return Ok(vectored::write_all_vectored(self.0, &[IoSlice::new(slice)])? as usize);
+        return Ok(vectored::write_all(self.0, &[IoSlice::new(slice)])? as usize);
     }
 
     fn flush(&mut self) -> io::Result<()> {

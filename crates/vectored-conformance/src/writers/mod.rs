@@ -18,11 +18,11 @@ use std::os::unix::net::UnixStream;
 use vectored::bindings::BorrowedDescriptor;
 use vectored::buffered::{BufSender, VectoredWrite};
 use vectored::cost::TargetKind;
-use vectored::files::write_all_vectored_at;
+use vectored::files::write_all_at;
 #[cfg(unix)]
-use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
+use vectored::files::{OnRefusal, WriteFlags, write_all_with};
 use vectored::queue::QueuePolicy;
-use vectored::{CostModel, Gather, GatherWriter, resume_write, write_all_vectored};
+use vectored::{CostModel, Gather, GatherWriter, resume_write, write_all};
 
 pub use adapters::{WriteFn, drive, positional, whole_list};
 
@@ -54,9 +54,9 @@ impl fmt::Debug for Writer {
 /// Every writer.
 pub const WRITERS: &[Writer] = &[
     Writer {
-        name: "write_all_vectored",
+        name: "write_all",
         takes: Takes::All,
-        make: || whole_list(|fd, segments| write_all_vectored(fd, segments).into()),
+        make: || whole_list(|fd, segments| write_all(fd, segments).into()),
     },
     Writer {
         name: "Gather::write_all",
@@ -180,11 +180,9 @@ pub const WRITERS: &[Writer] = &[
         },
     },
     Writer {
-        name: "write_all_vectored_at",
+        name: "write_all_at",
         takes: Takes::Files,
-        make: || {
-            positional(|fd, segments, offset| write_all_vectored_at(fd, segments, offset).into())
-        },
+        make: || positional(|fd, segments, offset| write_all_at(fd, segments, offset).into()),
     },
     Writer {
         name: "Gather::write_all_at",
@@ -196,13 +194,13 @@ pub const WRITERS: &[Writer] = &[
     },
     #[cfg(unix)]
     Writer {
-        name: "write_all_vectored_with without a flag",
+        name: "write_all_with without a flag",
         takes: Takes::All,
         make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty())),
     },
     #[cfg(unix)]
     Writer {
-        name: "write_all_vectored_with at an offset, without a flag",
+        name: "write_all_with at an offset, without a flag",
         takes: Takes::Files,
         make: || {
             positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
@@ -255,12 +253,12 @@ pub const RANDOM_QUEUE: Writer = Writer {
 #[cfg(unix)]
 pub const DURABLE_WRITERS: &[Writer] = &[
     Writer {
-        name: "write_all_vectored_with DSYNC",
+        name: "write_all_with DSYNC",
         takes: Takes::Files,
         make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC)),
     },
     Writer {
-        name: "write_all_vectored_with DSYNC at an offset",
+        name: "write_all_with DSYNC at an offset",
         takes: Takes::Files,
         make: || {
             positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::DSYNC))
@@ -308,7 +306,7 @@ fn with(
     offset: Option<u64>,
     flags: WriteFlags,
 ) -> Outcome {
-    write_all_vectored_with(fd, segments, offset, flags, OnRefusal::Fallback).into()
+    write_all_with(fd, segments, offset, flags, OnRefusal::Fallback).into()
 }
 
 /// A duplicate of the descriptor as a `UnixStream`, for which the library makes other system calls; `None`

@@ -318,8 +318,8 @@ fn a_file_without_vectored_reads_gets_plain_calls_and_is_asked_once() {
             let mut buffers = vec![vec![0; 900]; 3000];
             let mut list: Vec<_> = buffers.iter_mut().map(|b| io::IoSliceMut::new(b)).collect();
             let read = match round {
-                0 => vectored::read_exact_vectored(&first, &mut list),
-                1 => vectored::files::read_exact_vectored_at(&first, &mut list, 0),
+                0 => vectored::read_exact(&first, &mut list),
+                1 => vectored::files::read_exact_at(&first, &mut list, 0),
                 2 => scatter.read_exact(open(), &mut list),
                 _ => scatter.read_up_to_eof_at(&first, &mut list, 0),
             };

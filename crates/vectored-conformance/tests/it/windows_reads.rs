@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use vectored::bindings::BorrowedDescriptor;
-use vectored::files::{read_exact_vectored_at, read_up_to_eof_vectored_at};
+use vectored::files::{read_exact_at, read_up_to_eof_at};
 use vectored::limits::iov_max;
 use vectored::{
-    AsDescriptor, Scatter, SegmentCursor, TransferError, read_exact_vectored,
-    read_up_to_eof_vectored, resume_read,
+    AsDescriptor, Scatter, SegmentCursor, TransferError, read_exact, read_up_to_eof, resume_read,
 };
 use vectored_conformance::model::{GuardedList, bytes_lost, mixed_sizes, payload};
 
@@ -20,14 +19,12 @@ type Read1 = fn(BorrowedDescriptor<'_>, &mut [IoSliceMut<'_>]) -> Result<u64, Tr
 
 /// Name, whether an early end of the file is an error, whether it is for files alone.
 const READS: [(&str, bool, bool, Read1); 7] = [
-    ("read_exact_vectored", true, false, |fd, list| {
-        read_exact_vectored(fd, list)
-    }),
+    ("read_exact", true, false, |fd, list| read_exact(fd, list)),
     ("resume_read", true, false, |fd, list| {
         resume_read(fd, list, &mut SegmentCursor::new())
     }),
-    ("read_up_to_eof_vectored", false, false, |fd, list| {
-        read_up_to_eof_vectored(fd, list)
+    ("read_up_to_eof", false, false, |fd, list| {
+        read_up_to_eof(fd, list)
     }),
     ("Scatter::read_exact", true, false, |fd, list| {
         Scatter::default().read_exact(fd, list)
@@ -35,11 +32,11 @@ const READS: [(&str, bool, bool, Read1); 7] = [
     ("Scatter::read_up_to_eof", false, false, |fd, list| {
         Scatter::default().read_up_to_eof(fd, list)
     }),
-    ("read_exact_vectored_at", true, true, |fd, list| {
-        read_exact_vectored_at(fd, list, 0)
+    ("read_exact_at", true, true, |fd, list| {
+        read_exact_at(fd, list, 0)
     }),
-    ("read_up_to_eof_vectored_at", false, true, |fd, list| {
-        read_up_to_eof_vectored_at(fd, list, 0)
+    ("read_up_to_eof_at", false, true, |fd, list| {
+        read_up_to_eof_at(fd, list, 0)
     }),
 ];
 

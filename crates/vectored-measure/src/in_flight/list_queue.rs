@@ -14,7 +14,7 @@ pub type ReadList<'l, 'b> = &'l mut [&'b mut [u8]];
 
 /// A queue of transfers that the kernel makes while the program goes on.
 ///
-/// A transfer moves all its bytes, as [`vectored::write_all_vectored`] does: calls that move a part only are followed by
+/// A transfer moves all its bytes, as [`vectored::write_all`] does: calls that move a part only are followed by
 /// further calls, and a call takes at most [`vectored::limits::iov_max`] segments and about 2 GiB. `EINTR` is retried, and so is a
 /// refusal of the queue itself for lack of memory.
 ///

@@ -209,7 +209,7 @@ fn findings() -> Vec<Block> {
                 "python3, descriptor 5, /var/lib/example/a_rather_long_path_that_no_line_can_break_in_two/log.txt".into(),
                 "One call can write both: use a list of segments.".into(),
             ],
-            code: Some(Code::new("Rust", "vectored::write_all_vectored(&file, &mut [header, body])?;")),
+            code: Some(Code::new("Rust", "vectored::write_all(&file, &mut [header, body])?;")),
         }),
         Block::Item(Item {
             title: "read 512 B, again and again".into(),

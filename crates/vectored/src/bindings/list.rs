@@ -9,9 +9,9 @@ use crate::error::TransferError;
 use crate::gather::Gather;
 use crate::sys::codes;
 use crate::sys::span::{Span, are_objects};
-use crate::write::all::{resume_write, write_all_vectored};
+use crate::write::all::{resume_write, write_all};
 use crate::write::once::write_once;
-use crate::write::positional::write_all_vectored_at;
+use crate::write::positional::write_all_at;
 
 /// A list that a caller in another language passed as an array of `iovec`: for bindings.
 ///
@@ -53,21 +53,21 @@ impl<'a> RawList<'a> {
         RawList { segments }
     }
 
-    /// [`write_all_vectored`].
+    /// The function [`write_all`].
     ///
     /// # Errors
     ///
-    /// As [`write_all_vectored`], and `EINVAL` [for a segment that is too long](RawList).
+    /// As the function [`write_all`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_all(self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         self.check_lengths()?;
-        write_all_vectored(fd, self.segments)
+        write_all(fd, self.segments)
     }
 
-    /// [`resume_write`].
+    /// The function [`resume_write`].
     ///
     /// # Errors
     ///
-    /// As [`resume_write`], and `EINVAL` [for a segment that is too long](RawList).
+    /// As the function [`resume_write`], and `EINVAL` [for a segment that is too long](RawList).
     ///
     /// # Panics
     ///
@@ -81,21 +81,21 @@ impl<'a> RawList<'a> {
         resume_write(fd, self.segments, cursor)
     }
 
-    /// [`write_all_vectored_at`].
+    /// The function [`write_all_at`].
     ///
     /// # Errors
     ///
-    /// As [`write_all_vectored_at`], and `EINVAL` [for a segment that is too long](RawList).
+    /// As the function [`write_all_at`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_all_at(self, fd: impl AsDescriptor, offset: u64) -> Result<u64, TransferError> {
         self.check_lengths()?;
-        write_all_vectored_at(fd, self.segments, offset)
+        write_all_at(fd, self.segments, offset)
     }
 
-    /// [`write_once`].
+    /// The function [`write_once`].
     ///
     /// # Errors
     ///
-    /// As [`write_once`], and `EINVAL` [for a segment that is too long](RawList).
+    /// As the function [`write_once`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_once(self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         self.check_lengths()?;
         write_once(fd, self.segments)

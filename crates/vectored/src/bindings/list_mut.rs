@@ -6,10 +6,7 @@ use std::io::IoSliceMut;
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
-use crate::read::all::{
-    read_exact_vectored, read_exact_vectored_at, read_up_to_eof_vectored,
-    read_up_to_eof_vectored_at, resume_read,
-};
+use crate::read::all::{read_exact, read_exact_at, read_up_to_eof, read_up_to_eof_at, resume_read};
 use crate::read::scatter::Scatter;
 use crate::sys::span::Span;
 
@@ -47,20 +44,20 @@ impl<'a> RawListMut<'a> {
         RawListMut { segments }
     }
 
-    /// [`read_exact_vectored`].
+    /// The function [`read_exact`].
     ///
     /// # Errors
     ///
-    /// As [`read_exact_vectored`].
+    /// As the function [`read_exact`].
     pub fn read_exact(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
-        read_exact_vectored(fd, &mut self.segments)
+        read_exact(fd, &mut self.segments)
     }
 
-    /// [`resume_read`].
+    /// The function [`resume_read`].
     ///
     /// # Errors
     ///
-    /// As [`resume_read`].
+    /// As the function [`resume_read`].
     ///
     /// # Panics
     ///
@@ -73,39 +70,39 @@ impl<'a> RawListMut<'a> {
         resume_read(fd, &mut self.segments, cursor)
     }
 
-    /// [`read_up_to_eof_vectored`].
+    /// The function [`read_up_to_eof`].
     ///
     /// # Errors
     ///
-    /// As [`read_up_to_eof_vectored`].
+    /// As the function [`read_up_to_eof`].
     pub fn read_up_to_eof(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
-        read_up_to_eof_vectored(fd, &mut self.segments)
+        read_up_to_eof(fd, &mut self.segments)
     }
 
-    /// [`read_exact_vectored_at`].
+    /// The function [`read_exact_at`].
     ///
     /// # Errors
     ///
-    /// As [`read_exact_vectored_at`].
+    /// As the function [`read_exact_at`].
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
         offset: u64,
     ) -> Result<u64, TransferError> {
-        read_exact_vectored_at(fd, &mut self.segments, offset)
+        read_exact_at(fd, &mut self.segments, offset)
     }
 
-    /// [`read_up_to_eof_vectored_at`].
+    /// The function [`read_up_to_eof_at`].
     ///
     /// # Errors
     ///
-    /// As [`read_up_to_eof_vectored_at`].
+    /// As the function [`read_up_to_eof_at`].
     pub fn read_up_to_eof_at(
         &mut self,
         fd: impl AsDescriptor,
         offset: u64,
     ) -> Result<u64, TransferError> {
-        read_up_to_eof_vectored_at(fd, &mut self.segments, offset)
+        read_up_to_eof_at(fd, &mut self.segments, offset)
     }
 
     /// [`Scatter::resume_read`], which from the start of the list is [`Scatter::read_exact`].

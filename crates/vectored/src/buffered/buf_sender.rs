@@ -118,7 +118,7 @@ impl<B: Buf> BufSender<B> {
     ///
     /// # Errors
     ///
-    /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes of this call. A socket
+    /// As the function [`write_all`](crate::write_all), with the bytes of this call. A socket
     /// that keeps messages apart is refused unless the whole buffer is exactly one message
     /// ([details](crate::write_once#messages)) in one call: chunks that are copied, and one more.
     ///

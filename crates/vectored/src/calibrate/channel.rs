@@ -9,7 +9,7 @@ use crate::cost::calibration_target::CalibrationTarget;
 use crate::cost::page_alignment::PAGE_BYTES;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
-use crate::write::all::write_all_vectored;
+use crate::write::all::write_all;
 
 /// The longest list that is measured, in bytes.
 pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
@@ -146,7 +146,7 @@ impl Channel {
         let chunk = vec![0x5a; MAX_LIST_BYTES];
         for _ in 0..OVERWRITTEN_BYTES / MAX_LIST_BYTES as u64 {
             if let Writer::File(file) = &self.writer {
-                write_all_vectored(file, &[IoSlice::new(&chunk)])?;
+                write_all(file, &[IoSlice::new(&chunk)])?;
             }
         }
         (self.position, self.end) = (OVERWRITTEN_BYTES, OVERWRITTEN_BYTES);

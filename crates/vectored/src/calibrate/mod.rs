@@ -10,7 +10,7 @@ use crate::cost::calibration_target::CalibrationTarget;
 use crate::cost::fit::Observation;
 use crate::cost::{CostModel, TargetKind};
 use crate::sys::staging::StagingBuffer;
-use crate::write::all::write_all_vectored;
+use crate::write::all::write_all;
 
 mod bracket;
 mod channel;
@@ -241,12 +241,12 @@ impl List {
         let contiguous = [IoSlice::new(&buffers.contiguous[..bytes])];
         let staging = &mut buffers.staging;
         channel.time_batch(self.calls, self.bytes(), |fd| match technique {
-            Technique::Write => write_all_vectored(fd, &contiguous),
-            Technique::Writev => write_all_vectored(fd, &segments),
+            Technique::Write => write_all(fd, &contiguous),
+            Technique::Writev => write_all(fd, &segments),
             Technique::CopyThenWrite => {
                 staging.clear();
                 staging.push_run(&segments);
-                write_all_vectored(fd, &[IoSlice::new(staging)])
+                write_all(fd, &[IoSlice::new(staging)])
             }
         })
     }

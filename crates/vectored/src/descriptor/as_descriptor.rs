@@ -37,7 +37,7 @@ use super::borrowed::BorrowedDescriptor;
 ///   [`DirectAlignment::of`](crate::files::DirectAlignment::of) has the sector of the volume. Handles that are open
 ///   for overlapped calls work, too; a call waits for its end by an event of its thread. The module `windows` has
 ///   `WriteFileGather` and `ReadFileScatter`, also through a completion port.
-/// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_vectored_with`), the module
+/// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_with`), the module
 ///   `uring`, `SIGPIPE` and `EINTR`, Unix sockets. [`CostModel::calibrate`](crate::CostModel::calibrate) measures
 ///   files, TCP and `NUL`. Pipes that are non-blocking (`PIPE_NOWAIT`) are not supported: a full one is
 ///   [`WriteZero`](std::io::ErrorKind::WriteZero).
@@ -49,10 +49,10 @@ use super::borrowed::BorrowedDescriptor;
 ///
 /// ```
 /// use std::io::{IoSlice, Read};
-/// use vectored::{AsDescriptor, TransferError, write_all_vectored};
+/// use vectored::{AsDescriptor, TransferError, write_all};
 ///
 /// fn write_pair(to: impl AsDescriptor, key: &[u8], value: &[u8]) -> Result<u64, TransferError> {
-///     write_all_vectored(to, &[key, b"=", value, b"\n"].map(IoSlice::new))
+///     write_all(to, &[key, b"=", value, b"\n"].map(IoSlice::new))
 /// }
 ///
 /// # fn main() -> std::io::Result<()> {

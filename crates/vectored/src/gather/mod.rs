@@ -55,7 +55,7 @@ use crate::write::positional::{check_end, into_file};
 /// list that needs it. Keep the `Gather` and use it again: further lists allocate nothing. The first list that is
 /// copied pays for the whole staging buffer, however short the list is: with 256 KiB, two segments of 30 bytes to
 /// `/dev/null` took 17 µs by a new `Gather` and 0.3 µs by one that was kept. One `Gather` serves all connections of a
-/// thread. For a program that writes one list and ends, [`write_all_vectored`](crate::write_all_vectored) allocates
+/// thread. For a program that writes one list and ends, the function [`write_all`](crate::write_all) allocates
 /// nothing. A `Gather` keeps no bytes for later: when [`write_all`](Gather::write_all) returns, the list is written,
 /// or the error says how many bytes are.
 ///
@@ -64,7 +64,7 @@ use crate::write::positional::{check_end, into_file};
 /// Copied bytes stay in memory. The staging buffers of [`Gather`],
 /// [`GatherWriter`](crate::GatherWriter), [`Scatter`](crate::Scatter), [`ScatterReader`](crate::ScatterReader) and
 /// `BufSender`, and the copy for a file that refuses lists, are not wiped, neither after a transfer nor when they are
-/// freed. [`write_all_vectored`](crate::write_all_vectored) and [`read_exact_vectored`](crate::read_exact_vectored)
+/// freed. The functions [`write_all`](crate::write_all) and [`read_exact`](crate::read_exact)
 /// copy only for a file that refuses lists; [`write_once`](crate::write_once) copies nothing.
 ///
 /// # Examples
@@ -140,12 +140,12 @@ impl Gather {
     /// ([details](Gather)). Other segments are referenced. One call is a `writev(2)` of at most
     /// [`iov_max`](crate::limits::iov_max) entries, of which one can hold many small segments, and
     /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the staging
-    /// buffer is full. As with [`write_all_vectored`](crate::write_all_vectored), a list may take several calls,
+    /// buffer is full. As with the function [`write_all`](crate::write_all), a list may take several calls,
     /// other writers may write between them, and if all segments are empty, no call is made.
     ///
     /// # Errors
     ///
-    /// As [`write_all_vectored`](crate::write_all_vectored): the first error other than `EINTR`, with
+    /// As the function [`write_all`](crate::write_all): the first error other than `EINTR`, with
     /// the bytes of the list that were written before it. The `Gather` can be used again.
     #[inline]
     pub fn write_all(
@@ -187,10 +187,10 @@ impl Gather {
 
     /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
     ///
-    /// Like [`write_all`](Gather::write_all), but it can be resumed, like [`resume_write`]: whether it succeeds or
-    /// fails, `cursor` has moved in the caller's list by exactly the bytes that were written, and the transfer can be
-    /// resumed with it after [`WouldBlock`](io::ErrorKind::WouldBlock). Staged bytes do not outlive the call, so
-    /// another `Gather` may resume, or [`resume_write`].
+    /// Like [`write_all`](Gather::write_all), but it can be resumed, like the function [`resume_write`]: whether it
+    /// succeeds or fails, `cursor` has moved in the caller's list by exactly the bytes that were written, and the
+    /// transfer can be resumed with it after [`WouldBlock`](io::ErrorKind::WouldBlock). Staged bytes do not outlive the
+    /// call, so another `Gather` may resume, or the function [`resume_write`].
     ///
     /// # `SIGPIPE`
     ///
@@ -201,7 +201,7 @@ impl Gather {
     ///
     /// # Errors
     ///
-    /// As [`resume_write`].
+    /// As the function [`resume_write`].
     ///
     /// # Panics
     ///
@@ -243,12 +243,12 @@ impl Gather {
     /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
     ///
     /// Like [`write_all`](Gather::write_all), at an offset, as
-    /// [`write_all_vectored_at`](crate::files::write_all_vectored_at) does: the file's position is neither used
+    /// the function [`write_all_at`](crate::files::write_all_at) does: the file's position is neither used
     /// nor moved, except that Linux appends through a descriptor opened with `O_APPEND`, whatever the offset is.
     ///
     /// # Errors
     ///
-    /// As [`write_all_vectored_at`](crate::files::write_all_vectored_at).
+    /// As the function [`write_all_at`](crate::files::write_all_at).
     ///
     /// # Examples
     ///

@@ -31,7 +31,7 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes that this call wrote. A socket that keeps
+    /// As the function [`write_all`](crate::write_all), with the bytes that this call wrote. A socket that keeps
     /// messages apart is refused unless the whole queue goes in one call ([details](crate::write_once#messages)). A
     /// file that is open with `O_DIRECT` answers `EINVAL`, since copied bytes are not aligned.
     pub fn write_to(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {

@@ -35,7 +35,7 @@ use crate::transfer::unvectored::ListCalls;
 /// the first segments; the contents of the rest of the list are unspecified.
 ///
 /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is full; for
-///   [`read_up_to_eof_vectored`] this is no error;
+///   [`read_up_to_eof`] this is no error;
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and empty, or a socket's
 ///   `SO_RCVTIMEO` has passed; [`resume_read`] can resume;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
@@ -46,7 +46,7 @@ use crate::transfer::unvectored::ListCalls;
 ///
 /// ```
 /// use std::io::{IoSliceMut, Write};
-/// use vectored::read_exact_vectored;
+/// use vectored::read_exact;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (reader, mut writer) = std::io::pipe()?;
@@ -54,12 +54,12 @@ use crate::transfer::unvectored::ListCalls;
 ///
 /// let (mut header, mut payload) = ([0; 2], [0; 5]);
 /// let mut segments = [IoSliceMut::new(&mut header), IoSliceMut::new(&mut payload)];
-/// assert_eq!(read_exact_vectored(&reader, &mut segments)?, 7);
+/// assert_eq!(read_exact(&reader, &mut segments)?, 7);
 /// assert_eq!((header, &payload), ([5, 0], b"hello"));
 /// # Ok(())
 /// # }
 /// ```
-pub fn read_exact_vectored(
+pub fn read_exact(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
 ) -> Result<u64, TransferError> {
@@ -68,7 +68,7 @@ pub fn read_exact_vectored(
 
 /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
 ///
-/// Like [`read_exact_vectored`], for a transfer that is resumed after an error, usually
+/// Like [`read_exact`], for a transfer that is resumed after an error, usually
 /// [`WouldBlock`](io::ErrorKind::WouldBlock). The cursor then points after the last
 /// byte that was read: wait until the descriptor is ready and call again with the same list and
 /// cursor. The result and the errors count the bytes of this call only. If the cursor is at the end of the list, it
@@ -76,7 +76,7 @@ pub fn read_exact_vectored(
 ///
 /// # Errors
 ///
-/// As [`read_exact_vectored`].
+/// As [`read_exact`].
 ///
 /// # Panics
 ///
@@ -117,18 +117,18 @@ pub fn resume_read(
 
 /// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
 ///
-/// Like [`read_exact_vectored`], but the end of the file is no error: a result below the length of the list means
+/// Like [`read_exact`], but the end of the file is no error: a result below the length of the list means
 /// that the file ended. (A single `readv(2)` may return fewer bytes at any time, so its result does not mean that.)
 ///
 /// # Errors
 ///
-/// As [`read_exact_vectored`], without `UnexpectedEof`.
+/// As [`read_exact`], without `UnexpectedEof`.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::io::{IoSliceMut, Write};
-/// use vectored::read_up_to_eof_vectored;
+/// use vectored::read_up_to_eof;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (reader, mut writer) = std::io::pipe()?;
@@ -137,12 +137,12 @@ pub fn resume_read(
 ///
 /// let (mut first, mut second) = ([b'-'; 4], [b'-'; 4]);
 /// let mut segments = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
-/// assert_eq!(read_up_to_eof_vectored(&reader, &mut segments)?, 5);
+/// assert_eq!(read_up_to_eof(&reader, &mut segments)?, 5);
 /// assert_eq!((&first, &second[..1]), (b"hell", &b"o"[..]));
 /// # Ok(())
 /// # }
 /// ```
-pub fn read_up_to_eof_vectored(
+pub fn read_up_to_eof(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
 ) -> Result<u64, TransferError> {
@@ -153,12 +153,12 @@ pub fn read_up_to_eof_vectored(
 
 /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
 ///
-/// Like [`read_exact_vectored`], by `preadv(2)` or `pread(2)`: the position of the descriptor is
+/// Like [`read_exact`], by `preadv(2)` or `pread(2)`: the position of the descriptor is
 /// neither used nor changed, so several threads can read one file.
 ///
 /// # Errors
 ///
-/// As [`read_exact_vectored`], and
+/// As [`read_exact`], and
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte if the list would end past the
 ///   largest file offset, `i64::MAX`, even if the file ends before;
@@ -168,7 +168,7 @@ pub fn read_up_to_eof_vectored(
 ///
 /// ```
 /// use std::io::IoSliceMut;
-/// use vectored::files::read_exact_vectored_at;
+/// use vectored::files::read_exact_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-{}", std::process::id()));
@@ -177,12 +177,12 @@ pub fn read_up_to_eof_vectored(
 /// # std::fs::remove_file(&path)?;
 /// let (mut two, mut three) = ([0; 2], [0; 3]);
 /// let mut segments = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
-/// assert_eq!(read_exact_vectored_at(&file, &mut segments, 4)?, 5);
+/// assert_eq!(read_exact_at(&file, &mut segments, 4)?, 5);
 /// assert_eq!((&two, &three), (b"45", b"678"));
 /// # Ok(())
 /// # }
 /// ```
-pub fn read_exact_vectored_at(
+pub fn read_exact_at(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
     offset: u64,
@@ -192,18 +192,18 @@ pub fn read_exact_vectored_at(
 
 /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends.
 ///
-/// Like [`read_exact_vectored_at`], but the end of the file is no error. Returns the bytes read: 0 if the file ends at
+/// Like [`read_exact_at`], but the end of the file is no error. Returns the bytes read: 0 if the file ends at
 /// or before `offset`.
 ///
 /// # Errors
 ///
-/// As [`read_exact_vectored_at`], without `UnexpectedEof`.
+/// As [`read_exact_at`], without `UnexpectedEof`.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::io::IoSliceMut;
-/// use vectored::files::read_up_to_eof_vectored_at;
+/// use vectored::files::read_up_to_eof_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-eof-{}", std::process::id()));
@@ -212,12 +212,12 @@ pub fn read_exact_vectored_at(
 /// # std::fs::remove_file(&path)?;
 /// let (mut two, mut three) = ([0; 2], [0; 3]);
 /// let mut segments = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
-/// assert_eq!(read_up_to_eof_vectored_at(&file, &mut segments, 7)?, 3);
+/// assert_eq!(read_up_to_eof_at(&file, &mut segments, 7)?, 3);
 /// assert_eq!((&two, three[0]), (b"78", b'9'));
 /// # Ok(())
 /// # }
 /// ```
-pub fn read_up_to_eof_vectored_at(
+pub fn read_up_to_eof_at(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
     offset: u64,

@@ -85,12 +85,12 @@ impl Scatter {
 
     /// Reads into all of `segments` in order until they are full, and returns their bytes.
     ///
-    /// It keeps every promise of [`read_exact_vectored`](crate::read_exact_vectored). A list whose small segments
+    /// It keeps every promise of the function [`read_exact`](crate::read_exact). A list whose small segments
     /// exceed the staging buffer takes more calls.
     ///
     /// # Errors
     ///
-    /// As [`read_exact_vectored`](crate::read_exact_vectored). The `Scatter` can be used again.
+    /// As the function [`read_exact`](crate::read_exact). The `Scatter` can be used again.
     pub fn read_exact(
         &mut self,
         fd: impl AsDescriptor,
@@ -101,12 +101,13 @@ impl Scatter {
 
     /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
     ///
-    /// Like [`resume_read`](crate::resume_read): after [`WouldBlock`](io::ErrorKind::WouldBlock), call it again with the
-    /// same list and cursor. The `Scatter` may read other lists in the meantime, since it holds no bytes.
+    /// Like the function [`resume_read`](crate::resume_read): after [`WouldBlock`](io::ErrorKind::WouldBlock), call it
+    /// again with the same list and cursor. The `Scatter` may read other lists in the meantime, since it holds no
+    /// bytes.
     ///
     /// # Errors
     ///
-    /// As [`resume_read`](crate::resume_read).
+    /// As the function [`resume_read`](crate::resume_read).
     ///
     /// # Panics
     ///
@@ -124,7 +125,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored).
+    /// As the function [`read_up_to_eof`](crate::read_up_to_eof).
     pub fn read_up_to_eof(
         &mut self,
         fd: impl AsDescriptor,
@@ -142,7 +143,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As [`read_exact_vectored_at`](crate::files::read_exact_vectored_at).
+    /// As the function [`read_exact_at`](crate::files::read_exact_at).
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -157,7 +158,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As [`read_up_to_eof_vectored_at`](crate::files::read_up_to_eof_vectored_at).
+    /// As the function [`read_up_to_eof_at`](crate::files::read_up_to_eof_at).
     ///
     /// # Examples
     ///

@@ -14,12 +14,12 @@ use crate::transfer::read_loop::{AtEof, retry_interrupted, unexpected_eof};
 
 /// Reads into all of `buf`, which need not be initialized, until it is full, and returns it as bytes.
 ///
-/// Like [`read_exact_vectored`](crate::read_exact_vectored) with one segment, without the cost of
+/// Like [`read_exact`](crate::read_exact) with one segment, without the cost of
 /// clearing memory that is about to be overwritten. There is no such function for lists of buffers.
 ///
 /// # Errors
 ///
-/// As [`read_exact_vectored`](crate::read_exact_vectored). The first
+/// As [`read_exact`](crate::read_exact). The first
 /// [`transferred`](TransferError::transferred) bytes of `buf` are then initialized.
 ///
 /// # Examples

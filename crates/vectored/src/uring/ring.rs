@@ -23,7 +23,7 @@ use crate::uring::transfer::Transfer;
 /// `start` before other work, so that the kernel makes the transfers meanwhile, and after a completion that `wait`
 /// returned without a system call, if the program does not call `wait` again at once.
 ///
-/// Each transfer is complete, as those of [`write_all_vectored`](crate::write_all_vectored): a call that moves a part only
+/// Each transfer is complete, as those of [`write_all`](crate::write_all): a call that moves a part only
 /// is followed by another one. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
 /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and of a queue at most [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
 ///
@@ -171,7 +171,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// The [`Completion`] has them: those of [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored), and those that
+    /// The [`Completion`] has them: those of [`read_up_to_eof`](crate::read_up_to_eof), and those that
     /// `submit_write` names.
     ///
     /// # Examples

@@ -70,12 +70,12 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 ///
 /// ```
 /// use std::io::{IoSlice, Read};
-/// use vectored::write_all_vectored;
+/// use vectored::write_all;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (mut reader, writer) = std::io::pipe()?;
 /// let segments = [IoSlice::new(b"key"), IoSlice::new(b"="), IoSlice::new(b"value")];
-/// assert_eq!(write_all_vectored(&writer, &segments)?, 9);
+/// assert_eq!(write_all(&writer, &segments)?, 9);
 /// drop(writer);
 ///
 /// let mut line = String::new();
@@ -84,16 +84,13 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 /// # Ok(())
 /// # }
 /// ```
-pub fn write_all_vectored(
-    fd: impl AsDescriptor,
-    segments: &[IoSlice<'_>],
-) -> Result<u64, TransferError> {
+pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
     resume_write(fd, segments, &mut SegmentCursor::new())
 }
 
 /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
 ///
-/// As [`write_all_vectored`], but it can be resumed: on success and on error, `cursor` has moved in the caller's list by
+/// As [`write_all`], but it can be resumed: on success and on error, `cursor` has moved in the caller's list by
 /// exactly the bytes that were written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
 /// ready, and call it again with the same list and the same cursor. Nothing else needs to be kept. The same holds for any
 /// other error whose cause can be removed.
@@ -109,7 +106,7 @@ pub fn write_all_vectored(
 ///
 /// # Errors
 ///
-/// As [`write_all_vectored`]. [`transferred`](TransferError::transferred) counts the bytes of this
+/// As [`write_all`]. [`transferred`](TransferError::transferred) counts the bytes of this
 /// call, not those of earlier ones; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
 ///
 /// # Panics

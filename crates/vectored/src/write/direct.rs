@@ -6,7 +6,7 @@ use std::ops::Deref;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::sys;
-use crate::write::positional::write_all_vectored_at;
+use crate::write::positional::write_all_at;
 
 /// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)).
 ///
@@ -113,13 +113,13 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
 
 /// Writes all of `segments` at `offset`, if they are aligned for direct I/O.
 ///
-/// As [`write_all_vectored_at`], for a file that was opened with `O_DIRECT`. Lists longer than one
+/// As [`write_all_at`], for a file that was opened with `O_DIRECT`. Lists longer than one
 /// call stay aligned: a call ends between segments, or, within one of more than
 /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), at a multiple of 4096 bytes.
 ///
 /// # Errors
 ///
-/// As [`write_all_vectored_at`], and those of [`DirectAlignment::check`], before any byte. After a short write (for example
+/// As [`write_all_at`], and those of [`DirectAlignment::check`], before any byte. After a short write (for example
 /// on a full disk) the rest may not be aligned: that is `EINVAL`
 /// ([`InvalidInput`](io::ErrorKind::InvalidInput)) with
 /// [`transferred`](TransferError::transferred) above 0.
@@ -156,7 +156,7 @@ pub fn write_all_direct_at(
     alignment
         .check(segments, offset)
         .map_err(|error| TransferError::new(0, error))?;
-    write_all_vectored_at(fd, segments, offset)
+    write_all_at(fd, segments, offset)
 }
 
 #[cfg(test)]

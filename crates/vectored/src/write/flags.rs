@@ -150,8 +150,8 @@ pub enum OnRefusal {
 /// Writes all of `segments` in order, with `flags`, at `offset` or at the file's position, and
 /// returns their bytes.
 ///
-/// As [`write_all_vectored`](crate::write_all_vectored) without an offset, and as
-/// [`write_all_vectored_at`](crate::files::write_all_vectored_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each
+/// As [`write_all`](crate::write_all) without an offset, and as
+/// [`write_all_at`](crate::files::write_all_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each
 /// call of the transfer has the flags. With an empty set of flags it does the same as those functions.
 ///
 /// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) is cached for the life of the process, for each flag
@@ -176,7 +176,7 @@ pub enum OnRefusal {
 ///
 /// ```
 /// use std::io::IoSlice;
-/// use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
+/// use vectored::files::{OnRefusal, WriteFlags, write_all_with};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-with-{}", std::process::id()));
@@ -184,12 +184,12 @@ pub enum OnRefusal {
 /// let record = [IoSlice::new(b"debit 5"), IoSlice::new(b"; "), IoSlice::new(b"credit 5\n")];
 /// // On storage when it returns, by the flag or by fdatasync(2).
 /// let flags = WriteFlags::DSYNC | WriteFlags::DONTCACHE;
-/// write_all_vectored_with(&log, &record, None, flags, OnRefusal::Fallback)?;
+/// write_all_with(&log, &record, None, flags, OnRefusal::Fallback)?;
 /// assert_eq!(std::fs::read(&path)?, b"debit 5; credit 5\n");
 /// # std::fs::remove_file(&path)
 /// # }
 /// ```
-pub fn write_all_vectored_with(
+pub fn write_all_with(
     fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
     offset: Option<u64>,

@@ -33,8 +33,8 @@ use crate::transfer::write_loop::FnSink;
 /// # Messages
 ///
 /// On a socket that keeps messages apart (one that is not a stream), each call is a message of its own. The functions
-/// that write streams ([`write_all_vectored`](crate::write_all_vectored), [`resume_write`](crate::resume_write),
-/// `write_all_vectored_with` and those of [`Gather`](crate::Gather), and `BufSender`) therefore refuse a socket of any
+/// that write streams ([`write_all`](crate::write_all), [`resume_write`](crate::resume_write),
+/// `write_all_with` and those of [`Gather`](crate::Gather), and `BufSender`) therefore refuse a socket of any
 /// type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with [`InvalidInput`](std::io::ErrorKind::InvalidInput)
 /// before any byte, if the list is not exactly one message:
 ///
@@ -52,8 +52,8 @@ use crate::transfer::write_loop::FnSink;
 /// the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is not a
 /// socket and is not recognized. There, too, each call is a packet, or several if it exceeds `PIPE_BUF`.
 ///
-/// The functions that read a stream into a list ([`read_exact_vectored`](crate::read_exact_vectored),
-/// [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored), [`resume_read`](crate::resume_read), those of
+/// The functions that read a stream into a list ([`read_exact`](crate::read_exact),
+/// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read), those of
 /// [`Scatter`](crate::Scatter), [`read_exact_uninit`](crate::uninit::read_exact_uninit) and
 /// [`read_up_to_eof_uninit`](crate::uninit::read_up_to_eof_uninit)) refuse such a socket for every list, with
 /// [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. The end of a message that is longer than the

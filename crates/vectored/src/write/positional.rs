@@ -13,7 +13,7 @@ use crate::write::all::send_all_referenced;
 
 /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
 ///
-/// As [`write_all_vectored`](crate::write_all_vectored), but by `pwritev(2)`, or `pwrite(2)` if
+/// As [`write_all`](crate::write_all), but by `pwritev(2)`, or `pwrite(2)` if
 /// one segment is left: the file's position is neither used nor moved, so threads may share the
 /// descriptor. Each further call begins where the last one ended. A gap after the end
 /// of the file reads as zeros.
@@ -25,7 +25,7 @@ use crate::write::all::send_all_referenced;
 ///
 /// # Errors
 ///
-/// As [`write_all_vectored`](crate::write_all_vectored), and
+/// As [`write_all`](crate::write_all), and
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the last byte would lie at
 ///   or past 2⁶³ − 1, where no file reaches;
@@ -40,19 +40,19 @@ use crate::write::all::send_all_referenced;
 ///
 /// ```
 /// use std::io::{IoSlice, Seek};
-/// use vectored::files::write_all_vectored_at;
+/// use vectored::files::write_all_at;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-at-{}", std::process::id()));
 /// std::fs::write(&path, b"0123456789")?;
 /// let mut file = std::fs::File::options().write(true).open(&path)?;
-/// write_all_vectored_at(&file, &[IoSlice::new(b"ab"), IoSlice::new(b"cd")], 3)?;
+/// write_all_at(&file, &[IoSlice::new(b"ab"), IoSlice::new(b"cd")], 3)?;
 /// assert_eq!(std::fs::read(&path)?, b"012abcd789");
 /// assert_eq!(file.stream_position()?, 0);
 /// # std::fs::remove_file(&path)
 /// # }
 /// ```
-pub fn write_all_vectored_at(
+pub fn write_all_at(
     fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
     offset: u64,

@@ -11,9 +11,7 @@ use proptest::prelude::*;
 #[cfg(target_os = "linux")]
 use rustix::fs::OFlags;
 use vectored::buffered::VectoredWrite;
-use vectored::{
-    AsDescriptor, Gather, SegmentCursor, TransferError, resume_write, write_all_vectored,
-};
+use vectored::{AsDescriptor, Gather, SegmentCursor, TransferError, resume_write, write_all};
 
 #[cfg(target_os = "linux")]
 use crate::support::add_flag;
@@ -219,7 +217,7 @@ fn a_timeout_of_a_socket_would_block_with_a_count() {
     writer.write_all(b"12345").unwrap();
     let (mut one, mut two) = ([0; 3], [0; 3]);
     let mut places = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-    let error = vectored::read_exact_vectored(&reader, &mut places).unwrap_err();
+    let error = vectored::read_exact(&reader, &mut places).unwrap_err();
     assert_eq!(
         (error.kind(), error.transferred()),
         (ErrorKind::WouldBlock, 5)
@@ -429,9 +427,9 @@ fn the_streams_of_the_standard_library_gather() {
 fn descriptors_are_taken_owned_or_borrowed() {
     let file = File::create("/dev/null").unwrap();
     let segments = [IoSlice::new(b"abc")];
-    assert_eq!(write_all_vectored(&file, &segments).unwrap(), 3);
-    assert_eq!(write_all_vectored(file.as_fd(), &segments).unwrap(), 3);
-    assert_eq!(write_all_vectored(file, &segments).unwrap(), 3);
+    assert_eq!(write_all(&file, &segments).unwrap(), 3);
+    assert_eq!(write_all(file.as_fd(), &segments).unwrap(), 3);
+    assert_eq!(write_all(file, &segments).unwrap(), 3);
 }
 
 proptest! {
@@ -456,10 +454,10 @@ proptest! {
 #[test]
 fn any_type_with_a_descriptor_is_taken() {
     fn through_as_fd(fd: impl AsFd) -> u64 {
-        write_all_vectored(fd, &[IoSlice::new(b"ab")]).unwrap()
+        write_all(fd, &[IoSlice::new(b"ab")]).unwrap()
     }
     fn through_as_descriptor(descriptor: &dyn AsDescriptor) -> u64 {
-        write_all_vectored(descriptor.as_descriptor(), &[IoSlice::new(b"ab")]).unwrap()
+        write_all(descriptor.as_descriptor(), &[IoSlice::new(b"ab")]).unwrap()
     }
     let path = TemporaryFile::new("any-descriptor");
     let file = File::create(&path.0).unwrap();

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use proptest::prelude::*;
 use vectored::cost::{ChunkPolicy, CopyThresholds};
 use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
-use vectored::{CostModel, Gather, GatherWriter, Scatter, read_exact_vectored};
+use vectored::{CostModel, Gather, GatherWriter, Scatter, read_exact};
 
 use crate::support::{TemporaryFile, emulator, file_writers, skip};
 
@@ -324,7 +324,7 @@ proptest! {
             let mut segments: Vec<_> =
                 places.iter_mut().map(|place| IoSliceMut::new(place)).collect();
             let read = match reader {
-                0 => read_exact_vectored(&file, &mut segments),
+                0 => read_exact(&file, &mut segments),
                 1 => scatter.read_exact(&file, &mut segments),
                 2 => scatter.read_up_to_eof(&file, &mut segments),
                 _ => scatter.read_exact_at(&file, &mut segments, 0),

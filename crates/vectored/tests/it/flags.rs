@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 use rustix::fs::MemfdFlags;
-use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
+use vectored::files::{OnRefusal, WriteFlags, write_all_with};
 
 use crate::support::{TemporaryFile, list, mixed_sizes, payload, skip};
 
@@ -47,8 +47,7 @@ fn a_kernel_without_pwritev2_refuses_append_before_any_byte() {
     let file = File::from(rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
     for on_refusal in [OnRefusal::Fallback, OnRefusal::Error] {
         let data = payload(&[3, 4]);
-        let result =
-            write_all_vectored_with(&file, &list(&data), None, WriteFlags::APPEND, on_refusal);
+        let result = write_all_with(&file, &list(&data), None, WriteFlags::APPEND, on_refusal);
         let error = result.unwrap_err();
         assert_eq!(
             (error.kind(), error.transferred()),
@@ -77,7 +76,7 @@ fn the_bytes_arrive_with_every_set_of_flags() {
             let segments = list(&data);
             let write = |offset| {
                 let fallback = OnRefusal::Fallback;
-                write_all_vectored_with(&file, &segments, offset, flags, fallback)
+                write_all_with(&file, &segments, offset, flags, fallback)
             };
             let total = data.concat().len() as u64;
             assert_eq!(write(None).unwrap(), total, "{flags:?}");
@@ -102,7 +101,7 @@ fn a_refused_flag_is_an_error_before_any_byte_with_on_refusal_error() {
     const NAME: &str = "flags::a_refused_flag_is_an_error_before_any_byte_with_on_refusal_error";
     let file = File::from(rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
     let data = payload(&[3, 4]);
-    let write = |flags| write_all_vectored_with(&file, &list(&data), None, flags, OnRefusal::Error);
+    let write = |flags| write_all_with(&file, &list(&data), None, flags, OnRefusal::Error);
     let mut refused = 0;
     for (flag, name) in [
         (WriteFlags::NOWAIT, "RWF_NOWAIT"),
@@ -130,7 +129,7 @@ fn nowait_on_a_full_blocking_pipe_would_block() {
     let (mut reader, writer) = std::io::pipe().unwrap();
     let data = payload(&mixed_sizes(3000));
     let error = OnRefusal::Error;
-    let result = write_all_vectored_with(&writer, &list(&data), None, WriteFlags::NOWAIT, error);
+    let result = write_all_with(&writer, &list(&data), None, WriteFlags::NOWAIT, error);
     let error = result.unwrap_err();
     if error.kind() == ErrorKind::Unsupported {
         return skip(NAME, "this kernel refuses RWF_NOWAIT on a pipe");
@@ -149,14 +148,14 @@ fn an_error_of_the_file_is_no_refusal() {
     for flags in all_sets() {
         let data = payload(&[3]);
         let fallback = OnRefusal::Fallback;
-        let result = write_all_vectored_with(&file, &list(&data), None, flags, fallback);
+        let result = write_all_with(&file, &list(&data), None, flags, fallback);
         let error = result.unwrap_err();
         assert_eq!(
             error.io_error().raw_os_error(),
             Some(libc::EBADF),
             "{flags:?}"
         );
-        let past = write_all_vectored_with(&file, &list(&data), Some(u64::MAX), flags, fallback);
+        let past = write_all_with(&file, &list(&data), Some(u64::MAX), flags, fallback);
         assert_eq!(past.unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 }

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use vectored::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 use vectored::{
-    Scatter, ScatterReader, SegmentCursor, TransferError, read_exact_vectored,
-    read_up_to_eof_vectored, resume_read, resume_write,
+    Scatter, ScatterReader, SegmentCursor, TransferError, read_exact, read_up_to_eof, resume_read,
+    resume_write,
 };
 
 use crate::support::{list, payload, writers};
@@ -106,13 +106,10 @@ type Read = Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Result<u64, 
 /// Every function that reads from a stream into a list, by name.
 fn readers() -> Vec<(&'static str, Read)> {
     vec![
+        ("read_exact", Box::new(|fd, list| read_exact(fd, list))),
         (
-            "read_exact_vectored",
-            Box::new(|fd, list| read_exact_vectored(fd, list)),
-        ),
-        (
-            "read_up_to_eof_vectored",
-            Box::new(|fd, list| read_up_to_eof_vectored(fd, list)),
+            "read_up_to_eof",
+            Box::new(|fd, list| read_up_to_eof(fd, list)),
         ),
         (
             "resume_read",
@@ -198,7 +195,7 @@ fn a_reader_of_records_can_refuse_message_sockets() {
 fn a_list_without_bytes_reads_no_message() {
     let (sender, receiver) = pair(SocketType::DGRAM);
     rustix::net::send(&sender, b"message", SendFlags::empty()).unwrap();
-    assert_eq!(read_exact_vectored(&receiver, &mut []).unwrap(), 0);
+    assert_eq!(read_exact(&receiver, &mut []).unwrap(), 0);
     let mut empty = [IoSliceMut::new(&mut [])];
     assert_eq!(
         Scatter::default()

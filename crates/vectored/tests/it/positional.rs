@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, Read, Seek, SeekFrom};
 
 use vectored::bindings::BorrowedDescriptor;
-use vectored::files::write_all_vectored_at;
+use vectored::files::write_all_at;
 use vectored::{AsDescriptor, Gather, TransferError};
 
 use crate::support::{TemporaryFile, list, mixed_sizes, payload};
@@ -16,8 +16,8 @@ fn writers_at() -> Vec<(&'static str, WriteAt)> {
     let mut gather = Gather::default();
     vec![
         (
-            "write_all_vectored_at",
-            Box::new(|fd, segments, offset| write_all_vectored_at(fd, segments, offset)),
+            "write_all_at",
+            Box::new(|fd, segments, offset| write_all_at(fd, segments, offset)),
         ),
         (
             "Gather",

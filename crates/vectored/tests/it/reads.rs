@@ -8,12 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::fs::OFlags;
-use vectored::files::{read_exact_vectored_at, read_up_to_eof_vectored_at};
+use vectored::files::{read_exact_at, read_up_to_eof_at};
 use vectored::uninit::{read_exact_uninit, read_up_to_eof_uninit};
-use vectored::{
-    Scatter, SegmentCursor, TransferError, read_exact_vectored, read_up_to_eof_vectored,
-    resume_read,
-};
+use vectored::{Scatter, SegmentCursor, TransferError, read_exact, read_up_to_eof, resume_read};
 
 use crate::support::{mixed_sizes, payload};
 
@@ -27,8 +24,8 @@ fn readers_at() -> [Vec<(&'static str, ReadAllAt)>; 2] {
     [
         vec![
             (
-                "read_exact_vectored_at",
-                Box::new(|fd, segments, offset| read_exact_vectored_at(fd, segments, offset)),
+                "read_exact_at",
+                Box::new(|fd, segments, offset| read_exact_at(fd, segments, offset)),
             ),
             (
                 "Scatter::read_exact_at",
@@ -37,8 +34,8 @@ fn readers_at() -> [Vec<(&'static str, ReadAllAt)>; 2] {
         ],
         vec![
             (
-                "read_up_to_eof_vectored_at",
-                Box::new(|fd, segments, offset| read_up_to_eof_vectored_at(fd, segments, offset)),
+                "read_up_to_eof_at",
+                Box::new(|fd, segments, offset| read_up_to_eof_at(fd, segments, offset)),
             ),
             (
                 "Scatter::read_up_to_eof_at",
@@ -65,12 +62,12 @@ fn readers() -> Vec<(&'static str, ReadAll)> {
             Box::new(move |fd, segments| up_to_eof.read_up_to_eof(fd, segments)),
         ),
         (
-            "read_exact_vectored",
-            Box::new(|fd, segments| read_exact_vectored(fd, segments)),
+            "read_exact",
+            Box::new(|fd, segments| read_exact(fd, segments)),
         ),
         (
-            "read_up_to_eof_vectored",
-            Box::new(|fd, segments| read_up_to_eof_vectored(fd, segments)),
+            "read_up_to_eof",
+            Box::new(|fd, segments| read_up_to_eof(fd, segments)),
         ),
     ]
 }
@@ -255,7 +252,7 @@ fn a_memory_file_and_dev_zero_fill_lists() {
     let mut memory = File::from(memory.unwrap());
     memory.write_all(&expected.concat()).unwrap();
     let mut buffers = blank(&sizes);
-    read_exact_vectored_at(&memory, &mut list_mut(&mut buffers), 0).unwrap();
+    read_exact_at(&memory, &mut list_mut(&mut buffers), 0).unwrap();
     assert!(buffers == expected);
 
     let zero = File::open("/dev/zero").unwrap();
@@ -277,10 +274,10 @@ fn empty_lists_are_filled_without_a_system_call() {
             assert_eq!(result.unwrap(), 0, "{name}");
         }
         let mut buffers = blank(sizes);
-        let result = read_exact_vectored_at(&file, &mut list_mut(&mut buffers), 7);
+        let result = read_exact_at(&file, &mut list_mut(&mut buffers), 7);
         assert_eq!(result.unwrap(), 0);
     }
-    let error = read_exact_vectored(&file, &mut list_mut(&mut blank(&[1]))).unwrap_err();
+    let error = read_exact(&file, &mut list_mut(&mut blank(&[1]))).unwrap_err();
     assert_eq!(error.io_error().raw_os_error(), Some(9), "EBADF");
 }
 
@@ -290,13 +287,13 @@ fn an_offset_past_what_a_file_can_have_is_refused_before_any_byte() {
     for offset in [i64::MAX as u64 - 1, i64::MAX as u64 + 1, u64::MAX] {
         let mut buffers = blank(&[1, 1]);
         let mut segments = list_mut(&mut buffers);
-        let error = read_up_to_eof_vectored_at(&file, &mut segments, offset).unwrap_err();
+        let error = read_up_to_eof_at(&file, &mut segments, offset).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert_eq!(error.transferred(), 0);
     }
     let mut buffers = blank(&[1, 1]);
     let last = i64::MAX as u64 - 2;
-    let result = read_up_to_eof_vectored_at(&file, &mut list_mut(&mut buffers), last);
+    let result = read_up_to_eof_at(&file, &mut list_mut(&mut buffers), last);
     assert_eq!(
         result.unwrap(),
         0,
@@ -308,7 +305,7 @@ fn an_offset_past_what_a_file_can_have_is_refused_before_any_byte() {
 fn a_pipe_has_no_offsets() {
     let (reader, _writer) = io::pipe().unwrap();
     let mut buffers = blank(&[1, 1]);
-    let error = read_exact_vectored_at(&reader, &mut list_mut(&mut buffers), 0).unwrap_err();
+    let error = read_exact_at(&reader, &mut list_mut(&mut buffers), 0).unwrap_err();
     assert_eq!(error.io_error().raw_os_error(), Some(29), "ESPIPE");
 }
 

@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use rustix::fs::OFlags;
 use vectored::bindings::BorrowedDescriptor;
 use vectored::buffered::VectoredWrite;
-use vectored::files::write_all_vectored_at;
+use vectored::files::write_all_at;
 #[cfg(unix)]
-use vectored::files::{OnRefusal, WriteFlags, write_all_vectored_with};
-use vectored::{CostModel, Gather, SegmentCursor, TransferError, resume_write, write_all_vectored};
+use vectored::files::{OnRefusal, WriteFlags, write_all_with};
+use vectored::{CostModel, Gather, SegmentCursor, TransferError, resume_write, write_all};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251, so they differ from a zeroed file and from themselves
 /// shifted by up to 250 bytes.
@@ -57,8 +57,8 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
         Gather::with_model(CostModel::default().with(|costs| costs.staging_bytes = 0));
     vec![
         (
-            "write_all_vectored",
-            Box::new(|fd, segments| write_all_vectored(fd, segments)),
+            "write_all",
+            Box::new(|fd, segments| write_all(fd, segments)),
         ),
         (
             "Gather",
@@ -88,10 +88,10 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
         #[cfg(unix)]
         (
             // Pipes, sockets, devices and many file systems refuse this flag; the fallback must hide that.
-            "write_all_vectored_with",
+            "write_all_with",
             Box::new(|fd, segments| {
                 let flags = WriteFlags::DONTCACHE;
-                write_all_vectored_with(fd, segments, None, flags, OnRefusal::Fallback)
+                write_all_with(fd, segments, None, flags, OnRefusal::Fallback)
             }),
         ),
         (
@@ -127,8 +127,8 @@ pub fn file_writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
     let mut all = writers();
     all.push((
-        "write_all_vectored_at",
-        Box::new(|fd, segments| write_all_vectored_at(fd, segments, 0)),
+        "write_all_at",
+        Box::new(|fd, segments| write_all_at(fd, segments, 0)),
     ));
     all.push((
         "Gather::write_all_at",

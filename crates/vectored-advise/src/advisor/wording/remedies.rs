@@ -283,9 +283,7 @@ fn many(runtime: Option<Runtime>) -> &'static str {
     match runtime {
         Some(Runtime::Python) => "os.sysconf(\"SC_IOV_MAX\") buffers an os.writev",
         Some(Runtime::Go) => "net.Buffers of any length on a connection",
-        Some(Runtime::Rust) => {
-            "vectored::write_all_vectored(&fd, &segments) takes lists of any length"
-        }
+        Some(Runtime::Rust) => "vectored::write_all(&fd, &segments) takes lists of any length",
         Some(Runtime::Cpp | Runtime::C) | None => "sysconf(_SC_IOV_MAX) segments a writev",
         Some(_) => "join the pieces in one buffer or string, and write that once",
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice};
 
-use vectored::write_all_vectored;
+use vectored::write_all;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{retry_on_intr, writev};
 
@@ -85,6 +85,6 @@ pub fn send_rest(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], written: usize) -> 
     let mut rest: Vec<IoSlice<'_>> = iovecs.iter().map(|s| IoSlice::new(s)).collect();
     let mut rest = rest.as_mut_slice();
     IoSlice::advance_slices(&mut rest, written);
-    write_all_vectored(fd, rest)?;
+    write_all(fd, rest)?;
     Ok(())
 }

@@ -28,7 +28,7 @@ const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 /// nothing is read ahead.
 ///
 /// The buffer is not aligned, so a file that is open with `O_DIRECT` usually answers `EINVAL`. Read such a file with
-/// [`read_exact_vectored_at`](crate::files::read_exact_vectored_at) into an [`AlignedBuffer`](crate::files::AlignedBuffer), or with
+/// [`read_exact_at`](crate::files::read_exact_at) into an [`AlignedBuffer`](crate::files::AlignedBuffer), or with
 /// a [`Scatter`](crate::Scatter).
 ///
 /// The inner reader should fill several buffers in one call, as descriptors and sockets do. A reader whose
@@ -54,7 +54,7 @@ const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 ///     // This record's payload together with the next record's header, if there is a next record.
 ///     let mut payload = vec![0; u16::from_le_bytes(header).into()];
 ///     let wanted = payload.len() as u64;
-///     let bytes = reader.read_up_to_eof_vectored(&mut [
+///     let bytes = reader.read_up_to_eof(&mut [
 ///         IoSliceMut::new(&mut payload),
 ///         IoSliceMut::new(&mut header),
 ///     ])?;
@@ -250,7 +250,7 @@ impl<R: Read> ScatterReader<R> {
     /// # Errors
     ///
     /// As [`read_exact_vectored`](ScatterReader::read_exact_vectored), without `UnexpectedEof`.
-    pub fn read_up_to_eof_vectored(
+    pub fn read_up_to_eof(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
     ) -> Result<u64, TransferError> {

@@ -207,14 +207,12 @@ fn submit_read(ring: &mut Ring, plan: &Plan, data: &[Vec<u8>], token: u64) -> Ch
     match plan.target {
         Target::FileAt(offset) => {
             let file = temporary_file();
-            vectored::files::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], offset)
-                .unwrap();
+            vectored::files::write_all_at(&file, &[std::io::IoSlice::new(&bytes)], offset).unwrap();
             ring.submit_read_at(plan.descriptor(file), buffers, offset, token);
         }
         Target::FilePosition => {
             let file = temporary_file();
-            vectored::files::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], 0)
-                .unwrap();
+            vectored::files::write_all_at(&file, &[std::io::IoSlice::new(&bytes)], 0).unwrap();
             ring.submit_read(plan.descriptor(file), buffers, token);
         }
         target => {
@@ -237,8 +235,7 @@ fn check(check: Check, result: u64, data: Data, plan: &Plan) {
             assert_eq!(result, expected.len() as u64);
             let mut written = vec![0; expected.len() + 1];
             let slices = &mut [std::io::IoSliceMut::new(&mut written)];
-            let length =
-                vectored::files::read_up_to_eof_vectored_at(&file, slices, offset).unwrap();
+            let length = vectored::files::read_up_to_eof_at(&file, slices, offset).unwrap();
             assert_eq!(length, expected.len() as u64, "{plan:?}");
             assert!(written[..expected.len()] == expected, "{plan:?}");
             let moved = match plan.target {

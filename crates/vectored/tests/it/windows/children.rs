@@ -6,7 +6,7 @@ use std::io::{self, IoSliceMut, Read};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use vectored::{AsDescriptor, read_up_to_eof_vectored};
+use vectored::{AsDescriptor, read_up_to_eof};
 
 use crate::support::{TemporaryFile, list, mixed_sizes, payload, writers};
 
@@ -44,7 +44,7 @@ fn a_child_gets_everything_and_its_output_is_read_to_the_end() {
         let reading = thread::spawn(move || {
             let (mut start, mut rest) = ([0; 7], vec![0; 10_000]);
             let mut segments = [IoSliceMut::new(&mut start), IoSliceMut::new(&mut rest)];
-            let read = read_up_to_eof_vectored(&stdout, &mut segments).unwrap() as usize;
+            let read = read_up_to_eof(&stdout, &mut segments).unwrap() as usize;
             let output = [&start[..], &rest].concat();
             String::from_utf8_lossy(&output[..read]).into_owned()
         });

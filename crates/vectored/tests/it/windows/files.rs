@@ -6,11 +6,9 @@ use std::mem::MaybeUninit;
 use std::thread;
 
 use proptest::prelude::*;
-use vectored::files::{read_exact_vectored_at, write_all_vectored_at};
+use vectored::files::{read_exact_at, write_all_at};
 use vectored::uninit::read_exact_uninit;
-use vectored::{
-    AsDescriptor, Scatter, TransferError, read_exact_vectored, read_up_to_eof_vectored, write_once,
-};
+use vectored::{AsDescriptor, Scatter, TransferError, read_exact, read_up_to_eof, write_once};
 
 use crate::support::{TemporaryFile, file_writers, list, mixed_sizes, payload, writers};
 
@@ -56,13 +54,13 @@ proptest! {
             file.seek(SeekFrom::Start(0)).unwrap();
             let read = match is_scatter {
                 true => Scatter::default().read_exact(&file, &mut segments),
-                false => read_exact_vectored(&file, &mut segments),
+                false => read_exact(&file, &mut segments),
             };
             prop_assert_eq!(read.unwrap(), expected.len() as u64);
             prop_assert!(buffers == data);
             let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size]).collect();
             let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
-            prop_assert_eq!(read_exact_vectored_at(&file, &mut segments, 0).unwrap(), expected.len() as u64);
+            prop_assert_eq!(read_exact_at(&file, &mut segments, 0).unwrap(), expected.len() as u64);
             prop_assert!(buffers == data);
         }
     }
@@ -92,7 +90,7 @@ fn offsets_have_64_bits() {
         .open(&path.0)
         .unwrap();
     let far = 5 << 30;
-    write_all_vectored_at(
+    write_all_at(
         &file,
         &[IoSlice::new(b"here"), IoSlice::new(b"and there")],
         far,
@@ -101,7 +99,7 @@ fn offsets_have_64_bits() {
     assert_eq!(file.metadata().unwrap().len(), far + 13);
     let (mut here, mut there) = ([0; 4], [0; 9]);
     let mut segments = [IoSliceMut::new(&mut here), IoSliceMut::new(&mut there)];
-    read_exact_vectored_at(&file, &mut segments, far).unwrap();
+    read_exact_at(&file, &mut segments, far).unwrap();
     assert_eq!((&here, &there), (b"here", b"and there"));
 }
 
@@ -137,9 +135,9 @@ fn a_pipe_is_read_up_to_its_end() {
     assert_eq!(read_exact_uninit(&reader, &mut memory).unwrap(), b"0123");
     let (mut two, mut rest) = ([0; 2], [b'-'; 10]);
     let mut segments = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut rest)];
-    assert_eq!(read_up_to_eof_vectored(&reader, &mut segments).unwrap(), 6);
+    assert_eq!(read_up_to_eof(&reader, &mut segments).unwrap(), 6);
     assert_eq!((&two, &rest), (b"45", b"6789------"));
-    let error = read_exact_vectored(&reader, &mut [IoSliceMut::new(&mut two)]).unwrap_err();
+    let error = read_exact(&reader, &mut [IoSliceMut::new(&mut two)]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
 }
 
@@ -187,7 +185,7 @@ fn owners_references_and_pointers_of_handles_are_taken() {
     use std::os::windows::io::{AsHandle, OwnedHandle};
     use std::rc::Rc;
     use std::sync::Arc;
-    use vectored::write_all_vectored;
+    use vectored::write_all;
 
     let path = TemporaryFile::new("owners");
     let file = File::create(&path.0).unwrap();
@@ -195,13 +193,13 @@ fn owners_references_and_pointers_of_handles_are_taken() {
     let owned: OwnedHandle = file.try_clone().unwrap().into();
     let boxed: Box<dyn AsDescriptor> = Box::new(file.try_clone().unwrap());
     let written = [
-        write_all_vectored(&file, &segments),
-        write_all_vectored(file.as_handle(), &segments),
-        write_all_vectored(&owned, &segments),
-        write_all_vectored(boxed, &segments),
-        write_all_vectored(Arc::new(file.try_clone().unwrap()), &segments),
-        write_all_vectored(Rc::new(&file), &segments),
-        write_all_vectored(file.as_descriptor(), &segments),
+        write_all(&file, &segments),
+        write_all(file.as_handle(), &segments),
+        write_all(&owned, &segments),
+        write_all(boxed, &segments),
+        write_all(Arc::new(file.try_clone().unwrap()), &segments),
+        write_all(Rc::new(&file), &segments),
+        write_all(file.as_descriptor(), &segments),
     ];
     assert!(written.into_iter().all(|result| result.unwrap() == 2));
     assert_eq!(fs::read(&path.0).unwrap(), b"ababababababab");

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 
 use proptest::prelude::*;
-use vectored::files::write_all_vectored_at;
+use vectored::files::write_all_at;
 use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 use vectored::windows::{open_unbuffered, page_bytes, read_file_scatter, write_file_gather};
 
@@ -157,6 +157,6 @@ fn an_unbuffered_file_takes_aligned_lists_by_ordinary_calls() {
     );
     assert!(fs::read(&path.0).unwrap() == bytes);
     let end = bytes.len() as u64;
-    write_all_vectored_at(&file, &segments, end).unwrap();
+    write_all_at(&file, &segments, end).unwrap();
     assert!(fs::read(&path.0).unwrap()[bytes.len()..] == bytes);
 }

@@ -5,11 +5,11 @@ use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
-use vectored::files::write_all_vectored_at;
+use vectored::files::write_all_at;
 use vectored::uninit::read_exact_uninit;
 use vectored::{
-    AsDescriptor, Gather, GatherWriter, Scatter, SegmentCursor, read_exact_vectored, resume_read,
-    resume_write, write_all_vectored, write_once,
+    AsDescriptor, Gather, GatherWriter, Scatter, SegmentCursor, read_exact, resume_read,
+    resume_write, write_all, write_once,
 };
 
 use crate::support::{list, mixed_sizes, payload, writers};
@@ -58,7 +58,7 @@ fn a_datagram_is_one_list_and_a_list_that_is_not_one_datagram_is_refused() {
         assert!(error.to_string().contains("SOCK_DGRAM"), "{name}: {error}");
     }
     let mut byte = [0];
-    let error = read_exact_vectored(&receiver, &mut [IoSliceMut::new(&mut byte)]).unwrap_err();
+    let error = read_exact(&receiver, &mut [IoSliceMut::new(&mut byte)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
@@ -141,7 +141,7 @@ fn a_buffered_writer_gathers() {
 #[test]
 fn a_socket_has_no_offsets() {
     let (writer, _reader) = tcp_pair();
-    let error = write_all_vectored_at(&writer, &[IoSlice::new(b"ab")], 0).unwrap_err();
+    let error = write_all_at(&writer, &[IoSlice::new(b"ab")], 0).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotSeekable);
 }
 
@@ -152,7 +152,7 @@ fn a_peer_that_is_gone_is_an_error() {
     // Short lists, so that no call waits for room.
     let data = payload(&[100, 200]);
     let error: io::Error = loop {
-        match write_all_vectored(&writer, &list(&data)) {
+        match write_all(&writer, &list(&data)) {
             // The answer of the peer's system may not be here yet.
             Ok(_) => thread::yield_now(),
             Err(error) => break error.into(),
