@@ -120,7 +120,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(published, 7);
+        assert_eq!(published, 8);
     }
 
     #[test]
