@@ -166,7 +166,7 @@ const CRATES: [Crate; 13] = [
             &["catalogue", "invocation", "prediction"],
             &["sandbox"],
             &["saving", "tracing"],
-            &["table"],
+            &["closeness"],
         ],
     },
     Crate {

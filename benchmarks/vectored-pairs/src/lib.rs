@@ -12,16 +12,17 @@
 //!   [`table()`] renders.
 
 mod catalogue;
+mod closeness;
 mod invocation;
 pub mod prediction;
 mod sandbox;
 mod saving;
-mod table;
+
 mod tracing;
 
 pub use catalogue::{Input, Language, PAIRS, Pair};
 pub use invocation::{INPUT, Invocation, OUTPUT, Version};
 pub use sandbox::Sandbox;
 pub use saving::{MeasuredSaving, time_in_turns};
-pub use table::{Row, table};
+pub use closeness::{Row, table};
 pub use tracing::{strace_unavailable, trace};

@@ -41,6 +41,8 @@ pub struct MeasurePlan {
     /// Cells that are left out because of their size, or because something does not go together: each list once for each
     /// reason.
     pub left_out: Vec<LeftOut>,
+    /// Lists a second of the program, if that was said.
+    pub rate_per_s: Option<f64>,
     /// If some of them would be measured if both counts and sizes were given: the option for counts.
     pub usual_limit: Option<&'static str>,
 }
@@ -53,6 +55,11 @@ impl MeasurePlan {
     /// If nothing can be measured, or nothing with one of the values that are asked for.
     pub fn new(args: &MeasureArgs, seed: u64, ranks: Option<u32>) -> Result<MeasurePlan, Failure> {
         check_ranks(args, ranks)?;
+        if args.rate.is_some() && args.mix.is_empty() && args.join.is_none() {
+            return Err(Failure::usage(
+                "--rate is that of the lists of a program: name them with --mix or --join, for example --mix 12,3000",
+            ));
+        }
         let rivals = rivals(args)?;
         let lists = lists(args)?;
         let mut product = Product::default();
@@ -89,6 +96,7 @@ impl MeasurePlan {
                 seed,
             },
             left_out: product.left_out,
+            rate_per_s: args.rate,
             usual_limit: product.has_unusual_lists.then(|| counts_option(args)),
         })
     }

@@ -200,8 +200,31 @@ pub fn print_message(text: &str) {
     if messages_are_ascii() {
         text = to_ascii(&text);
     }
+    let stderr = io::stderr();
+    if stderr.is_terminal() {
+        text = wrapped(&text, Screen::on(&stderr).options.width);
+    }
     // In one call, so that what other ranks and their launcher print stands before or after it. Standard error may be closed.
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    let _ = (&stderr).write_all(format!("{text}\n").as_bytes());
+}
+
+/// A text in lines of at most this many characters, but for longer words. Lines after the first are indented.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            lines += "\n  ";
+            used = 2;
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines += word;
+        used += length;
+    }
+    lines
 }
 
 /// Whether the locale and the terminal can show characters beyond ASCII. A locale that is not set counts
@@ -354,5 +377,18 @@ mod tests {
         });
         assert_eq!(text, "+-2\n3456789\n");
         assert_eq!(widths.take(), [10, 9]);
+    }
+
+    #[test]
+    fn a_message_is_wrapped_at_words() {
+        assert_eq!(
+            wrapped("error: one two three", 12),
+            "error: one\n  two three"
+        );
+        assert_eq!(
+            wrapped("a longer-word-than-the-line b", 8),
+            "a\n  longer-word-than-the-line\n  b"
+        );
+        assert_eq!(wrapped("short", 80), "short");
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct RunPolicy {
     pub(crate) copy_below_bytes: usize,
     /// The limits of the call.
     pub(crate) limits: Limits,
-    /// Whether a call is filled up with a part of the segment that does not fit, if that is referenced.
+    /// Whether a call is filled up with a part of the segment that does not fit, which is referenced even if it is small.
     pub(crate) fills: bool,
 }
 

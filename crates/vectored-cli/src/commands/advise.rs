@@ -72,7 +72,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         (conclude(ran.observed, &costs, facts, &notes), ran.code)
     };
     let json = json(&advisory);
-    let kept = store.save("advise", &advisory.started_at, &json);
+    let kept = store.save(ResultKind::Advise, &advisory.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
     let shown = outputs.show(args, &advisory, json);
     notes.saved(&kept?);

@@ -78,7 +78,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if let Some(page) = page {
         // Each machine in full stands below the comparison.
         let runs = base.iter().filter(|_| args.machines);
-        let runs = runs.map(|run| report::measured(run, None));
+        let runs = runs.map(report::measured);
         let documents: Vec<Document> = [document].into_iter().chain(runs).collect();
         page.write(&html(&documents))?;
     }

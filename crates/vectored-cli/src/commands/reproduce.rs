@@ -1,5 +1,6 @@
 //! `vectored reproduce`.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
@@ -13,7 +14,7 @@ use vectored_measure::report::experiments::document;
 use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};
 use vectored_report::{csv_of, json};
 
-use crate::args::{Cli, ReproduceArgs};
+use crate::args::{Cli, Format, ReproduceArgs};
 use crate::cluster::Launch;
 use crate::commands::rendered::rendered;
 use crate::failure::Failure;
@@ -23,12 +24,25 @@ use crate::output_file::OutputFile;
 use crate::pinning::pin;
 use crate::progress::Bar;
 use crate::reproduce_plan::plans;
-use crate::results_store::Store;
+use crate::results_store::{ResultKind, Store};
 use crate::terminal::{Screen, print};
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let Some(experiments) = &args.experiments else {
+        let is_bare = !args.quick
+            && !args.no_save
+            && args.seed.is_none()
+            && args.pin.is_none()
+            && args.output.is_none()
+            && args.dir == Path::new(".")
+            && matches!(args.format, Format::Table);
+        if !is_bare {
+            return Err(Failure::usage(
+                "no experiment is named, to which the options apply: name one, or all \
+                 (`vectored reproduce` lists them)",
+            ));
+        }
         print(&listed())?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -92,7 +106,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         || saved_form.clone(),
         || csv_of(&[&results]),
     );
-    let saved = store.save("reproduce", &results.started_at, &saved_form);
+    let saved = store.save(ResultKind::Reproduce, &results.started_at, &saved_form);
     // Show the result even if saving failed, and print its path even if showing failed.
     let shown = OutputFile::write_or_print(output.as_ref(), &text);
     if !results.complete && failure.is_none() {
@@ -119,7 +133,7 @@ fn listed() -> String {
         let about = about.unwrap_or_default();
         text += &format!("{:<12}{about}\n", one.get_name());
     }
-    text + "\nvectored reproduce apue-14.28 runs one; vectored reproduce all --quick runs all, at a reduced size.\n"
+    text + "\nvectored reproduce apue-14.28 runs one.\nvectored reproduce all --quick runs all, at a reduced size.\n"
 }
 
 /// The published experiments are those of one process.

@@ -33,7 +33,7 @@ impl Saved {
     /// The result as a document.
     pub fn document(&self) -> Document {
         match self {
-            Saved::Results(results) => measured(results, None),
+            Saved::Results(results) => measured(results),
             Saved::Experiments(found) => experiments::document(found),
             Saved::Advisory(found) => vectored_advise::report::document(found, TOP),
         }

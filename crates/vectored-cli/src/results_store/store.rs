@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use crate::atomic_file::{check_creation, write_beside};
 use crate::failure::Failure;
+use crate::results_store::names::ResultKind;
 
 /// The place where results are saved.
 #[derive(Debug)]
@@ -86,10 +87,15 @@ impl Store {
     }
 
     /// Saves a result of a command under a new name, which contains the time.
-    pub fn save(&self, command: &str, started_at: &str, json: &str) -> anyhow::Result<SaveOutcome> {
+    pub fn save(
+        &self,
+        kind: ResultKind,
+        started_at: &str,
+        json: &str,
+    ) -> anyhow::Result<SaveOutcome> {
         match self {
             Store::In(directory) => {
-                save_result(directory, command, started_at, json).map(SaveOutcome::As)
+                save_result(directory, kind, started_at, json).map(SaveOutcome::As)
             }
             Store::Unwanted => Ok(SaveOutcome::Unwanted),
             Store::NoDirectory => Ok(SaveOutcome::NoDirectory(NOT_SAVED)),
@@ -113,7 +119,7 @@ impl<'a> GrowingResult<'a> {
     /// Saves what is known now.
     pub fn save(&mut self, started_at: &str, json: &str) -> anyhow::Result<SaveOutcome> {
         let Some(path) = &self.path else {
-            let saved = self.store.save("measure", started_at, json)?;
+            let saved = self.store.save(ResultKind::Measure, started_at, json)?;
             if let SaveOutcome::As(path) = &saved {
                 self.path = Some(path.clone());
             }
@@ -203,7 +209,7 @@ const MAX_NAMES: u32 = 100;
 /// Saves a result under a name that contains the time.
 fn save_result(
     directory: &Path,
-    command: &str,
+    kind: ResultKind,
     started_at: &str,
     json: &str,
 ) -> anyhow::Result<PathBuf> {
@@ -211,7 +217,7 @@ fn save_result(
         .chars()
         .filter(char::is_ascii_alphanumeric)
         .collect();
-    let stem = format!("{command}-{timestamp}");
+    let stem = format!("{}-{timestamp}", kind.command());
     save_numbered(directory, &stem, &mut || fastrand::u16(..), json)
 }
 

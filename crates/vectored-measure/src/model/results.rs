@@ -38,6 +38,9 @@ pub struct Results {
     pub budget_s: f64,
     /// Seed of the order of samples and of the layout of buffers.
     pub seed: u64,
+    /// Lists a second of the program for which the run was made, if that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
     /// The techniques that compete.
     pub rivals: Vec<TechniqueName>,
     /// The machine, and possible disturbances of the run.

@@ -59,7 +59,7 @@ fn with_curves() -> Results {
 /// A page of a run and of experiments.
 fn beside_experiments() -> String {
     let found = experiments::document(&crate::experiments::all());
-    vectored_report::html(&[measured(&with_curves(), None), found])
+    vectored_report::html(&[measured(&with_curves()), found])
 }
 
 /// The page without its style sheet.
@@ -132,7 +132,7 @@ fn foreign_texts_are_only_text() {
     for cell in &mut all.cells {
         cell.conditions.path = Some(hostile.to_owned());
     }
-    let page = vectored_report::html(&[measured(&all, None), measured(&all, None)]);
+    let page = vectored_report::html(&[measured(&all), measured(&all)]);
     assert!(!page.contains("<script") && !page.contains("</script"));
     assert!(!page.contains("<b>\""));
     assert!(!page.contains('\u{1b}'));
@@ -263,7 +263,7 @@ proptest! {
     #[test]
     fn a_hostile_file_is_an_error_or_shown_and_no_panic(changes in changes()) {
         let run = changed(&json(&with_curves()), &changes);
-        render_all(&run, |results| measured(results, None));
+        render_all(&run, measured);
         if let Ok(results) = &parse::<Results>(&run) {
             text(&machines_document(&[results]), 100);
             vectored_measure::stats::compare(&[results], &[results, results]);

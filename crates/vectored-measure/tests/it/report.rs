@@ -179,7 +179,7 @@ pub fn results() -> Results {
 }
 
 fn table(results: &Results, width: usize) -> String {
-    text(&measured(results, None), width)
+    text(&measured(results), width)
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn colour_changes_nothing_but_colour() {
         details: true,
         width: 100,
     };
-    let coloured = terminal(&measured(&results(), None), &options);
+    let coloured = terminal(&measured(&results()), &options);
     assert!(coloured.contains("\x1b[32m"));
     let mut stripped = String::new();
     let mut rest = coloured.as_str();

@@ -25,12 +25,12 @@ pub fn answer(document: &Document, width: usize) -> String {
 
 /// A whole run on a terminal of 100 columns.
 pub fn table(results: &Results) -> String {
-    text(&measured(results, None), 100)
+    text(&measured(results), 100)
 }
 
 /// What is said of a run, each sentence after its subject; those without one are left out.
 pub fn sentences(results: &Results) -> Vec<String> {
-    let document = measured(results, None);
+    let document = measured(results);
     let sections = document.sections.iter().flat_map(|section| &section.blocks);
     let blocks = document.answer.iter().chain(sections);
     let said = blocks.filter_map(|block| match block {
@@ -44,12 +44,12 @@ pub fn sentences(results: &Results) -> Vec<String> {
 
 /// A run in Markdown.
 pub fn markdown(results: &Results) -> String {
-    vectored_report::markdown(&measured(results, None))
+    vectored_report::markdown(&measured(results))
 }
 
 /// A run as a page.
 pub fn html(results: &Results) -> String {
-    vectored_report::html(&[measured(results, None)])
+    vectored_report::html(&[measured(results)])
 }
 
 /// A run as CSV.

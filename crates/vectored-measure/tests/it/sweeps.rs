@@ -301,7 +301,7 @@ fn reports_name_each_list_of_a_sweep() {
     let long = mix(&[(1, Some(9)), (2, Some(40)), (1, Some(8)), (1, None)]);
     let results = measure_mixes(&[header_and_body(), long], machine(), 3);
     for width in [100, 60] {
-        let text = text(&measured(&results, None), width);
+        let text = text(&measured(&results), width);
         for size in [
             "16 B", "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB",
         ] {

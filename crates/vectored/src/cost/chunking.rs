@@ -10,7 +10,7 @@
 /// chunks; any other list is sent in one call.
 ///
 /// With a reader of 64 KiB buffers on another CPU (2-core Zen 4 VM, Linux 6.18, plain C, 41 rounds in turns), calls of
-/// 8 KiB were the best or took 1.26 times as long as the best for lists of 42 to 70 KB, whether the writer paused for 0,
+/// 8 KiB took at most 1.26 times as long as the best for lists of 42 to 70 KB, whether the writer paused for 0,
 /// 1, 3 or 10 µs before each list; one call took 1.0 to 5.4 times as long. A pipe that nobody reads meanwhile takes one
 /// call: calls of 8 KiB took 1.3 to 1.4 times as long. Rules by the pause before a list, or by `FIONREAD`, took 0.5 to 3.7
 /// times as long as the best: they learn too late whether a reader is at work.
@@ -41,11 +41,11 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChunkPolicy {
     /// A list of more bytes than this, and of more than `chunk_bytes` and `PIPE_BUF`, is sent in chunks. No call stages more
-    /// bytes than this.
+    /// bytes than the largest of the three.
     pub threshold_bytes: usize,
     /// The bytes of a chunk; the last one may have up to half as many more. 0 counts as 1.
     ///
-    /// A chunk ends within a segment if that is referenced. Calls of whole pages took 0.75 times as long as calls that end
+    /// The segment that does not fit a chunk is cut, and its first part is referenced even if the segment is small. Calls of whole pages took 0.75 times as long as calls that end
     /// with a segment (9 kinds of lists without a pause, 3 runs in turns with a reader of 64 KiB buffers). On a pipe in packet
     /// mode, `O_DIRECT`, a list in chunks becomes other packets than a list in one call.
     pub chunk_bytes: usize,

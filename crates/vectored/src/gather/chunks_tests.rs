@@ -12,7 +12,7 @@ use crate::sys::limits::Limits;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script, list, payload};
 use crate::{CostModel, Gather, SegmentCursor};
 
-/// ChunkPolicy of one memory: the gap before each, and its size.
+/// Segments of one memory: the gap before each, and its size.
 type Cuts = Vec<(usize, usize)>;
 
 fn any_cuts() -> impl Strategy<Value = Cuts> {
@@ -184,6 +184,7 @@ fn calls_of(gather: &mut Gather, sizes: &[usize]) -> Vec<usize> {
     let data = payload(sizes);
     let mut calls = Vec::new();
     let sink = |slices: &[IoSlice<'_>]| {
+        assert!(slices.iter().all(|slice| !slice.is_empty()));
         let bytes = slices.iter().map(|slice| slice.len()).sum();
         calls.push(bytes);
         Ok(bytes)

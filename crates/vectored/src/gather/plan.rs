@@ -91,7 +91,7 @@ fn fill<'b, 'a: 'b>(
                 let from = SegmentCursor::at(segments.len() - rest.len(), offset);
                 return from.cut(data, left, iovecs);
             }
-            if policy.fills {
+            if policy.fills && left > 0 {
                 iovecs.push(part(&data, 0, left));
                 offset += left;
                 left = 0;

@@ -70,7 +70,8 @@ use crate::transfer::write_loop::Sink;
 /// - `EINTR` is retried. `EAGAIN` is the error [`WouldBlock`](std::io::ErrorKind::WouldBlock). A call that
 ///   takes nothing without an error is [`WriteZero`](std::io::ErrorKind::WriteZero).
 /// - If one call can take the list, it makes one call. If it needs several, each ends at the end of a segment, unless the
-///   segment exceeds a call.
+///   segment exceeds a call. An implementation that passes the list to `gather` follows the
+///   [`chunk_policy`](crate::CostModel::chunk_policy) of its model instead.
 ///
 /// `gather` is the caller's working memory. An implementation may ignore it.
 ///

@@ -166,6 +166,7 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
     let MeasurePlan {
         experiment,
         mut left_out,
+        rate_per_s,
         ..
     } = plan;
     left_out.extend(measured.outcome.left_out);
@@ -178,6 +179,7 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         budget_s: experiment.budget_ns as f64 / 1e9,
         seed: experiment.seed,
         rivals: experiment.rivals,
+        rate_per_s,
         host: measured.host,
         ruler: measured.ruler,
         cells: measured.outcome.cells,
@@ -196,7 +198,7 @@ fn rendered(results: &Results, args: &MeasureArgs, to_file: bool) -> String {
     in_format(
         args.format,
         (Screen::of_output(to_file), args.details),
-        || report::measured(results, args.rate),
+        || report::measured(results),
         || json(results),
         || csv_of(&[results]),
     )

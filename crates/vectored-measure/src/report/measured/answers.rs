@@ -13,6 +13,7 @@ use crate::report::measured::crossings::{contradicts, crossovers};
 use crate::report::measured::maps::has_helper;
 use crate::report::shape_text::{SIZE, list_of_cell, shape_in_words};
 use crate::report::words::{Words, tally};
+use crate::stats::TIE_ZONE;
 
 /// Lists of a fixed mix that the sentence names.
 const MAX_MIXES: usize = 3;
@@ -33,7 +34,7 @@ pub(super) fn answer(group: &Group<'_>, results: &Results) -> Block {
         true => String::new(),
         false => format!("{}.", parts.join("; ")),
     };
-    // Beside others the map is enough: their letters are small there.
+    // Beside cells without such a thread, the small letters of the map are enough.
     if own.is_empty() {
         text = format!(
             "with a thread at the other end {}.",
@@ -91,9 +92,8 @@ impl Outcome<'_> {
 /// The cells of a shape, with what happens in them.
 struct OfShape<'a> {
     shape: ListShape<'a>,
+    /// Those with a thread at the other end, too.
     cells: Vec<&'a Cell>,
-    /// The number of its cells, those with a thread at the other end included.
-    count: usize,
     outcome: Outcome<'a>,
 }
 
@@ -109,14 +109,12 @@ fn clauses(group: &Group<'_>, cells: &[&Cell], results: &Results) -> Vec<String>
         .into_iter()
         .map(|shape| {
             let is_here = |cell: &&&Cell| cell.shape() == shape && cell.swept_bytes().is_some();
-            let cells: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
-            let all = group.cells.iter().filter(|cell| cell.shape() == shape);
-            let all: Vec<&Cell> = all.copied().collect();
-            let outcome = outcome(group, shape, (&cells, &all), results);
+            let own: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
+            let cells: Vec<&Cell> = group.cells.iter().filter(is_here).copied().collect();
+            let outcome = outcome(group, shape, (&own, &cells), results);
             OfShape {
                 shape,
                 cells,
-                count: all.len(),
                 outcome,
             }
         })
@@ -175,7 +173,7 @@ fn outcome<'a>(
 ) -> Outcome<'a> {
     let here = crossovers(group, shape, results);
     if let [only] = here[..]
-        && !contradicts(cells, &here)
+        && !contradicts(all, &here)
     {
         return Outcome::Crosses(only);
     }
@@ -208,7 +206,12 @@ fn candidates(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<TechniqueName> {
 fn ratios_of_loser(cells: &[&Cell], technique: TechniqueName) -> Option<Vec<f64>> {
     let ratio = |cell: &&Cell| {
         let result = cell.technique(technique)?;
-        let is_slower = cell.leader != Some(technique) && result.ratio_low? > 1.0;
+        // In a tie only what is beyond the tie zone is slower.
+        let least = match cell.verdict {
+            Verdict::Tie => 1.0 + TIE_ZONE,
+            _ => 1.0,
+        };
+        let is_slower = cell.leader != Some(technique) && result.ratio_low? > least;
         is_slower.then_some(result.ratio_to_leader)
     };
     let ratios: Option<Vec<f64>> = cells.iter().map(ratio).collect();
@@ -237,10 +240,13 @@ fn clause(together: &[OfShape<'_>], rivals: &[TechniqueName], is_alone: bool) ->
             everywhere: true,
         } => format!("always {}", verb(*winner)),
         Outcome::Wins { winner, .. } => {
-            let all: usize = together.iter().map(|one| one.count).sum();
-            let cells = together.iter().flat_map(|one| &one.cells);
-            let won = cells.filter(|cell| cell.winner.is_some()).count();
-            format!("{} in {won} of {}", verb(*winner), count(all, "cell"))
+            let cells = || together.iter().flat_map(|one| &one.cells);
+            let won = cells().filter(|cell| cell.winner == Some(*winner)).count();
+            format!(
+                "{} in {won} of {}",
+                verb(*winner),
+                count(cells().count(), "cell")
+            )
         }
         Outcome::Undecided { candidates, is_tie } => undecided(candidates, *is_tie, rivals),
         Outcome::Mixed => {
@@ -257,8 +263,8 @@ fn clause(together: &[OfShape<'_>], rivals: &[TechniqueName], is_alone: bool) ->
 fn undecided(candidates: &[TechniqueName], is_tie: bool, rivals: &[TechniqueName]) -> String {
     let names = candidates.iter().map(|&one| Words::among(one, rivals).way);
     match &names.collect::<Vec<_>>()[..] {
-        [only] => (*only).to_owned(),
         names if is_tie => format!("{} take the same time", enumerated(names)),
+        [only] => format!("probably {only}"),
         names => format!("{} undecided", names.join(" or ")),
     }
 }
@@ -298,8 +304,8 @@ fn mix(cell: &Cell, rivals: &[TechniqueName]) -> String {
     format!("{list}: {words}")
 }
 
-/// `never one by one (1.4 to 39 times as long)`; of one that wins beside a thread at the other end, `without a thread at the
-/// other end never one by one (1.4 to 39 times as long)`.
+/// `never one by one (1.4 to 39 times as long)`, and of one that may be the fastest beside a thread at the other end: `never one
+/// by one without a thread at the other end (1.4 to 39 times as long)`.
 fn losers(cells: &[&Cell], helped: &[&Cell], results: &Results) -> Option<String> {
     let losers = results.rivals.iter().filter_map(|&rival| {
         let ratios = ratios_of_loser(cells, rival)?;
@@ -311,19 +317,15 @@ fn losers(cells: &[&Cell], helped: &[&Cell], results: &Results) -> Option<String
         } else {
             format!("{least} to {most}")
         };
-        Some((rival, Words::among(rival, &results.rivals).way, times))
+        let place = match helped.is_empty() || ratios_of_loser(helped, rival).is_some() {
+            true => "",
+            false => " without a thread at the other end",
+        };
+        let way = Words::among(rival, &results.rivals).way;
+        Some(format!("{way}{place} ({times} times as long)"))
     });
-    let losers: Vec<(TechniqueName, &str, String)> = losers.collect();
-    let wins = |rival| helped.iter().any(|cell| cell.winner == Some(rival));
-    let place = match losers.iter().any(|&(rival, ..)| wins(rival)) {
-        true => "without a thread at the other end ",
-        false => "",
-    };
-    let words: Vec<String> = losers
-        .iter()
-        .map(|(_, way, times)| format!("{way} ({times} times as long)"))
-        .collect();
-    (!words.is_empty()).then(|| format!("{place}never {}", words.join(" or ")))
+    let losers: Vec<String> = losers.collect();
+    (!losers.is_empty()).then(|| format!("never {}", losers.join(" or ")))
 }
 
 /// A ratio as it is said: `1.08`, `1.4`, `39`.

@@ -31,14 +31,18 @@ A program that has its bytes in several buffers can send each with a call of its
 first (copy-then-write), or hand them all to the kernel in one call (writev). Which takes the least time depends on the \
 machine, the target, the number of pieces and their size. This page shows measurements.";
 
-/// The document of a run. With a `rate`, in lists a second, the answer says what the choice is worth at it.
-pub fn document(results: &Results, rate: Option<f64>) -> Document {
+/// The document of a run. With a [rate](Results::rate_per_s), the answer says what the choice is worth at it.
+pub fn document(results: &Results) -> Document {
     let groups = groups(results);
     let mut answer = warnings::warnings(results);
     answer.extend(groups.iter().flat_map(|group| maps::maps(group, results)));
     for group in &groups {
         answer.push(answers::answer(group, results));
-        answer.extend(rate.and_then(|rate| rates::sentence(group, results, rate)));
+        answer.extend(
+            results
+                .rate_per_s
+                .and_then(|rate| rates::sentence(group, results, rate)),
+        );
     }
     if groups.is_empty() {
         answer.push(Block::Sentence(Sentence::toned(
