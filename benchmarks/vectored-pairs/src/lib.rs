@@ -21,8 +21,8 @@ mod saving;
 mod tracing;
 
 pub use catalogue::{Input, Language, PAIRS, Pair};
+pub use closeness::{Row, table};
 pub use invocation::{INPUT, Invocation, OUTPUT, Version};
 pub use sandbox::Sandbox;
 pub use saving::{MeasuredSaving, time_in_turns};
-pub use closeness::{Row, table};
 pub use tracing::{strace_unavailable, trace};
