@@ -299,13 +299,13 @@ fn mincer(tool: &Tool) -> Result<()> {
 }
 
 fn saved_results(tool: &Tool) -> Result<()> {
-    let (table, _) = tool.run(&["report"])?;
+    let (table, _) = tool.run(&["report", "measure"])?;
     ensure!(table.contains("floor"), "no table: {table}");
     let files = ["html", "markdown", "csv"].map(|kind| {
         let option = format!("--{kind}");
         (option, format!(r"C:\users\report.{kind}"))
     });
-    let mut words = vec!["report"];
+    let mut words = vec!["report", "measure"];
     for (option, file) in &files {
         words.extend([option.as_str(), file.as_str()]);
     }
@@ -314,7 +314,7 @@ fn saved_results(tool: &Tool) -> Result<()> {
         let name = format!("prefix/drive_c/users/report.{kind}");
         let text = fs::read_to_string(tool.folder.join(name))?;
         ensure!(
-            // The newest result is that of `pages`.
+            // The newest measurement is that of `pages`.
             text.contains("write-file-gather"),
             "no technique in the {kind}: {text}"
         );
