@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::commands::{cargo_words, run as run_command};
@@ -28,18 +29,17 @@ pub fn run(update: bool) -> Result<()> {
     if update {
         fs::write(&path, &found)?;
     }
-    let committed = fs::read_to_string(&path).unwrap_or_default();
-    let is_in = |text: &str, line: &&str| text.lines().any(|other| other == *line);
-    let removed = committed.lines().filter(|line| !is_in(&found, line));
-    let added = found.lines().filter(|line| !is_in(&committed, line));
-    let changes: Vec<String> = (removed.map(|line| format!("- {line}")))
-        .chain(added.map(|line| format!("+ {line}")))
-        .collect();
-    ensure!(
-        committed == found,
-        "the public API is not that of {LIST}:\n{}\nIf that is wanted, run `cargo xtask api --update`",
-        changes.join("\n")
-    );
+    if fs::read_to_string(&path).unwrap_or_default() != found {
+        let new = root().join("target/api/api.txt");
+        fs::write(&new, &found)?;
+        let mut diff = Command::new("git");
+        diff.args(["--no-pager", "diff", "--no-index"])
+            .args([&path, &new]);
+        diff.status().context("cannot run git")?;
+        bail!(
+            "the public API is not that of {LIST}: if that is wanted, run `cargo xtask api --update`"
+        );
+    }
     Ok(())
 }
 
