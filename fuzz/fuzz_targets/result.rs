@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else {
         return;
     };
-    let mut texts = of_result(text, |results: &Results| report::measured(results, None));
+    let mut texts = of_result(text, report::measured);
     texts.extend(of_result(text, experiments::document));
     texts.extend(of_result(text, |advisory: &Advisory| {
         vectored_advise::report::document(advisory, TOP)
