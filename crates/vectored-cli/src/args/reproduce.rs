@@ -58,7 +58,7 @@ Examples:
     subcommand_help_heading = "Experiments"
 )]
 pub struct ReproduceArgs {
-    /// What to run; nothing lists the experiments.
+    /// The experiment to run; without one, the experiments are listed.
     #[command(subcommand)]
     pub experiments: Option<Experiments>,
 

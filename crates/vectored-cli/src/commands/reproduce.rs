@@ -122,7 +122,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         .map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// What can be run.
+/// The names of the experiments, what each does, and how to run one or all.
 fn listed() -> String {
     let program = Cli::command();
     let reproduce = program.find_subcommand("reproduce");

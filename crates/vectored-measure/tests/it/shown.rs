@@ -14,7 +14,7 @@ pub fn text(document: &Document, width: usize) -> String {
     terminal(document, &options)
 }
 
-/// What a terminal shows of a document unless the details are asked for.
+/// The text of a document on a terminal without its details.
 pub fn answer(document: &Document, width: usize) -> String {
     let options = TerminalOptions {
         width,
@@ -28,7 +28,7 @@ pub fn table(results: &Results) -> String {
     text(&measured(results), 100)
 }
 
-/// What is said of a run, each sentence after its subject; those without one are left out.
+/// The sentences of a run that have a subject, each after its subject.
 pub fn sentences(results: &Results) -> Vec<String> {
     let document = measured(results);
     let sections = document.sections.iter().flat_map(|section| &section.blocks);

@@ -11,7 +11,7 @@ pub use crate::formats::markdown::markdown;
 pub struct Format {
     /// Its name, as an option takes it.
     pub name: &'static str,
-    /// What it is, for the help of that option.
+    /// The help of that option's value.
     pub about: &'static str,
     /// The document in it.
     pub render: fn(&Document) -> String,

@@ -55,7 +55,7 @@ pub trait Mover {
     }
 }
 
-/// What is measured of the calls of a batch.
+/// Measures the calls of a batch: their time as a whole, or the time of each call.
 pub struct Meter<'a> {
     /// The clock.
     pub clock: &'a dyn Clock,
