@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let file = File::create(&path)?;
             let mut gather = Gather::with_model(CostModel::for_target(TargetKind::File));
             (
-                path.display().to_string(),
+                path.to_string_lossy().into_owned(),
                 gather.write_all(&file, &segments),
             )
         }

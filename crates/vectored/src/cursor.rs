@@ -208,9 +208,10 @@ impl SegmentCursor {
         if stretch.count > 0 {
             end = SegmentCursor::at(start.segment + stretch.count, 0);
         }
-        while scratch.len() < limits.segments
-            && let Some(segment) = segments.get(end.segment)
-        {
+        while scratch.len() < limits.segments {
+            let Some(segment) = segments.get(end.segment) else {
+                break;
+            };
             let rest = part(segment, end.offset, segment.byte_len());
             let len = rest.byte_len();
             if len > limits.bytes - bytes {

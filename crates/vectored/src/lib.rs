@@ -172,6 +172,9 @@
 //!
 //! # What may change
 //!
+//! The oldest supported compiler is Rust 1.85, on Windows too. Examples that call `std::io::pipe` need 1.87. A minor version
+//! may raise it.
+//!
 //! A minor version may add functions, methods, variants and fields. Every enum is `#[non_exhaustive]`, and so is a struct with
 //! public fields, unless its page says that it is final: [`Limits`](limits::Limits), [`ChunkPolicy`](cost::ChunkPolicy),
 //! [`Observation`](cost::Observation), [`DirectAlignment`](files::DirectAlignment) and `windows::PageRules`. On Windows

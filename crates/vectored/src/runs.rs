@@ -87,9 +87,8 @@ impl Stretch {
             bytes += len;
         }
         let after = &segments[count..];
-        if let Some(len) = last_small
-            && extends_run(after, small_bytes)
-        {
+        let joined = last_small.filter(|_| extends_run(after, small_bytes));
+        if let Some(len) = joined {
             return Stretch {
                 count: count - 1,
                 bytes: bytes - len,

@@ -1,5 +1,6 @@
-//! `cargo xtask msrv`: a build with the oldest compiler that the manifest names.
+//! `cargo xtask msrv`: a build of each published crate with the oldest compiler that its manifest names.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -9,20 +10,24 @@ use crate::packages::{is_published, metadata};
 use crate::skips::skip;
 use crate::test::FEATURES;
 
-/// Checks the published crates with that toolchain, which is installed if it is missing. If it cannot be had, that is
-/// a skip.
+/// Checks the published crates with their toolchains, which are installed if they are missing. A toolchain that cannot be
+/// had is a skip.
 pub fn run() -> Result<()> {
     let metadata = metadata()?;
     let packages = metadata["packages"].as_array().context("packages")?;
-    let names: Vec<&str> = packages
-        .iter()
-        .filter(|package| is_published(package))
-        .filter_map(|package| package["name"].as_str())
-        .collect();
-    let version = packages
-        .iter()
-        .find_map(|package| package["rust_version"].as_str())
-        .context("no package names its rust-version")?;
+    let mut names_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for package in packages.iter().filter(|package| is_published(package)) {
+        let name = package["name"].as_str().context("name")?;
+        let version = package["rust_version"].as_str();
+        let version = version.with_context(|| format!("{name} names no rust-version"))?;
+        names_of.entry(version).or_default().push(name);
+    }
+    names_of
+        .into_iter()
+        .try_for_each(|(version, names)| build(version, &names))
+}
+
+fn build(version: &str, names: &[&str]) -> Result<()> {
     let is_there = || works(&mut cargo_of(version, &["--version"]));
     if !is_there() {
         let mut install = Command::new("rustup");
@@ -43,7 +48,7 @@ pub fn run() -> Result<()> {
     let features = FEATURES.trim_start_matches("--features ").split(',');
     let features: Vec<&str> = features.filter(is_named).collect();
     command.args(["--features", &features.join(",")]);
-    for name in &names {
+    for name in names {
         command.args(["--package", name]);
     }
     run_command(&mut command)?;

@@ -69,7 +69,7 @@ fn answer(queue: &mut SegmentQueue, words: &[Bytes], data: &mut Data) -> io::Res
 
 /// A number of `LRANGE`. What is no number, such as -1, is the end of the list.
 fn index(word: &[u8], list: &[Bytes]) -> usize {
-    let number = str::from_utf8(word)
+    let number = std::str::from_utf8(word)
         .ok()
         .and_then(|digits| digits.parse().ok());
     number.unwrap_or(list.len())

@@ -210,8 +210,10 @@ impl<B: Buf> BufSender<B> {
             let staged = aligned.as_deref().unwrap_or(self.staged());
             let segments = [IoSlice::new(staged), IoSlice::new(chunk)];
             let is_whole = !self.has_sent_bytes && chunk.len() == self.buf.remaining();
-            if !is_whole && let Err(error) = may_split.ask() {
-                return Err(TransferError::new(transferred, error));
+            if !is_whole {
+                may_split
+                    .ask()
+                    .map_err(|error| TransferError::new(transferred, error))?;
             }
             let mut cursor = SegmentCursor::new();
             let ask = || may_split.ask();

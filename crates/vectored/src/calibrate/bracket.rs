@@ -65,10 +65,11 @@ pub(super) fn search(
         return Ok(());
     };
     let bytes = SECOND_CROSSING_FACTOR * first.max(min);
-    if bytes <= max
-        && let Some(log_ratio) = ratio(bytes)?.map(f64::ln)
-        && log_ratio < -CLEAR_LOG_RATIO
-    {
+    if bytes > max {
+        return Ok(());
+    }
+    let log_ratio = ratio(bytes)?.map(f64::ln);
+    if let Some(log_ratio) = log_ratio.filter(|ratio| *ratio < -CLEAR_LOG_RATIO) {
         let copied = Sample { bytes, log_ratio };
         let start = (2 * bytes).min(max);
         let steps = MAX_STEPS - FIRST_CROSSING_STEPS - 1;

@@ -16,6 +16,7 @@ struct Point {
 }
 
 /// Neighbouring points that are pooled, since their values do not rise.
+#[derive(Clone, Copy)]
 struct Block {
     min_bytes: usize,
     max_bytes: usize,
@@ -47,9 +48,10 @@ impl Curve {
                 log_ratio: step.log_ratio,
                 weight,
             };
-            while let Some(last) = blocks.pop_if(|last| {
+            while let Some(last) = blocks.last().copied().filter(|last| {
                 last.log_ratio >= block.log_ratio || last.max_bytes == block.min_bytes
             }) {
+                blocks.pop();
                 let weight = last.weight + block.weight;
                 block.log_ratio =
                     (last.log_ratio * last.weight + block.log_ratio * block.weight) / weight;

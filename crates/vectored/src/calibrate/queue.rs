@@ -151,7 +151,7 @@ impl Comparison {
         mut write: impl FnMut(bool, &[Arc<[u8]>]) -> io::Result<Option<f64>>,
     ) -> io::Result<()> {
         let mut times = [None; 2];
-        let copies_first = round.is_multiple_of(2);
+        let copies_first = round % 2 == 0;
         for copies in [copies_first, !copies_first] {
             // Other segments each time: those of the last time may still be in a cache.
             if self.next + VALUES > self.segments.len() {
@@ -161,10 +161,11 @@ impl Comparison {
             self.next += VALUES;
             times[usize::from(copies)] = write(copies, segments)?;
         }
-        if let [Some(other), Some(copied)] = times
-            && round > 0
-        {
-            self.log_ratios.push((copied / other).ln());
+        match times {
+            [Some(other), Some(copied)] if round > 0 => {
+                self.log_ratios.push((copied / other).ln());
+            }
+            _ => {}
         }
         Ok(())
     }

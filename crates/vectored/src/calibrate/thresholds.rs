@@ -325,7 +325,7 @@ impl Comparison {
             || (self.log_ratios.len() < MAX_PAIRS && began.elapsed() < time)
         {
             // The first batch of a pair finds the caches as the reader left them, so the order alternates.
-            let copying_first = self.log_ratios.len().is_multiple_of(2);
+            let copying_first = self.log_ratios.len() % 2 == 0;
             let mut times = [None; 2];
             for copies in [copying_first, !copying_first] {
                 let gather = match copies {

@@ -14,14 +14,14 @@ pub(crate) fn fits_pages(segment_bytes: usize) -> bool {
     let page_bytes = PAGE_BYTES as usize;
     // The divisors of a page are powers of two, and that check needs no division.
     let divides_a_page = segment_bytes.is_power_of_two() && segment_bytes <= page_bytes;
-    segment_bytes > 0 && (divides_a_page || segment_bytes.is_multiple_of(page_bytes))
+    segment_bytes > 0 && (divides_a_page || segment_bytes % page_bytes == 0)
 }
 
 /// The number of segments, without the last, that end where a page ends, in a list of `segment_count` equal segments
 /// that begins with a page. 0 if `bytes` is no multiple of `segment_count`.
 pub(crate) fn page_ends(segment_count: usize, bytes: u64) -> u64 {
     let count = segment_count as u64;
-    if count == 0 || bytes == 0 || !bytes.is_multiple_of(count) {
+    if count == 0 || bytes == 0 || bytes % count != 0 {
         return 0;
     }
     let segment_bytes = bytes / count;
@@ -44,7 +44,7 @@ mod tests {
 
     fn counted_one_by_one(segment_count: u64, segment_bytes: u64) -> u64 {
         let ends = (1..segment_count).map(|index| index * segment_bytes);
-        ends.filter(|end| end.is_multiple_of(PAGE_BYTES)).count() as u64
+        ends.filter(|end| *end % PAGE_BYTES == 0).count() as u64
     }
 
     proptest! {
@@ -62,7 +62,7 @@ mod tests {
             let across = (0..PAGE_BYTES).any(|index| {
                 let (from, to) = (index * bytes, (index + 1) * bytes);
                 let next_end = (from / PAGE_BYTES + 1) * PAGE_BYTES;
-                next_end < to && !(from.is_multiple_of(PAGE_BYTES) && to.is_multiple_of(PAGE_BYTES))
+                next_end < to && (from % PAGE_BYTES != 0 || to % PAGE_BYTES != 0)
             });
             prop_assert_eq!(fits_pages(bytes as usize), !across);
         }

@@ -3,7 +3,7 @@
 //! One blanket implementation for `AsHandle` and one for `AsSocket` would overlap, so the types are listed.
 
 use std::fs::File;
-use std::io::{PipeReader, PipeWriter, Stderr, StderrLock, Stdin, StdinLock, Stdout, StdoutLock};
+use std::io::{Stderr, StderrLock, Stdin, StdinLock, Stdout, StdoutLock};
 use std::net::{TcpStream, UdpSocket};
 use std::os::windows::io::{
     AsHandle, AsSocket, BorrowedHandle, BorrowedSocket, OwnedHandle, OwnedSocket,
@@ -38,8 +38,6 @@ macro_rules! handles {
 
 handles!(
     File,
-    PipeReader,
-    PipeWriter,
     Stdin,
     StdinLock<'_>,
     Stdout,
@@ -52,6 +50,15 @@ handles!(
     OwnedHandle,
     BorrowedHandle<'_>,
 );
+#[cfg(std_has_pipes)]
+#[expect(clippy::incompatible_msrv, reason = "compiled since Rust 1.87 only")]
+mod pipes {
+    use std::io::{PipeReader, PipeWriter};
+
+    use super::*;
+
+    handles!(PipeReader, PipeWriter);
+}
 
 macro_rules! sockets {
     ($($socket:ty),* $(,)?) => {$(

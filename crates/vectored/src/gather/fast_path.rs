@@ -445,9 +445,12 @@ impl FastPath {
         let mut limits = self.limits();
         let mut segment_count = segments.len();
         let mut fills = false;
-        if let Some(chunks) = self.model.chunk_policy
-            && let Some((count, bytes)) = start_beyond(segments, self.whole_bytes)
-        {
+        let chunks = self.model.chunk_policy;
+        let long = chunks.and_then(|chunks| {
+            let (count, bytes) = start_beyond(segments, self.whole_bytes)?;
+            Some((chunks, count, bytes))
+        });
+        if let Some((chunks, count, bytes)) = long {
             limits.bytes = limits.bytes.min(chunks.chunk_bytes.max(1));
             fills = true;
             // To the kernel each chunk is a list of its own. Its length follows from how the list begins.

@@ -81,9 +81,10 @@ fn fill<'b, 'a: 'b>(
     // The first segment may be done in part; the others are `behind` it.
     let mut offset = end.offset();
     let mut rest = &segments[end.segment()..];
-    while iovecs.len() < policy.limits.segments
-        && let [segment, behind @ ..] = rest
-    {
+    while iovecs.len() < policy.limits.segments {
+        let [segment, behind @ ..] = rest else {
+            break;
+        };
         let data = part(segment, offset, segment.byte_len());
         let len = data.byte_len();
         if len > left {

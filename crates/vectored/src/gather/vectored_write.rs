@@ -1,7 +1,7 @@
 //! The trait of destinations that take several segments in one call.
 
 use std::fs::File;
-use std::io::{self, IoSlice, PipeWriter};
+use std::io::{self, IoSlice};
 use std::net::TcpStream;
 #[cfg(unix)]
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -212,14 +212,16 @@ macro_rules! descriptors_gather {
     )*};
 }
 
-descriptors_gather!(
-    File,
-    &File,
-    PipeWriter,
-    &PipeWriter,
-    ChildStdin,
-    &ChildStdin,
-);
+descriptors_gather!(File, &File, ChildStdin, &ChildStdin,);
+#[cfg(std_has_pipes)]
+#[expect(clippy::incompatible_msrv, reason = "compiled since Rust 1.87 only")]
+mod pipes {
+    use std::io::PipeWriter;
+
+    use super::*;
+
+    descriptors_gather!(PipeWriter, &PipeWriter);
+}
 #[cfg(unix)]
 descriptors_gather!(OwnedFd, &OwnedFd, BorrowedFd<'_>);
 #[cfg(windows)]

@@ -68,11 +68,8 @@ impl RecordEnds {
 
     /// Forgets the ends up to `position`.
     pub(super) fn forget_to(&mut self, position: u64) {
-        while let Some(&end) = self.ends.front()
-            && end <= position
-        {
-            self.ends.pop_front();
-            self.start = end;
+        while self.ends.front().is_some_and(|end| *end <= position) {
+            self.start = self.ends.pop_front().expect("there is a front");
         }
         if self.last <= position {
             self.start = self.last;

@@ -132,10 +132,10 @@ impl SegmentQueue {
                 Err(error) => return Err(TransferError::new(transferred, error)),
             }
             // On a message socket the rest would be a message of its own.
-            if !self.is_empty()
-                && let Err(error) = guard.ask()
-            {
-                return Err(TransferError::new(transferred, error));
+            if !self.is_empty() {
+                guard
+                    .ask()
+                    .map_err(|error| TransferError::new(transferred, error))?;
             }
         }
         Ok(transferred)

@@ -72,9 +72,10 @@ pub(crate) fn plan_read<S: Span>(
     }
 
     let mut free = staging_bytes;
-    while plan.entries < limits.segments
-        && let Some(segment) = segments.get(plan.end.segment())
-    {
+    while plan.entries < limits.segments {
+        let Some(segment) = segments.get(plan.end.segment()) else {
+            break;
+        };
         let rest = segment.byte_len() - plan.end.offset();
         let room = limits.bytes - plan.bytes;
         if rest > room {
@@ -144,9 +145,10 @@ impl ReadPlan {
         let mut index = self.start.segment();
         let mut offset = self.start.offset();
         let mut left = segments[index..].iter_mut();
-        while iovecs.len() < self.entries
-            && let Some(segment) = left.next()
-        {
+        while iovecs.len() < self.entries {
+            let Some(segment) = left.next() else {
+                break;
+            };
             if let Some(run) = runs.next_if(|run| run.start.segment() == index) {
                 let (staged, free) = mem::take(&mut staging).split_at_mut(run.bytes);
                 iovecs.push(IoSliceMut::new(staged));

@@ -163,10 +163,11 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         sink: &mut impl Sink,
     ) -> Attempt {
         let is_whole = from == self.start && batch.end.is_end_of(segments);
-        if !is_whole && let Err(error) = self.ask() {
-            return Attempt::of(batch.bytes, batch.end, Err(error));
+        let may_send = if is_whole { Ok(()) } else { self.ask() };
+        match may_send {
+            Ok(()) => batch.send(sink),
+            Err(error) => Attempt::of(batch.bytes, batch.end, Err(error)),
         }
-        batch.send(sink)
     }
 }
 

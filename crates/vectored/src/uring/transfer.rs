@@ -189,10 +189,11 @@ impl<B: Buffer> Transfer<B> {
         }
         self.transferred += moved as u64;
         self.readiness = Readiness::Unknown;
-        if moved < self.given
-            && let Place::Position(start) = self.place
-        {
-            self.mend_position(start, moved as u64)?;
+        match self.place {
+            Place::Position(start) if moved < self.given => {
+                self.mend_position(start, moved as u64)?;
+            }
+            _ => {}
         }
         Ok(self.ends_early || self.is_done())
     }

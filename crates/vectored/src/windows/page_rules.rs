@@ -48,7 +48,7 @@ impl PageRules {
     /// multiple of the sector, a segment that does not begin at a page or does not have whole pages (the last one may be
     /// shorter), a length of the last segment that is not a multiple of the sector.
     pub fn check<S: Deref<Target = [u8]>>(&self, segments: &[S], offset: u64) -> io::Result<()> {
-        if !offset.is_multiple_of(self.sector_bytes as u64) {
+        if offset % self.sector_bytes as u64 != 0 {
             let what = format!("offset {offset}");
             return Err(refused(&what, self.sector_bytes, "a sector of the volume"));
         }
@@ -59,15 +59,15 @@ impl PageRules {
         for (index, segment) in segments.iter().enumerate() {
             let (address, bytes) = (segment.as_ptr().addr(), segment.len());
             let length = format!("the length of segment {index}, {bytes},");
-            if bytes > 0 && !address.is_multiple_of(page) {
+            if bytes > 0 && address % page != 0 {
                 let what = format!("the address of segment {index}, {address:#x},");
                 return Err(refused(&what, page, "a page of memory"));
             }
-            if index < last && !bytes.is_multiple_of(page) {
+            if index < last && bytes % page != 0 {
                 let why = "a page: only the last segment may be shorter";
                 return Err(refused(&length, page, why));
             }
-            if index == last && !bytes.is_multiple_of(self.sector_bytes) {
+            if index == last && bytes % self.sector_bytes != 0 {
                 return Err(refused(
                     &length,
                     self.sector_bytes,

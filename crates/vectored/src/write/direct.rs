@@ -86,16 +86,16 @@ impl DirectAlignment {
     ///
     /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault and the alignment.
     pub fn check<S: Deref<Target = [u8]>>(&self, segments: &[S], offset: u64) -> io::Result<()> {
-        if !offset.is_multiple_of(self.offset_bytes as u64) {
+        if offset % self.offset_bytes as u64 != 0 {
             return Err(misaligned(&format!("offset {offset}"), self.offset_bytes));
         }
         for (index, segment) in segments.iter().enumerate() {
             let (address, bytes) = (segment.as_ptr().addr(), segment.len());
-            if !bytes.is_multiple_of(self.offset_bytes) {
+            if bytes % self.offset_bytes != 0 {
                 let what = format!("the length of segment {index}, {bytes},");
                 return Err(misaligned(&what, self.offset_bytes));
             }
-            if bytes > 0 && !address.is_multiple_of(self.memory_bytes) {
+            if bytes > 0 && address % self.memory_bytes != 0 {
                 let what = format!("the address of segment {index}, {address:#x},");
                 return Err(misaligned(&what, self.memory_bytes));
             }

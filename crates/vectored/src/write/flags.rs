@@ -341,9 +341,7 @@ impl<'r> FlaggedCalls<'r> {
         let flag = [WriteFlags::SYNC, WriteFlags::DSYNC]
             .into_iter()
             .find(|&flag| left_out.contains(flag));
-        if let Some(flag) = flag
-            && transferred > 0
-        {
+        if let Some(flag) = flag.filter(|_| transferred > 0) {
             sync(flag).map_err(|error| TransferError::new(transferred, error))?;
         }
         result

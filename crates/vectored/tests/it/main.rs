@@ -1,5 +1,10 @@
 //! The behaviour of the public interface, on real descriptors.
 
+#![allow(
+    clippy::incompatible_msrv,
+    reason = "tests are built by the newest compiler"
+)]
+
 #[cfg(all(feature = "bytes", unix))]
 mod buf;
 mod cursor;

@@ -12,9 +12,17 @@ use super::Ends;
 
 /// A pipe can be as small as a page. A blocking write that does not fit would wait forever, so the writer does not block.
 pub(in crate::calibrate) fn pipe() -> io::Result<Ends> {
-    let (reader, writer) = io::pipe()?;
+    #[cfg(not(target_vendor = "apple"))]
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    #[cfg(target_vendor = "apple")]
+    let (reader, writer) = {
+        let ends = rustix::pipe::pipe()?;
+        rustix::io::ioctl_fioclex(&ends.0)?;
+        rustix::io::ioctl_fioclex(&ends.1)?;
+        ends
+    };
     rustix::io::ioctl_fionbio(&writer, true)?;
-    Ok((Box::new(writer), Box::new(reader)))
+    Ok((Box::new(writer), Box::new(File::from(reader))))
 }
 
 pub(in crate::calibrate) fn unix_pair() -> io::Result<Ends> {

@@ -294,7 +294,7 @@ impl Kept {
     pub(in crate::queue) fn drop_owners(&mut self) {
         // The numbers wrap, but no two of them are that far apart.
         let first = self.first_left();
-        let is_over = |owned: &Owned| owned.part.wrapping_sub(first).cast_signed() < 0;
+        let is_over = |owned: &Owned| (owned.part.wrapping_sub(first) as isize) < 0;
         let count = self.owners.partition_point(is_over);
         self.owners.drain(..count);
     }

@@ -421,10 +421,11 @@ impl<C: Call> Calls<C> {
     /// Loads the call of a completion into the cache, if there is that completion.
     #[inline]
     fn prefetch_taken(&self, at: usize) {
-        if let Some((mark, _)) = self.taken.get(at)
-            && let Some(slot) = self.slots.get(unmark(*mark).0 as usize)
-            && let Some(call) = &slot.call
-        {
+        let slot_of = |mark: u64| self.slots.get(unmark(mark).0 as usize);
+        let Some(slot) = self.taken.get(at).and_then(|(mark, _)| slot_of(*mark)) else {
+            return;
+        };
+        if let Some(call) = &slot.call {
             prefetch(call.0.as_ptr());
             prefetch(slot.used_at_end);
         }
