@@ -187,11 +187,7 @@ impl<'j> Lister<'j> {
         }
         let words: Vec<&str> = text[..end].split_whitespace().collect();
         let attributes = item["attrs"].to_string();
-        let growing = if attributes.contains("non_exhaustive") {
-            "#[non_exhaustive] "
-        } else {
-            ""
-        };
+        let growing = if attributes.contains("non_exhaustive") { "#[non_exhaustive] " } else { "" };
         let words = words.join(" ").replace("( ", "(").replace(", )", ")");
         Ok(growing.to_owned() + &words)
     }

@@ -85,18 +85,12 @@ pub fn run(base: Option<&str>) -> Result<bool> {
 /// The words for the test programs.
 fn words_for(files: &BTreeSet<PathBuf>) -> &'static [&'static str] {
     let is_simulated = |file: &PathBuf| SIMULATED.iter().any(|path| file.starts_with(path));
-    match files.iter().any(is_simulated) {
-        true => &[],
-        false => &NO_SIMULATIONS,
-    }
+    if files.iter().any(is_simulated) { &[] } else { &NO_SIMULATIONS }
 }
 
 fn heading(base: &str, files: usize, affected: &BTreeSet<String>) -> String {
     let names: Vec<&str> = affected.iter().map(String::as_str).collect();
-    let names = match names.is_empty() {
-        true => "none".to_owned(),
-        false => names.join(", "),
-    };
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let base = base.get(..12).unwrap_or(base);
     format!("{files} changed files since {base}; packages to test: {names}\n")
 }

@@ -99,11 +99,7 @@ fn shell_line(command: &Command) -> String {
     let program = Path::new(command.get_program());
     // Cargo names itself by the path of its toolchain; `cargo` is shorter.
     let is_cargo = program.file_name().is_some_and(|name| name == "cargo");
-    let program = if is_cargo {
-        "cargo".as_ref()
-    } else {
-        command.get_program()
-    };
+    let program = if is_cargo { "cargo".as_ref() } else { command.get_program() };
     for word in std::iter::once(program).chain(command.get_args()) {
         let _ = write!(line, " {}", quoted(&word.to_string_lossy()));
     }

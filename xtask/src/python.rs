@@ -26,10 +26,7 @@ const MATURIN: &str = "maturin>=1.9.4,<2";
 /// Builds and tests; fails at the first interpreter whose tests fail. Without `interpreters`, those of [`VERSIONS`] are
 /// searched for.
 pub fn run(interpreters: Vec<PathBuf>) -> Result<()> {
-    let interpreters = match interpreters.is_empty() {
-        true => found(),
-        false => interpreters,
-    };
+    let interpreters = if interpreters.is_empty() { found() } else { interpreters };
     let Some(first) = interpreters.first() else {
         return skip(&format!("no CPython of {} is there", VERSIONS.join(", ")));
     };

@@ -89,11 +89,7 @@ pub fn run(options: &Options) -> Result<bool> {
 }
 
 fn print_verdict(all_agree: bool) {
-    let words = if all_agree {
-        "all agree"
-    } else {
-        "some DIFFER"
-    };
+    let words = if all_agree { "all agree" } else { "some DIFFER" };
     println!("\n{words}");
 }
 

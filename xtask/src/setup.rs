@@ -118,11 +118,7 @@ pub fn run() -> bool {
 /// Installs the libraries that the peers of the benchmark need, and the compiler of the one in Go. If they cannot be
 /// installed, that is printed: the benchmark names the peers that are missing, and measures the others.
 pub fn provide_peers() {
-    let go = if is_on_path("go") {
-        &[][..]
-    } else {
-        &["golang-go"]
-    };
+    let go = if is_on_path("go") { &[][..] } else { &["golang-go"] };
     if let Err(error) = install_packages(&[&PACKAGES_OF_PEERS, go].concat()) {
         println!("   {error:#}");
     }

@@ -136,11 +136,7 @@ impl Report {
         let mut done: Vec<&Done> = self.done.iter().collect();
         done.sort_by_key(|done| std::cmp::Reverse(done.took));
         for done in done {
-            let verdict = if done.failure.is_none() {
-                "ok"
-            } else {
-                "FAILED"
-            };
+            let verdict = if done.failure.is_none() { "ok" } else { "FAILED" };
             let _ = writeln!(
                 text,
                 "{:>8}  {verdict:<6}  {}",

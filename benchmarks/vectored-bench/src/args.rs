@@ -170,9 +170,10 @@ fn files(word: &str, words: impl Iterator<Item = String>) -> Result<Vec<PathBuf>
         .filter(|word| word != "--bench")
         .map(PathBuf::from)
         .collect();
-    match files.is_empty() {
-        true => Err(format!("{word} takes files that --output has saved")),
-        false => Ok(files),
+    if files.is_empty() {
+        Err(format!("{word} takes files that --output has saved"))
+    } else {
+        Ok(files)
     }
 }
 

@@ -60,9 +60,10 @@ impl Sandbox {
             .arg(sources.join(pair.name).with_extension("c"))
             .status()
             .context("cannot run cc: install a C compiler")?;
-        match status.success() {
-            true => Ok(program),
-            false => bail!("cc failed on {}: {status}", pair.name),
+        if status.success() {
+            Ok(program)
+        } else {
+            bail!("cc failed on {}: {status}", pair.name)
         }
     }
 

@@ -61,10 +61,11 @@ pub unsafe extern "C" fn vectored_cost_model_calibrate(
     budget_ms: c_uint,
 ) -> *mut vectored_cost_model {
     new_object(|| {
-        let directory = match directory.is_null() {
-            true => None,
+        let directory = if directory.is_null() {
+            None
+        } else {
             // SAFETY: the caller promises a text that ends with a zero.
-            false => Some(unsafe { CStr::from_ptr(directory) }),
+            Some(unsafe { CStr::from_ptr(directory) })
         };
         let path = directory.map(|text| Path::new(OsStr::from_bytes(text.to_bytes())));
         let target = calibration_target(target, path.unwrap_or(Path::new("")))?;

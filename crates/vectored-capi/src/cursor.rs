@@ -78,10 +78,7 @@ pub(crate) fn position(
     is_within: impl FnOnce(SegmentCursor) -> bool,
 ) -> Result<SegmentCursor, Failure> {
     let at = SegmentCursor::at(cursor.segment, cursor.offset);
-    match is_within(at) {
-        true => Ok(at),
-        false => Err(Failure::of(libc::EINVAL)),
-    }
+    if is_within(at) { Ok(at) } else { Err(Failure::of(libc::EINVAL)) }
 }
 
 /// Stores a position for C.

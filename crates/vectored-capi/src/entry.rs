@@ -126,11 +126,12 @@ fn guarded<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
 /// `EBADF` if it is negative. A number that is not open is the kernel's to refuse.
 #[inline(always)]
 pub(crate) fn descriptor<'f>(fd: c_int) -> Result<BorrowedFd<'f>, Failure> {
-    match fd < 0 {
-        true => Err(Failure::of(libc::EBADF)),
+    if fd < 0 {
+        Err(Failure::of(libc::EBADF))
+    } else {
         // SAFETY: it is not -1. It is used in system calls alone, and never closed: if the caller's number is not open, or
         // another thread closes it, these calls fail as those of C do.
-        false => Ok(unsafe { BorrowedFd::borrow_raw(fd) }),
+        Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 }
 

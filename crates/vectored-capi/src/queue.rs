@@ -107,12 +107,11 @@ pub unsafe extern "C" fn vectored_queue_push(
             release,
             context,
         };
-        match is_copied {
-            true => {
-                queue.0.put_slice(bytes);
-                drop(owner);
-            }
-            false => queue.0.push(Segment::from_owner(owner)),
+        if is_copied {
+            queue.0.put_slice(bytes);
+            drop(owner);
+        } else {
+            queue.0.push(Segment::from_owner(owner));
         }
         Ok(())
     })

@@ -48,16 +48,17 @@ impl Failure {
     /// The same, in which the remedy names the option that gave the directory: `with --target` if it is the path of a
     /// target, else `with --dir`.
     pub fn for_directory_of_target(self, is_target: bool) -> Self {
-        match is_target {
-            true => Failure {
+        if is_target {
+            Failure {
                 error: anyhow::anyhow!(
                     self.error
                         .to_string()
                         .replace("with --dir", "with --target")
                 ),
                 ..self
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 }

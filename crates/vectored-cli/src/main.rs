@@ -156,9 +156,10 @@ fn command_in(words: &[OsString]) -> Option<String> {
     }
     let words = words.iter().map(|word| {
         let word = word.to_string_lossy();
-        match word.contains(char::is_whitespace) || word.is_empty() {
-            true => format!("'{word}'"),
-            false => word.into_owned(),
+        if word.contains(char::is_whitespace) || word.is_empty() {
+            format!("'{word}'")
+        } else {
+            word.into_owned()
         }
     });
     Some(words.collect::<Vec<_>>().join(" "))

@@ -24,10 +24,7 @@ impl Bar {
         }
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            let characters = match messages_are_ascii() {
-                true => "=>-",
-                false => "━╸─",
-            };
+            let characters = if messages_are_ascii() { "=>-" } else { "━╸─" };
             bar.set_style(style.progress_chars(characters));
         }
         Bar(bar)

@@ -35,10 +35,8 @@ impl FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let with_form = |why: String| match why.ends_with(MIX_FORM) {
-            true => why,
-            false => format!("{why}; {MIX_FORM}"),
-        };
+        let with_form =
+            |why: String| if why.ends_with(MIX_FORM) { why } else { format!("{why}; {MIX_FORM}") };
         let mut runs = Vec::new();
         let mut swept_sizes = None;
         for item in text.split(',').map(str::trim) {

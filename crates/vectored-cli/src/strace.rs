@@ -136,14 +136,13 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     }
     Err(match (files.first(), is_path && Path::new(name).is_dir()) {
         (None, false) => Failure {
-            error: match is_path {
-                true => {
-                    anyhow::anyhow!("command '{shown}' not found: check its path")
-                }
-                false => anyhow::anyhow!(
+            error: if is_path {
+                anyhow::anyhow!("command '{shown}' not found: check its path")
+            } else {
+                anyhow::anyhow!(
                     "command '{shown}' not found in PATH: check its name, or give its path \
                      (./{shown})"
-                ),
+                )
             },
             code: 127,
         },

@@ -37,11 +37,10 @@ impl FromStr for TargetName {
         let mut named = Target::NAMED.into_iter();
         let path = Path::new(text);
         if let Some((scheme, address)) = text.split_once("://") {
-            return match scheme == "tcp" && is_host_and_port(address) {
-                true => Ok(TargetName::Remote(text.to_owned())),
-                false => {
-                    Err("expected tcp://HOST:PORT, for example tcp://192.0.2.1:7007".to_owned())
-                }
+            return if scheme == "tcp" && is_host_and_port(address) {
+                Ok(TargetName::Remote(text.to_owned()))
+            } else {
+                Err("expected tcp://HOST:PORT, for example tcp://192.0.2.1:7007".to_owned())
             };
         }
         match named.find(|target| target.name() == text) {
@@ -128,10 +127,7 @@ impl ResolvedTarget {
     /// The target that a path leads to, or why there is none. A device named by a path is none on Windows.
     #[cfg(windows)]
     fn kind(metadata: &fs::Metadata, _force: bool) -> Result<Target, &'static str> {
-        match metadata.is_dir() {
-            true => Ok(Target::File),
-            false => Err(IS_FILE),
-        }
+        if metadata.is_dir() { Ok(Target::File) } else { Err(IS_FILE) }
     }
 
     /// The target that a path leads to, or why there is none.

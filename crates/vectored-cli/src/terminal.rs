@@ -47,9 +47,10 @@ pub struct Screen {
 impl Screen {
     /// For standard output, or for a file given with `--output`.
     pub fn of_output(to_file: bool) -> Self {
-        match to_file {
-            true => Screen::new(variable, Destination::File),
-            false => Screen::on(&io::stdout()),
+        if to_file {
+            Screen::new(variable, Destination::File)
+        } else {
+            Screen::on(&io::stdout())
         }
     }
 
@@ -96,9 +97,12 @@ impl Screen {
         let ascii = to_ascii(&text);
         // Where two characters replace one, a line can become too wide.
         let width = self.options.width;
-        let excess = |(before, after): (&str, &str)| match columns(after) > width {
-            true => columns(after).saturating_sub(columns(before)),
-            false => 0,
+        let excess = |(before, after): (&str, &str)| {
+            if columns(after) > width {
+                columns(after).saturating_sub(columns(before))
+            } else {
+                0
+            }
         };
         let excess = std::iter::zip(text.lines(), ascii.lines())
             .map(excess)

@@ -278,9 +278,10 @@ fn read(
     }
     let name = source.name;
     let signals_before = SignalStorm::caught();
-    let storm = match in_storm {
-        true => Some(SignalStorm::begin(Duration::from_micros(rng.u64(50..300)))?),
-        false => None,
+    let storm = if in_storm {
+        Some(SignalStorm::begin(Duration::from_micros(rng.u64(50..300)))?)
+    } else {
+        None
     };
     let arrival = source.fill(reader, read_fn, sizes)?;
     drop(storm);

@@ -269,11 +269,7 @@ impl Source {
             let Some(error) = outcome.error else {
                 break None;
             };
-            idle = if outcome.transferred == 0 {
-                idle + 1
-            } else {
-                0
-            };
+            idle = if outcome.transferred == 0 { idle + 1 } else { 0 };
             let would_block = error.kind() == io::ErrorKind::WouldBlock;
             if idle > MAX_IDLE || !would_block {
                 break Some(error);

@@ -215,11 +215,7 @@ impl Target {
             let Some(error) = outcome.error else {
                 break None;
             };
-            idle = if outcome.transferred == 0 {
-                idle + 1
-            } else {
-                0
-            };
+            idle = if outcome.transferred == 0 { idle + 1 } else { 0 };
             if idle > MAX_IDLE {
                 break Some(error);
             }

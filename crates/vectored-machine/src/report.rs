@@ -81,10 +81,13 @@ fn machine(report: &HostReport) -> Vec<Line> {
         cache("L3", cpu.l3_bytes, "cpu.l3_bytes"),
     ];
     let mitigations = match cpu.mitigations.as_slice() {
-        [] => match report.unknown.contains_key("cpu.mitigations") {
-            true => missing(report, "cpu.mitigations"),
-            false => "none active".to_owned(),
-        },
+        [] => {
+            if report.unknown.contains_key("cpu.mitigations") {
+                missing(report, "cpu.mitigations")
+            } else {
+                "none active".to_owned()
+            }
+        }
         active => {
             let names: Vec<&str> = active.iter().map(|(name, _)| name.as_str()).collect();
             visible(&names.join(", "))

@@ -93,9 +93,10 @@ fn listed<'py>(buffers: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     if let Ok(list) = buffers.cast::<PyList>() {
         return Ok(list.to_tuple());
     }
-    let remedy = match buffers.is_instance_of::<PyString>() {
-        true => Some("encode it, and put it in a list"),
-        false => is_buffer(buffers).then_some("put it in a list"),
+    let remedy = if buffers.is_instance_of::<PyString>() {
+        Some("encode it, and put it in a list")
+    } else {
+        is_buffer(buffers).then_some("put it in a list")
     };
     if let Some(remedy) = remedy {
         return Err(PyTypeError::new_err(format!(
@@ -110,9 +111,10 @@ fn listed<'py>(buffers: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
 /// The position of a cursor in buffers that begin at its segment.
 fn within(cursor: SegmentCursor, exports: &Exports<'_>) -> PyResult<SegmentCursor> {
     let bytes = exports.first_bytes();
-    match cursor.offset() <= bytes {
-        true => Ok(SegmentCursor::at(0, cursor.offset())),
-        false => Err(outside(cursor, &format!("a buffer of {bytes} bytes there"))),
+    if cursor.offset() <= bytes {
+        Ok(SegmentCursor::at(0, cursor.offset()))
+    } else {
+        Err(outside(cursor, &format!("a buffer of {bytes} bytes there")))
     }
 }
 

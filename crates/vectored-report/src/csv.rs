@@ -66,9 +66,10 @@ impl Sheet {
         let mut heads: Vec<String> = Vec::new();
         for (array, columns) in std::iter::zip(arrays, &self.columns) {
             for column in columns {
-                heads.push(match heads.contains(column) {
-                    true => word(&format!("{array}_{column}")),
-                    false => word(column),
+                heads.push(if heads.contains(column) {
+                    word(&format!("{array}_{column}"))
+                } else {
+                    word(column)
                 });
             }
         }

@@ -47,11 +47,7 @@ fn size_unit(bytes: f64) -> (f64, &'static str) {
 }
 
 fn in_unit(bytes: f64, scale: f64) -> String {
-    if scale == 1.0 {
-        format!("{bytes:.0}")
-    } else {
-        three_digits(bytes / scale)
-    }
+    if scale == 1.0 { format!("{bytes:.0}") } else { three_digits(bytes / scale) }
 }
 
 /// `2 × 16 B`, or `9 × 16 B + 1 × 4 KiB` for a mix of at most three runs.

@@ -157,11 +157,7 @@ fn measure(source: &Source, copiers: &[Copier], rounds: usize) -> (f64, Vec<f64>
     for round in 0..=rounds {
         for turn in 0..ways {
             // Each begins some rounds, and follows each other one.
-            let way = if round % 2 == 0 {
-                turn
-            } else {
-                ways - 1 - turn
-            };
+            let way = if round % 2 == 0 { turn } else { ways - 1 - turn };
             let way = (way + round) % ways;
             let ns = time(way);
             // The first round warms up.

@@ -27,9 +27,10 @@ const VALGRIND_ERROR: &str = "--error-exitcode=99";
 pub fn test() -> Result<()> {
     let mut compilers = Vec::new();
     for compiler in &COMPILERS {
-        match is_there(compiler.c) && is_there(compiler.cxx) {
-            true => compilers.push(compiler),
-            false => skip(&format!("{} with {} is missing", compiler.c, compiler.cxx))?,
+        if is_there(compiler.c) && is_there(compiler.cxx) {
+            compilers.push(compiler);
+        } else {
+            skip(&format!("{} with {} is missing", compiler.c, compiler.cxx))?;
         }
     }
     if compilers.is_empty() || !is_there("pkg-config") {
@@ -44,9 +45,10 @@ pub fn test() -> Result<()> {
     let mut builds = Vec::new();
     for compiler in &compilers {
         for (how, words) in BUILDS {
-            match how == SANITIZED && !compiler.can_link(words, &folder.0)? {
-                true => skip(&format!("the sanitizers of {} are missing", compiler.c))?,
-                false => builds.push((compiler, how, words)),
+            if how == SANITIZED && !compiler.can_link(words, &folder.0)? {
+                skip(&format!("the sanitizers of {} are missing", compiler.c))?;
+            } else {
+                builds.push((compiler, how, words));
             }
         }
     }
@@ -237,10 +239,8 @@ impl Installed<'_> {
         words: &[&str],
     ) -> Result<()> {
         let is_cpp = source.extension().is_some_and(|end| end == "cpp");
-        let (name, standard) = match is_cpp {
-            true => (compiler.cxx, "-std=c++17"),
-            false => (compiler.c, "-std=c11"),
-        };
+        let (name, standard) =
+            if is_cpp { (compiler.cxx, "-std=c++17") } else { (compiler.c, "-std=c11") };
         let is_static = how != "shared";
         let mut command = Command::new(name);
         command

@@ -84,9 +84,10 @@ impl Mpi {
     /// Debian package has compiled is not compiled again. Another MPI has a folder of its own, as its header is compiled in.
     fn build(&self) -> Result<PathBuf> {
         let folder = root().join(FOLDER).join(self.mpicc);
-        let target = match self.mpicc == OPEN_MPI.mpicc {
-            true => root().join("target"),
-            false => folder.clone(),
+        let target = if self.mpicc == OPEN_MPI.mpicc {
+            root().join("target")
+        } else {
+            folder.clone()
         };
         let words = "build --quiet --locked --release --package vectored-cli --features mpi";
         let mut build = cargo_words(words);

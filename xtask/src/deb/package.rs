@@ -196,9 +196,10 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     entries.sort();
     let mut found = Vec::new();
     for entry in entries {
-        match entry.is_dir() && !entry.is_symlink() {
-            true => found.extend(files(&entry)?),
-            false => found.push(entry),
+        if entry.is_dir() && !entry.is_symlink() {
+            found.extend(files(&entry)?);
+        } else {
+            found.push(entry);
         }
     }
     Ok(found)
@@ -255,11 +256,10 @@ fn copyright(mit: &str, apache: &str) -> String {
         .find_map(|line| line.strip_prefix("Copyright (c) "))
         .unwrap_or("the vectored authors");
     // Debian has the text of the Apache licence.
-    let apache = match Path::new("/usr/share/common-licenses/Apache-2.0").exists() {
-        true => {
-            " On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.".to_owned()
-        }
-        false => indent(apache),
+    let apache = if Path::new("/usr/share/common-licenses/Apache-2.0").exists() {
+        " On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.".to_owned()
+    } else {
+        indent(apache)
     };
     format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\

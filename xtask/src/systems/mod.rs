@@ -36,10 +36,7 @@ impl Options {
 
 /// Runs the systems of `cargo xtask test`, all of them, or one; false if one failed.
 pub fn run(options: &Options) -> Result<bool> {
-    let scope = match options.all {
-        true => Scope::All,
-        false => Scope::Minutes,
-    };
+    let scope = if options.all { Scope::All } else { Scope::Minutes };
     let is_wanted = |system: &&table::System| match &options.only {
         Some(only) => system.name == only,
         None => options.all || system.is_tested,

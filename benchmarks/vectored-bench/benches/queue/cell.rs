@@ -177,12 +177,11 @@ impl Cell {
 /// Writes the queue by one call. A part is an error, since it would be compared with a whole.
 fn write_whole(queue: &mut SegmentQueue, channel: &Channel) -> io::Result<usize> {
     let written = queue.write_some(channel.fd())?;
-    match queue.is_empty() {
-        true => Ok(written),
-        false => {
-            queue.clear();
-            Err(io::ErrorKind::WouldBlock.into())
-        }
+    if queue.is_empty() {
+        Ok(written)
+    } else {
+        queue.clear();
+        Err(io::ErrorKind::WouldBlock.into())
     }
 }
 

@@ -145,10 +145,11 @@ fn crossover(options: &Options, cells: &[(Column, Cell)], column: &Column) -> St
         .collect();
     let cost = |threshold: usize| -> f64 {
         logs.iter()
-            .map(|(bytes, log)| match *bytes <= threshold {
-                true => log.max(0.0),
-                false => (-log).max(0.0),
-            })
+            .map(
+                |(bytes, log)| {
+                    if *bytes <= threshold { log.max(0.0) } else { (-log).max(0.0) }
+                },
+            )
             .sum()
     };
     let ends = std::iter::once(0).chain(logs.iter().map(|(bytes, _)| *bytes));
@@ -175,9 +176,10 @@ fn regret(cells: &[(Column, Cell)], kind: Kind, is_push: bool, threshold: usize)
         let Some((ratio, _)) = ratio(cell) else {
             continue;
         };
-        logs.push(match cell.bytes <= threshold {
-            true => ratio.ln().max(0.0),
-            false => (-ratio.ln()).max(0.0),
+        logs.push(if cell.bytes <= threshold {
+            ratio.ln().max(0.0)
+        } else {
+            (-ratio.ln()).max(0.0)
         });
     }
     let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;

@@ -76,19 +76,12 @@ impl Target {
 
     /// Lists of a sample: a stream holds one.
     pub fn lists(&self, depth: u32) -> u32 {
-        match self.kind.is_stream() {
-            true => 1,
-            false => 64.max(depth),
-        }
+        if self.kind.is_stream() { 1 } else { 64.max(depth) }
     }
 
     /// Where the first list goes.
     pub fn place(&self) -> Place {
-        if self.kind.is_stream() {
-            Place::Stream
-        } else {
-            Place::Offset(0)
-        }
+        if self.kind.is_stream() { Place::Stream } else { Place::Offset(0) }
     }
 
     /// The places of so many lists, which follow each other; 0 for the position of the descriptor.
@@ -103,9 +96,10 @@ impl Target {
         };
         self.drained.resize(expected.len(), 0);
         reader.read_exact(&mut self.drained)?;
-        match self.drained == expected {
-            true => Ok(()),
-            false => Err(io::Error::other("other bytes arrived")),
+        if self.drained == expected {
+            Ok(())
+        } else {
+            Err(io::Error::other("other bytes arrived"))
         }
     }
 
@@ -120,9 +114,10 @@ impl Target {
         );
         let mut found = vec![0; expected.len()];
         File::open(path)?.read_exact(&mut found)?;
-        match found == expected {
-            true => Ok(()),
-            false => Err(io::Error::other("the file has other bytes")),
+        if found == expected {
+            Ok(())
+        } else {
+            Err(io::Error::other("the file has other bytes"))
         }
     }
 }

@@ -99,12 +99,13 @@ fn compile() -> Result<PathBuf, String> {
         ])
         .output()
         .map_err(|error| format!("cannot run go: {error}"))?;
-    match output.status.success() {
-        true => Ok(program),
-        false => Err(format!(
+    if output.status.success() {
+        Ok(program)
+    } else {
+        Err(format!(
             "go build failed: {}",
             String::from_utf8_lossy(&output.stderr).trim()
-        )),
+        ))
     }
 }
 

@@ -57,25 +57,25 @@ impl Peers {
         let is_wanted = |technique| wanted.contains(&technique);
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         Ok(Peers {
-            uv: match is_wanted(LIBUV) {
-                true => Uv::load(),
-                false => Err(unwanted()),
-            },
-            evbuffers: match [LIBEVENT_COPY, LIBEVENT_REFERENCE]
+            uv: if is_wanted(LIBUV) { Uv::load() } else { Err(unwanted()) },
+            evbuffers: if [LIBEVENT_COPY, LIBEVENT_REFERENCE]
                 .into_iter()
                 .any(is_wanted)
             {
-                true => Evbuffers::load(),
-                false => Err(unwanted()),
+                Evbuffers::load()
+            } else {
+                Err(unwanted())
             },
             runtime: Rc::new(runtime.enable_all().build()?),
-            go: match is_wanted(GO_NET_BUFFERS) {
-                true => GoProgram::start().map(Rc::new),
-                false => Err(unwanted()),
+            go: if is_wanted(GO_NET_BUFFERS) {
+                GoProgram::start().map(Rc::new)
+            } else {
+                Err(unwanted())
             },
-            c: match C_CALLERS.into_iter().any(is_wanted) {
-                true => CCallers::build(),
-                false => Err(unwanted()),
+            c: if C_CALLERS.into_iter().any(is_wanted) {
+                CCallers::build()
+            } else {
+                Err(unwanted())
             },
         })
     }

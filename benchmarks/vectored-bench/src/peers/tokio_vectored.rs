@@ -111,12 +111,13 @@ impl Sample<'_> {
     async fn of(self, mut writer: impl AsyncWrite + Unpin) -> io::Result<Timing> {
         let is_read_from = self.is_read_from;
         let timed = time(&mut writer, self);
-        match is_read_from {
-            true => timed.await,
-            false => match tokio::time::timeout(PATIENCE, timed).await {
+        if is_read_from {
+            timed.await
+        } else {
+            match tokio::time::timeout(PATIENCE, timed).await {
                 Ok(outcome) => outcome,
                 Err(_) => Err(io::ErrorKind::WouldBlock.into()),
-            },
+            }
         }
     }
 }

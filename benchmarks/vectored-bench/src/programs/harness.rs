@@ -202,11 +202,12 @@ impl Session for Served {
     fn deliver(&mut self, requests: usize) -> io::Result<Vec<u8>> {
         let answers = self.serve_while(move |client| client.answers(requests))?;
         let first = answers.first().cloned().unwrap_or_default();
-        match answers.iter().all(|answer| *answer == first) {
-            true => Ok(first),
-            false => Err(io::Error::other(
+        if answers.iter().all(|answer| *answer == first) {
+            Ok(first)
+        } else {
+            Err(io::Error::other(
                 "the connections of one session delivered different bytes",
-            )),
+            ))
         }
     }
 

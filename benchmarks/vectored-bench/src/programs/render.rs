@@ -87,10 +87,7 @@ pub fn table(cells: &[Cell], summary: &Summary) -> String {
 
 fn row(cell: &Cell) -> String {
     let mark = if cell.is_best_by_hand { "*" } else { "" };
-    let interval = match cell.is_best_by_hand {
-        true => String::new(),
-        false => interval(cell, 3),
-    };
+    let interval = if cell.is_best_by_hand { String::new() } else { interval(cell, 3) };
     format!(
         "  {:<34}{:>12.2}{:>9.3}  {interval:<16}{:>9.3}\n",
         format!("{}{mark}", cell.technique),

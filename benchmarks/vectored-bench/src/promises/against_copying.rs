@@ -136,8 +136,9 @@ fn reader_thread_note(mixed: &[KnownCell<'_>]) -> Vec<String> {
         .filter(|known| known.has_reader())
         .map(|known| format!("{} {}", known.target, known.list.name()))
         .collect();
-    match read.is_empty() {
-        true => Vec::new(),
-        false => vec![format!("With a reader thread: {}", read.join(", "))],
+    if read.is_empty() {
+        Vec::new()
+    } else {
+        vec![format!("With a reader thread: {}", read.join(", "))]
     }
 }

@@ -32,10 +32,7 @@ pub fn promises(results: &Results) -> String {
         results.cells.len(),
         rounds.min().unwrap_or(0),
         results.elapsed_s,
-        match results.complete {
-            true => "",
-            false => "; incomplete",
-        }
+        if results.complete { "" } else { "; incomplete" }
     ));
     text.join("\n")
 }

@@ -34,8 +34,9 @@ fn compile(text: &str, (source, object): (&Path, &Path), words: &[&str]) -> Resu
     command.args([object, source]).args(words);
     let output = command.output();
     let output = output.map_err(|error| format!("cannot start cc: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }

@@ -34,9 +34,10 @@ fn main() -> io::Result<()> {
     let ended = client.wait()?;
     std::fs::remove_file(path)?;
     served?;
-    match ended.success() {
-        true => Ok(()),
-        false => Err(io::Error::other("the client failed")),
+    if ended.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other("the client failed"))
     }
 }
 

@@ -192,10 +192,7 @@ impl Log {
         self.now_us += 13 + self.random.u64(..20);
         let took_us = 6 + self.random.u32(..20);
         let (seconds, micros) = (self.now_us / 1_000_000, self.now_us % 1_000_000);
-        let took = match has_ended {
-            true => format!(" <0.{took_us:06}>"),
-            false => String::new(),
-        };
+        let took = if has_ended { format!(" <0.{took_us:06}>") } else { String::new() };
         let line = format!("{thread}  {seconds}.{micros:06} {text}{took}\n");
         self.written += line.len();
         self.out.write_all(line.as_bytes())

@@ -18,10 +18,7 @@ use vectored_strace::{Counts, Item, read_logs};
 fn main() -> io::Result<()> {
     let is_test = std::env::args().any(|argument| argument == "--test");
     let megabytes = std::env::args().find_map(|argument| argument.parse().ok());
-    let (megabytes, rounds) = match is_test {
-        true => (1, 1),
-        false => (megabytes.unwrap_or(1000), 7),
-    };
+    let (megabytes, rounds) = if is_test { (1, 1) } else { (megabytes.unwrap_or(1000), 7) };
     let path = std::env::temp_dir().join(format!("vectored-advise-{}.log", std::process::id()));
     let written = log::write(&path, megabytes * 1_000_000);
     let measured = written.and_then(|()| measure(&path, rounds));

@@ -22,9 +22,10 @@ pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
 pub fn seconds(value_s: f64) -> String {
     let (unit, scale) = unit_of(value_s.abs());
     let scaled = value_s / scale;
-    match scaled < 0.0 {
-        true => format!("-{} {unit}", words::three_digits(-scaled)),
-        false => format!("{} {unit}", words::three_digits(scaled)),
+    if scaled < 0.0 {
+        format!("-{} {unit}", words::three_digits(-scaled))
+    } else {
+        format!("{} {unit}", words::three_digits(scaled))
     }
 }
 

@@ -77,9 +77,10 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
     );
     let FindingKey { kind, target, .. } = finding.key;
     let runtime = runtime_of(&finding.key, &finding.tally);
-    let part = match advisory.saving_s > 0.0 {
-        true => (finding.saving_s / advisory.saving_s).clamp(0.0, 1.0),
-        false => 0.0,
+    let part = if advisory.saving_s > 0.0 {
+        (finding.saving_s / advisory.saving_s).clamp(0.0, 1.0)
+    } else {
+        0.0
     };
     Item {
         saving,

@@ -84,11 +84,7 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
                 "{} would save {}; the JSON has {}.",
                 words::count(advisory.findings.len(), "finding"),
                 seconds(advisory.saving_s),
-                if advisory.findings.len() == 1 {
-                    "it"
-                } else {
-                    "them"
-                },
+                if advisory.findings.len() == 1 { "it" } else { "them" },
             )
         }),
         share_of: share_of(advisory.wall_source),
@@ -135,15 +131,12 @@ fn extent(advisory: &Advisory) -> String {
     if rest > 0 {
         sources.push(format!("{rest} more"));
     }
-    let begin = match sources.is_empty() {
-        true => String::new(),
-        false => format!("{}: ", sources.join(", ")),
-    };
-    let end = if advisory.complete {
-        ""
+    let begin = if sources.is_empty() {
+        String::new()
     } else {
-        " The log was not read to its end."
+        format!("{}: ", sources.join(", "))
     };
+    let end = if advisory.complete { "" } else { " The log was not read to its end." };
     let calls = |number, one| {
         let ending = if number == 1 { "" } else { "s" };
         format!("{} {one}{ending}", words::grouped(number))

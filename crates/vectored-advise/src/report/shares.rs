@@ -9,10 +9,11 @@ const ESTIMATE_FACTOR: f64 = 3.0;
 /// A share of a traced time: the share of the program's own, shorter time is at least that.
 pub(super) fn at_least(share_of_traced: f64) -> String {
     let said = share(share_of_traced);
-    match share_of_traced.abs() < MIN_SAID_SHARE || share_of_traced > 1.0 {
+    if share_of_traced.abs() < MIN_SAID_SHARE || share_of_traced > 1.0 {
         // "under … or more" says nothing, and "over 100 %" needs no bound.
-        true => said,
-        false => format!("{said} or more"),
+        said
+    } else {
+        format!("{said} or more")
     }
 }
 

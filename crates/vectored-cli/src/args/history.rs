@@ -69,10 +69,11 @@ pub enum HistoryFormat {
 fn age(text: &str) -> Result<Duration, String> {
     let examples = "30d or 12h";
     // humantime accepts a bare 0, which looks like a number of results.
-    match text.contains(|c: char| c.is_ascii_alphabetic()) {
-        true => time(text, examples),
-        false => Err(format!(
+    if text.contains(|c: char| c.is_ascii_alphabetic()) {
+        time(text, examples)
+    } else {
+        Err(format!(
             "expected a number with its unit, for example {examples}"
-        )),
+        ))
     }
 }

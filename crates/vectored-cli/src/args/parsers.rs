@@ -28,18 +28,20 @@ where
 /// One size in bytes.
 pub fn one_size(text: &str) -> Result<u64, String> {
     let form = "expected one size, for example 4096 or 64KiB";
-    match text.contains(',') || text.contains("..") {
-        true => Err(format!("'{text}' is a list: {form}")),
-        false => size(text.trim(), form).map(|bytes| bytes as u64),
+    if text.contains(',') || text.contains("..") {
+        Err(format!("'{text}' is a list: {form}"))
+    } else {
+        size(text.trim(), form).map(|bytes| bytes as u64)
     }
 }
 
 /// One number greater than zero.
 pub fn one_count(text: &str) -> Result<u64, String> {
     let form = "expected one number, for example 10";
-    match text.contains(',') || text.contains("..") {
-        true => Err(format!("'{text}' is a list: {form}")),
-        false => count(text.trim(), form).map(|count| count as u64),
+    if text.contains(',') || text.contains("..") {
+        Err(format!("'{text}' is a list: {form}"))
+    } else {
+        count(text.trim(), form).map(|count| count as u64)
     }
 }
 
@@ -111,13 +113,11 @@ pub fn share(text: &str) -> Result<f64, String> {
         let rounded = |value: f64| (value * 1e6).round() / 1e6;
         let (percent, fraction) = (rounded(value * 100.0), rounded(value / 100.0));
         // Only forms that would be accepted are suggested.
-        let or_fraction = match fraction < 1.0 {
-            true => format!(" or {fraction}"),
-            false => String::new(),
-        };
-        let or_as_typed = match value < MAX_SHARE {
-            true => format!(", or {percent}% if that is meant"),
-            false => String::new(),
+        let or_fraction = if fraction < 1.0 { format!(" or {fraction}") } else { String::new() };
+        let or_as_typed = if value < MAX_SHARE {
+            format!(", or {percent}% if that is meant")
+        } else {
+            String::new()
         };
         return Err(format!(
             "{text} without a percent sign means {percent} %: write {text}%{or_fraction}{or_as_typed}"

@@ -120,11 +120,7 @@ impl Group for MpiGroup {
     }
 
     fn first(&self, count: u32) -> Option<Box<dyn Group>> {
-        let color = if self.rank() < count {
-            Color::with_value(0)
-        } else {
-            Color::undefined()
-        };
+        let color = if self.rank() < count { Color::with_value(0) } else { Color::undefined() };
         Some(Box::new(MpiGroup {
             communicator: self.communicator.split_by_color(color)?,
             _universe: None,

@@ -98,10 +98,7 @@ impl Team {
             };
             Failure {
                 // Rank 0 fails for all: a launcher kills it before it has said why if another rank ends with an error.
-                code: match self.is_first() {
-                    true => own_code.unwrap_or(1),
-                    false => 0,
-                },
+                code: if self.is_first() { own_code.unwrap_or(1) } else { 0 },
                 ..failure
             }
         })

@@ -176,9 +176,8 @@ fn second_run(
 
 /// The input files.
 fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
-    let logs = args.trace.iter().map(|path| match path == Path::new("-") {
-        true => PathBuf::from("/dev/stdin"),
-        false => path.clone(),
+    let logs = args.trace.iter().map(|path| {
+        if path == Path::new("-") { PathBuf::from("/dev/stdin") } else { path.clone() }
     });
     let mut inputs: Vec<PathBuf> = logs.collect();
     inputs.extend(paths(&args.merge, Some(ResultKind::Advise))?);
@@ -213,9 +212,10 @@ impl Outputs {
         }
         // Standard output belongs to the command, unless `--output` is given.
         let aside = !args.command.is_empty() && args.output.is_none();
-        let screen = match aside {
-            true => Screen::on(&io::stderr()),
-            false => Screen::of_output(self.file.is_some()),
+        let screen = if aside {
+            Screen::on(&io::stderr())
+        } else {
+            Screen::of_output(self.file.is_some())
         };
         let text = rendered(
             args.format,

@@ -45,34 +45,31 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let base = load(&args.result)?;
     let screen = Screen::of_output(output.is_some());
     let mut compared = true;
-    let (text, slower, document) = match args.machines {
-        true => {
-            let document = report::machines_document(&by_reference(&base));
-            (
-                machines(&base, &document, args.format, screen)?,
-                Vec::new(),
-                document,
-            )
-        }
-        false => {
-            let new = load(&args.against)?;
-            each_once(&args.result, &base)?;
-            each_once(&args.against, &new)?;
-            on_one_side((&args.result, &base), (&args.against, &new))?;
-            let comparison = compare(&by_reference(&base), &by_reference(&new))
-                .expect("a result on each side was asked for");
-            compared = !comparison.cells.is_empty();
-            let document = report::comparison_document(&comparison);
-            let text = rendered(
-                args.format,
-                (screen, false),
-                || document.clone(),
-                || json(&comparison),
-                || report::comparison_csv(&comparison),
-            );
-            let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
-            (text, slower.unwrap_or_default(), document)
-        }
+    let (text, slower, document) = if args.machines {
+        let document = report::machines_document(&by_reference(&base));
+        (
+            machines(&base, &document, args.format, screen)?,
+            Vec::new(),
+            document,
+        )
+    } else {
+        let new = load(&args.against)?;
+        each_once(&args.result, &base)?;
+        each_once(&args.against, &new)?;
+        on_one_side((&args.result, &base), (&args.against, &new))?;
+        let comparison = compare(&by_reference(&base), &by_reference(&new))
+            .expect("a result on each side was asked for");
+        compared = !comparison.cells.is_empty();
+        let document = report::comparison_document(&comparison);
+        let text = rendered(
+            args.format,
+            (screen, false),
+            || document.clone(),
+            || json(&comparison),
+            || report::comparison_csv(&comparison),
+        );
+        let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
+        (text, slower.unwrap_or_default(), document)
     };
     OutputFile::write_or_print(output.as_ref(), &text)?;
     if let Some(page) = page {

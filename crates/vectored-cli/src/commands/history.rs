@@ -217,23 +217,23 @@ fn entry(kind: ResultKind, age: usize, path: PathBuf) -> Entry {
 }
 
 fn why_no_result(error: serde_json::Error) -> String {
-    match error.is_data() {
-        true => format!("it is JSON, but not a result: {error}"),
-        false => "it is not JSON".to_owned(),
+    if error.is_data() {
+        format!("it is JSON, but not a result: {error}")
+    } else {
+        "it is not JSON".to_owned()
     }
 }
 
 /// Refuses unknown schemas, as other commands do.
 fn of_known_schema(found: Brief) -> Result<Brief, String> {
     let known = [SCHEMA, EXPERIMENTS_SCHEMA, ADVISORY_SCHEMA];
-    match known.contains(&found.schema.as_str()) {
-        true => Ok(found),
-        false => {
-            let shown: String = found.schema.chars().take(SHOWN_CHARACTERS).collect();
-            Err(format!(
-                "it has the unknown schema {shown:?}: try a newer version of vectored"
-            ))
-        }
+    if known.contains(&found.schema.as_str()) {
+        Ok(found)
+    } else {
+        let shown: String = found.schema.chars().take(SHOWN_CHARACTERS).collect();
+        Err(format!(
+            "it has the unknown schema {shown:?}: try a newer version of vectored"
+        ))
     }
 }
 
@@ -292,11 +292,7 @@ fn document(entries: &[Entry], heading: &str) -> Document {
 /// `'sort numbers'`, cut after 40 characters.
 fn quoted(source: &str) -> String {
     let shown: String = source.chars().take(SHOWN_CHARACTERS).collect();
-    let end = if shown.len() < source.len() {
-        "…"
-    } else {
-        ""
-    };
+    let end = if shown.len() < source.len() { "…" } else { "" };
     format!("'{shown}{end}'")
 }
 
@@ -313,9 +309,10 @@ fn words(found: &Brief) -> String {
     let advice;
     if let (Some(saving_s), Some(source)) = (found.saving_s, found.sources.first()) {
         let source = quoted(source);
-        advice = match saving_s > 0.0 && found.saving_low_s.is_none_or(|low_s| low_s > 0.0) {
-            true => format!("{source} would save {}", seconds_in_words(saving_s)),
-            false => format!("{source}: no significant saving"),
+        advice = if saving_s > 0.0 && found.saving_low_s.is_none_or(|low_s| low_s > 0.0) {
+            format!("{source} would save {}", seconds_in_words(saving_s))
+        } else {
+            format!("{source}: no significant saving")
         };
         what.push(&advice);
     }

@@ -24,12 +24,11 @@ pub fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
         None => &pages[0],
         Some(name) => find(&pages, name)?,
     };
-    match io::stdout().is_terminal() {
-        true => show(page),
-        false => {
-            print(&page.roff)?;
-            Ok(ExitCode::SUCCESS)
-        }
+    if io::stdout().is_terminal() {
+        show(page)
+    } else {
+        print(&page.roff)?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 

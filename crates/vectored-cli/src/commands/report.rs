@@ -60,9 +60,10 @@ enum Output {
 
 impl Output {
     fn check(path: &Path, option: &str) -> Result<Self, Failure> {
-        match path == Path::new("-") {
-            true => Ok(Output::Stdout),
-            false => Ok(Output::File(OutputFile::check(path, option)?)),
+        if path == Path::new("-") {
+            Ok(Output::Stdout)
+        } else {
+            Ok(Output::File(OutputFile::check(path, option)?))
         }
     }
 

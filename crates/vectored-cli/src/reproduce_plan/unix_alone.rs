@@ -61,9 +61,10 @@ pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure
             words::bytes(max),
         )));
     }
-    let file_bytes = match args.quick {
-        true => PUBLISHED_FILE_BYTES / QUICK_COPY,
-        false => PUBLISHED_FILE_BYTES,
+    let file_bytes = if args.quick {
+        PUBLISHED_FILE_BYTES / QUICK_COPY
+    } else {
+        PUBLISHED_FILE_BYTES
     };
     Ok(CopyPlan {
         file_bytes,
@@ -80,25 +81,27 @@ pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure
 /// Of `apue-14.28`.
 pub fn records(args: &ReproduceArgs) -> RecordPlan {
     let published = RecordPlan::published();
-    match args.quick {
-        true => RecordPlan {
+    if args.quick {
+        RecordPlan {
             records: published.records / QUICK_RECORDS,
             reduced: true,
             ..published
-        },
-        false => published,
+        }
+    } else {
+        published
     }
 }
 
 /// Of `kalinin`.
 pub fn elements(args: &ReproduceArgs) -> ElementPlan {
     let published = ElementPlan::published();
-    match args.quick {
-        true => ElementPlan {
+    if args.quick {
+        ElementPlan {
             calls: published.calls / QUICK_CALLS,
             reduced: true,
             ..published
-        },
-        false => published,
+        }
+    } else {
+        published
     }
 }

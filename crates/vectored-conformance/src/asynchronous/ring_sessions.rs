@@ -260,9 +260,12 @@ impl Flight {
         }
         let mut buffers = || {
             let sizes = self.sizes.iter();
-            let buffers = sizes.map(|size| match self.is_direct {
-                true => AnyBuffer::aligned(*size),
-                false => AnyBuffer::new(rng, *size),
+            let buffers = sizes.map(|size| {
+                if self.is_direct {
+                    AnyBuffer::aligned(*size)
+                } else {
+                    AnyBuffer::new(rng, *size)
+                }
             });
             buffers.collect()
         };

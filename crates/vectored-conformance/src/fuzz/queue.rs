@@ -118,10 +118,7 @@ impl Model {
 
     fn advance(&mut self, bytes: usize) {
         self.bytes.drain(..bytes);
-        self.offered = match self.bytes.is_empty() {
-            true => 0,
-            false => self.offered.saturating_sub(bytes),
-        };
+        self.offered = if self.bytes.is_empty() { 0 } else { self.offered.saturating_sub(bytes) };
         while self.record_ends.front().is_some_and(|end| *end <= bytes) {
             self.record_ends.pop_front();
         }

@@ -170,10 +170,7 @@ pub async fn polled<T>(future: impl Future<Output = T>, most: u32) -> Option<T> 
         Poll::Ready(result) => Poll::Ready(Some(result)),
         Poll::Pending => {
             polls += 1;
-            match polls < most {
-                true => Poll::Pending,
-                false => Poll::Ready(None),
-            }
+            if polls < most { Poll::Pending } else { Poll::Ready(None) }
         }
     })
     .await

@@ -74,10 +74,7 @@ pub(super) fn at_random() -> WriteFn {
             let is_put = transfer.is_put() == segments.len();
             let result = match rng.u32(..10) {
                 0..6 if !is_put => {
-                    let most = match rng.bool() {
-                        true => MAX_PIECE_BYTES,
-                        false => 1 + any_size(&mut rng),
-                    };
+                    let most = if rng.bool() { MAX_PIECE_BYTES } else { 1 + any_size(&mut rng) };
                     let piece = transfer.next_piece(most);
                     put(transfer.queue, piece, &mut rng);
                     continue;

@@ -288,11 +288,7 @@ fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
         // Each writer has a file of its own, which may have the inode of a deleted one. Some writers copy the
         // whole list. `EINVAL` may be due to the list, so each transfer tries a vectored call once.
         let files = writers.clone().count();
-        let min_refused = if role.ends_with("EINVAL") {
-            files / 2
-        } else {
-            1
-        };
+        let min_refused = if role.ends_with("EINVAL") { files / 2 } else { 1 };
         assert!(
             (min_refused..=files).contains(&refused),
             "{role}: {refused}"

@@ -194,11 +194,7 @@ fn no_batch_exceeds_the_most_that_a_call_moves() {
         assert!(bytes <= 0x7fff_f000);
         // Every other call is short.
         calls += 1;
-        let went = if calls % 2 == 0 {
-            bytes
-        } else {
-            bytes - 1_234_567
-        };
+        let went = if calls % 2 == 0 { bytes } else { bytes - 1_234_567 };
         let mut left = went;
         for slice in batch {
             let (segment, offset) = place;

@@ -76,11 +76,7 @@ fn expect_partial(reader: &Reader, arrival: &Arrival, error: Errno, count: usize
         arrival.received[..count] == arrival.content[..count],
         "{reader:?}"
     );
-    let read = if reader.takes == Takes::Files {
-        0
-    } else {
-        count
-    };
+    let read = if reader.takes == Takes::Files { 0 } else { count };
     assert!(arrival.unread == arrival.content[read..], "{reader:?}");
     assert_eq!(arrival.stray_writes, 0, "{reader:?}");
 }

@@ -91,8 +91,9 @@ pub(crate) fn locked_memory_bytes() -> Option<u64> {
 
 /// A file of `/proc` or `/sys`. Windows has none: under Wine such a path leads to the files of another system.
 pub fn kernel_text(path: &str) -> io::Result<String> {
-    match cfg!(windows) {
-        true => Err(io::ErrorKind::NotFound.into()),
-        false => std::fs::read_to_string(path),
+    if cfg!(windows) {
+        Err(io::ErrorKind::NotFound.into())
+    } else {
+        std::fs::read_to_string(path)
     }
 }

@@ -34,9 +34,10 @@ impl DirectIo {
     pub fn nearest_size(self, bytes: usize) -> usize {
         let step = self.step_bytes();
         let below = bytes / step * step;
-        match bytes - below >= step.div_ceil(2) || below == 0 {
-            true => below + step,
-            false => below,
+        if bytes - below >= step.div_ceil(2) || below == 0 {
+            below + step
+        } else {
+            below
         }
     }
 }

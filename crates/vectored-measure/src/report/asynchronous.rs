@@ -105,12 +105,13 @@ fn sentence(lists: &[ListPairs<'_, '_>]) -> String {
     });
     let measured: Vec<u32> = all.iter().map(|(depth, _)| *depth).collect();
     // "writev" is in the first part only.
-    let (mut subject, mut than) = match is_never_faster {
-        true => (
+    let (mut subject, mut than) = if is_never_faster {
+        (
             format!(" are not faster than with {synchronous}: they"),
             String::new(),
-        ),
-        false => (String::new(), format!(" as with {synchronous}")),
+        )
+    } else {
+        (String::new(), format!(" as with {synchronous}"))
     };
     let mut parts: Vec<String> = Vec::new();
     for outcome in [
@@ -145,11 +146,12 @@ fn sentence(lists: &[ListPairs<'_, '_>]) -> String {
             // Without the ratio, 120 and 1.2 would look the same.
             AsynchronousOutcome::TooFewRounds => {
                 let ratios = ratios_alone(lists, outcome);
-                match parts.is_empty() {
-                    true => format!(
+                if parts.is_empty() {
+                    format!(
                         ": more rounds are needed to compare them with {synchronous} (so far a ratio of {ratios})"
-                    ),
-                    false => format!(" more rounds are needed (so far a ratio of {ratios})"),
+                    )
+                } else {
+                    format!(" more rounds are needed (so far a ratio of {ratios})")
                 }
             }
             AsynchronousOutcome::Open if parts.is_empty() => {
@@ -157,9 +159,10 @@ fn sentence(lists: &[ListPairs<'_, '_>]) -> String {
             }
             AsynchronousOutcome::Open => " the difference is not significant".to_owned(),
         };
-        parts.push(match parts.is_empty() {
-            true => format!("{what} {depths}"),
-            false => format!(" {depths}{what}"),
+        parts.push(if parts.is_empty() {
+            format!("{what} {depths}")
+        } else {
+            format!(" {depths}{what}")
         });
         (subject, than) = (" they".to_owned(), String::new());
     }
@@ -186,10 +189,7 @@ fn ratios_alone(lists: &[ListPairs<'_, '_>], outcome: AsynchronousOutcome) -> St
     let ratios = || here.iter().map(|pair| pair.stats.ratio);
     let least = words::three_digits(ratios().fold(f64::INFINITY, f64::min));
     let most = words::three_digits(ratios().fold(0.0, f64::max));
-    match least == most {
-        true => least,
-        false => format!("{least} to {most}"),
-    }
+    if least == most { least } else { format!("{least} to {most}") }
 }
 
 /// `at queue depth 8`; `at queue depths 1, 8 and 64`. All of more than [`FEW_DEPTHS`] measured ones are `at every
@@ -202,10 +202,7 @@ fn depths_in_words(depths: &[u32], measured: &[u32]) -> String {
     }
     if depths.len() == measured.len() && depths.len() > FEW_DEPTHS {
         let first = others[..FEW_DEPTHS].join(", ");
-        let gap = match others.len() > FEW_DEPTHS {
-            true => "… ",
-            false => "",
-        };
+        let gap = if others.len() > FEW_DEPTHS { "… " } else { "" };
         return format!("at every measured queue depth ({first}, {gap}{last})");
     }
     format!("at queue depths {} and {last}", others.join(", "))
@@ -223,9 +220,10 @@ fn lists_in_words(lists: &[ListPairs<'_, '_>]) -> String {
         return words::list(first.segment_sizes.as_deref().unwrap_or_default());
     };
     let size = |bytes: usize| words::bytes(bytes as u64);
-    let sizes = match least == most {
-        true => size(least),
-        false => format!("{} to {}", size(least), size(most)),
+    let sizes = if least == most {
+        size(least)
+    } else {
+        format!("{} to {}", size(least), size(most))
     };
     match shape.swept_mix {
         None => format!("{} × {sizes}", shape.segment_count),

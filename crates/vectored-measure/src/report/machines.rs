@@ -122,9 +122,10 @@ fn last_crossover<'a>(
 /// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]
 /// if there is none.
 fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> String {
-    let texts = crossovers(run, kind, shape).map(|crossover| match is_copy_to_gather(crossover) {
-        true => place(crossover),
-        false => {
+    let texts = crossovers(run, kind, shape).map(|crossover| {
+        if is_copy_to_gather(crossover) {
+            place(crossover)
+        } else {
             let Crossover { below, above, .. } = crossover;
             format!("{below} to {}, then {above}", place(crossover))
         }

@@ -179,10 +179,7 @@ fn sentence(lists: &[ListCells<'_>], rivals: &[TechniqueName]) -> String {
     if !ratios.is_empty() {
         let least = three_digits(ratios.iter().copied().fold(f64::INFINITY, f64::min));
         let most = three_digits(ratios.iter().copied().fold(0.0, f64::max));
-        let ratio = match least == most {
-            true => least,
-            false => format!("{least} to {most}"),
-        };
+        let ratio = if least == most { least } else { format!("{least} to {most}") };
         let (fewest, count) = lists[0].counts();
         let ((_, nouns), (achieve, what)) = (crowd.noun, crowd.achieve);
         text += &format!(

@@ -247,10 +247,7 @@ fn plain_ways(_has_pages: bool) -> Vec<How> {
 /// The ways of Windows, which has no vectored calls for buffered files.
 #[cfg(windows)]
 fn plain_ways(has_pages: bool) -> Vec<How> {
-    match has_pages {
-        true => vec![How::OneByOne, How::Pages],
-        false => vec![How::OneByOne],
-    }
+    if has_pages { vec![How::OneByOne, How::Pages] } else { vec![How::OneByOne] }
 }
 
 /// Of the queue of an asynchronous technique: a pass has one transfer.

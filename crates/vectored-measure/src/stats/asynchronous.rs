@@ -111,10 +111,7 @@ fn enough_rounds(cell: &Cell, technique: TechniqueName) -> Option<PairStats> {
 
 /// The p-value of "both take the same time"; 1 if the difference is too small to be reported.
 fn p_different(pair: &AsynchronousPair<'_>) -> f64 {
-    match is_large(pair) {
-        true => (pair.stats.p * LOOKS.len() as f64).min(1.0),
-        false => 1.0,
-    }
+    if is_large(pair) { (pair.stats.p * LOOKS.len() as f64).min(1.0) } else { 1.0 }
 }
 
 /// Whether the difference is above the tie zone and the noise floor of the cell.

@@ -52,10 +52,7 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
     let mut alone: Vec<Item> = Vec::new();
     let mut with_helper: Vec<Item> = Vec::new();
     for list in &everywhere {
-        let family = match has_helper(list.first()) {
-            true => &mut with_helper,
-            false => &mut alone,
-        };
+        let family = if has_helper(list.first()) { &mut with_helper } else { &mut alone };
         let all = techniques(list).into_iter();
         family.extend(all.filter_map(|technique| of_cell(list, technique)));
     }
@@ -66,10 +63,7 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
     let between_runs_sd = weigh(&mut together, least(FEW_RUNS_SD));
     weigh(&mut alone, least(FEW_RUNS_SD));
     weigh(&mut with_helper, least(FEW_RUNS_SD_WITH_HELPER));
-    let called_from = match is_few {
-        true => CALLED_FROM_WITH_FEW_RUNS,
-        false => TIE_ZONE,
-    };
+    let called_from = if is_few { CALLED_FROM_WITH_FEW_RUNS } else { TIE_ZONE };
     let mut cells: Vec<Item> = alone.into_iter().chain(with_helper).collect();
     // Target means and cells are two families of tests, so each gets half of the error.
     call(&mut together, called_from, FAMILY_ERROR / 2.0);

@@ -92,9 +92,10 @@ fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
 fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
     let [each, copied, referenced] = techniques(cell.conditions.operation);
     // `vectored::Gather` makes this choice for a list of equal segments.
-    let [chosen, other] = match model.copies(cell.segment_count, cell.segment_bytes?) {
-        true => [copied, referenced],
-        false => [referenced, copied],
+    let [chosen, other] = if model.copies(cell.segment_count, cell.segment_bytes?) {
+        [copied, referenced]
+    } else {
+        [referenced, copied]
     };
     let behind = |rival| Some(pair(cell, chosen, rival)?.ratio - 1.0);
     let worst = behind(other)?.max(behind(each).unwrap_or(0.0));

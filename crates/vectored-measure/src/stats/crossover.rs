@@ -329,16 +329,8 @@ impl<'a> Bracket<'a> {
         let high = step.ln_bytes - step.low / slope;
         // A flat line leaves the whole range between the two significant sizes.
         (
-            if low.is_nan() {
-                before.ln_bytes
-            } else {
-                low.max(before.ln_bytes)
-            },
-            if high.is_nan() {
-                after.ln_bytes
-            } else {
-                high.min(after.ln_bytes)
-            },
+            if low.is_nan() { before.ln_bytes } else { low.max(before.ln_bytes) },
+            if high.is_nan() { after.ln_bytes } else { high.min(after.ln_bytes) },
         )
     }
 

@@ -20,10 +20,7 @@ pub fn two_sided_quantile(p: f64, degrees: f64) -> f64 {
     }
     for _ in 0..80 {
         let middle = (low + high) / 2.0;
-        match two_sided_p(middle, degrees) > p {
-            true => low = middle,
-            false => high = middle,
-        }
+        if two_sided_p(middle, degrees) > p { low = middle } else { high = middle }
     }
     (low + high) / 2.0
 }

@@ -89,10 +89,7 @@ impl Stream {
 
     #[inline]
     fn check(&self, good: bool) -> io::Result<()> {
-        match good {
-            true => Ok(()),
-            false => Err(io::Error::last_os_error()),
-        }
+        if good { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 }
 

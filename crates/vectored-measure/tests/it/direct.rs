@@ -250,13 +250,19 @@ fn every_fault_is_caught_past_the_page_cache() {
             let outcome = measure(
                 spec(direct, target, operation, &[1; 4]),
                 &[vectored_call],
-                move |contender, model| match is_wrong(contender) {
-                    true => Box::new(Faulty::new(fault)),
-                    false => movers(contender, model),
+                move |contender, model| {
+                    if is_wrong(contender) {
+                        Box::new(Faulty::new(fault))
+                    } else {
+                        movers(contender, model)
+                    }
                 },
-                move |contender, model| match is_wrong(contender) {
-                    true => Box::new(Faulty::new(fault)),
-                    false => read_movers(contender, model),
+                move |contender, model| {
+                    if is_wrong(contender) {
+                        Box::new(Faulty::new(fault))
+                    } else {
+                        read_movers(contender, model)
+                    }
                 },
             );
             let case = format!("{fault:?}, {operation} {target}");

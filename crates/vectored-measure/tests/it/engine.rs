@@ -303,11 +303,7 @@ fn sweeps_stay_within_the_budget() {
         let noise = Noise::LogNormal { sigma: 0.2 };
         // One cell takes most of the time.
         let mut sampler = SyntheticMachine::new(clock.clone(), noise, seed, |cell, _| {
-            if cell.workload.segment_count() == 9 {
-                4e6
-            } else {
-                1e4
-            }
+            if cell.workload.segment_count() == 9 { 4e6 } else { 1e4 }
         });
         let budget_ns = SECOND_NS;
         let outcome = outcome_of(&experiment(9, budget_ns), &mut sampler, &clock);

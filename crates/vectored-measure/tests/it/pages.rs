@@ -16,15 +16,16 @@ fn with_curves() -> Results {
     for (bytes, copying, gathering) in [(64, 0.05, 0.4), (1024, 0.1, 0.2), (4096, 0.5, 0.1)] {
         let ratio =
             f64::max(copying + 1.0, gathering + 1.0) / f64::min(copying + 1.0, gathering + 1.0);
-        let (copy, gather) = match copying < gathering {
-            true => (
+        let (copy, gather) = if copying < gathering {
+            (
                 (1.0, Some((1.0, 1.0))),
                 (ratio, Some((ratio - 0.01, ratio + 0.01))),
-            ),
-            false => (
+            )
+        } else {
+            (
                 (ratio, Some((ratio - 0.01, ratio + 0.01))),
                 (1.0, Some((1.0, 1.0))),
-            ),
+            )
         };
         let mut cell = cell(
             Target::Unix,

@@ -140,11 +140,12 @@ impl<'py> Exports<'py> {
         let overlaps = ranges
             .windows(2)
             .any(|pair| pair[1].0 - pair[0].0 < pair[0].1);
-        match overlaps {
-            true => Err(PyValueError::new_err(
+        if overlaps {
+            Err(PyValueError::new_err(
                 "two buffers of the list overlap: a read fills each byte once",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }

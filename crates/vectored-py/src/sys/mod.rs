@@ -27,9 +27,10 @@ use pyo3::prelude::*;
 pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
     // SAFETY: `file` is an object, and this thread is attached to the interpreter, as its type says.
     let fd: c_int = unsafe { ffi::PyObject_AsFileDescriptor(file.as_ptr()) };
-    match fd < 0 {
-        true => Err(without_descriptor(file, PyErr::fetch(file.py()))),
-        false => Ok(fd),
+    if fd < 0 {
+        Err(without_descriptor(file, PyErr::fetch(file.py())))
+    } else {
+        Ok(fd)
     }
 }
 
@@ -77,11 +78,12 @@ pub fn refuse_other_interpreters(py: Python<'_>) -> PyResult<()> {
     if this < 0 {
         return Err(PyErr::fetch(py));
     }
-    match *FIRST.get_or_init(|| this) == this {
-        true => Ok(()),
-        false => Err(PyImportError::new_err(
+    if *FIRST.get_or_init(|| this) == this {
+        Ok(())
+    } else {
+        Err(PyImportError::new_err(
             "another interpreter of this process has imported 'vectored': only one can",
-        )),
+        ))
     }
 }
 

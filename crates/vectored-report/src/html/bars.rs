@@ -63,9 +63,10 @@ fn scale(bars: &Bars) -> Option<Scale> {
     }
     values.extend(bars.base);
     let values = values.into_iter();
-    match bars.is_logarithmic {
-        true => Scale::logarithmic(values, (0.0, 1.0), 1.4),
-        false => Scale::linear(values, (0.0, 1.0)),
+    if bars.is_logarithmic {
+        Scale::logarithmic(values, (0.0, 1.0), 1.4)
+    } else {
+        Scale::linear(values, (0.0, 1.0))
     }
 }
 

@@ -158,11 +158,7 @@ fn table_cell(index: usize, column: &Column, cell: &Cell) -> Markup {
     let short = if is_short { " short" } else { "" };
     let name = class(column).unwrap_or("");
     let class = format!("{name}{role}{short}");
-    let mark = if column.align == Align::Right {
-        cell.role.mark()
-    } else {
-        ""
-    };
+    let mark = if column.align == Align::Right { cell.role.mark() } else { "" };
     let head = column.full_head();
     html! {
         @if index == 0 {

@@ -73,10 +73,7 @@ fn title(documents: &[Document]) -> String {
     titles.dedup();
     let more = if titles.len() > NAMED { " …" } else { "" };
     titles.truncate(NAMED);
-    match titles.is_empty() {
-        true => "vectored".to_owned(),
-        false => titles.join("; ") + more,
-    }
+    if titles.is_empty() { "vectored".to_owned() } else { titles.join("; ") + more }
 }
 
 fn content(document: &Document, is_one_of_several: bool) -> Markup {

@@ -47,9 +47,10 @@ impl Scale {
 
     /// The position of a value, which may lie beyond the axis.
     pub fn place(&self, value: f64) -> f64 {
-        let share = match self.is_linear {
-            true => value / self.high,
-            false => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
+        let share = if self.is_linear {
+            value / self.high
+        } else {
+            (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
         };
         self.from + share.clamp(-99.0, 99.0) * (self.to - self.from)
     }

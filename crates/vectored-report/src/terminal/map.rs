@@ -30,11 +30,7 @@ pub(super) fn maps(maps: &[&Map], screen: &mut Screen) {
         .saturating_sub(names.title + names.head);
     let columns = maps[0].heads.len();
     let whole = Shape::of(maps, true);
-    let shape = if whole.width(columns) <= room {
-        whole
-    } else {
-        Shape::of(maps, false)
-    };
+    let shape = if whole.width(columns) <= room { whole } else { Shape::of(maps, false) };
     let at_once = (room / shape.width(1)).max(1);
     for first in (0..columns.max(1)).step_by(at_once) {
         let shown = first..columns.min(first + at_once);
@@ -104,11 +100,7 @@ impl Shape {
         let squares = || rows().flat_map(|row| row.squares.iter().flatten());
         let widest = |of: fn(&Square) -> usize| squares().map(of).max().unwrap_or(0);
         let letter = widest(|square| width(&square.letter)).max(1);
-        let figure = if has_figures {
-            widest(|square| width(&square.figure))
-        } else {
-            0
-        };
+        let figure = if has_figures { widest(|square| width(&square.figure)) } else { 0 };
         let mut shape = Shape {
             letter,
             figure,

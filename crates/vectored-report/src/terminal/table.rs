@@ -147,11 +147,7 @@ impl<'a> View<'a> {
     }
 
     fn print(&self, screen: &mut Screen) {
-        let gap = if self.width(GAP) <= screen.options.width {
-            GAP
-        } else {
-            1
-        };
+        let gap = if self.width(GAP) <= screen.options.width { GAP } else { 1 };
         self.print_groups(gap, screen);
         let columns = || std::iter::zip(&self.columns, &self.widths);
         let heads = columns().map(|(&column, &width)| {
@@ -251,11 +247,7 @@ fn parts<'a>(table: &'a Table, columns: &[usize], room: usize) -> Option<Vec<Vie
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for together in others.chunk_by(|&one, &other| group(one) == group(other)) {
         // A group that is too wide is split between its columns.
-        let size = if fits(&with_names(together)) {
-            together.len()
-        } else {
-            1
-        };
+        let size = if fits(&with_names(together)) { together.len() } else { 1 };
         for piece in together.chunks(size) {
             match parts.last_mut() {
                 Some(part) if fits(&[part, piece].concat()) => part.extend(piece),
@@ -290,11 +282,7 @@ fn lists(table: &Table, columns: &[usize], screen: &mut Screen) {
             if cell.text.is_empty() {
                 continue;
             }
-            let mark = if align == Align::Right {
-                cell.role.mark()
-            } else {
-                ""
-            };
+            let mark = if align == Align::Right { cell.role.mark() } else { "" };
             let first = left(head, indent);
             screen.paragraph(
                 style_of(cell.role),

@@ -75,11 +75,7 @@ fn map(title: &str, share: f64) -> Map {
             0..3 => ("C", Role::Winner, 2),
             _ => ("G", Role::Winner, 3),
         };
-        let figure = if role == Role::Tie {
-            String::new()
-        } else {
-            words::ratio(ratio)
-        };
+        let figure = if role == Role::Tie { String::new() } else { words::ratio(ratio) };
         Square {
             letter: letter.into(),
             words: format!(
@@ -158,11 +154,7 @@ fn techniques() -> Table {
             .map(|(list, floor, taxes, best, verdict)| {
                 let mut row: Vec<Cell> = vec![list.into(), floor.into()];
                 row.extend(taxes.iter().enumerate().map(|(index, &tax)| {
-                    let role = if index == best {
-                        Role::Winner
-                    } else {
-                        Role::Plain
-                    };
+                    let role = if index == best { Role::Winner } else { Role::Plain };
                     Cell::with_role(tax, role)
                 }));
                 row.push(Cell {
@@ -268,9 +260,10 @@ fn bars() -> Bars {
         series: Series::new(2),
         value: (value > 0.0).then_some(value),
         interval: Some((value * 0.9, value * 1.1)),
-        words: match value > 0.0 {
-            true => words::ratio_within(value, Some((value * 0.9, value * 1.1))),
-            false => "not measured".to_owned(),
+        words: if value > 0.0 {
+            words::ratio_within(value, Some((value * 0.9, value * 1.1)))
+        } else {
+            "not measured".to_owned()
         }
         .into(),
     };

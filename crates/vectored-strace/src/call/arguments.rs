@@ -150,11 +150,7 @@ impl<'a> Arguments<'a> {
 
     /// Reads `text`, which must come next.
     pub(crate) fn expect(&mut self, text: &[u8]) -> Result<(), SkipReason> {
-        if self.eat(text) {
-            Ok(())
-        } else {
-            Err(SkipReason::Unreadable)
-        }
+        if self.eat(text) { Ok(()) } else { Err(SkipReason::Unreadable) }
     }
 
     fn spaces(&mut self) {

@@ -230,9 +230,10 @@ impl CommonForm {
         match prefix.name {
             name if name.makes_threads() || !begins_with_letter(prefix_text) => Self::None,
             Syscall::Transfer(ArgumentShape::Plain { positional }, _) => {
-                match is_descriptor && prefix_text.ends_with(b",") {
-                    true => Self::Transfer { positional },
-                    false => Self::None,
+                if is_descriptor && prefix_text.ends_with(b",") {
+                    Self::Transfer { positional }
+                } else {
+                    Self::None
                 }
             }
             Syscall::Other => Self::NameOnly,

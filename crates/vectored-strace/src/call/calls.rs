@@ -91,10 +91,13 @@ fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReaso
         Syscall::SyncAll => Ok(Some(Action::Sync(None))),
         Syscall::Map if is_success(body.result()) => descriptors::map(arguments),
         Syscall::Map => Ok(None),
-        Syscall::Status | Syscall::StatusAt | Syscall::StatusOfPath => match shows_fifo(body) {
-            true => fifo(name, arguments),
-            false => status(name, arguments),
-        },
+        Syscall::Status | Syscall::StatusAt | Syscall::StatusOfPath => {
+            if shows_fifo(body) {
+                fifo(name, arguments)
+            } else {
+                status(name, arguments)
+            }
+        }
         Syscall::Truncate => by_path(arguments, true),
         Syscall::Link if is_success(body.result()) => link(arguments),
         Syscall::Link => Ok(None),

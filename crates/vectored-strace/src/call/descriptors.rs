@@ -291,11 +291,7 @@ fn open_flags(text: &[u8]) -> Result<OpenFlags, SkipReason> {
         }
     }
     // Bare numbers (`-X raw`) differ between architectures.
-    if named {
-        Ok(flags)
-    } else {
-        Err(SkipReason::Unreadable)
-    }
+    if named { Ok(flags) } else { Err(SkipReason::Unreadable) }
 }
 
 /// Whether `flags` has the word `flag`.

@@ -200,14 +200,13 @@ impl Decompressor {
             return Ok(());
         }
         self.cut = said.contains(self.compressor.cut_message);
-        match self.cut {
-            true => Ok(()),
-            false => {
-                let program = self.compressor.program;
-                Err(io::Error::other(format!(
-                    "{program} cannot decompress it: {said}"
-                )))
-            }
+        if self.cut {
+            Ok(())
+        } else {
+            let program = self.compressor.program;
+            Err(io::Error::other(format!(
+                "{program} cannot decompress it: {said}"
+            )))
         }
     }
 }

@@ -210,10 +210,7 @@ mod tests {
             let mut seen = 0;
             let read = read_logs(std::slice::from_ref(&path), |item| {
                 seen += usize::from(matches!(item, Item::Event(_)));
-                match seen == wanted {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                if seen == wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             assert_eq!(seen, wanted);
             assert!(read.unwrap().lines >= wanted as u64);

@@ -67,11 +67,7 @@ impl<'a> Producer<'a> {
     pub(crate) fn event<R: Read>(&mut self, reader: &Reader<R>) -> ControlFlow<()> {
         let (line, text, site) = reader.parsed_line();
         self.batch.push(line, text, site);
-        if self.batch.is_full() {
-            self.flush()
-        } else {
-            ControlFlow::Continue(())
-        }
+        if self.batch.is_full() { self.flush() } else { ControlFlow::Continue(()) }
     }
 
     /// Sends the lines of common form that come next.

@@ -136,11 +136,7 @@ impl<R: Read> LineReader<R> {
             }
         }
         self.start = self.filled;
-        Ok(if too_long {
-            NextLine::TooLong
-        } else {
-            NextLine::Truncated
-        })
+        Ok(if too_long { NextLine::TooLong } else { NextLine::Truncated })
     }
 
     /// Reads once into the buffer; makes room first if it is full.

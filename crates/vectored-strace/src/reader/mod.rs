@@ -302,11 +302,7 @@ impl<R: Read> Reader<R> {
             Some(stamp) => {
                 let now_ns = self.clock.read(stamp);
                 self.counts.times |= !self.times_are_void;
-                if self.times_are_void {
-                    (None, 0)
-                } else {
-                    (Some(now_ns), prefix.clock_ns)
-                }
+                if self.times_are_void { (None, 0) } else { (Some(now_ns), prefix.clock_ns) }
             }
             None => (None, 0),
         };

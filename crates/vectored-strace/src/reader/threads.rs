@@ -97,11 +97,7 @@ impl ThreadTracker {
 
     /// The number in events of a thread that strace names.
     pub(crate) fn in_events(&self, thread: u32) -> u32 {
-        if self.first == Some(thread) {
-            self.start
-        } else {
-            thread
-        }
+        if self.first == Some(thread) { self.start } else { thread }
     }
 
     fn bracketed(&mut self, thread: u32, hints: impl FnOnce(u32) -> Hints) -> u32 {

@@ -24,11 +24,7 @@ fn real_logs_give_the_events_of_their_golden_files() {
     assert!(cases.len() >= 10);
     for case in cases {
         let name = case.file_stem().unwrap().to_str().unwrap().to_owned();
-        let paths = if case.is_dir() {
-            list(&case)
-        } else {
-            vec![case]
-        };
+        let paths = if case.is_dir() { list(&case) } else { vec![case] };
         insta::with_settings!({ omit_expression => true }, {
             insta::assert_snapshot!(name, text_of_logs(&paths));
         });

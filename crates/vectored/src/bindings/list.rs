@@ -176,12 +176,11 @@ impl<'a> RawList<'a> {
     }
 
     fn check_lengths(self) -> Result<(), TransferError> {
-        match are_objects(self.segments) {
-            true => Ok(()),
-            false => {
-                let refusal = io::Error::from_raw_os_error(codes::EINVAL);
-                Err(TransferError::new(0, refusal))
-            }
+        if are_objects(self.segments) {
+            Ok(())
+        } else {
+            let refusal = io::Error::from_raw_os_error(codes::EINVAL);
+            Err(TransferError::new(0, refusal))
         }
     }
 }

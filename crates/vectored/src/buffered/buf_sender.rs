@@ -481,11 +481,7 @@ mod tests {
                     let is_referenced = chunks.iter().any(|chunk| chunk.contains(&start));
                     format!(
                         "{} {}",
-                        if is_referenced {
-                            "referenced"
-                        } else {
-                            "copied"
-                        },
+                        if is_referenced { "referenced" } else { "copied" },
                         slice.len()
                     )
                 });

@@ -246,10 +246,7 @@ impl Server {
     }
 
     fn queue(&mut self, copies: bool) -> &mut SegmentQueue {
-        match copies {
-            true => &mut self.copying,
-            false => &mut self.keeping,
-        }
+        if copies { &mut self.copying } else { &mut self.keeping }
     }
 
     /// Reads other memory.

@@ -73,11 +73,7 @@ pub(super) fn measure(
     fitted: &CostModel,
     deadline: Instant,
 ) -> io::Result<CostModel> {
-    let max_list_bytes = if channel.is_stream() {
-        MAX_STREAM_BYTES
-    } else {
-        MAX_LIST_BYTES
-    };
+    let max_list_bytes = if channel.is_stream() { MAX_STREAM_BYTES } else { MAX_LIST_BYTES };
     let mut comparison = Comparison {
         copying: Gather::with_model(CostModel {
             copy_thresholds: CopyThresholds::everywhere(u32::MAX),
@@ -328,10 +324,7 @@ impl Comparison {
             let copying_first = self.log_ratios.len() % 2 == 0;
             let mut times = [None; 2];
             for copies in [copying_first, !copying_first] {
-                let gather = match copies {
-                    true => &mut self.copying,
-                    false => &mut self.gathering,
-                };
+                let gather = if copies { &mut self.copying } else { &mut self.gathering };
                 let took =
                     channel.time_batch(calls, bytes, |fd| gather.write_all(fd, &segments))?;
                 let Some(took) = took else {

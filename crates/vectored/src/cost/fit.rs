@@ -192,9 +192,10 @@ impl Copying {
             // No size stands out. The uncached cost follows from the prior's ratio.
             let staging_bytes = largest.max(prior.staging_bytes as u64);
             let (copying, loss) = Copying::fit_with(prior, usable, staging_bytes);
-            let uncached_ratio = match prior.copy_byte_ns > 0.0 {
-                true => prior.copy_byte_uncached_ns / prior.copy_byte_ns,
-                false => 1.0,
+            let uncached_ratio = if prior.copy_byte_ns > 0.0 {
+                prior.copy_byte_uncached_ns / prior.copy_byte_ns
+            } else {
+                1.0
             };
             let byte_uncached_ns = copying.byte_ns * uncached_ratio.clamp(1.0, 10.0);
             let staging_bytes = prior.staging_bytes as u64;
@@ -219,10 +220,8 @@ impl Copying {
             ],
             usable.iter().map(|o| {
                 let bytes = o.bytes as f64;
-                let (cached, uncached) = match o.bytes > staging_bytes {
-                    true => (0.0, bytes),
-                    false => (bytes, 0.0),
-                };
+                let (cached, uncached) =
+                    if o.bytes > staging_bytes { (0.0, bytes) } else { (bytes, 0.0) };
                 Row {
                     factors: [o.segment_count as f64, cached, uncached],
                     value: o.copy_then_write_ns - o.write_ns,

@@ -36,11 +36,7 @@ pub(super) fn least_squares<const N: usize>(
             let predicted: f64 = (0..N).map(|i| row.factors[i] * found[i]).sum();
             let residual = (row.value - predicted).abs() / (row.scale * HUBER_LIMIT);
             *weight = if residual > 1.0 { 1.0 / residual } else { 1.0 };
-            loss += if residual > 1.0 {
-                residual - 0.5
-            } else {
-                residual * residual / 2.0
-            };
+            loss += if residual > 1.0 { residual - 0.5 } else { residual * residual / 2.0 };
         }
     }
     (found, loss)

@@ -193,9 +193,10 @@ impl CostModel {
     /// The size of the staging buffer, in bytes, capped at the bytes of a call, since a loaded model may hold any
     /// number.
     pub(crate) const fn staging_within(&self, limits: Limits) -> usize {
-        match self.staging_bytes < limits.bytes {
-            true => self.staging_bytes,
-            false => limits.bytes,
+        if self.staging_bytes < limits.bytes {
+            self.staging_bytes
+        } else {
+            limits.bytes
         }
     }
 }

@@ -30,10 +30,7 @@ impl CostModel {
     #[must_use]
     pub fn writev_ns(&self, segment_count: usize, bytes: u64) -> f64 {
         let is_large = bytes >= (segment_count as u64).saturating_mul(LARGE_SEGMENT_BYTES as u64);
-        let segment_ns = match is_large {
-            true => self.large_segment_ns,
-            false => self.segment_ns,
-        };
+        let segment_ns = if is_large { self.large_segment_ns } else { self.segment_ns };
         let once = self.gather_call_ns + self.iovec_step_ns_of(segment_count);
         let spared = page_ends(segment_count, bytes) as f64 * self.page_end_ns;
         let listed = once + segment_count as f64 * segment_ns - spared;
@@ -44,20 +41,17 @@ impl CostModel {
     /// in ns.
     #[must_use]
     pub fn copy_then_write_ns(&self, segment_count: usize, bytes: u64) -> f64 {
-        let byte_ns = match bytes > self.staging_bytes as u64 {
-            true => self.copy_byte_uncached_ns,
-            false => self.copy_byte_ns,
+        let byte_ns = if bytes > self.staging_bytes as u64 {
+            self.copy_byte_uncached_ns
+        } else {
+            self.copy_byte_ns
         };
         let copied = segment_count as f64 * self.copy_segment_ns + bytes as f64 * byte_ns;
         self.write_ns(bytes) + copied
     }
 
     pub(super) fn iovec_step_ns_of(&self, segment_count: usize) -> f64 {
-        if has_iovec_step(segment_count) {
-            self.iovec_step_ns
-        } else {
-            0.0
-        }
+        if has_iovec_step(segment_count) { self.iovec_step_ns } else { 0.0 }
     }
 }
 

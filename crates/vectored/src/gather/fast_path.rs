@@ -330,9 +330,10 @@ impl FastPath {
         }
         let rest = &segments[count..];
         if rest.is_empty() || self.stage_rest(rest) {
-            return match is_call(self.staging.len(), self.whole_bytes) {
-                true => Ok(SingleCall::Staged),
-                false => Err(0),
+            return if is_call(self.staging.len(), self.whole_bytes) {
+                Ok(SingleCall::Staged)
+            } else {
+                Err(0)
             };
         }
         let bytes = self.with_staged_prefix(rest, small_bytes);
@@ -530,17 +531,11 @@ fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)
 }
 
 const fn min(one: usize, other: usize) -> usize {
-    match one < other {
-        true => one,
-        false => other,
-    }
+    if one < other { one } else { other }
 }
 
 const fn max(one: usize, other: usize) -> usize {
-    match one < other {
-        true => other,
-        false => one,
-    }
+    if one < other { other } else { one }
 }
 
 #[cfg(test)]

@@ -87,9 +87,10 @@ impl SegmentQueue {
     #[inline]
     pub(super) fn wanted_bytes(&self) -> usize {
         let remaining = self.len();
-        match remaining <= self.policy.chunk_bytes {
-            true => remaining,
-            false => self.wanted_of_several_calls(),
+        if remaining <= self.policy.chunk_bytes {
+            remaining
+        } else {
+            self.wanted_of_several_calls()
         }
     }
 
@@ -110,10 +111,7 @@ impl SegmentQueue {
     /// to its end, or if more were offered before.
     #[inline]
     pub(super) fn end_at_record(&self, bytes: usize) -> usize {
-        match bytes == self.len() {
-            true => bytes,
-            false => self.end_within(bytes),
-        }
+        if bytes == self.len() { bytes } else { self.end_within(bytes) }
     }
 
     fn end_within(&self, bytes: usize) -> usize {

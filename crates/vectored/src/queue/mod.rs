@@ -128,9 +128,10 @@ impl SegmentQueue {
     /// Appends a copy of `bytes`, however many: whether the queue is full is not asked.
     #[inline]
     pub fn put_slice(&mut self, bytes: &[u8]) {
-        match self.copied.capacity() - self.copied.len() < bytes.len() {
-            true => self.grow_and_put(bytes),
-            false => self.copied.extend_from_slice(bytes),
+        if self.copied.capacity() - self.copied.len() < bytes.len() {
+            self.grow_and_put(bytes);
+        } else {
+            self.copied.extend_from_slice(bytes);
         }
     }
 
@@ -172,9 +173,10 @@ impl SegmentQueue {
     #[inline]
     pub fn push_shared<T: AsRef<[u8]> + Clone + IntoSegment>(&mut self, owner: &T) {
         let bytes = owner.as_ref();
-        match bytes.len() <= self.policy.copy_below_bytes {
-            true => self.put_slice(bytes),
-            false => self.keep(owner.clone().into_segment()),
+        if bytes.len() <= self.policy.copy_below_bytes {
+            self.put_slice(bytes);
+        } else {
+            self.keep(owner.clone().into_segment());
         }
     }
 
@@ -290,10 +292,7 @@ impl SegmentQueue {
     #[inline]
     pub fn advance(&mut self, bytes: usize) {
         // The usual case: one call took all.
-        match bytes == self.len() {
-            true => self.clear(),
-            false => self.advance_within(bytes),
-        }
+        if bytes == self.len() { self.clear() } else { self.advance_within(bytes) }
     }
 
     fn advance_within(&mut self, bytes: usize) {
@@ -373,9 +372,10 @@ impl SegmentQueue {
 
     #[inline]
     fn append(&mut self, segment: Segment) {
-        match segment.len() <= self.policy.copy_below_bytes {
-            true => self.put_slice(&segment),
-            false => self.keep(segment),
+        if segment.len() <= self.policy.copy_below_bytes {
+            self.put_slice(&segment);
+        } else {
+            self.keep(segment);
         }
     }
 

@@ -52,10 +52,8 @@ impl RecordEnds {
             self.ends.push_back(self.last);
         }
         self.last = position;
-        self.group_limit = match self.is_alone {
-            true => position,
-            false => begin.saturating_add(group_bytes as u64),
-        };
+        self.group_limit =
+            if self.is_alone { position } else { begin.saturating_add(group_bytes as u64) };
         self.is_alone = false;
     }
 
@@ -107,12 +105,11 @@ impl RecordEnds {
     /// The number of bytes from `from` to the last end within `most` bytes; `None` if there is none.
     pub(super) fn last_within(&self, from: u64, most: usize) -> Option<usize> {
         let limit = from.saturating_add(most as u64);
-        let end = match self.last <= limit {
-            true => self.last,
-            false => {
-                let count = self.ends.partition_point(|end| *end <= limit);
-                *self.ends.get(count.checked_sub(1)?)?
-            }
+        let end = if self.last <= limit {
+            self.last
+        } else {
+            let count = self.ends.partition_point(|end| *end <= limit);
+            *self.ends.get(count.checked_sub(1)?)?
         };
         // It is no more than `most`.
         (end > from).then(|| (end - from) as usize)

@@ -193,9 +193,10 @@ impl SegmentQueue {
 /// The number of bytes that a writer reports of those it was given.
 #[inline]
 pub(crate) fn checked(taken: usize, given: usize) -> io::Result<usize> {
-    match (1..=given).contains(&taken) {
-        true => Ok(taken),
-        false => Err(impossible(taken, given)),
+    if (1..=given).contains(&taken) {
+        Ok(taken)
+    } else {
+        Err(impossible(taken, given))
     }
 }
 

@@ -39,9 +39,10 @@ pub(crate) fn null_device() -> std::fs::File {
 
 /// The error of a call with this number. Windows has no number for an interrupted call.
 pub(crate) fn failure(code: i32) -> io::Error {
-    match cfg!(windows) && code == codes::EINTR {
-        true => io::ErrorKind::Interrupted.into(),
-        false => io::Error::from_raw_os_error(code),
+    if cfg!(windows) && code == codes::EINTR {
+        io::ErrorKind::Interrupted.into()
+    } else {
+        io::Error::from_raw_os_error(code)
     }
 }
 

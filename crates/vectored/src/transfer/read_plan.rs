@@ -159,11 +159,7 @@ impl ReadPlan {
                 index += run.segment_count;
             } else {
                 let is_cut = index == self.end.segment();
-                let end = if is_cut {
-                    self.end.offset()
-                } else {
-                    segment.byte_len()
-                };
+                let end = if is_cut { self.end.offset() } else { segment.byte_len() };
                 if end > offset {
                     iovecs.push(part_mut(segment, offset, end));
                 }

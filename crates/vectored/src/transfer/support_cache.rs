@@ -73,10 +73,7 @@ impl SupportCache {
 
     /// The subset of `bits` that this file is known to refuse.
     pub(crate) fn known(&self, bits: u32, identity: impl FnOnce() -> Option<FileIdentity>) -> u32 {
-        match self.has_any(bits) {
-            true => self.known_at(bits, identity()),
-            false => 0,
-        }
+        if self.has_any(bits) { self.known_at(bits, identity()) } else { 0 }
     }
 
     /// Whether any file is known to refuse any of `bits`.

@@ -68,9 +68,10 @@ impl Sink for Stream<'_> {
             self.call(slices)
         } else {
             // Here and not in a closure, which would be a function that is left after the system call.
-            let result = match may_adjoin {
-                true => sys::syscalls::write_slices(self.fd, slices),
-                false => sys::syscalls::write_entries(self.fd, slices),
+            let result = if may_adjoin {
+                sys::syscalls::write_slices(self.fd, slices)
+            } else {
+                sys::syscalls::write_entries(self.fd, slices)
             };
             match result {
                 Err(error) if is_list => self.retry_unvectored(error, slices),
@@ -79,10 +80,13 @@ impl Sink for Stream<'_> {
         };
         // Each arm moves the result, so that none is left to be dropped after the system call.
         match result {
-            Ok(taken) => match taken == bytes {
-                true => Ok(()),
-                false => Err(Ok(taken)),
-            },
+            Ok(taken) => {
+                if taken == bytes {
+                    Ok(())
+                } else {
+                    Err(Ok(taken))
+                }
+            }
             Err(error) => Err(Err(error)),
         }
     }

@@ -155,16 +155,13 @@ proptest! {
     ) {
         let data = payload(&sizes);
         prop_assume!(!data.concat().is_empty());
-        let mut transfer = match is_write {
-            true => write(pipe_end(), &data),
-            false => {
+        let mut transfer = if is_write { write(pipe_end(), &data) } else {
                 let buffers = sizes.iter().map(|size| vec![0; *size]).collect();
                 let mut transfer = Transfer::over();
                 transfer.reset(pipe_end().into(), None, 1);
                 transfer.set_data(Data::Buffers(buffers));
                 transfer
-            }
-        };
+            };
         let incoming = if is_write { Vec::new() } else { data.concat() };
         let moved = drive(&mut transfer, &script, &incoming);
         prop_assert_eq!(&moved, &data.concat());

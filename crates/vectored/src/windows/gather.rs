@@ -42,9 +42,10 @@ pub fn write_file_gather(
         .result
         .map(|()| moved.bytes)
         .map_err(|e| error(moved.bytes, e))
-        .and_then(|bytes| match bytes == elements.bytes() {
-            true => Ok(bytes),
-            false => {
+        .and_then(|bytes| {
+            if bytes == elements.bytes() {
+                Ok(bytes)
+            } else {
                 let short = format!(
                     "WriteFileGather wrote {bytes} of {} bytes",
                     elements.bytes()

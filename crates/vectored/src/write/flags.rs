@@ -223,9 +223,10 @@ pub fn write_all_with(
                         sys::syscalls::write_slices_with(fd, slices, next, flags.0)
                     };
                     // A call with flags may be refused for its flags.
-                    match flags.is_empty() {
-                        true => plain_calls.write(slices, identity, call),
-                        false => call(slices),
+                    if flags.is_empty() {
+                        plain_calls.write(slices, identity, call)
+                    } else {
+                        call(slices)
                     }
                 },
             )?;
@@ -354,9 +355,10 @@ fn is_ambiguous(error: &io::Error) -> bool {
 }
 
 fn refused(flags: WriteFlags) -> io::Error {
-    let remedy = match flags.contains(WriteFlags::APPEND) {
-        true => "open the file with O_APPEND instead",
-        false => "OnRefusal::Fallback would go on without",
+    let remedy = if flags.contains(WriteFlags::APPEND) {
+        "open the file with O_APPEND instead"
+    } else {
+        "OnRefusal::Fallback would go on without"
     };
     let which = match flags.0.count_ones() {
         1 => "",

@@ -226,10 +226,7 @@ mod tests {
         let interruptions = script
             .iter()
             .take_while(|&&answer| answer == Answer::Fail(codes::EINTR));
-        let calls = match fits && !model.is_empty() {
-            true => 1 + interruptions.count(),
-            false => 0,
-        };
+        let calls = if fits && !model.is_empty() { 1 + interruptions.count() } else { 0 };
         assert_eq!(sink.calls, calls);
         assert_eq!(sink.taken, model[..sink.taken.len()]);
         match result {

@@ -192,9 +192,10 @@ fn a_transfer_leaves_the_cursor_behind_the_list_also_if_that_ends_with_empty_seg
         let end = SegmentCursor::at(segments.len(), 0);
         for copies in [true, false] {
             let mut cursor = SegmentCursor::new();
-            let written = match copies {
-                true => Gather::default().resume_write(&writer, &segments, &mut cursor),
-                false => resume_write(&writer, &segments, &mut cursor),
+            let written = if copies {
+                Gather::default().resume_write(&writer, &segments, &mut cursor)
+            } else {
+                resume_write(&writer, &segments, &mut cursor)
             };
             written.unwrap();
             assert_eq!(cursor, end, "{sizes:?} written, copied: {copies}");
@@ -202,9 +203,10 @@ fn a_transfer_leaves_the_cursor_behind_the_list_also_if_that_ends_with_empty_seg
             let mut buffers = data.clone();
             let mut places: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
             let mut cursor = SegmentCursor::new();
-            let read = match copies {
-                true => Scatter::default().resume_read(&reader, &mut places, &mut cursor),
-                false => resume_read(&reader, &mut places, &mut cursor),
+            let read = if copies {
+                Scatter::default().resume_read(&reader, &mut places, &mut cursor)
+            } else {
+                resume_read(&reader, &mut places, &mut cursor)
             };
             read.unwrap();
             assert_eq!(cursor, end, "{sizes:?} read, copied: {copies}");

@@ -82,10 +82,7 @@ fn the_bytes_arrive_with_every_set_of_flags() {
             assert_eq!(write(None).unwrap(), total, "{flags:?}");
             // At the offset, or at the end with `APPEND`.
             assert_eq!(write(Some(5)).unwrap(), total, "{flags:?}");
-            let at = match flags.contains(WriteFlags::APPEND) {
-                true => total,
-                false => 5,
-            };
+            let at = if flags.contains(WriteFlags::APPEND) { total } else { 5 };
             assert_eq!(file.metadata().unwrap().len(), at + total, "{flags:?}");
             let mut content = vec![0; total as usize];
             file.read_exact_at(&mut content, at).unwrap();

@@ -222,9 +222,10 @@ fn a_nonblocking_pipe_is_resumed_until_the_list_is_full() {
         let mut total = 0;
         for chunk in content.chunks(5003) {
             writer.write_all(chunk).unwrap();
-            let result = match scattering {
-                false => resume_read(&reader, &mut segments, &mut cursor),
-                true => scatter.resume_read(&reader, &mut segments, &mut cursor),
+            let result = if scattering {
+                scatter.resume_read(&reader, &mut segments, &mut cursor)
+            } else {
+                resume_read(&reader, &mut segments, &mut cursor)
             };
             total += match result {
                 Ok(bytes) => bytes,

@@ -27,9 +27,6 @@ impl Latest {
 
     /// As [`Latest::by_others`], with its actor.
     pub(crate) fn of_others(&self, than: usize) -> (u64, usize) {
-        match self.first.1 == than {
-            true => self.second,
-            false => self.first,
-        }
+        if self.first.1 == than { self.second } else { self.first }
     }
 }

@@ -26,10 +26,8 @@ impl KernelTables {
                     // The kernel uses the number again; the end of its last owner did not show.
                     self.end_thread(child, false);
                 }
-                let process = match same_process {
-                    true => Some(parent),
-                    false => self.forked(parent, child, shares),
-                };
+                let process =
+                    if same_process { Some(parent) } else { self.forked(parent, child, shares) };
                 if let Some(process) = process {
                     self.new_thread(child, process);
                 }
@@ -102,12 +100,11 @@ impl KernelTables {
             table,
             ..
         } = *self.process(parent)?;
-        let key = match shares {
-            true => {
-                self.fd_tables.get_mut(table)?.processes += 1;
-                table
-            }
-            false => self.copied(table, false)?,
+        let key = if shares {
+            self.fd_tables.get_mut(table)?.processes += 1;
+            table
+        } else {
+            self.copied(table, false)?
         };
         let child = self.new_process(child, key, program, false);
         self.process_mut(child)?.runtime = runtime;

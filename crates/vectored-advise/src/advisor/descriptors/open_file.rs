@@ -109,10 +109,7 @@ impl OpenFile {
 impl OpenFile {
     /// Text that the log shows, or its path.
     pub(crate) fn name(&self) -> &[u8] {
-        match self.text.is_empty() {
-            true => &self.path,
-            false => &self.text,
-        }
+        if self.text.is_empty() { &self.path } else { &self.text }
     }
 
     /// Whether it was opened by a path.

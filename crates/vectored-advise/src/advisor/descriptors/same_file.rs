@@ -83,10 +83,7 @@ impl FileGroups {
     /// Adds an open file description to the group of its name, and returns the key of that. The log
     /// shows the whole path; a path in a call may be relative, so only its last part is used.
     pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> usize {
-        let name = match shown.is_empty() {
-            false => shown,
-            true => last_part(path),
-        };
+        let name = if shown.is_empty() { last_part(path) } else { shown };
         if name.is_empty() {
             return self.groups.insert(Group {
                 members: 1,
@@ -281,10 +278,7 @@ impl FileGroups {
     #[inline]
     pub(crate) fn note(&mut self, key: usize, event: u64, by: usize, is_read: bool) {
         if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
-            match is_read {
-                true => group.read.note(event, by),
-                false => group.written.note(event, by),
-            }
+            if is_read { group.read.note(event, by) } else { group.written.note(event, by) }
         }
     }
 
@@ -313,10 +307,9 @@ impl FileGroups {
 
     /// Whether a mapping may observe writes to the file, or change what is read from it.
     pub(crate) fn is_mapped(&self, key: usize, is_read: bool) -> bool {
-        self.groups.get(key).is_some_and(|group| match is_read {
-            true => group.is_mapped_to_write,
-            false => group.is_mapped,
-        })
+        self.groups
+            .get(key)
+            .is_some_and(|group| if is_read { group.is_mapped_to_write } else { group.is_mapped })
     }
 
     /// Whether other members were used since an event in a way that matters to a run.

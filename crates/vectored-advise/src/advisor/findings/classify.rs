@@ -44,14 +44,8 @@ pub(crate) fn classify(
     mode: TransferMode,
     has_other_writers: bool,
 ) -> Option<Found<'_>> {
-    let own_grade = match run.has_between {
-        true => Grade::HarmlessBetween,
-        false => Grade::Adjacent,
-    };
-    let grade = match mode.is_read && mode.is_stream {
-        true => Grade::ReadsAhead,
-        false => own_grade,
-    };
+    let own_grade = if run.has_between { Grade::HarmlessBetween } else { Grade::Adjacent };
+    let grade = if mode.is_read && mode.is_stream { Grade::ReadsAhead } else { own_grade };
     let (pattern, start) = run.pattern().canonical();
     let found = Found {
         kind: kind_of(mode),
@@ -102,13 +96,14 @@ pub(crate) fn classify(
         }),
         RunKind::Joined if is_merged => {
             let mixes = has_other_writers && run.longest_bytes > PIPE_BUF_BYTES;
-            Some(match mixes {
-                false => found,
-                true => Found {
+            Some(if mixes {
+                Found {
                     grade: Grade::Crossing,
                     reason: Some(Barrier::OtherWriters),
                     ..found
-                },
+                }
+            } else {
+                found
             })
         }
         RunKind::Joined if run.is_all_tiny_lists() => Some(Found {

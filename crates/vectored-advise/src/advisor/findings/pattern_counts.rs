@@ -216,12 +216,13 @@ impl PatternCounts {
         let is_apart = key.target != DescriptorKind::File || *apart < FILES_APART;
         // Counted no further than needed: a log may have millions of files.
         *apart = apart.saturating_add(1);
-        match is_apart {
-            true => Counted {
+        if is_apart {
+            Counted {
                 own: self.place_of(key),
                 any_file,
-            },
-            false => both,
+            }
+        } else {
+            both
         }
     }
 
@@ -229,15 +230,16 @@ impl PatternCounts {
         if let Some(&place) = self.places.get(&key) {
             return place;
         }
-        let key = match self.entries.len() < PATTERNS_MAX {
-            true => key,
-            false => Key {
+        let key = if self.entries.len() < PATTERNS_MAX {
+            key
+        } else {
+            Key {
                 pattern: Pattern::ANY,
                 program: 0,
                 file: 0,
                 sites: 0,
                 ..key
-            },
+            }
         };
         let next = self.entries.len() as u32;
         let place = *self.places.entry(key).or_insert(next);

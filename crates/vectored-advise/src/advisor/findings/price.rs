@@ -88,10 +88,7 @@ fn answer_share(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
         DescriptorKind::Pipe | DescriptorKind::Unix | DescriptorKind::Tcp
     );
     let is_answer = tally.calls as f64 <= ANSWER_CALLS * tally.runs as f64;
-    match is_stream && is_answer {
-        true => price.answer_call_ns / price.call_ns,
-        false => 1.0,
-    }
+    if is_stream && is_answer { price.answer_call_ns / price.call_ns } else { 1.0 }
 }
 
 /// The direction of the calls of a finding.
@@ -107,21 +104,15 @@ pub fn operation_of(key: &FindingKey) -> Operation {
             key.steps.iter().any(|step| reads(&step.call))
         }
     };
-    match is_read {
-        true => Operation::Read,
-        false => Operation::Write,
-    }
+    if is_read { Operation::Read } else { Operation::Write }
 }
 
 /// The saving of `calls` calls and `besides_ns`.
 ///
 /// All prices are measured together, so all get the relative interval of a call.
 fn saving(price: &Price, calls: f64, besides_ns: f64) -> Saving {
-    let [low, high] =
-        [price.call_low_ns, price.call_high_ns].map(|end| match price.call_ns > 0.0 {
-            true => end / price.call_ns,
-            false => 1.0,
-        });
+    let [low, high] = [price.call_low_ns, price.call_high_ns]
+        .map(|end| if price.call_ns > 0.0 { end / price.call_ns } else { 1.0 });
     // The errors of the two are independent: each at its worse end, and each at its better end.
     let calls_ns = calls * price.call_ns;
     let ends = |one: f64| (one * low).min(one * high)..=(one * low).max(one * high);
@@ -137,10 +128,7 @@ fn saving(price: &Price, calls: f64, besides_ns: f64) -> Saving {
 const LARGE_CLASS: u8 = 9;
 
 fn reference_ns(class: u8, segments: u64, price: &Price) -> f64 {
-    let segment_ns = match class >= LARGE_CLASS {
-        true => price.large_segment_ns,
-        false => price.segment_ns,
-    };
+    let segment_ns = if class >= LARGE_CLASS { price.large_segment_ns } else { price.segment_ns };
     segments as f64 * segment_ns
 }
 

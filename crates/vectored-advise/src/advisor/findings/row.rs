@@ -71,12 +71,12 @@ impl Row {
         };
         let is_period = other >= own && other.is_multiple_of(own);
         let is_cut_short = other < own && part.tally.calls <= part.tally.runs * own as u64;
-        match is_period || is_cut_short {
-            true => part
-                .pattern
+        if is_period || is_cut_short {
+            part.pattern
                 .place_in(&self.pattern, gap)
-                .map(Alignment::From),
-            false => None,
+                .map(Alignment::From)
+        } else {
+            None
         }
     }
 

@@ -131,23 +131,25 @@ impl DescriptorUses {
             program: used.program,
             kind: kind_in_words(used.kind, used.is_folder, used.name),
             is_read: used.is_read,
-            path: match is_named && has_room {
-                true => self.paths.number(name),
-                false => self.paths.known(name),
+            path: if is_named && has_room {
+                self.paths.number(name)
+            } else {
+                self.paths.known(name)
             },
             standard: match used.first_descriptor {
                 0..=2 if !is_named => used.first_descriptor,
                 _ => -1,
             },
         };
-        let key = match self.entries.len() < ENTRIES_MAX || self.places.contains_key(&key) {
-            true => key,
-            false => Key {
+        let key = if self.entries.len() < ENTRIES_MAX || self.places.contains_key(&key) {
+            key
+        } else {
+            Key {
                 program: 0,
                 path: 0,
                 standard: -1,
                 ..key
-            },
+            }
         };
         let next = self.entries.len() as u32;
         let place = *self.places.entry(key.clone()).or_insert(next);
@@ -206,10 +208,7 @@ impl DescriptorUses {
             DescriptorUse {
                 program: program(key.program),
                 kind: key.kind.to_owned(),
-                operation: match key.is_read {
-                    true => Operation::Read,
-                    false => Operation::Write,
-                },
+                operation: if key.is_read { Operation::Read } else { Operation::Write },
                 path: paths.name(key.path),
                 descriptor: entry.descriptor,
                 openings: entry.openings,

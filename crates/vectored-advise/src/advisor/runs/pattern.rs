@@ -144,10 +144,11 @@ impl Pattern {
         if self.steps().len() * 2 > PERIOD_MAX {
             return self;
         }
-        Pattern::of(self.steps().iter().flat_map(|&step| match before {
-            true => [extra, step],
-            false => [step, extra],
-        }))
+        Pattern::of(
+            self.steps()
+                .iter()
+                .flat_map(|&step| if before { [extra, step] } else { [step, extra] }),
+        )
     }
 }
 
@@ -322,10 +323,7 @@ impl DistinctSteps {
 
     #[inline]
     fn push(&mut self, step: PatternStep, bytes: u64) {
-        let step = match self.by_call {
-            true => any_size(step),
-            false => step,
-        };
+        let step = if self.by_call { any_size(step) } else { step };
         if !join(&mut self.seen, step, bytes, bytes) {
             self.push_new(step, bytes);
         }

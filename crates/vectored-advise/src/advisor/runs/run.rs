@@ -184,10 +184,7 @@ struct MergedCall {
 impl MergedCall {
     /// Segments that a call adds to the list. Neighbours that are copied are one segment.
     fn segments_of(&self, call: &RunCall) -> u64 {
-        match call.is_copied() {
-            true => u64::from(!self.ends_copied),
-            false => call.segments,
-        }
+        if call.is_copied() { u64::from(!self.ends_copied) } else { call.segments }
     }
 }
 

@@ -267,10 +267,7 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
     };
     let crossed = last_of(&waits)
         .or_else(|| last_of(&hears))
-        .or_else(|| match is_read {
-            true => None,
-            false => last_of(&syncs).or_else(|| last_of(&sends)),
-        });
+        .or_else(|| if is_read { None } else { last_of(&syncs).or_else(|| last_of(&sends)) });
     if let Some(reason) = crossed {
         return Link::Crossed(reason);
     }
@@ -360,10 +357,7 @@ fn shared_by(lines: &[Line], (number, is_read): (i32, bool)) -> Option<&'static 
     let mut threads = lines.iter().filter(uses).map(|line| line.thread);
     let first = threads.next()?;
     let is_shared = threads.any(|thread| thread != first);
-    let reason = match is_read {
-        true => SHARED_OFFSET,
-        false => SEVERAL_WRITERS,
-    };
+    let reason = if is_read { SHARED_OFFSET } else { SEVERAL_WRITERS };
     (is_shared && (!is_read || FILES.contains(&number))).then_some(reason)
 }
 
@@ -416,11 +410,7 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
     let Some((_, first)) = calls.first() else {
         return;
     };
-    let by = if calls.len() == 1 {
-        &Link::Joined(false)
-    } else {
-        by
-    };
+    let by = if calls.len() == 1 { &Link::Joined(false) } else { by };
     // Bytes of a file that are read wait for no call.
     let reads_file = lane_of(&lines[*first]).is_some_and(|lane| lane.1 && FILES.contains(&lane.0));
     let delays_end = matches!(by, Link::Joined(_)) && !reads_file;
@@ -471,11 +461,7 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
     let has_between = calls[1..]
         .iter()
         .any(|call| matches!(call.0, Link::Joined(true) | Link::Sought(true)));
-    let own_grade = if has_between {
-        "harmless-between"
-    } else {
-        "adjacent"
-    };
+    let own_grade = if has_between { "harmless-between" } else { "adjacent" };
     let is_stream_read = lane_of(line).is_some_and(|lane| lane.1 && !FILES.contains(&lane.0));
     let by = match by {
         Link::Joined(_) if is_stream_read && readers(lines) > 1 && left < count => {
@@ -483,11 +469,7 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
         }
         by => by,
     };
-    let grade = if is_stream_read {
-        "reads-ahead"
-    } else {
-        own_grade
-    };
+    let grade = if is_stream_read { "reads-ahead" } else { own_grade };
     let segments: Vec<u64> = calls
         .iter()
         .filter_map(|call| transfer_of(&lines[call.1]).map(|of| of.segment_count))

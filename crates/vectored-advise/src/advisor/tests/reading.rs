@@ -34,11 +34,7 @@ fn log() -> impl Strategy<Value = String> {
         let mut log = String::new();
         let mut now_us = 0;
         for (call, thread, times, step_us) in calls {
-            let took = if call.starts_with('+') {
-                ""
-            } else {
-                " <0.000005>"
-            };
+            let took = if call.starts_with('+') { "" } else { " <0.000005>" };
             for _ in 0..times {
                 now_us += step_us;
                 writeln!(

@@ -168,10 +168,7 @@ impl Tracker {
 
     /// Notes transfers through descriptors that the log does not name.
     pub(super) fn submit(&mut self, unseen: bool, caller: Caller) {
-        let event = match unseen {
-            true => u64::MAX,
-            false => self.event,
-        };
+        let event = if unseen { u64::MAX } else { self.event };
         let last = self.submitted.entry(caller.process).or_default();
         *last = event.max(*last);
         self.mark_wait(caller, Barrier::Submitted);

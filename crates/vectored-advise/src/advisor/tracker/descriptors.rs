@@ -260,10 +260,7 @@ impl Tracker {
         self.end_all_runs(key);
         self.flush_both(key);
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            let name = match open_file.text.is_empty() {
-                true => &open_file.path,
-                false => &open_file.text,
-            };
+            let name = if open_file.text.is_empty() { &open_file.path } else { &open_file.text };
             self.fifos.insert(last_part(name));
             turn_to_fifo(open_file);
         }

@@ -48,9 +48,10 @@ impl LinkContext<'_> {
             return Link::Broken;
         }
         if runs.last_caller.thread != thread.serial {
-            return match runs.last_caller.program == self.program {
-                true => self.after_another_thread(open_file, is_read, is_positional),
-                false => Link::Broken,
+            return if runs.last_caller.program == self.program {
+                self.after_another_thread(open_file, is_read, is_positional)
+            } else {
+                Link::Broken
             };
         }
         if runs.barrier == Some(Barrier::Reopened) {
@@ -61,9 +62,10 @@ impl LinkContext<'_> {
         if is_read || sought != 0 && !is_positional {
             let own_offset = !is_positional && open_file.kind == FdKind::File;
             if own_offset && (is_shared || open_file.is_inherited) {
-                return Link::Barrier(match is_shared {
-                    true => Barrier::SharedOffset,
-                    false => Barrier::Inherited,
+                return Link::Barrier(if is_shared {
+                    Barrier::SharedOffset
+                } else {
+                    Barrier::Inherited
                 });
             }
         }
@@ -210,9 +212,10 @@ fn barrier_of_thread(
     }
     // A write to a stream may be answered on the same stream, so a read of it counts for its own writes,
     // too.
-    let heard = match is_read {
-        true => thread.streamed_in.by_others(key),
-        false => thread.streamed_in.by_any(),
+    let heard = if is_read {
+        thread.streamed_in.by_others(key)
+    } else {
+        thread.streamed_in.by_any()
     };
     if heard > since {
         return Some(Barrier::PeerRead);

@@ -80,10 +80,7 @@ impl Tracker {
             bytes: 0,
             lacks_times: false,
             has_coarse_times: false,
-            evidence: match options.shows_all {
-                true => FilterEvidence::ALL,
-                false => FilterEvidence::NONE,
-            },
+            evidence: if options.shows_all { FilterEvidence::ALL } else { FilterEvidence::NONE },
             began_ns: u64::MAX,
             ended_ns: 0,
             call_times: CallTimes::default(),

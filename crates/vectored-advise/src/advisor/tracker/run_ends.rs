@@ -159,10 +159,7 @@ impl Tracker {
             }
             let in_book = self.pattern_counts.add(row, &owner, held.as_deref_mut());
             let both = [in_book.own, in_book.any_file];
-            let keys = match in_book.own == in_book.any_file {
-                true => &both[..1],
-                false => &both[..],
-            };
+            let keys = if in_book.own == in_book.any_file { &both[..1] } else { &both[..] };
             for &key in keys {
                 let is_opening = counted.insert(key);
                 let is_process = match &mut process {

@@ -460,10 +460,7 @@ fn effect_of_transfer(
 ) {
     let is_read = transfer.direction == Direction::Read;
     if kind.has_peer() || kind == FdKind::Datagram && !is_read {
-        let streamed = match is_read {
-            true => &mut thread.streamed_in,
-            false => &mut thread.streamed_out,
-        };
+        let streamed = if is_read { &mut thread.streamed_in } else { &mut thread.streamed_out };
         streamed.note(number, key);
     }
     if kind == FdKind::File && !is_read {

@@ -75,9 +75,10 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
         named.push(format!("{rest} more"));
     }
     let named = named.join(" + ");
-    let mut text = match is_repeated {
-        true => format!("{times} × ({named})"),
-        false => format!("{times} × {named}"),
+    let mut text = if is_repeated {
+        format!("{times} × ({named})")
+    } else {
+        format!("{times} × {named}")
     };
     let has_lists = matches!(
         key.kind,
@@ -129,9 +130,10 @@ fn short_count(number: u64) -> String {
         _ => (1e9, "G"),
     };
     let scaled = number as f64 / scale;
-    match scaled < 9.95 {
-        true => format!("{scaled:.1} {unit}"),
-        false => format!("{} {unit}", words::grouped(scaled.round() as u64)),
+    if scaled < 9.95 {
+        format!("{scaled:.1} {unit}")
+    } else {
+        format!("{} {unit}", words::grouped(scaled.round() as u64))
     }
 }
 
@@ -179,11 +181,7 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     };
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
-        let of = if tally.merged_calls == 1 {
-            "call"
-        } else {
-            "calls"
-        };
+        let of = if tally.merged_calls == 1 { "call" } else { "calls" };
         format!("{what}: {left} {of} instead of {calls}.{order}")
     } else {
         format!("{what}.{order}")

@@ -80,12 +80,13 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
             // Each rank looks at files of its own node: if one refuses, all must end.
             let of_this_rank = || {
                 let plan = MeasurePlan::new(args, seed, Some(team.group.size()))?;
-                let report_plan = match is_first {
-                    true => report_plan(args, &notes)?,
-                    false => ReportPlan {
+                let report_plan = if is_first {
+                    report_plan(args, &notes)?
+                } else {
+                    ReportPlan {
                         output: None,
                         store: Store::Unwanted,
-                    },
+                    }
                 };
                 Ok((plan, report_plan, Interrupt::watch()?))
             };

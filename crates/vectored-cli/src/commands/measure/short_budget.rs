@@ -113,10 +113,8 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
         let has_thread = !cell.conditions.target.is_file()
             && cell.conditions.target != Target::Null
             && bytes > 65536.0;
-        let (call_ns, byte_ns) = match has_thread {
-            true => (3.0 * call_ns, 6.0 * byte_ns),
-            false => (call_ns, byte_ns),
-        };
+        let (call_ns, byte_ns) =
+            if has_thread { (3.0 * call_ns, 6.0 * byte_ns) } else { (call_ns, byte_ns) };
         let count = cell.workload.segment_count() as f64;
         let techniques = experiment.rivals.iter().chain(&experiment.unranked);
         let techniques_ns: f64 = techniques

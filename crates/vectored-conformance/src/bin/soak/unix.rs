@@ -82,11 +82,7 @@ pub fn main() -> ExitCode {
         println!("memory: {warm} KiB after {WARM_UP_TRANSFERS} transfers, {end} KiB at the end");
     }
     println!("{totals}");
-    if totals.bytes_lost == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    }
+    if totals.bytes_lost == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
 /// What the arguments ask for.
@@ -181,9 +177,10 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
 
 /// The ways to write and to read by a technique of the measuring engine.
 fn lists_of(technique: TechniqueName) -> Result<(&'static [Writer], &'static [Reader]), String> {
-    match techniques().any(|offered| offered == technique) {
-        true => Ok((writers_by(technique), readers_by(technique))),
-        false => Err(format!("there is no {technique} here")),
+    if techniques().any(|offered| offered == technique) {
+        Ok((writers_by(technique), readers_by(technique)))
+    } else {
+        Err(format!("there is no {technique} here"))
     }
 }
 

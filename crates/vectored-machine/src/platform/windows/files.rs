@@ -94,9 +94,10 @@ pub fn appends(_fd: BorrowedFd<'_>) -> io::Result<bool> {
 
 /// A handle keeps the flags with which it was opened.
 pub fn set_direct(_fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
-    match direct {
-        false => Ok(()),
-        true => Err(lacks("way to turn off the cache of an open file")),
+    if direct {
+        Err(lacks("way to turn off the cache of an open file"))
+    } else {
+        Ok(())
     }
 }
 

@@ -356,11 +356,12 @@ impl Slot {
 }
 
 fn moved_nothing(is_write: bool) -> io::Error {
-    match is_write {
-        true => io::Error::new(ErrorKind::WriteZero, "the kernel took no byte of a write"),
-        false => io::Error::new(
+    if is_write {
+        io::Error::new(ErrorKind::WriteZero, "the kernel took no byte of a write")
+    } else {
+        io::Error::new(
             ErrorKind::UnexpectedEof,
             "the file or stream ended within the list",
-        ),
+        )
     }
 }

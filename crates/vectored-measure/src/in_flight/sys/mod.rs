@@ -36,10 +36,7 @@ const FORKED: &str = "this process is a fork of the one that made the queue, whi
 
 /// Refuses a fork of the process of this number. A child with the same number would have to outlive its parent.
 fn check_process(made_by: u32) -> io::Result<()> {
-    match process::id() == made_by {
-        true => Ok(()),
-        false => Err(io::Error::other(FORKED)),
-    }
+    if process::id() == made_by { Ok(()) } else { Err(io::Error::other(FORKED)) }
 }
 
 /// Aborts the process: the kernel may still use borrowed memory. `call` is the system call that failed.

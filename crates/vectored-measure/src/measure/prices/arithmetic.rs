@@ -68,21 +68,20 @@ pub(super) fn price(
         call_ns,
         call_low_ns: low_ns.max(least_ns),
         call_high_ns: high_ns,
-        medium_call_ns: match medium_ns.is_empty() {
-            true => call_ns,
+        medium_call_ns: if medium_ns.is_empty() {
+            call_ns
+        } else {
             // It cannot cost less than a small call; a smaller figure is noise.
-            false => mean(&medium_ns).max(call_ns),
+            mean(&medium_ns).max(call_ns)
         },
-        answer_call_ns: match answer_ns.is_empty() {
-            true => call_ns,
-            false => mean(&answer_ns).clamp(least_ns, call_ns),
+        answer_call_ns: if answer_ns.is_empty() {
+            call_ns
+        } else {
+            mean(&answer_ns).clamp(least_ns, call_ns)
         },
         batch_byte_ns: mean(&batch_byte_ns),
         entry_ns,
-        seek_ns: match seek_ns.is_empty() {
-            true => 0.0,
-            false => mean(&seek_ns).clamp(least_ns, call_ns),
-        },
+        seek_ns: if seek_ns.is_empty() { 0.0 } else { mean(&seek_ns).clamp(least_ns, call_ns) },
         gather_call_ns: model.gather_call_ns,
         segment_ns: model.segment_ns,
         large_segment_ns: model.large_segment_ns,

@@ -213,11 +213,7 @@ mod tests {
             let pieces = cell.workload.segment_count() as f64;
             let bytes = cell.workload.total_bytes() as f64;
             let byte_ns = if bytes > 4096.0 { 0.1 } else { 0.2 };
-            let seeks = if let Manner::Seeking { .. } = manner {
-                90.0
-            } else {
-                0.0
-            };
+            let seeks = if let Manner::Seeking { .. } = manner { 90.0 } else { 0.0 };
             match (contender, manner) {
                 (Contender::Technique(_), _) => pieces * (340.0 + seeks) + bytes * 0.2,
                 (_, Manner::Seeking { .. }) => pieces * 340.0 + bytes * 0.2,

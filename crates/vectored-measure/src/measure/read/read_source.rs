@@ -318,9 +318,10 @@ impl Source for StreamSource {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
         }
-        match self.stream.has_arrived(&self.reader, batch.bytes())? {
-            true => Ok(()),
-            false => Err(io::ErrorKind::WouldBlock.into()),
+        if self.stream.has_arrived(&self.reader, batch.bytes())? {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::WouldBlock.into())
         }
     }
 

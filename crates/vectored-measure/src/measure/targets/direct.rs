@@ -71,9 +71,10 @@ fn trial(file: &File) -> io::Result<u64> {
     bytes.fill(POISON);
     file.write_all_at(&bytes, 0)?;
     file.read_exact_at(&mut bytes, 0)?;
-    match cfg!(target_os = "linux") {
-        true => resident_bytes(file.as_fd(), TRIAL_BYTES as u64),
+    if cfg!(target_os = "linux") {
+        resident_bytes(file.as_fd(), TRIAL_BYTES as u64)
+    } else {
         // `F_NOCACHE` uses pages that are in the cache already.
-        false => Ok(0),
+        Ok(0)
     }
 }

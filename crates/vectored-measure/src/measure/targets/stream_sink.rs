@@ -43,10 +43,7 @@ impl StreamSink {
             self.take_available(&mut take)?;
         }
         // Bytes that arrived while the stream settled.
-        match self.stream.has_transit() {
-            true => self.take_available(&mut take),
-            false => Ok(()),
-        }
+        if self.stream.has_transit() { self.take_available(&mut take) } else { Ok(()) }
     }
 
     /// Reads until the stream would block or ends.

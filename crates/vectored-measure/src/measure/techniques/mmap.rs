@@ -60,10 +60,7 @@ impl Mover for MmapWrite {
                 .insert(fcntl_getfl(fd)?.contains(OFlags::APPEND)),
         };
         let length = fstat(fd)?.st_size as u64;
-        let place = match appends {
-            true => length,
-            false => seek(fd, SeekFrom::Current(0))?,
-        };
+        let place = if appends { length } else { seek(fd, SeekFrom::Current(0))? };
         let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
         let end = place + bytes as u64;
         if end > length {

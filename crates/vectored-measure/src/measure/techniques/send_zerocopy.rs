@@ -44,9 +44,10 @@ const SHORT_PATIENCE: Duration = Duration::from_millis(50);
 
 /// How long a peer may leave a notification out.
 fn patience_of(fd: BorrowedFd<'_>) -> io::Result<Duration> {
-    Ok(match fcntl_getfl(fd)?.contains(OFlags::NONBLOCK) {
-        false => PATIENCE,
-        true => SHORT_PATIENCE,
+    Ok(if fcntl_getfl(fd)?.contains(OFlags::NONBLOCK) {
+        SHORT_PATIENCE
+    } else {
+        PATIENCE
     })
 }
 

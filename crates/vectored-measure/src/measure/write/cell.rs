@@ -67,9 +67,10 @@ impl WriteCell {
                     Ok(()) => {
                         let bytes = u64::from(fitting + 1) * self.call_bytes;
                         let cannot = MeasureError::io(format!("cannot fill {}", self.name));
-                        match self.sink.holds(bytes).map_err(cannot)? {
-                            true => fitting += 1,
-                            false => break,
+                        if self.sink.holds(bytes).map_err(cannot)? {
+                            fitting += 1;
+                        } else {
+                            break;
                         }
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,

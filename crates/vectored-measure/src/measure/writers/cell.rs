@@ -68,11 +68,7 @@ impl WritersCell {
             }
             _ => None,
         };
-        let writers_each = if spec.conditions.target.is_shared_by_writers() {
-            writers
-        } else {
-            1
-        };
+        let writers_each = if spec.conditions.target.is_shared_by_writers() { writers } else { 1 };
         let mut targets = Vec::new();
         for first in (0..writers).step_by(writers_each as usize) {
             let target = target::open(spec, place, opening.reader_cpu).map_err(what("open"))?;

@@ -256,10 +256,7 @@ impl RecordMemory {
     /// Writes the blocks of a batch.
     fn stamp(&mut self, name: u32, order: Order, whole: bool) {
         let stride = self.stride(whole);
-        let slots = match whole {
-            true => vec![(0, self.image.len())],
-            false => self.head_slots(),
-        };
+        let slots = if whole { vec![(0, self.image.len())] } else { self.head_slots() };
         let needed = self.block_start + stride * order.records as usize;
         if self.blocks.len() < needed {
             self.blocks.resize(needed, 0);

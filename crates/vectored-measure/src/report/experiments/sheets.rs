@@ -36,11 +36,7 @@ impl Sheet {
                     head: name.as_str().into(),
                     group: group.as_str().into(),
                     // The first column names the row, also if it holds figures.
-                    align: if index < self.names.max(1) {
-                        Align::Left
-                    } else {
-                        Align::Right
-                    },
+                    align: if index < self.names.max(1) { Align::Left } else { Align::Right },
                     drop_order: 0,
                     tooltip: tooltips::of(head.trim()).into(),
                 }
@@ -107,14 +103,8 @@ pub fn title(experiment: &Reproduction) -> String {
             format!("buffers one by one, or vectored: written, synced and read back {passes}")
         }
     };
-    let reduced = match experiment.reduced {
-        true => "; REDUCED: smaller than published",
-        false => "",
-    };
-    let stopped = match experiment.complete {
-        true => "",
-        false => "; incomplete: stopped before its end",
-    };
+    let reduced = if experiment.reduced { "; REDUCED: smaller than published" } else { "" };
+    let stopped = if experiment.complete { "" } else { "; incomplete: stopped before its end" };
     format!("{}: {what}{reduced}{stopped}", experiment.name)
 }
 
@@ -199,10 +189,7 @@ fn records(experiment: &Reproduction) -> Sheet {
     for source in &sources {
         let (year, system) = source.split_once(", ").unwrap_or((source, ""));
         let system = system.split(" (").next().unwrap_or_default();
-        let group = match year == edition {
-            true => String::new(),
-            false => format!("{year}:"),
-        };
+        let group = if year == edition { String::new() } else { format!("{year}:") };
         edition = year;
         heads.push((group, system.to_owned()));
     }
@@ -341,10 +328,7 @@ fn passes(experiment: &Reproduction, direct: bool) -> Sheet {
                 time(row.clock_s),
                 time(row.pass_median_s),
                 rate.unwrap_or_else(none),
-                match is_other {
-                    true => with_interval(ratio),
-                    false => "1".to_owned(),
-                },
+                if is_other { with_interval(ratio) } else { "1".to_owned() },
                 time(published),
                 published_ratio,
             ]);

@@ -5,9 +5,10 @@
 pub fn of(head: &str) -> String {
     if let Some(of_file) = head.strip_prefix("O_DIRECT: ") {
         let explained = of(of_file);
-        return match explained.is_empty() {
-            true => explained,
-            false => format!("{explained} The files were open with O_DIRECT."),
+        return if explained.is_empty() {
+            explained
+        } else {
+            format!("{explained} The files were open with O_DIRECT.")
         };
     }
     let (group, name) = head.rsplit_once(": ").unwrap_or(("", head));

@@ -30,10 +30,7 @@ pub(super) fn answer(group: &Group<'_>, results: &Results) -> Block {
         _ => clauses(group, &own, results),
     };
     parts.extend(losers(&own, &helped, results));
-    let mut text = match parts.is_empty() {
-        true => String::new(),
-        false => format!("{}.", parts.join("; ")),
-    };
+    let mut text = if parts.is_empty() { String::new() } else { format!("{}.", parts.join("; ")) };
     // Beside cells without such a thread, the small letters of the map are enough.
     if own.is_empty() {
         text = format!(
@@ -282,9 +279,8 @@ fn places(together: &[OfShape<'_>], is_alone: bool) -> String {
             places.push((about(crossover.at_bytes), shape));
         }
     }
-    let with_shape = |(at, shape): &(String, String)| match shape.is_empty() {
-        true => at.clone(),
-        false => format!("{at} ({shape})"),
+    let with_shape = |(at, shape): &(String, String)| {
+        if shape.is_empty() { at.clone() } else { format!("{at} ({shape})") }
     };
     match &places[..] {
         [(at, _)] if is_alone => at.clone(),
@@ -312,14 +308,11 @@ fn losers(cells: &[&Cell], helped: &[&Cell], results: &Results) -> Option<String
         let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let most = ratios.iter().copied().fold(0.0, f64::max);
         let (least, most) = (aloud(least), aloud(most));
-        let times = if least == most {
-            most
+        let times = if least == most { most } else { format!("{least} to {most}") };
+        let place = if helped.is_empty() || ratios_of_loser(helped, rival).is_some() {
+            ""
         } else {
-            format!("{least} to {most}")
-        };
-        let place = match helped.is_empty() || ratios_of_loser(helped, rival).is_some() {
-            true => "",
-            false => " without a thread at the other end",
+            " without a thread at the other end"
         };
         let way = Words::among(rival, &results.rivals).way;
         Some(format!("{way}{place} ({times} times as long)"))

@@ -35,11 +35,7 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
         return None;
     }
     let has_tax = group.cells.iter().all(|cell| has_tax(cell));
-    let what = if has_tax {
-        "time ÷ floor"
-    } else {
-        "time per call"
-    };
+    let what = if has_tax { "time ÷ floor" } else { "time per call" };
     let size = match shape.swept_mix {
         Some(_) => SIZE,
         None => "segment size",
@@ -64,11 +60,7 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
     Some(Chart {
         title: format!("{}: {what}, by {size}", shape_in_words(shape)).into(),
         along: Unit::Bytes,
-        up: if has_tax {
-            Unit::Ratio
-        } else {
-            Unit::Nanoseconds
-        },
+        up: if has_tax { Unit::Ratio } else { Unit::Nanoseconds },
         curves: columns(results)
             .into_iter()
             .filter(is_measured)
@@ -94,17 +86,16 @@ fn point(cell: &Cell, technique: TechniqueName, has_tax: bool) -> Option<Point> 
     let result = cell.technique(technique)?;
     let size = cell.swept_bytes()?;
     let took = time(result.median_ns);
-    let (value, interval, words) = match has_tax {
-        false => (result.median_ns, None, took),
-        true => {
-            let ratio = result.floor_ratio?;
-            let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
-            (
-                ratio,
-                interval,
-                format!("{}, {took}", ratio_within(ratio, interval)),
-            )
-        }
+    let (value, interval, words) = if has_tax {
+        let ratio = result.floor_ratio?;
+        let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
+        (
+            ratio,
+            interval,
+            format!("{}, {took}", ratio_within(ratio, interval)),
+        )
+    } else {
+        (result.median_ns, None, took)
     };
     Some(Point {
         at: size as f64,

@@ -119,9 +119,10 @@ fn calibrated<'a>(results: &'a Results, fitted: &FittedModel) -> Option<&'a Fitt
 fn judged_cells(models: &[&FittedModel]) -> String {
     let cells = || models.iter().map(|model| model.judged_cells);
     let (fewest, most) = (cells().min().unwrap_or(0), cells().max().unwrap_or(0));
-    match fewest == most {
-        true => format!("{} each", count(most, "cell")),
-        false => format!("{fewest} to {most} cells each"),
+    if fewest == most {
+        format!("{} each", count(most, "cell"))
+    } else {
+        format!("{fewest} to {most} cells each")
     }
 }
 

@@ -120,11 +120,7 @@ fn not_whole(figures: &WriterFigures) -> String {
     if figures.records.records == 0 {
         return "unknown".to_owned();
     }
-    let sign = if figures.whole_records_promised {
-        ""
-    } else {
-        "?"
-    };
+    let sign = if figures.whole_records_promised { "" } else { "?" };
     if figures.records.is_sound() {
         return format!("0{sign}");
     }
@@ -179,9 +175,10 @@ fn ranks(ranks: &[Rank]) -> Option<Section> {
         });
         shown.truncate(MAX_ROWS);
     }
-    let title = match shown.len() == ranks.len() {
-        true => "Ranks".to_owned(),
-        false => format!("Ranks: the slowest {MAX_ROWS} of {}", ranks.len()),
+    let title = if shown.len() == ranks.len() {
+        "Ranks".to_owned()
+    } else {
+        format!("Ranks: the slowest {MAX_ROWS} of {}", ranks.len())
     };
     let names = ["rank", "node"].map(Column::words);
     let figures = ["CPU", "time ÷ median rank", "last in", "straggles in"].map(Column::figures);

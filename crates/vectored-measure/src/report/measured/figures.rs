@@ -18,11 +18,7 @@ pub(super) fn table(group: &Group<'_>, results: &Results) -> Table {
     let techniques = columns(results);
     let has_tax = group.cells.iter().all(|cell| has_tax(cell));
     Table {
-        title: match has_tax {
-            true => "Time ÷ floor",
-            false => "Time per call",
-        }
-        .into(),
+        title: if has_tax { "Time ÷ floor" } else { "Time per call" }.into(),
         columns: heads(&techniques, &results.rivals, has_tax),
         rows: cells(group)
             .into_iter()
@@ -47,20 +43,19 @@ fn heads(techniques: &[TechniqueName], rivals: &[TechniqueName], has_tax: bool) 
     ];
     heads.extend(techniques.iter().map(|&technique| {
         let is_rival = rivals.contains(&technique);
-        let figure = match has_tax {
-            true => format!("Time of {technique} ÷ floor, the median of the rounds."),
-            false => format!("Median time of a call with {technique}."),
+        let figure = if has_tax {
+            format!("Time of {technique} ÷ floor, the median of the rounds.")
+        } else {
+            format!("Median time of a call with {technique}.")
         };
-        let role = match is_rival {
-            true => "* marks the winner, = a tie.",
-            false => "It takes no part in the verdict.",
+        let role = if is_rival {
+            "* marks the winner, = a tie."
+        } else {
+            "It takes no part in the verdict."
         };
         Column {
-            head: match is_rival {
-                true => technique.to_string(),
-                false => format!("unranked {technique}"),
-            }
-            .into(),
+            head: if is_rival { technique.to_string() } else { format!("unranked {technique}") }
+                .into(),
             // One call a segment is rarely near the fastest; the floor is the only time in a row.
             drop_order: match technique {
                 _ if !is_rival => 1,
@@ -147,10 +142,11 @@ fn entry(cell: &Cell, technique: TechniqueName, rivals: &[TechniqueName]) -> Ent
         Verdict::Tie if in_tie_zone() => Role::Tie,
         _ => Role::Plain,
     };
-    let text = match has_tax(cell) {
+    let text = if has_tax(cell) {
         // Paired by round, as in verdicts and curves.
-        true => ratio(result.floor_ratio.unwrap_or(result.gather_tax + 1.0)),
-        false => time(result.median_ns),
+        ratio(result.floor_ratio.unwrap_or(result.gather_tax + 1.0))
+    } else {
+        time(result.median_ns)
     };
     Entry::with_role(text, role)
 }

@@ -81,9 +81,8 @@ fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char
     let nearest = nearest_rival(cell, rivals);
     let technique = named_leader(cell, rivals);
     let letter = technique.and_then(|leader| letters.iter().find(|(other, _)| *other == leader));
-    let letter = letter.map_or('-', |&(_, letter)| match has_helper(cell) {
-        true => letter.to_ascii_lowercase(),
-        false => letter,
+    let letter = letter.map_or('-', |&(_, letter)| {
+        if has_helper(cell) { letter.to_ascii_lowercase() } else { letter }
     });
     let figure = nearest.map_or(String::new(), |rival| ratio(rival.ratio_to_leader));
     let (letter, figure, role) = match cell.verdict {

@@ -154,9 +154,10 @@ fn extent(results: &Results) -> String {
     let rounds = results.cells.iter().map(|cell| cell.rounds);
     let fewest = rounds.clone().min().unwrap_or(0);
     let most = rounds.max().unwrap_or(0);
-    let rounds = match fewest == most {
-        true => words::count(most as usize, "round"),
-        false => format!("{fewest} to {most} rounds"),
+    let rounds = if fewest == most {
+        words::count(most as usize, "round")
+    } else {
+        format!("{fewest} to {most} rounds")
     };
     format!(
         "{}{between} in {:.1} s, {rounds} each",

@@ -22,13 +22,15 @@ use crate::stats::{MIN_ROUNDS, median};
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let is_read = |cell: &Cell| cell.conditions.operation == Operation::Read;
     let reads = !results.cells.is_empty() && results.cells.iter().all(is_read);
-    let (floor, example) = match reads {
-        false => ("write of the same bytes, already in one piece", "writev"),
-        true => ("read of the same bytes into one piece", "readv"),
+    let (floor, example) = if reads {
+        ("read of the same bytes into one piece", "readv")
+    } else {
+        ("write of the same bytes, already in one piece", "writev")
     };
-    let figures = match results.cells.iter().any(has_tax) || results.cells.is_empty() {
-        true => "The other figures are time ÷ floor: 1.02× is 2 % longer than the floor.",
-        false => "The other figures are times per call.",
+    let figures = if results.cells.iter().any(has_tax) || results.cells.is_empty() {
+        "The other figures are time ÷ floor: 1.02× is 2 % longer than the floor."
+    } else {
+        "The other figures are times per call."
     };
     let mut notes = vec![format!("floor: one {floor}. {figures}")];
     if results.rivals.len() > 1 {

@@ -44,15 +44,12 @@ fn slowest<'a>(cell: &'a Cell, results: &Results) -> Option<&'a TechniqueResult>
 fn range(shares: &[f64]) -> Option<String> {
     let least = shares.iter().copied().reduce(f64::min)?;
     let most = shares.iter().copied().reduce(f64::max)?;
-    let (scale, unit) = if most < 1.0 {
-        (100.0, "% of a CPU")
-    } else {
-        (1.0, "CPUs")
-    };
+    let (scale, unit) = if most < 1.0 { (100.0, "% of a CPU") } else { (1.0, "CPUs") };
     let [low, high] = [least, most].map(|share| digits(share * scale));
-    Some(match low == high {
-        true => format!("{high} {unit}"),
-        false => format!("{low} to {high} {unit}"),
+    Some(if low == high {
+        format!("{high} {unit}")
+    } else {
+        format!("{low} to {high} {unit}")
     })
 }
 

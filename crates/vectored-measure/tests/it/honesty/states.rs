@@ -344,10 +344,7 @@ fn places_of_a_run(budget_ns: u64, of_floor: bool) -> (usize, Vec<Vec<usize>>) {
             Contender::Floor | Contender::FloorAgain => of_floor,
             Contender::Technique(_) => !of_floor,
         };
-        match watched {
-            true => Box::new(PlacesSeen { inner, places }),
-            false => inner,
-        }
+        if watched { Box::new(PlacesSeen { inner, places }) } else { inner }
     });
     (outcome.unwrap().cells[0].rounds as usize, places.take())
 }

@@ -356,10 +356,7 @@ impl<W> GatherWriter<W> {
     /// ```
     pub fn into_parts(mut self) -> (W, Result<Vec<u8>, WriterPanicked>) {
         let staged = self.staged.to_vec();
-        let staged = match self.panicked {
-            false => Ok(staged),
-            true => Err(WriterPanicked::new(staged)),
-        };
+        let staged = if self.panicked { Err(WriterPanicked::new(staged)) } else { Ok(staged) };
         (self.inner.take().expect(INNER_IS_PRESENT), staged)
     }
 
@@ -616,10 +613,7 @@ fn write_all_cold<W>(writer: &mut GatherWriter<W>, mut slice: &[u8]) -> io::Resu
         Route::VectoredWrite(_) => false,
     };
     while !slice.is_empty() {
-        let written = match is_unstaged {
-            true => writer.write_unstaged(slice),
-            false => writer.write(slice),
-        };
+        let written = if is_unstaged { writer.write_unstaged(slice) } else { writer.write(slice) };
         match written {
             Ok(0) => return Err(write_zero()),
             Ok(bytes) => slice = &slice[bytes..],

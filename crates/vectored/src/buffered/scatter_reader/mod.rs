@@ -302,9 +302,10 @@ impl<R: Read> ScatterReader<R> {
             return Ok(0);
         };
         // Reads ahead only if this call can reach the end of the list and has an entry left.
-        let ahead = match plan.end.is_at_end(segments) && plan.entries < limits.segments {
-            true => self.buffer.len().min(limits.bytes - plan.bytes),
-            false => 0,
+        let ahead = if plan.end.is_at_end(segments) && plan.entries < limits.segments {
+            self.buffer.len().min(limits.bytes - plan.bytes)
+        } else {
+            0
         };
         let mut iovecs = recycle(std::mem::take(&mut self.iovecs));
         plan.build(segments, &[], &mut [], &mut iovecs);

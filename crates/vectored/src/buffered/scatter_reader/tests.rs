@@ -19,9 +19,10 @@ impl Read for Inner {
     }
 
     fn read_vectored(&mut self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        match self.scatters {
-            true => self.source.call(bufs),
-            false => self.read(bufs.iter_mut().find(|b| !b.is_empty()).unwrap()),
+        if self.scatters {
+            self.source.call(bufs)
+        } else {
+            self.read(bufs.iter_mut().find(|b| !b.is_empty()).unwrap())
         }
     }
 }

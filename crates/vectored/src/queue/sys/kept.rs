@@ -147,13 +147,14 @@ impl Kept {
         }
         self.enclosed_bytes = copied_bytes;
         let number = self.first_number.wrapping_add(self.parts.len());
-        match segment.is_static() {
+        if segment.is_static() {
             // There is nothing to drop.
-            true => std::mem::forget(segment),
-            false => self.owners.push_back(Owned {
+            std::mem::forget(segment);
+        } else {
+            self.owners.push_back(Owned {
                 part: number,
                 owner: segment.into_owner(),
-            }),
+            });
         }
         // After its owner, which may need memory.
         self.parts.push(part);
@@ -269,9 +270,10 @@ impl Kept {
         for part in &mut self.parts[self.start..] {
             let taken = part.bytes.min(left);
             left -= taken;
-            match part.is_copied() {
-                true => self.enclosed_bytes -= taken,
-                false => self.bytes -= taken,
+            if part.is_copied() {
+                self.enclosed_bytes -= taken;
+            } else {
+                self.bytes -= taken;
             }
             if taken < part.bytes {
                 part.advance(taken);

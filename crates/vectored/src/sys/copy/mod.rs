@@ -101,15 +101,16 @@ pub(crate) fn copy_run(
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
     #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-    return match copier.is_wide {
-        // SAFETY: the processor is an x86-64.
-        false => copy_stretches(segments, most_bytes, to, MAX_BY_16, |rest, free| unsafe {
-            x86_64::copy_short_run_sse2(rest, most_bytes, free)
-        }),
+    return if copier.is_wide {
         // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has detected the instructions on this processor.
-        true => copy_stretches(segments, most_bytes, to, MAX_BY_32, |rest, free| unsafe {
+        copy_stretches(segments, most_bytes, to, MAX_BY_32, |rest, free| unsafe {
             x86_64::copy_short_run_avx512(rest, most_bytes, free)
-        }),
+        })
+    } else {
+        // SAFETY: the processor is an x86-64.
+        copy_stretches(segments, most_bytes, to, MAX_BY_16, |rest, free| unsafe {
+            x86_64::copy_short_run_sse2(rest, most_bytes, free)
+        })
     };
     #[cfg(not(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
     {

@@ -165,10 +165,7 @@ pub(crate) fn send_slices(
     slices: &[IoSlice<'_>],
     may_adjoin: bool,
 ) -> io::Result<usize> {
-    match may_adjoin {
-        true => write_slices(fd, slices),
-        false => write_entries(fd, slices),
-    }
+    if may_adjoin { write_slices(fd, slices) } else { write_entries(fd, slices) }
 }
 
 /// `pwritev(2)`, or `pwrite(2)` where there is one slice.

@@ -223,10 +223,7 @@ impl<C: Call> Calls<C> {
     /// If this process is a fork of the one that made the ring.
     #[inline]
     pub(super) fn check_process(&self) -> io::Result<()> {
-        match self.process.is_here() {
-            true => Ok(()),
-            false => Err(io::Error::other(FORKED)),
-        }
+        if self.process.is_here() { Ok(()) } else { Err(io::Error::other(FORKED)) }
     }
 
     /// The most calls in flight.

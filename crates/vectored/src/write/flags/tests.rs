@@ -157,11 +157,7 @@ fn an_invalid_argument_is_no_refusal_if_the_call_without_the_flag_fails_as_well(
         let result = calls.call(
             || identity(1),
             |flags| {
-                let code = if flags.is_empty() {
-                    code
-                } else {
-                    codes::EINVAL
-                };
+                let code = if flags.is_empty() { code } else { codes::EINVAL };
                 Err(io::Error::from_raw_os_error(code))
             },
         );

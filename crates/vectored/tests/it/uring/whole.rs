@@ -36,9 +36,10 @@ struct Plan {
 
 impl Plan {
     fn descriptor(&self, owner: impl AsFd + Send + Sync + 'static) -> Descriptor {
-        match self.is_shared {
-            true => SharedDescriptor::new(owner).unwrap().into(),
-            false => owner.into(),
+        if self.is_shared {
+            SharedDescriptor::new(owner).unwrap().into()
+        } else {
+            owner.into()
         }
     }
 }
@@ -126,9 +127,10 @@ fn pair(target: Target, is_write: bool) -> (OwnedFd, OwnedFd) {
         Target::Pipe => {
             let (reader, writer) = std::io::pipe().unwrap();
             rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
-            match is_write {
-                true => (writer.into(), reader.into()),
-                false => (reader.into(), writer.into()),
+            if is_write {
+                (writer.into(), reader.into())
+            } else {
+                (reader.into(), writer.into())
             }
         }
         _ => {
@@ -162,9 +164,10 @@ fn send(to: OwnedFd, bytes: Vec<u8>, step: usize) {
 
 fn submit(ring: &mut Ring, plan: &Plan, token: u64) -> Check {
     let data = payload(&plan.sizes);
-    match plan.is_write {
-        true => submit_write(ring, plan, &data, token),
-        false => submit_read(ring, plan, &data, token),
+    if plan.is_write {
+        submit_write(ring, plan, &data, token)
+    } else {
+        submit_read(ring, plan, &data, token)
     }
 }
 

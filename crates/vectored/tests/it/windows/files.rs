@@ -52,10 +52,7 @@ proptest! {
             let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size]).collect();
             let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
             file.seek(SeekFrom::Start(0)).unwrap();
-            let read = match is_scatter {
-                true => Scatter::default().read_exact(&file, &mut segments),
-                false => read_exact(&file, &mut segments),
-            };
+            let read = if is_scatter { Scatter::default().read_exact(&file, &mut segments) } else { read_exact(&file, &mut segments) };
             prop_assert_eq!(read.unwrap(), expected.len() as u64);
             prop_assert!(buffers == data);
             let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size]).collect();

@@ -100,10 +100,7 @@ proptest! {
         steps in any_steps(), gathers: bool, capacity in 0..200_usize, model in any_model()
     ) {
         let inner = Shared::new(&[]);
-        let mut writer = match gathers {
-            true => GatherWriter::with_model(capacity, model, inner.clone()),
-            false => GatherWriter::copying_with_capacity(capacity, inner.clone()),
-        };
+        let mut writer = if gathers { GatherWriter::with_model(capacity, model, inner.clone()) } else { GatherWriter::copying_with_capacity(capacity, inner.clone()) };
         let expected = write_whole(&mut writer, &steps);
         let mut buffered = io::BufWriter::with_capacity(capacity, Vec::new());
         write_whole(&mut buffered, &steps);

@@ -133,11 +133,7 @@ fn any_writer() -> impl Strategy<Value = (bool, usize, SliceThresholds)> {
         (
             gathers,
             capacity,
-            if gathers {
-                thresholds
-            } else {
-                SliceThresholds::COPYING
-            },
+            if gathers { thresholds } else { SliceThresholds::COPYING },
         )
     })
 }

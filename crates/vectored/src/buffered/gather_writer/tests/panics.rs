@@ -142,10 +142,7 @@ proptest! {
         gathers: bool,
     ) {
         let inner = Panicking::new(most, panics_at, when);
-        let mut writer = match gathers {
-            true => GatherWriter::with_capacity(capacity, inner.clone()),
-            false => GatherWriter::copying_with_capacity(capacity, inner.clone()),
-        };
+        let mut writer = if gathers { GatherWriter::with_capacity(capacity, inner.clone()) } else { GatherWriter::copying_with_capacity(capacity, inner.clone()) };
         let mut model = Model::new();
         for size in sizes {
             let slice = model.fresh(size);
