@@ -55,7 +55,7 @@ impl List {
         }
     }
 
-    /// Its segment sizes.
+    /// The segment sizes of the list.
     pub fn workload(self) -> Workload {
         match self {
             List::Uniform { count, bytes } => Workload::uniform(count, bytes),

@@ -141,7 +141,7 @@ impl Run<'_> {
         here
     }
 
-    /// As many fresh calibrations as are asked for.
+    /// Makes as many fresh calibrations as are asked for.
     fn calibrate(&mut self, target: BenchTarget, fitted: &mut Vec<FittedModel>) -> Vec<CostModel> {
         let directory = Path::new(target.path().unwrap_or("."));
         let default = CostModel::for_target(target_kind(target.measured_target()));

@@ -38,7 +38,7 @@ impl Input {
 pub struct Pair {
     /// The name of its source file, without the extension.
     pub name: &'static str,
-    /// Its language.
+    /// The language of the program.
     pub language: Language,
     /// The files that it finds.
     pub input: Input,

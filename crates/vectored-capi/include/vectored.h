@@ -165,8 +165,8 @@ typedef struct vectored_queue vectored_queue;
  * Reads lists with short segments faster than readv(2): it reads runs of short segments into a buffer that it owns, and
  * copies them from there.
  *
- * As `vectored_gather`: keep it for all lists of a thread, and free it with `vectored_scatter_free`. It holds no bytes when
- * a function returns: what was read is in your segments.
+ * Keep the handle for all lists of a thread, and free it with `vectored_scatter_free`. It holds no bytes when a
+ * function returns: what was read is in your segments.
  */
 typedef struct vectored_scatter vectored_scatter;
 
@@ -240,9 +240,9 @@ ssize_t vectored_write_all(int fd,
 /**
  * Writes from `cursor` to the end of the list, and returns the bytes of this call.
  *
- * As `vectored_write_all`, but it can be resumed: whether it succeeds or fails, `cursor` has moved by exactly the bytes that
- * were written. After EAGAIN, wait until the descriptor is ready, with poll(2), and call it again with the same list and
- * cursor. With a cursor at the end of the list it returns 0 and makes no system call.
+ * Writes like `vectored_write_all`, but can be resumed: whether it succeeds or fails, `cursor` has moved by exactly
+ * the bytes that were written. After EAGAIN, wait until the descriptor is ready, with poll(2), and call it again
+ * with the same list and cursor. With a cursor at the end of the list it returns 0 and makes no system call.
  *
  * Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
  */
@@ -324,8 +324,8 @@ ssize_t vectored_read_exact(int fd,
 /**
  * Reads from `cursor` on until the segments are full, and returns the bytes of this call.
  *
- * As `vectored_read_exact`, but it can be resumed, as `vectored_resume_write`: whether it succeeds or fails, `cursor` has
- * moved by exactly the bytes that were read.
+ * Reads like `vectored_read_exact`, but can be resumed, like `vectored_resume_write`: whether it succeeds or fails,
+ * `cursor` has moved by exactly the bytes that were read.
  *
  * Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
  */
@@ -360,8 +360,8 @@ ssize_t vectored_pread_exact(int fd,
                              size_t *done);
 
 /**
- * As `vectored_pread_exact`, until the segments are full or the file ends. Returns the bytes read, which are 0 if the
- * file ends at `offset` or before it.
+ * Reads like `vectored_pread_exact` until the segments are full or the file ends. Returns the bytes read, which are
+ * 0 if the file ends at `offset` or before it.
  *
  * Errors: as `vectored_pread_exact`, without ENODATA.
  */
@@ -398,8 +398,8 @@ int vectored_cursor_advance(struct vectored_cursor *cursor,
 struct vectored_gather *vectored_gather_new(void);
 
 /**
- * As `vectored_gather_new`, with a cost model that decides which segments are copied: that of the kind of descriptor that
- * is written to. The model is copied, and may be freed.
+ * Returns a new gather handle with a cost model that decides which segments are copied. Take the model of the kind
+ * of descriptor that is written to. It is copied, and may be freed.
  *
  * Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
  */
@@ -413,9 +413,9 @@ void vectored_gather_free(struct vectored_gather *gather);
 /**
  * Writes all segments in order, and returns their bytes.
  *
- * As `vectored_write_all`, except that short segments are copied, as by memcpy(3): if this process cannot read the memory of
- * such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the error EFAULT. To check
- * each segment would cost time in each call.
+ * Writes like `vectored_write_all`, but copies short segments, as by memcpy(3). If this process cannot read the
+ * memory of such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the
+ * error EFAULT: checking each segment would cost time in each call.
  *
  * Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
  */
@@ -428,8 +428,8 @@ ssize_t vectored_gather_write_all(struct vectored_gather *gather,
 /**
  * Writes from `cursor` to the end of the list, and returns the bytes of this call.
  *
- * As `vectored_resume_write`, except that short segments are copied. Copied bytes are not kept: if the transfer
- * stops, `cursor` points to the rest of your list, and any handle, or `vectored_resume_write`, may go on with it.
+ * Writes like `vectored_resume_write`, but copies short segments. Copied bytes are not kept: if the transfer stops,
+ * `cursor` points to the rest of your list, and any handle, or `vectored_resume_write`, may go on with it.
  *
  * Errors: as `vectored_resume_write`; EFAULT if `gather` is NULL.
  */
@@ -443,7 +443,7 @@ ssize_t vectored_gather_resume_write(struct vectored_gather *gather,
 /**
  * Writes all segments in order into a file at `offset`, and returns their bytes.
  *
- * As `vectored_pwrite_all`, except that short segments are copied.
+ * Writes like `vectored_pwrite_all`, but copies short segments.
  *
  * Errors: as `vectored_pwrite_all`; EFAULT if `gather` is NULL.
  */
@@ -460,7 +460,7 @@ ssize_t vectored_gather_pwrite_all(struct vectored_gather *gather,
 struct vectored_scatter *vectored_scatter_new(void);
 
 /**
- * As `vectored_scatter_new`, with a cost model, which is copied.
+ * Returns a new scatter handle with a cost model, which is copied.
  *
  * Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
  */
@@ -519,8 +519,8 @@ ssize_t vectored_scatter_pread_exact(struct vectored_scatter *scatter,
                                      size_t *done);
 
 /**
- * As `vectored_scatter_pread_exact`, until the segments are full or the file ends. Returns the bytes read. As
- * `vectored_pread_up_to_eof`.
+ * Reads like `vectored_scatter_pread_exact` until the segments are full or the file ends. Returns the bytes read,
+ * like `vectored_pread_up_to_eof`.
  *
  * Errors: as `vectored_pread_up_to_eof`; EFAULT if `scatter` is NULL.
  */
@@ -573,9 +573,9 @@ size_t vectored_cost_model_copy_below_bytes(const struct vectored_cost_model *mo
 struct vectored_queue *vectored_queue_new(void);
 
 /**
- * As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`, on which depends how many bytes a
- * call takes at most. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
- * files and 1 MiB for others.
+ * Returns a new, empty queue for a kind of descriptor, one of `enum vectored_target`. The most bytes of a call
+ * depend on the kind. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for files and
+ * 1 MiB for others.
  *
  * Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
  */

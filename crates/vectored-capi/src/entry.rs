@@ -153,7 +153,7 @@ pub(crate) unsafe fn object<'a, T>(pointer: *mut T) -> Result<&'a mut T, Failure
     })
 }
 
-/// As [`object`], for an object that is only read.
+/// The object that a pointer of C points to, to be read only.
 ///
 /// # Safety
 ///

@@ -25,8 +25,8 @@ pub extern "C" fn vectored_gather_new() -> *mut vectored_gather {
     new_object(|| Ok(vectored_gather(Gather::default())))
 }
 
-/// As `vectored_gather_new`, with a cost model that decides which segments are copied: that of the kind of descriptor that
-/// is written to. The model is copied, and may be freed.
+/// Returns a new gather handle with a cost model that decides which segments are copied. Take the model of the kind
+/// of descriptor that is written to. It is copied, and may be freed.
 ///
 /// Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
 #[unsafe(no_mangle)]
@@ -49,9 +49,9 @@ pub unsafe extern "C" fn vectored_gather_free(gather: *mut vectored_gather) {
 
 /// Writes all segments in order, and returns their bytes.
 ///
-/// As `vectored_write_all`, except that short segments are copied, as by memcpy(3): if this process cannot read the memory of
-/// such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the error EFAULT. To check
-/// each segment would cost time in each call.
+/// Writes like `vectored_write_all`, but copies short segments, as by memcpy(3). If this process cannot read the
+/// memory of such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the
+/// error EFAULT: checking each segment would cost time in each call.
 ///
 /// Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
 #[unsafe(no_mangle)]
@@ -75,8 +75,8 @@ pub unsafe extern "C" fn vectored_gather_write_all(
 
 /// Writes from `cursor` to the end of the list, and returns the bytes of this call.
 ///
-/// As `vectored_resume_write`, except that short segments are copied. Copied bytes are not kept: if the transfer
-/// stops, `cursor` points to the rest of your list, and any handle, or `vectored_resume_write`, may go on with it.
+/// Writes like `vectored_resume_write`, but copies short segments. Copied bytes are not kept: if the transfer stops,
+/// `cursor` points to the rest of your list, and any handle, or `vectored_resume_write`, may go on with it.
 ///
 /// Errors: as `vectored_resume_write`; EFAULT if `gather` is NULL.
 #[unsafe(no_mangle)]
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn vectored_gather_resume_write(
 
 /// Writes all segments in order into a file at `offset`, and returns their bytes.
 ///
-/// As `vectored_pwrite_all`, except that short segments are copied.
+/// Writes like `vectored_pwrite_all`, but copies short segments.
 ///
 /// Errors: as `vectored_pwrite_all`; EFAULT if `gather` is NULL.
 #[unsafe(no_mangle)]

@@ -44,9 +44,9 @@ pub unsafe extern "C" fn vectored_write_all(
 
 /// Writes from `cursor` to the end of the list, and returns the bytes of this call.
 ///
-/// As `vectored_write_all`, but it can be resumed: whether it succeeds or fails, `cursor` has moved by exactly the bytes that
-/// were written. After EAGAIN, wait until the descriptor is ready, with poll(2), and call it again with the same list and
-/// cursor. With a cursor at the end of the list it returns 0 and makes no system call.
+/// Writes like `vectored_write_all`, but can be resumed: whether it succeeds or fails, `cursor` has moved by exactly
+/// the bytes that were written. After EAGAIN, wait until the descriptor is ready, with poll(2), and call it again
+/// with the same list and cursor. With a cursor at the end of the list it returns 0 and makes no system call.
 ///
 /// Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
 #[unsafe(no_mangle)]
@@ -168,8 +168,8 @@ pub unsafe extern "C" fn vectored_read_exact(
 
 /// Reads from `cursor` on until the segments are full, and returns the bytes of this call.
 ///
-/// As `vectored_read_exact`, but it can be resumed, as `vectored_resume_write`: whether it succeeds or fails, `cursor` has
-/// moved by exactly the bytes that were read.
+/// Reads like `vectored_read_exact`, but can be resumed, like `vectored_resume_write`: whether it succeeds or fails,
+/// `cursor` has moved by exactly the bytes that were read.
 ///
 /// Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
 #[unsafe(no_mangle)]
@@ -238,8 +238,8 @@ pub unsafe extern "C" fn vectored_pread_exact(
     }
 }
 
-/// As `vectored_pread_exact`, until the segments are full or the file ends. Returns the bytes read, which are 0 if the
-/// file ends at `offset` or before it.
+/// Reads like `vectored_pread_exact` until the segments are full or the file ends. Returns the bytes read, which are
+/// 0 if the file ends at `offset` or before it.
 ///
 /// Errors: as `vectored_pread_exact`, without ENODATA.
 #[unsafe(no_mangle)]

@@ -32,9 +32,9 @@ pub extern "C" fn vectored_queue_new() -> *mut vectored_queue {
     new_object(|| Ok(vectored_queue(SegmentQueue::new())))
 }
 
-/// As `vectored_queue_new`, for a kind of descriptor, one of `enum vectored_target`, on which depends how many bytes a
-/// call takes at most. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for
-/// files and 1 MiB for others.
+/// Returns a new, empty queue for a kind of descriptor, one of `enum vectored_target`. The most bytes of a call
+/// depend on the kind. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for files and
+/// 1 MiB for others.
 ///
 /// Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
 #[unsafe(no_mangle)]

@@ -12,8 +12,8 @@ use crate::list::place;
 /// Reads lists with short segments faster than readv(2): it reads runs of short segments into a buffer that it owns, and
 /// copies them from there.
 ///
-/// As `vectored_gather`: keep it for all lists of a thread, and free it with `vectored_scatter_free`. It holds no bytes when
-/// a function returns: what was read is in your segments.
+/// Keep the handle for all lists of a thread, and free it with `vectored_scatter_free`. It holds no bytes when a
+/// function returns: what was read is in your segments.
 pub struct vectored_scatter(Scatter);
 
 /// Returns a new scatter handle, or NULL with errno ENOMEM. Free it with `vectored_scatter_free`.
@@ -22,7 +22,7 @@ pub extern "C" fn vectored_scatter_new() -> *mut vectored_scatter {
     new_object(|| Ok(vectored_scatter(Scatter::default())))
 }
 
-/// As `vectored_scatter_new`, with a cost model, which is copied.
+/// Returns a new scatter handle with a cost model, which is copied.
 ///
 /// Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
 #[unsafe(no_mangle)]
@@ -139,8 +139,8 @@ pub unsafe extern "C" fn vectored_scatter_pread_exact(
     }
 }
 
-/// As `vectored_scatter_pread_exact`, until the segments are full or the file ends. Returns the bytes read. As
-/// `vectored_pread_up_to_eof`.
+/// Reads like `vectored_scatter_pread_exact` until the segments are full or the file ends. Returns the bytes read,
+/// like `vectored_pread_up_to_eof`.
 ///
 /// Errors: as `vectored_pread_up_to_eof`; EFAULT if `scatter` is NULL.
 #[unsafe(no_mangle)]

@@ -16,7 +16,7 @@ pub fn report_skip(test: &str, reason: &str) {
     if let Some(list) = env::var_os("VECTORED_SKIPS") {
         let list = fs::File::options().append(true).create(true).open(list);
         let mut list = list.expect("the list of skips can be opened");
-        // One call, since several processes append to the list.
+        // The line goes in one call, since several processes append to the list.
         let line = format!("{test}: {reason}\n");
         list.write_all(line.as_bytes())
             .expect("the list of skips can be written");
@@ -204,7 +204,7 @@ pub fn strace_unavailable() -> Option<String> {
 ///
 /// # Errors
 ///
-/// That of the system call.
+/// The errors of the system call.
 pub fn shrink_pipe(writer: impl AsFd) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::pipe::fcntl_setpipe_size(writer, 4096)?;
@@ -218,7 +218,7 @@ pub fn shrink_pipe(writer: impl AsFd) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// That of the system call.
+/// The errors of the system call.
 pub fn file_in_memory() -> io::Result<fs::File> {
     #[cfg(target_os = "linux")]
     {

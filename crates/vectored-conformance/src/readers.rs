@@ -55,7 +55,7 @@ pub enum AtEof {
 /// The bytes that a call requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallScope {
-    /// As much of the list as a call can take, and nothing beyond the list.
+    /// One call reads as much of the list as it can, and nothing beyond the list.
     List,
     /// Like [`List`](CallScope::List), and bytes after the list as well, which it keeps for the next list.
     ListAndReadAhead,

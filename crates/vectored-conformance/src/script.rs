@@ -43,7 +43,7 @@ impl ScriptedSink {
     ///
     /// # Errors
     ///
-    /// Those of the script.
+    /// The errors of the script.
     pub fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.calls += 1;
         let bytes: usize = slices.iter().map(|slice| slice.len()).sum();

@@ -24,7 +24,8 @@ use crate::writers::{WriteFn, Writer, drive};
 pub struct Options {
     /// How long it runs.
     pub duration: Duration,
-    /// The same seed gives the same lists, functions, descriptors and faults in the same order.
+    /// The seed of the random numbers: one seed gives the same lists, functions, descriptors and faults in the same
+    /// order.
     pub seed: u64,
     /// The directory for files.
     pub directory: PathBuf,
@@ -97,10 +98,10 @@ const FAULTS: [Fault; 9] = [
     Fault::Seal,
 ];
 
-/// So many of the transfers are sessions of a ring with many at once, as if they were those of this many writers.
+/// Sessions of a ring, with many transfers at once, are as frequent as this many writers.
 const RING_WEIGHT: usize = 4;
 
-/// As many of the transfers are those of a queue through tokio as are those of this many writers.
+/// Transfers of a queue through tokio are as frequent as those of this many writers.
 const TOKIO_WEIGHT: usize = 4;
 
 /// The counts of one transfer.
@@ -286,7 +287,7 @@ fn read(
     let arrival = source.fill(reader, read_fn, sizes)?;
     drop(storm);
     if arrival.error.is_some() {
-        // It may have bytes that it read ahead from the source that is gone.
+        // The reader may have bytes that it read ahead from the source that is gone.
         *read_fn = (reader.make)();
     }
     let ends = u64::from(!arrival.ended_well(reader));

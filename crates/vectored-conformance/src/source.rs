@@ -32,7 +32,7 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// These bytes, in pieces of these sizes; in one piece if there are no sizes.
+    /// Feeds `content` in pieces of these sizes; in one piece if there are no sizes.
     #[must_use]
     pub fn new(content: Vec<u8>, pieces: &[usize]) -> Feed {
         let pieces = match pieces {
@@ -48,7 +48,7 @@ impl Feed {
         }
     }
 
-    /// The same feed with a pause before each piece, if a thread feeds it.
+    /// Pauses before each piece, if a thread feeds it.
     #[must_use]
     pub fn waiting(self, wait: Duration) -> Feed {
         Feed { wait, ..self }
@@ -230,7 +230,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Those of the feeding side.
+    /// The errors of the feeding side.
     pub fn fill(
         mut self,
         reader: &Reader,
@@ -253,7 +253,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Those of the feeding side.
+    /// The errors of the feeding side.
     pub fn fill_next(&mut self, read_fn: &mut ReadFn, sizes: &[usize]) -> io::Result<Arrival> {
         let mut guarded = GuardedList::new(sizes);
         let mut cursor = SegmentCursor::new();
@@ -306,7 +306,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Those of either side.
+    /// The errors of either side.
     ///
     /// # Panics
     ///

@@ -40,7 +40,7 @@ pub struct Target {
 
 #[derive(Debug)]
 enum Receiver {
-    /// The same file, and its content before.
+    /// The file itself, and its content before.
     File { file: File, before: &'static [u8] },
     /// A thread that reads until the end.
     Thread(JoinHandle<Vec<u8>>),
@@ -189,7 +189,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// Those of the receiving side.
+    /// The errors of the receiving side.
     pub fn deliver(self, write_fn: &mut WriteFn, segments: &[IoSlice<'_>]) -> io::Result<Delivery> {
         self.deliver_resuming(write_fn, segments, |_| false)
     }
@@ -198,7 +198,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// Those of the receiving side.
+    /// The errors of the receiving side.
     pub fn deliver_resuming(
         mut self,
         write_fn: &mut WriteFn,

@@ -72,7 +72,7 @@ pub struct Chart {
 pub struct Curve {
     /// The name.
     pub name: Text,
-    /// Its colour and dashes.
+    /// The colour and dashes of the curve.
     pub series: Series,
     /// The points, by ascending position.
     pub points: Vec<Point>,
@@ -126,7 +126,7 @@ pub struct Bar {
     pub group: Text,
     /// The name.
     pub name: Text,
-    /// Its colour.
+    /// The colour of the bar.
     pub series: Series,
     /// The value; `None` if there is none, and `words` say why.
     pub value: Option<f64>,

@@ -51,14 +51,14 @@ pub enum Block {
 /// What a sentence is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// It informs.
+    /// A sentence that informs.
     #[default]
     Plain,
-    /// It is the answer.
+    /// The answer.
     Strong,
-    /// It warns.
+    /// A warning.
     Warning,
-    /// It gives the circumstances.
+    /// The circumstances.
     Quiet,
 }
 
@@ -100,7 +100,7 @@ pub struct Item {
     pub title: Text,
     /// What it is worth.
     pub headline: Text,
-    /// Its part of all that was found, from 0 to 1, drawn as a bar.
+    /// The share of this finding in all findings, from 0 to 1, drawn as a bar.
     pub part: Option<f64>,
     /// Further lines, each a sentence.
     pub lines: Vec<Text>,
@@ -214,7 +214,7 @@ pub enum Role {
     Plain,
     /// The best, or what got better.
     Winner,
-    /// As good as the best.
+    /// A tie with the best.
     Tie,
     /// Not decided.
     Open,
@@ -294,7 +294,7 @@ pub struct Key {
     pub letter: Text,
     /// What it stands for.
     pub name: Text,
-    /// Its colour.
+    /// The colour of the entry.
     pub series: Series,
 }
 

@@ -140,7 +140,7 @@ fn compare(rounds: usize) {
 fn measure(source: &Source, copiers: &[Copier], rounds: usize) -> (f64, Vec<f64>) {
     let segments = source.segments();
     let mut staging = Vec::with_capacity(source.memory.len());
-    // Some 20 µs a sample.
+    // About 20 µs for each sample.
     let calls = 8_000_usize.div_ceil(segments.len());
     let mut time = |way: usize| {
         let began = Instant::now();
@@ -156,7 +156,7 @@ fn measure(source: &Source, copiers: &[Copier], rounds: usize) -> (f64, Vec<f64>
     let mut samples = vec![Vec::new(); ways];
     for round in 0..=rounds {
         for turn in 0..ways {
-            // Each begins some rounds, and follows each other one.
+            // Each way begins some rounds, and follows each other way.
             let way = if round % 2 == 0 { turn } else { ways - 1 - turn };
             let way = (way + round) % ways;
             let ns = time(way);

@@ -44,7 +44,7 @@ fn send_all(
     Ok(())
 }
 
-/// The same without io_uring: one client after another.
+/// Sends the messages without io_uring: to one client after another.
 fn send_in_turn(
     sockets: Vec<OwnedFd>,
     body: &Arc<[u8]>,

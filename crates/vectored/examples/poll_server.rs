@@ -106,7 +106,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             if connection.has_requests && ready.intersects(PollFlags::IN | PollFlags::HUP) {
                 connection.read_requests(&bodies)?;
             }
-            // Also responses that were put in just now: the socket usually takes them at once, without a poll.
+            // Responses that were put in just now are sent, too: the socket usually takes them at once, without a
+            // poll.
             connection.send()?;
         }
         connections.retain(|connection| !connection.is_done());

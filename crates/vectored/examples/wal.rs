@@ -89,7 +89,7 @@ fn write_and_recover(path: &Path) -> io::Result<Vec<Vec<u8>>> {
     log.append("")?;
     log.append("lost in a crash")?;
     log.commit()?;
-    // As after a crash before the last byte was on storage: it reads as 0.
+    // Simulates a crash before the last byte was on storage: it reads as 0.
     let bytes = log.file.metadata()?.len();
     log.file.set_len(bytes - 1)?;
     log.file.set_len(bytes)?;

@@ -182,7 +182,7 @@ impl SegmentCursor {
             .map_or(&[], |batch| batch.slices)
     }
 
-    /// As [`batch`](SegmentCursor::batch), with the number of bytes and the end; `None` at the end of the list.
+    /// The [`batch`](SegmentCursor::batch) with its number of bytes and its end; `None` at the end of the list.
     pub(crate) fn next_batch<'b, 'a: 'b>(
         &self,
         segments: &'a [IoSlice<'_>],
@@ -248,7 +248,7 @@ impl SegmentCursor {
         }
     }
 
-    /// The same position after any empty segments: on a byte that is still to be moved, or at the end of the list.
+    /// This position after any empty segments: on a byte that is still to be moved, or at the end of the list.
     pub(crate) fn skip_empty<S: Span>(self, segments: &[S]) -> SegmentCursor {
         self.assert_within(segments);
         match segments.get(self.segment) {

@@ -157,7 +157,7 @@ pub(crate) fn contiguous_bytes(segments: &[IoSlice<'_>]) -> Option<usize> {
     if !is_contiguous {
         return None;
     }
-    // It is one piece of memory, so the sum is no more than that, unless a raw list claims more than there is.
+    // One piece of memory has at most `isize::MAX` bytes. A raw list may claim more than there is.
     segments
         .iter()
         .try_fold(0_usize, |sum, segment| sum.checked_add(segment.byte_len()))

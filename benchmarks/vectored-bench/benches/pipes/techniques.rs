@@ -25,7 +25,7 @@ pub enum Technique {
     WriteEach,
     /// `Gather` with the default model for pipes.
     Adaptive,
-    /// The same as `WritevByChunks`, for the A/A control.
+    /// `WritevByChunks` a second time: the A/A control.
     WritevByChunksAgain,
 }
 

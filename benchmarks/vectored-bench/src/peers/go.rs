@@ -38,7 +38,7 @@ impl GoProgram {
         let program = compile()?;
         let start = || {
             let (ours, its) = UnixStream::pair()?;
-            // It inherits the pinning of this process to the CPU that measures.
+            // The child inherits the pinning of this process to the CPU that measures.
             let child = Command::new(&program)
                 .stdin(Stdio::from(OwnedFd::from(its)))
                 .stdout(Stdio::null())

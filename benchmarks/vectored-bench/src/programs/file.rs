@@ -15,9 +15,9 @@ use crate::programs::session::Session;
 /// What happens to the file before each slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
-    /// It is truncated, and the program appends to it: a log, a new archive.
+    /// The file is truncated, and the program appends to it: a log, a new archive.
     Truncate,
-    /// It keeps its blocks, and the program writes it anew from the start: a segment of a log that is recycled.
+    /// The file keeps its blocks, and the program writes it anew from the start: a segment of a log that is recycled.
     Overwrite,
 }
 

@@ -136,7 +136,7 @@ async fn serve(stream: TcpStream, setting: Setting, case: Case, pool: Rc<Pool>) 
         async { Ok::<_, Infallible>(Response::new(body)) }
     });
     let mut builder = Builder::new();
-    // Its text depends on the clock.
+    // The text of the header depends on the clock.
     builder.auto_date_header(false);
     match setting {
         Setting::Default | Setting::BufWriter => {}

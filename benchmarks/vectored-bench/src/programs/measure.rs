@@ -17,14 +17,14 @@ use crate::programs::policies::Policies;
 pub struct CaseSamples {
     /// The case.
     pub case: Case,
-    /// Its techniques.
+    /// The techniques of the case.
     pub techniques: Vec<TechniqueSamples>,
 }
 
 /// The samples of a technique.
 #[derive(Clone, Debug)]
 pub struct TechniqueSamples {
-    /// Its name.
+    /// The name of the technique.
     pub technique: &'static str,
     /// How it comes into the comparison.
     pub role: Role,

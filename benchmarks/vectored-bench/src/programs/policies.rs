@@ -56,7 +56,7 @@ impl Policies {
             PolicySource::Calibrated => {
                 let model = CostModel::calibrate(target, BUDGET)?;
                 let mut policy = QueuePolicy::from_model(&model);
-                // As the documentation of `from_model` asks for.
+                // The documentation of `from_model` asks for this limit.
                 policy.limit_bytes = QueuePolicy::for_target(target.kind()).limit_bytes;
                 Ok::<_, io::Error>(policy)
             }

@@ -96,7 +96,7 @@ fn request(case: &Case, set: usize) -> Vec<u8> {
     bytes
 }
 
-/// As `key:__rand_int__` of redis-benchmark.
+/// The key that redis-benchmark calls `key:__rand_int__`.
 fn key(index: usize) -> String {
     format!("key:{index:012}")
 }

@@ -24,7 +24,7 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// Those of `listener`; [`Unsupported`](io::ErrorKind::Unsupported) if the program is no server.
+    /// The errors of `listener`; [`Unsupported`](io::ErrorKind::Unsupported) if the program is no server.
     fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
         let address = listener.local_addr()?;
         let message = format!("a program that writes files cannot serve {address}");

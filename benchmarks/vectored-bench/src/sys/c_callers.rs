@@ -121,7 +121,7 @@ impl CCaller {
     ///
     /// # Errors
     ///
-    /// That of the system call.
+    /// The errors of the system call.
     ///
     /// # Panics
     ///

@@ -21,7 +21,7 @@ pub fn build(name: &str, text: &str, words: &[&str]) -> Result<Library, String> 
         Library::load(Box::leak(name.into_boxed_c_str()))
     });
     for path in [&source, &object] {
-        // They may not have been made.
+        // The file may not have been made.
         let _absent = std::fs::remove_file(path);
     }
     built

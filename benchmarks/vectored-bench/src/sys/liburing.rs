@@ -76,7 +76,7 @@ impl Liburing {
     ///
     /// # Errors
     ///
-    /// Those of io_uring_setup(2).
+    /// The errors of io_uring_setup(2).
     pub fn open(
         &self,
         depth: u32,

@@ -265,7 +265,7 @@ fn a_server_answers_clients_of_its_port() {
     let output = server.stdout.take().unwrap();
     BufReader::new(output).read_line(&mut port).unwrap();
     let port: u16 = port.trim().parse().unwrap();
-    // One after the other: it goes on after the end of a connection.
+    // The server goes on after the end of a connection.
     for _ in 0..2 {
         let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let get = b"*2\r\n$3\r\nGET\r\n$16\r\nkey:000000000001\r\n";

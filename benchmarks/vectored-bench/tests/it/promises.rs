@@ -37,7 +37,7 @@ fn cost_ns(spec: &CellSpec, contender: Contender) -> f64 {
         return floor;
     };
     match technique {
-        // As with a reader: the same technique takes different times when it is measured twice.
+        // With a reader, a technique takes different times when it is measured twice.
         TechniqueName::WRITE_EACH if list == (Target::Pipe, 130, Some(1000)) => 0.9 * best,
         CONTROL if list == (Target::Pipe, 130, Some(1000)) => best,
         TechniqueName::WRITE_EACH | CONTROL => each,

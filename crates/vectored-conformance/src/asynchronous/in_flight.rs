@@ -204,7 +204,7 @@ fn write_pieces<'s>(
     outcome(result, &bytes.collect::<Vec<u64>>())
 }
 
-/// As [`write()`].
+/// Reads a list like [`write()`] writes it.
 fn read<Q: ListQueue + 'static>(depth: u32) -> ReadFn {
     let mut queue = queue::<Q>(depth);
     let mut rng = Rng::with_seed(7);
@@ -221,7 +221,7 @@ fn read<Q: ListQueue + 'static>(depth: u32) -> ReadFn {
     })
 }
 
-/// As [`write_at`]. Nothing is written to the buffers of an attempt that has ended.
+/// Reads at an offset like [`write_at`] writes. Nothing is written to the buffers of an attempt that has ended.
 fn read_at<Q: ListQueue + 'static>() -> ReadFn {
     let mut queue = queue::<Q>(64);
     let mut rng = Rng::with_seed(7);
@@ -329,7 +329,7 @@ fn like<'s>(pieces: &[&[IoSlice<'_>]], segments: &'s [IoSlice<'s>]) -> Vec<&'s [
     split.collect()
 }
 
-/// As [`pieces`].
+/// The [`pieces`] of a list to read into.
 fn pieces_mut<'s, 'b>(
     mut segments: &'s mut [IoSliceMut<'b>],
     rng: &mut Rng,

@@ -364,7 +364,7 @@ impl Flight {
         Ok(lost)
     }
 
-    /// As [`ended`](Flight::ended), of a transfer whose ring was dropped.
+    /// Checks a transfer whose ring was dropped, like [`ended`](Flight::ended).
     fn dropped(mut self, watched: &mut Vec<AnyBuffer>) -> io::Result<u64> {
         // The allocator gives out again what the transfer had.
         let canaries = self.sizes.iter().map(|size| vec![CANARY; *size]);

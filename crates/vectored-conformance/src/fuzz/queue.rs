@@ -218,7 +218,7 @@ fn write_some(
     let expected: Vec<u8> = model.bytes.range(..written).copied().collect();
     assert!(received[..read] == expected, "other bytes were written");
     model.advance(written);
-    // As after a call of the writer that took bytes.
+    // A writer that took bytes does not expect the others again.
     if written > 0 {
         model.offered = 0;
     }

@@ -115,7 +115,7 @@ fn release(children: &mut [Child]) {
 ///
 /// # Errors
 ///
-/// Those of the queue.
+/// The errors of the queue.
 pub fn write(to: impl AsFd, shared: Shared, process: u64, count: u64) -> io::Result<()> {
     let mut rng = Rng::with_seed(process);
     let (mut policy, most) = match shared {
@@ -162,7 +162,7 @@ fn payload_of(process: u64, number: u64, bytes: usize) -> impl Iterator<Item = u
 ///
 /// # Errors
 ///
-/// Those of the reader.
+/// The errors of the reader.
 pub fn check(from: impl Read) -> io::Result<Found> {
     let mut from = BufReader::with_capacity(1 << 20, from);
     let mut found = Found {

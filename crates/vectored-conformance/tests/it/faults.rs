@@ -167,7 +167,7 @@ fn under_writing_strace(test: &str, injections: &[&str]) {
 /// The bytes of each call except the last.
 fn call_bytes(writer: &Writer) -> u64 {
     match writer.name {
-        // It copies chunks of this size up to 256 KiB, with the chunk that crosses this limit.
+        // The sender copies chunks of this size up to 256 KiB, with the chunk that crosses this limit.
         "BufSender" => (256_u64 << 10).div_ceil(900) * 900,
         // The staged bytes when the next segment does not fit 8 KiB, and that segment.
         "GatherWriter::new that stages no slice behind a call" => 10 * 900,

@@ -87,7 +87,7 @@ fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_coun
         Source::non_blocking_pipe,
         Source::non_blocking_unix_stream,
     ];
-    // One function for all lists, since the end of a ring waits for the kernel.
+    // A function serves for all lists, since the end of a ring waits for the kernel.
     for (reader, mut read_fn) in readers() {
         for sizes in small_lists() {
             let bytes: usize = sizes.iter().sum();

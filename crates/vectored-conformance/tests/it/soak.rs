@@ -80,7 +80,7 @@ fn a_torn_a_repeated_and_a_missing_record_are_found() {
     let (first, second) = (records(0, 20), records(1, 20));
     let length = first.len() as u64;
     assert_eq!(found(&[&first[..], &second].concat()), (40, 1, None));
-    // One record within another.
+    // A record lies within another.
     let (start, rest) = first.split_at(first.len() - 5);
     let mixed = [start, &second, rest].concat();
     let (whole, _, torn) = found(&mixed);

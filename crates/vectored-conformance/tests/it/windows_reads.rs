@@ -221,7 +221,7 @@ fn a_socket_that_would_block_is_resumed_where_it_stopped() {
                 resumptions += 1;
                 match pieces.next() {
                     Some(piece) => writer.write_all(piece).unwrap(),
-                    // It is on its way.
+                    // The last piece is on its way.
                     None => std::thread::yield_now(),
                 }
             }

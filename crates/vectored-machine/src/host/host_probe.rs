@@ -448,7 +448,7 @@ fn error_name(error: &io::Error) -> String {
     }
 }
 
-/// That of Unix for what the system lacks; the text of Windows for others.
+/// `ENOSYS`, the name on Unix, for what the system lacks; other errors in the words of Windows.
 #[cfg(windows)]
 fn errno_name(errno: Errno) -> String {
     match errno {

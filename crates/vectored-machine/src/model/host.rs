@@ -69,7 +69,7 @@ pub struct CpuInfo {
 /// The directory that temporary files were made in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectoryInfo {
-    /// Its path.
+    /// The path of the directory.
     pub path: String,
     /// File system type.
     pub file_system: String,

@@ -29,7 +29,7 @@ pub struct HostReport {
     pub io_uring: IoUringOffer,
     /// The flags of `pwritev2`, each tried on an unnamed file in the directory.
     pub write_flags: Vec<FlagAnswer>,
-    /// The same for `preadv2`.
+    /// The flags of `preadv2`, tried in the same way.
     pub read_flags: Vec<FlagAnswer>,
     /// Requirements of direct I/O in the directory.
     pub direct_io: DirectOffer,
@@ -86,7 +86,7 @@ pub struct IoUringOffer {
 /// The answer to one flag: `ok`, or the name of the error. An accepted flag need not have an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlagAnswer {
-    /// Its name without `RWF_`.
+    /// The name of the flag, without `RWF_`.
     pub flag: String,
     /// The answer for a file opened through the page cache.
     pub buffered: String,

@@ -63,9 +63,9 @@ pub struct Price {
     pub operation: Operation,
     /// Cost of a call without its bytes, in ns.
     pub call_ns: f64,
-    /// Its interval: lower end.
+    /// Lower end of the interval of `call_ns`.
     pub call_low_ns: f64,
-    /// Its interval: upper end.
+    /// Upper end of that interval.
     pub call_high_ns: f64,
     /// `call_ns` of a call that moves 256 bytes or more: a page of a file is looked up, locked and
     /// accounted for with each call that fills a part of it.

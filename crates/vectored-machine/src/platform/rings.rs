@@ -49,7 +49,7 @@ pub(crate) fn operations() -> io::Result<io::Result<Vec<(String, bool)>>> {
     }))
 }
 
-/// This system, or this build for another processor, has no io_uring: as a kernel without it answers.
+/// Answers like a kernel without io_uring: this system, or this build for another processor, has none.
 #[cfg(not(all(
     target_os = "linux",
     target_pointer_width = "64",

@@ -11,7 +11,7 @@ pub(crate) struct Names {
     pub(crate) kernel: String,
 }
 
-/// As uname(2) says.
+/// The names that uname(2) gives.
 #[cfg(unix)]
 pub(crate) fn names() -> Names {
     let uname = rustix::system::uname();
@@ -23,7 +23,7 @@ pub(crate) fn names() -> Names {
     }
 }
 
-/// As the system and its environment variables say.
+/// The names that the system and its environment variables give.
 #[cfg(windows)]
 pub(crate) fn names() -> Names {
     let emulator = emulator().map_or_else(String::new, |emulator| format!(" ({emulator})"));

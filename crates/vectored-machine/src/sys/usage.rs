@@ -122,7 +122,7 @@ mod tests {
             // The clock stands still when the thread does.
             clock_s() - usage.user_s - usage.system_s
         };
-        // Some may fail if the hypervisor stops the machine between the readings.
+        // The hypervisor may stop the machine between two readings, so some differences are larger.
         let exact = (1..=20).map(behind_s).filter(|s| *s < 1e-4);
         assert!(exact.count() >= 15);
     }

@@ -86,7 +86,7 @@ pub(crate) fn socket_unread_bytes(socket: BorrowedSocket<'_>) -> io::Result<u64>
     }
 }
 
-/// The same file, open for calls that move pages past the cache: `FILE_FLAG_OVERLAPPED` and `FILE_FLAG_NO_BUFFERING`.
+/// Opens a file again, for calls that move pages past the cache: `FILE_FLAG_OVERLAPPED` and `FILE_FLAG_NO_BUFFERING`.
 pub fn reopen_unbuffered(file: BorrowedHandle<'_>) -> io::Result<File> {
     // SAFETY: the call takes an open handle and numbers.
     let handle = unsafe {
@@ -196,9 +196,9 @@ pub(crate) fn wine_version() -> Option<String> {
 /// The volume that holds a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Volume {
-    /// Such as `NTFS`.
+    /// The file system, such as `NTFS`.
     pub(crate) file_system: Option<String>,
-    /// Of a file system without a limit it is 0.
+    /// The size of the volume, 0 for a file system without a limit.
     pub(crate) total_bytes: u64,
     /// Free for this user.
     pub(crate) free_bytes: u64,

@@ -245,7 +245,7 @@ fn foreign_text_stays_text() {
         assert!(!text.contains(['\x1b', '\x07', '\u{202e}']), "{text}");
         assert!(text.contains("\\u{1b}"), "{text}");
     }
-    // One more line: the warning.
+    // The hostile report has one more line: the warning.
     let lines = |report| vectored_report::markdown(&document(report)).lines().count();
     assert_eq!(lines(&hostile), lines(&report()) + 1);
 }

@@ -43,7 +43,7 @@ impl ListError {
         &self.error
     }
 
-    /// As [`io_error`](ListError::io_error), without the counts.
+    /// Returns the [error](ListError::io_error) without the counts.
     #[must_use]
     pub fn into_io_error(self) -> io::Error {
         self.error

@@ -68,8 +68,8 @@ pub trait ListQueue: Sized {
     ///
     /// # Errors
     ///
-    /// As [`write`](ListQueue::write), with reads for writes. [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file
-    /// or stream ends within a list.
+    /// The errors of [`write`](ListQueue::write), with reads for writes.
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends within a list.
     ///
     /// # Panics
     ///
@@ -77,7 +77,7 @@ pub trait ListQueue: Sized {
     ///
     /// # Aborts
     ///
-    /// As `write`.
+    /// When [`write`](ListQueue::write) does.
     fn read(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -23,7 +23,7 @@ const FILE_BUDGET: Duration = Duration::from_millis(75);
 ///
 /// # Errors
 ///
-/// Those of [`CostModel::calibrate`].
+/// The errors of [`CostModel::calibrate`].
 pub fn calibrate(
     target: Target,
     path: Option<&str>,

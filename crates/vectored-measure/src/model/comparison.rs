@@ -44,11 +44,11 @@ pub struct Comparison {
 /// A property of the machine, the system or the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EnvironmentDifference {
-    /// Its name.
+    /// The name of the property.
     pub what: String,
-    /// Its values in the base, each once.
+    /// The values of the property in the base, each once.
     pub base: Vec<String>,
-    /// Its values in the new runs, each once.
+    /// The values of the property in the new runs, each once.
     pub new: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct Compared {
     pub technique: TechniqueName,
     /// Time ÷ floor of the base: the mean of the runs' logarithms.
     pub base_floor_ratio: f64,
-    /// The same of the new runs.
+    /// Time ÷ floor of the new runs: the mean of the runs' logarithms.
     pub new_floor_ratio: f64,
     /// New ÷ base.
     pub ratio: f64,

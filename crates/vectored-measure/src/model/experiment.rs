@@ -42,14 +42,14 @@ impl CellSpec {
         CellSpec::new(Conditions::read(target, page_cache), workload)
     }
 
-    /// The same list under conditions that are changed in some respect.
+    /// This cell with other conditions.
     pub fn with(mut self, change: impl FnOnce(&mut Conditions)) -> Self {
         change(&mut self.conditions);
         self
     }
 
-    /// Its files have room for at least two times this many bytes: for two calls, or for the shortest batch
-    /// that keeps `queue_depth` transfers in flight.
+    /// The files of the cell have room for at least two times this many bytes: for two calls, or for the shortest
+    /// batch that keeps `queue_depth` transfers in flight.
     pub fn half_batch_bytes(&self) -> u64 {
         let writers = u64::from(self.conditions.writers.unwrap_or(1));
         let call_bytes = self.workload.total_bytes() as u64 * writers;

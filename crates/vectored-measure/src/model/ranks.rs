@@ -12,7 +12,7 @@ pub const STRAGGLER: f64 = 1.5;
 /// One rank of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rank {
-    /// Its number, from 0.
+    /// The number of the rank, from 0.
     pub rank: u32,
     /// The name of its node.
     pub host: String,
@@ -22,8 +22,8 @@ pub struct Rank {
     pub cpu: String,
     /// The CPU that it was pinned to.
     pub pinned_cpu: Option<usize>,
-    /// Its median time ÷ that of the median rank, median over all cells and techniques that it sampled with other ranks.
-    /// `None` if there are none.
+    /// The median time of the rank ÷ that of the median rank: median over all cells and techniques that it sampled
+    /// with other ranks. `None` if there are none.
     pub slowdown: Option<f64>,
     /// The share of its samples with other ranks in which it was the last to end.
     pub last_share: Option<f64>,
@@ -38,13 +38,13 @@ pub struct Rank {
 pub struct RankFigures {
     /// For each rank its own time of a call, from its own start to its own end: median over its samples.
     pub rank_median_ns: Vec<f64>,
-    /// The same, minimum.
+    /// For each rank its own time of a call: minimum over its samples.
     pub rank_min_ns: Vec<f64>,
     /// For each rank the share of the samples in which it was the last to end.
     pub rank_last_share: Vec<f64>,
     /// Calls of all ranks together in a second, by the time of the slowest rank: ranks ÷ `median_ns`.
     pub calls_per_s: f64,
-    /// The same in bytes.
+    /// Bytes of all ranks together in a second, by the time of the slowest rank.
     pub bytes_per_s: f64,
     /// The ranks whose median is more than [`STRAGGLER`] times the median of all ranks'.
     pub stragglers: Vec<u32>,

@@ -219,7 +219,7 @@ pub fn measured_in<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Vec<Techniq
 pub struct ZerocopyCounts {
     /// Sends of which the kernel has notified that they are done, in samples, trials and proofs.
     pub sends: u64,
-    /// Those of which it has notified that it copied the bytes after all (`SO_EE_CODE_ZEROCOPY_COPIED`).
+    /// Sends of which the kernel has notified that it copied the bytes after all (`SO_EE_CODE_ZEROCOPY_COPIED`).
     pub copied: u64,
 }
 
@@ -247,7 +247,7 @@ pub struct LeftOut {
     /// What was asked.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// Its list of segments as runs of `[count, bytes]`.
+    /// The list of segments, as runs of `[count, bytes]`.
     pub segment_sizes: Vec<(usize, usize)>,
     /// The reason.
     pub reason: String,

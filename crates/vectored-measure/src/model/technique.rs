@@ -27,7 +27,7 @@ pub enum Role {
     Gather,
     /// Chooses for each list. It mostly equals one of the others, so a contest with them would be undecidable.
     Adaptive,
-    /// None of these.
+    /// Any other role.
     Other,
 }
 

@@ -19,7 +19,7 @@ macro_rules! words {
             /// All, the default first.
             pub const ALL: [$type; [$($word),+].len()] = [$($type::$value),+];
 
-            /// Their words, in the same order.
+            /// The words of `ALL`, in the same order.
             pub const WORDS: [&'static str; [$($word),+].len()] = [$($word),+];
 
             /// The word, the same on the command line, in JSON and in tables.

@@ -29,7 +29,7 @@ impl Workload {
     ///
     /// # Panics
     ///
-    /// As [`Workload::from_sizes`].
+    /// If `count` or `bytes` is 0.
     pub fn uniform(count: usize, bytes: usize) -> Self {
         Workload::from_sizes(vec![bytes; count])
     }
@@ -67,8 +67,7 @@ impl Workload {
         self.swept.as_ref().map(|(mix, _)| mix)
     }
 
-    /// The same list with another size: of all segments, or of the swept run of a mix. `None` for a fixed
-    /// mix.
+    /// This list with another size: of all segments, or of the swept run of a mix. `None` for a fixed mix.
     ///
     /// # Panics
     ///
@@ -150,7 +149,7 @@ words! {
     /// The state of the CPU's caches when a call begins.
     #[derive(Default)]
     pub enum Cache {
-        /// The same segments are sent again and again.
+        /// All calls send the same segments.
         #[default]
         Hot = "hot",
         /// Successive calls take their segments from a pool twice the size of the last-level cache, so that

@@ -17,7 +17,7 @@ pub struct WriterFigures {
     /// Records of all writers in a second of wall time: from the common start to the end of the last
     /// writer, median over the rounds.
     pub records_per_s: f64,
-    /// The same in bytes.
+    /// Bytes that all writers together write in a second: `records_per_s` × the bytes of a record.
     pub bytes_per_s: f64,
     /// Jain's fairness index of the writers' rates x: (Σx)² ÷ (n Σx²); median over the rounds. 1 if all rates
     /// are equal, 1/n if one writer has everything (Jain, Chiu and Hawe 1984).
@@ -36,10 +36,10 @@ pub struct WriterFigures {
 pub struct RecordCounts {
     /// Records that were written and looked for.
     pub records: u64,
-    /// Those of which the head arrived, but not the whole record in one piece: bytes of other records stand
-    /// between its own, or are in their place.
+    /// Records of which the head arrived, but not the whole record in one piece: bytes of other records stand between
+    /// its own, or are in their place.
     pub torn: u64,
-    /// Those of which not even the head arrived in one piece.
+    /// Records of which not even the head arrived in one piece.
     pub lost: u64,
     /// Whole records that arrived more often than they were written: the surplus.
     pub doubled: u64,

@@ -182,7 +182,7 @@ fn ratios(lists: &[ListPairs<'_, '_>], outcome: AsynchronousOutcome) -> String {
     ratios_alone(lists, outcome)
 }
 
-/// The same without an interval: `0.71`, `0.62 to 0.71`.
+/// The ratios without an interval: `0.71`, `0.62 to 0.71`.
 fn ratios_alone(lists: &[ListPairs<'_, '_>], outcome: AsynchronousOutcome) -> String {
     let pairs = lists.iter().flat_map(|list| &list.pairs);
     let here: Vec<_> = pairs.filter(|pair| pair.outcome == outcome).collect();
@@ -208,7 +208,7 @@ fn depths_in_words(depths: &[u32], measured: &[u32]) -> String {
     format!("at queue depths {} and {last}", others.join(", "))
 }
 
-/// As many depths are always enumerated.
+/// Up to this many depths are enumerated.
 const FEW_DEPTHS: usize = 3;
 
 /// `10 × 100 KiB`; of several sizes `10 × 1 KiB to 100 KiB`, and of a swept mix `1 × 150 B + 1 × SIZE with SIZE =

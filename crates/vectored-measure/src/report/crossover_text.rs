@@ -4,7 +4,7 @@ use vectored_report::words::about_within;
 
 use crate::model::{Cell, Crossover, Verdict};
 
-/// Its size, with the interval: `1.40 KiB [1.31, 1.52]`.
+/// The size of a crossover, with the interval: `1.40 KiB [1.31, 1.52]`.
 pub(crate) fn place(crossover: &Crossover) -> String {
     about_within(
         crossover.at_bytes,

@@ -35,7 +35,7 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
             for cell in left_out.iter().filter(|cell| cell.reason == reason) {
                 let same = |list: &LeftOut| list.segment_sizes == cell.segment_sizes;
                 match lists.iter_mut().find(|(list, _)| same(list)) {
-                    // The same list in another state of caches is named once.
+                    // A list in several states of caches is named once.
                     Some((_, targets)) if targets.contains(&place_of(cell)) => {}
                     Some((_, targets)) => targets.push(place_of(cell)),
                     None => lists.push((cell, vec![place_of(cell)])),

@@ -18,7 +18,7 @@ impl SavedResult for Results {
         [&self.host.name, &self.host.kernel, &self.started_at]
     }
 
-    /// One for each cell and technique.
+    /// One row for each cell and technique.
     fn rows(&self) -> Value {
         let requested = self
             .cells
@@ -43,7 +43,7 @@ impl SavedResult for Experiments {
         [&self.host.name, &self.host.kernel, &self.started_at]
     }
 
-    /// One for each row of an experiment; measured ones have the source `here`.
+    /// One row for each row of an experiment; measured rows have the source `here`.
     fn rows(&self) -> Value {
         let mut all = json!({ "experiments": self.experiments });
         for experiment in all["experiments"].as_array_mut().into_iter().flatten() {

@@ -7,7 +7,7 @@ use crate::model::{Cell, Conditions, Results, TechniqueName, TechniqueResult, Ve
 use crate::report::shape_text::list_of_cell;
 use crate::report::target_names::{conditions_in_words, file_system_in_words, place};
 
-/// Those who work at the same time.
+/// The writers or ranks that work at the same time.
 pub(crate) struct Crowd {
     /// One and several of them.
     pub noun: (&'static str, &'static str),
@@ -17,7 +17,7 @@ pub(crate) struct Crowd {
     pub count_in: fn(&mut Conditions) -> &mut Option<u32>,
     /// What they achieve in a second.
     pub rate: fn(&TechniqueResult) -> Option<f64>,
-    /// The same in words: verb and object.
+    /// The rate in words: verb and object.
     pub achieve: (&'static str, &'static str),
 }
 

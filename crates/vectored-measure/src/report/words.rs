@@ -10,11 +10,11 @@ use crate::stats::TIE_ZONE;
 pub(crate) struct Words {
     /// For narrow columns and maps.
     pub short: &'static str,
-    /// As an order: "copy".
+    /// An order: "copy".
     pub verb: &'static str,
-    /// As a way: never "one by one".
+    /// A way: never "one by one".
     pub way: &'static str,
-    /// As the subject of a sentence: "copying".
+    /// The subject of a sentence: "copying".
     pub gerund: &'static str,
     /// The number of its colour and dashes: see [`Series`](vectored_report::Series).
     pub hue: u8,

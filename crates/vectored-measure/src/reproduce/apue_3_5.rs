@@ -93,7 +93,7 @@ impl CopyPlan {
     ///
     /// # Errors
     ///
-    /// Those of [`check_room`] and [`check_eviction`].
+    /// The errors of [`check_room`] and [`check_eviction`].
     pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         let files = match self.page_cache {
             PageCache::Hot => 1,

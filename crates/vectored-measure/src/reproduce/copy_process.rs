@@ -45,8 +45,7 @@ pub struct CopyOrder {
 /// The standard output of the child.
 pub enum CopyOutput {
     Null,
-    /// As with the input, this process must keep no other descriptor of the same
-    /// open file description.
+    /// A file. This process must keep no other descriptor of the same open file description.
     File(File),
     /// A pipe. A thread of this process reads it and compares it with the
     /// pattern, if there is one.

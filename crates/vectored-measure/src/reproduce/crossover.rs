@@ -125,7 +125,7 @@ mod tests {
             ("copy-then-write", "writev")
         );
         assert_eq!((found[0].low_bytes, found[0].high_bytes), (10.0, 1000.0));
-        // As far above 1 at 100 B as below it at 400 B: their geometric mean.
+        // The ratio at 100 B is as far above 1 as that at 400 B is below: the crossover is their geometric mean.
         assert!((found[0].at_bytes - 200.0).abs() < 1e-9);
         assert_eq!(crossovers(&rows, &ratios, Measure::Clock), []);
     }

@@ -154,7 +154,7 @@ fn write_file(
         let directory = bench.directory.display();
         MeasureError::io(format!("cannot write to a file in '{directory}'"))(error)
     };
-    // Each in its own allocation, as in the published program.
+    // Each element has its own allocation, as in the published program.
     let elements: Vec<Vec<u8>> = (0..ELEMENTS)
         .map(|_| {
             std::iter::repeat_with(|| rng.u8(..))

@@ -149,7 +149,7 @@ impl PassPlan {
             for (setup, direct) in buffered.chain(direct) {
                 let asynchronous = self.asynchronous.iter();
                 let in_flight = asynchronous
-                    // They fill their array themselves.
+                    // Asynchronous techniques fill their array themselves.
                     .filter(|_| setup == IovecSetup::Timed)
                     .map(|technique| How::InFlight(*technique));
                 // A port fills the array in every call.
@@ -226,9 +226,9 @@ enum How {
     OneByOne,
     #[cfg(unix)]
     Vectored,
-    /// As one transfer, which is waited for.
+    /// One transfer in flight, which is waited for.
     InFlight(TechniqueName),
-    /// As one transfer of pages past the cache, which is waited for.
+    /// One transfer of pages past the cache, which is waited for.
     #[cfg(windows)]
     Pages,
 }

@@ -24,16 +24,16 @@ pub struct AsynchronousPair<'a> {
 /// Whether an asynchronous technique is faster than the synchronous call in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AsynchronousOutcome {
-    /// It takes significantly less time.
+    /// The asynchronous technique takes significantly less time.
     Faster,
-    /// It takes significantly more time.
+    /// The asynchronous technique takes significantly more time.
     Slower,
     /// The interval lies within the tie zone.
     Equal,
     /// The interval excludes 1 and the difference is above the tie zone and the noise floor, but it is not significant after
     /// adjustment for looks, comparisons and serial correlation. More rounds can decide it.
     TooFewRounds,
-    /// None of these.
+    /// Not decided.
     Open,
 }
 
@@ -122,7 +122,7 @@ fn is_large(pair: &AsynchronousPair<'_>) -> bool {
 }
 
 fn is_equal(pair: &AsynchronousPair<'_>) -> bool {
-    // As for verdicts: such a cell cannot resolve differences of this size.
+    // A blind cell cannot resolve differences of this size. The rule is that of verdicts.
     let is_blind = pair.cell.aa_separated && pair.cell.noise_floor.is_none_or(|f| f > TIE_ZONE);
     let is_within = |(low, high)| low >= 1.0 - TIE_ZONE && high <= 1.0 + TIE_ZONE;
     !is_blind && pair.stats.interval.is_some_and(is_within)

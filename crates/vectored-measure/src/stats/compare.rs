@@ -32,7 +32,7 @@ pub const CALLED_FROM_WITH_FEW_RUNS: f64 = 0.05;
 /// in nine cells of ten.
 const FEW_RUNS_SD: f64 = 0.05;
 
-/// The same bound for cells with a thread at the other end, where ten runs differed by 3 to 30 %.
+/// The lower bound for cells with a thread at the other end, where ten runs differed by 3 to 30 %.
 const FEW_RUNS_SD_WITH_HELPER: f64 = 0.15;
 
 /// The lower bound with enough runs.

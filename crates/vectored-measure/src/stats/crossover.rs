@@ -62,7 +62,7 @@ pub enum RefinementRequest {
     },
     /// More rounds for this cell.
     Rounds {
-        /// Its index.
+        /// Index of the cell.
         cell: usize,
     },
 }

@@ -8,9 +8,9 @@ use crate::stats::summary::median;
 /// The samples of one rank with one technique in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankSamples {
-    /// Their number.
+    /// The number of samples.
     pub samples: u64,
-    /// Those in which the rank was the last to end.
+    /// The number of samples in which the rank was the last to end.
     pub last: u64,
     /// The median time of a call, in ns.
     pub median_ns: f64,

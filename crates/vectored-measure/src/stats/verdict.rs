@@ -79,7 +79,7 @@ pub enum Decision {
     Faster,
     /// The leader and at least one rival are within the tie zone.
     Tie,
-    /// Neither is significant.
+    /// Neither a win nor a tie is significant.
     Open,
 }
 
@@ -495,7 +495,7 @@ mod tests {
             }
         }
         assert_eq!(why(&evidence(&[a(40), rare])), Some(OpenBecause::Rounds));
-        // As narrow as intervals are sampled for, and across the edge of the tie zone.
+        // The interval is as narrow as intervals are sampled for, and lies across the edge of the tie zone.
         let edge = evidence(&[series(100.0, 0.0, 40, 0), series(101.99, 0.006, 40, 5)]);
         assert!(edge.half_width < WIDTH_TARGET);
         assert_eq!(why(&edge), Some(OpenBecause::Noise));

@@ -52,8 +52,8 @@ mod linux {
         }
     }
 
-    /// One send, which may be short. Until the notification of it has come, the kernel may read the pages again: if they
-    /// have changed, other bytes are sent. They stay allocated as long as it uses them.
+    /// Sends once; the send may be short. Until its notification has come, the kernel may read the pages again: if
+    /// they have changed, other bytes are sent. The pages stay allocated as long as the kernel uses them.
     pub fn send(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> rustix::io::Result<usize> {
         let flags = SendFlags::from_bits_retain(libc::MSG_ZEROCOPY as u32);
         sendmsg(fd, iovecs, &mut SendAncillaryBuffer::default(), flags)
@@ -136,7 +136,7 @@ mod others {
         Err(Errno::NOSYS)
     }
 
-    /// There is none.
+    /// Returns no notification.
     pub fn next_done(_fd: BorrowedFd<'_>) -> io::Result<Option<Done>> {
         Ok(None)
     }

@@ -236,7 +236,7 @@ fn a_calibrated_model_is_judged_by_the_cells_and_shown_beside_the_fitted_one() {
     };
     assert_eq!(fitted.source, ModelSource::Cells);
     assert_eq!(fitted.judged_cells, results.cells.len());
-    // One that never copies is wrong wherever segments are small.
+    // A model that never copies is wrong wherever segments are small.
     let mut bad = fitted.clone();
     bad.source = ModelSource::Calibration;
     bad.model.copy_segment_ns = 1e6;

@@ -218,7 +218,7 @@ fn ranks_give_no_cost_models() {
     }
     alone.find(Vec::new());
     assert_eq!(alone.cost_models.len(), 1);
-    // Neither from cells nor from a calibration before the run.
+    // With ranks, no model is taken from cells, nor from a calibration before the run.
     ranked.find(alone.cost_models);
     assert_eq!(ranked.cost_models, []);
 }
@@ -408,7 +408,7 @@ fn if_a_sample_does_not_fit_on_one_rank_all_start_the_cell_over() {
 
 #[test]
 fn a_rank_whose_list_does_not_fit_beside_one_that_fails_is_not_named() {
-    // Both in one sample: the first is measured again, the second ends the run.
+    // Both fail in one sample: the first is measured again, the second ends the run.
     let outcome = with_failing_ranks(|rank, _| match rank {
         1 => Some(MeasureError::DidNotFit),
         2 => Some(MeasureError::Io {

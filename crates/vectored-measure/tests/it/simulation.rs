@@ -22,7 +22,7 @@ const RUNS: u64 = 250;
 const MAX_WRONG_FASTER: f64 = 0.02;
 const MIN_COVERAGE: f64 = 0.955;
 
-/// As many simulations as the variable says, or as usual.
+/// The number of simulations: that of the variable, or `usual`.
 pub fn simulations(usual: u64) -> u64 {
     match std::env::var("VECTORED_SIMULATIONS") {
         Ok(number) => number.parse().expect("VECTORED_SIMULATIONS is a number"),

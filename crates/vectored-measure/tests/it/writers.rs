@@ -224,7 +224,7 @@ fn cells_that_cannot_have_writers_are_refused() {
 #[test]
 fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     let mut saved = results();
-    // There only with writers.
+    // Only results of several writers have these figures.
     assert!(!json(&saved).contains("writers") && parse::<Results>(&json(&saved)).unwrap() == saved);
     let samples = WriterSamples {
         record_ns: vec![vec![100.0, 150.0]; 3],

@@ -13,9 +13,9 @@ use vectored::bindings::{RawList, RawListMut};
 /// What the transfer does with the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It reads them.
+    /// The transfer reads the bytes.
     Read,
-    /// It writes to them.
+    /// The transfer overwrites the bytes.
     Write,
 }
 
@@ -29,7 +29,7 @@ pub struct Exports<'py> {
     /// The number of initialized `views`.
     count: usize,
     entries: Vec<iovec>,
-    /// It keeps the objects alive, and shows that this thread is attached to the interpreter.
+    /// The tuple keeps the objects alive, and shows that this thread is attached to the interpreter.
     _buffers: Bound<'py, PyTuple>,
 }
 

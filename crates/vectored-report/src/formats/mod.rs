@@ -9,7 +9,7 @@ pub use crate::formats::markdown::markdown;
 /// A format of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Its name, as an option takes it.
+    /// The name, as an option takes it.
     pub name: &'static str,
     /// The help of that option's value.
     pub about: &'static str,

@@ -11,7 +11,7 @@ use crate::terminal::lines::{BOLD, Screen, YELLOW, style_of, width};
 /// What a terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalOptions {
-    /// Its columns.
+    /// The columns of the terminal.
     pub width: usize,
     /// Whether it has colours.
     pub color: bool,

@@ -27,7 +27,7 @@ async fn serve(mut socket: TcpStream, data: Arc<Mutex<Data>>) -> io::Result<()> 
     while !reader.fill_buf().await?.is_empty() {
         let words = read_request(&mut reader).await?;
         answer(&mut queue, &words, &mut data.lock().unwrap())?;
-        // One call for the answers to all the requests that have arrived.
+        // One call sends the answers to all requests that have arrived.
         if reader.buffer().is_empty() || queue.is_full() {
             queue.drain_to(&mut writer).await?;
         }

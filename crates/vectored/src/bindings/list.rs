@@ -43,7 +43,7 @@ use crate::write::positional::write_all_at;
 /// ```
 #[derive(Clone, Copy)]
 pub struct RawList<'a> {
-    /// Their bytes are not to be referred to: see `sys/span.rs`.
+    /// No reference to the bytes of a segment may be made: see `sys/span.rs`.
     segments: &'a [IoSlice<'a>],
 }
 
@@ -57,7 +57,7 @@ impl<'a> RawList<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`write_all`], and `EINVAL` [for a segment that is too long](RawList).
+    /// The errors of the function [`write_all`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_all(self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         self.check_lengths()?;
         write_all(fd, self.segments)
@@ -67,7 +67,7 @@ impl<'a> RawList<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`resume_write`], and `EINVAL` [for a segment that is too long](RawList).
+    /// The errors of the function [`resume_write`], and `EINVAL` [for a segment that is too long](RawList).
     ///
     /// # Panics
     ///
@@ -85,7 +85,7 @@ impl<'a> RawList<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`write_all_at`], and `EINVAL` [for a segment that is too long](RawList).
+    /// The errors of the function [`write_all_at`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_all_at(self, fd: impl AsDescriptor, offset: u64) -> Result<u64, TransferError> {
         self.check_lengths()?;
         write_all_at(fd, self.segments, offset)
@@ -95,7 +95,7 @@ impl<'a> RawList<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`write_once`], and `EINVAL` [for a segment that is too long](RawList).
+    /// The errors of the function [`write_once`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_once(self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         self.check_lengths()?;
         write_once(fd, self.segments)
@@ -105,7 +105,7 @@ impl<'a> RawList<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Gather::write_all`], and `EINVAL` [for a segment that is too long](RawList).
+    /// The errors of [`Gather::write_all`], and `EINVAL` [for a segment that is too long](RawList).
     #[inline(always)]
     pub fn gather_all(
         self,
@@ -119,7 +119,7 @@ impl<'a> RawList<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Gather::resume_write`], and `EINVAL` [for a segment that is too long](RawList).
+    /// The errors of [`Gather::resume_write`], and `EINVAL` [for a segment that is too long](RawList).
     ///
     /// # Panics
     ///
@@ -138,7 +138,7 @@ impl<'a> RawList<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Gather::write_all_at`], and `EINVAL` [for a segment that is too long](RawList).
+    /// The errors of [`Gather::write_all_at`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn gather_all_at(
         self,
         gather: &mut Gather,

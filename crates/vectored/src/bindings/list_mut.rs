@@ -35,7 +35,7 @@ use crate::sys::span::Span;
 /// # }
 /// ```
 pub struct RawListMut<'a> {
-    /// Their bytes are not to be referred to: see `sys/span.rs`.
+    /// No reference to the bytes of a segment may be made: see `sys/span.rs`.
     segments: Vec<IoSliceMut<'a>>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`read_exact`].
+    /// The errors of the function [`read_exact`].
     pub fn read_exact(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         read_exact(fd, &mut self.segments)
     }
@@ -57,7 +57,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`resume_read`].
+    /// The errors of the function [`resume_read`].
     ///
     /// # Panics
     ///
@@ -74,7 +74,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`read_up_to_eof`].
+    /// The errors of the function [`read_up_to_eof`].
     pub fn read_up_to_eof(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         read_up_to_eof(fd, &mut self.segments)
     }
@@ -83,7 +83,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`read_exact_at`].
+    /// The errors of the function [`read_exact_at`].
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -96,7 +96,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As the function [`read_up_to_eof_at`].
+    /// The errors of the function [`read_up_to_eof_at`].
     pub fn read_up_to_eof_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -109,7 +109,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Scatter::resume_read`].
+    /// The errors of [`Scatter::resume_read`].
     ///
     /// # Panics
     ///
@@ -127,7 +127,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Scatter::read_up_to_eof`].
+    /// The errors of [`Scatter::read_up_to_eof`].
     pub fn scatter_up_to_eof(
         &mut self,
         scatter: &mut Scatter,
@@ -140,7 +140,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Scatter::read_exact_at`].
+    /// The errors of [`Scatter::read_exact_at`].
     pub fn scatter_exact_at(
         &mut self,
         scatter: &mut Scatter,
@@ -154,7 +154,7 @@ impl<'a> RawListMut<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Scatter::read_up_to_eof_at`].
+    /// The errors of [`Scatter::read_up_to_eof_at`].
     pub fn scatter_up_to_eof_at(
         &mut self,
         scatter: &mut Scatter,

@@ -118,7 +118,7 @@ impl<B: Buf> BufSender<B> {
     ///
     /// # Errors
     ///
-    /// As the function [`write_all`](crate::write_all), with the bytes of this call. A socket
+    /// The errors of the function [`write_all`](crate::write_all), with the bytes of this call. A socket
     /// that keeps messages apart is refused unless the whole buffer is exactly one message
     /// ([details](crate::write_once#messages)) in one call: chunks that are copied, and one more.
     ///
@@ -192,8 +192,8 @@ impl<B: Buf> BufSender<B> {
         self.send_parts(limits, false, may_split, sink)
     }
 
-    /// As `send_all`; if `is_aligned`, staged bytes are copied once more, into page-aligned memory, which a file
-    /// that is open with `O_DIRECT` requires.
+    /// `send_all`; if `is_aligned`, staged bytes are copied once more, into page-aligned memory, which a file that is
+    /// open with `O_DIRECT` requires.
     fn send_parts(
         &mut self,
         limits: Limits,

@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn of_two_crossings_the_higher_one_is_found() {
-        // As on ext4, where gathering is a little faster around 256 bytes.
+        // On ext4, gathering is a little faster around 256 bytes.
         let ratio = |bytes: usize| match bytes {
             ..180 => 0.97,
             180..350 => 1.03,

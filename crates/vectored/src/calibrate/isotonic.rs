@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn measurements_of_one_size_count_as_their_mean() {
-        // Their mean says that copying is faster there, in either order.
+        // The mean of the two says that copying is faster there, in either order.
         for points in [[(1000, 0.2), (1000, -0.4)], [(1000, -0.4), (1000, 0.2)]] {
             let curve = curve(&[&points[..], &[(2000, 0.1)]].concat());
             assert_eq!(curve.crossover(), Crossover::At(1414));

@@ -336,7 +336,7 @@ mod tests {
         struct Removed(std::path::PathBuf);
         impl Drop for Removed {
             fn drop(&mut self) {
-                // Also if the test fails.
+                // The directory is removed if the test fails, too.
                 let _ = std::fs::remove_dir_all(&self.0);
             }
         }

@@ -266,7 +266,7 @@ impl Comparison {
         let mut gains = Vec::with_capacity(PAGE_COMPARISONS);
         for _ in 0..PAGE_COMPARISONS {
             let mut log_ratio = |bytes| -> io::Result<Option<f64>> {
-                // Otherwise each segment would lie across two pages.
+                // At another place, each segment would lie across two pages.
                 channel.starts_at_page = true;
                 let ratio = self.ratio(channel, (PAGE_LIST_SEGMENTS, bytes), time);
                 channel.starts_at_page = false;
@@ -393,7 +393,7 @@ mod tests {
         let short = bytes(AtLeast(16_384), At(4096), Unknown, At(260));
         assert_eq!(short, 256 << 10);
         assert_eq!(bytes(Unknown, Unknown, At(1500), At(300)), 384 << 10);
-        // Also if copying was faster at the longest list.
+        // Copying may be faster even at the longest list.
         assert_eq!(bytes(Unknown, Unknown, Unknown, AtLeast(1048)), 1 << 20);
         // Lists longer than the longest measured do not count.
         assert_eq!(bytes(Unknown, Unknown, At(16_384), Unknown), 1 << 20);

@@ -66,9 +66,9 @@ impl CostModel {
 
     /// Whether a list of `segment_count` segments of `segment_bytes` each is copied.
     ///
-    /// That is decided by [`copy_below_bytes`](CostModel::copy_below_bytes), except for segments whose length divides a
-    /// page or is a multiple of it. Referencing such segments costs `page_end_ns` less at the end of each page, so
-    /// their threshold is lower:
+    /// [`copy_below_bytes`](CostModel::copy_below_bytes) decides, except for segments whose length divides a page or
+    /// is a multiple of it. Referencing such segments costs `page_end_ns` less at the end of each page, so their
+    /// threshold is lower:
     ///
     /// ```text
     /// copied if segment_bytes · copy_byte_ns + min(segment_bytes ÷ 4096, 1) · page_end_ns
@@ -95,7 +95,7 @@ impl CostModel {
         segment_count > 1 && self.copies_up_to(self.copy_below_bytes(segment_count), segment_bytes)
     }
 
-    /// As `copies`, with the `copy_below_bytes` of the list.
+    /// `copies` for a list whose `copy_below_bytes` is known.
     pub(crate) fn copies_up_to(&self, copy_below_bytes: usize, segment_bytes: usize) -> bool {
         if segment_bytes > copy_below_bytes || !fits_pages(segment_bytes) {
             return segment_bytes <= copy_below_bytes;
@@ -240,7 +240,7 @@ mod tests {
             iovec_step_ns: 0.0,
             ..CostModel::default()
         };
-        // It would be 180 bytes by the cost of a large segment.
+        // By the cost of a large segment the threshold would be 180 bytes.
         assert_eq!(model.copy_below_bytes(4), 100);
         let step = CostModel {
             segment_ns: 100.0,

@@ -77,12 +77,12 @@ impl CostModel {
         CostModel::fit_among(&STAGING_BYTES, prior, observations)
     }
 
-    /// As [`fit`](CostModel::fit), but keeps the `staging_bytes` of `prior`.
+    /// Fits all costs, but keeps the `staging_bytes` of `prior`.
     pub(crate) fn fit_for_staging(prior: CostModel, observations: &[Observation]) -> CostModel {
         CostModel::fit_among(&[prior.staging_bytes as u64], prior, observations)
     }
 
-    /// As [`fit`](CostModel::fit), with one of these sizes of the staging buffer.
+    /// Fits all costs, and chooses one of these sizes of the staging buffer.
     fn fit_among(
         staging_bytes: &[u64],
         prior: CostModel,

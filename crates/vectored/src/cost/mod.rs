@@ -171,7 +171,7 @@ pub enum TargetKind {
 }
 
 impl CostModel {
-    /// This model with other costs.
+    /// A copy of this model in which `change` has set some costs.
     ///
     /// # Examples
     ///

@@ -39,7 +39,7 @@ impl CopyThresholds {
     /// No measured threshold: the value of `default()`, as a constant.
     pub const NONE: CopyThresholds = CopyThresholds { bytes: [None; 7] };
 
-    /// The same threshold for every number of segments.
+    /// One threshold for all numbers of segments.
     #[must_use]
     pub const fn everywhere(bytes: u32) -> CopyThresholds {
         CopyThresholds {
@@ -246,7 +246,7 @@ mod tests {
             if let (Some(below), Some(above)) = model.copy_thresholds.around(count) {
                 let (a, b) = (threshold(below.count), threshold(above.count));
                 prop_assert!((a.min(b)..=a.max(b)).contains(&threshold(count)));
-                // It is monotonic from one to the other.
+                // The threshold is monotonic between two measured counts.
                 let next = threshold((count + 1).min(above.count));
                 let is_monotonic = if a <= b { threshold(count) <= next } else { threshold(count) >= next };
                 prop_assert!(is_monotonic, "from {a} over {} and {next} to {b}", threshold(count));

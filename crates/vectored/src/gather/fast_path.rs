@@ -76,7 +76,7 @@ const PIPE_BUF: usize = 4096;
 pub(crate) struct FastPath {
     pub(crate) model: CostModel,
     thresholds: ThresholdCache,
-    /// Its content is that of the call that is being made, or of the last one.
+    /// The segments that are copied for the call that is being made, or were for the last one.
     pub(crate) staging: StagingBuffer,
     /// Limits of each call, besides those of the system.
     most: Limits,
@@ -386,7 +386,7 @@ impl FastPath {
             .filter(|scan| is_call(scan.bytes, self.whole_bytes.min(limits.bytes)))
     }
 
-    /// As [`scan`](FastPath::scan), for a list that is one piece of memory, however short each segment is.
+    /// Scans a list that is one piece of memory, however short each segment is.
     fn scan_contiguous(&self, segments: &[IoSlice<'_>]) -> Option<ListScan> {
         let limits = self.limits();
         let bytes = contiguous_bytes(segments)?;

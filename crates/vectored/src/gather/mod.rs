@@ -146,7 +146,7 @@ impl Gather {
     ///
     /// # Errors
     ///
-    /// As the function [`write_all`](crate::write_all): the first error other than `EINTR`, with
+    /// The errors of the function [`write_all`](crate::write_all): the first error other than `EINTR`, with
     /// the bytes of the list that were written before it. The `Gather` can be used again.
     #[inline]
     pub fn write_all(
@@ -202,7 +202,7 @@ impl Gather {
     ///
     /// # Errors
     ///
-    /// As the function [`resume_write`].
+    /// The errors of the function [`resume_write`].
     ///
     /// # Panics
     ///
@@ -249,7 +249,7 @@ impl Gather {
     ///
     /// # Errors
     ///
-    /// As the function [`write_all_at`](crate::files::write_all_at).
+    /// The errors of the function [`write_all_at`](crate::files::write_all_at).
     ///
     /// # Examples
     ///

@@ -110,7 +110,7 @@ fn fill<'b, 'a: 'b>(
         }
         if len > staging.free_bytes() {
             if !staging.reserve() {
-                // There is no memory for a staging buffer: everything is referenced.
+                // Without memory for a staging buffer, everything is referenced.
                 small_bytes = 0;
                 continue;
             }

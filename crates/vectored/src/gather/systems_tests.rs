@@ -17,10 +17,10 @@ use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 use crate::{CostModel, Gather, SegmentCursor};
 
-/// What all segments are a part of. The system allocates it page by page, when it is touched.
+/// The memory of all segments. The system allocates it page by page, when it is touched.
 static CHUNK: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; 256 << 20]);
 
-/// As `Limits::default()` is there.
+/// `Limits::default()` on that system.
 fn limits_on(rules: SystemRules) -> Limits {
     Limits {
         segments: rules.segments,
@@ -39,7 +39,7 @@ fn any_long_list() -> impl Strategy<Value = Vec<usize>> {
     ];
     let few = prop::collection::vec(size, 0..60);
     let many = (1000..2100_usize, 1..9000_usize).prop_map(|(count, size)| vec![size; count]);
-    // Some of their sums are powers of two: 2 GiB is one byte more than `INT_MAX`.
+    // Some sums of such sizes are powers of two: 2 GiB is one byte more than `INT_MAX`.
     let large = (0..40_usize).prop_map(|count| vec![256 << 20; count]);
     prop_oneof![3 => few, 1 => many, 1 => large]
 }

@@ -10,7 +10,7 @@ use crate::testing::{
 };
 use proptest::prelude::*;
 
-/// One that copies so much, and whose calls keep within these limits.
+/// A `Gather` with these thresholds, whose calls keep within `limits`.
 fn gather_within(limits: Limits, copy_below_bytes: usize, staging_bytes: usize) -> Gather {
     let model = CostModel {
         copy_thresholds: CopyThresholds::everywhere(copy_below_bytes as u32),
@@ -77,7 +77,7 @@ proptest! {
         staging_bytes in prop_oneof![Just(0), 1..300_usize],
         limits in any_limits(),
     ) {
-        // One `Gather` for several lists: nothing of one may come through into the next.
+        // One `Gather` writes several lists: nothing of one may come through into the next.
         let mut gather = gather_within(limits, copy_below_bytes, staging_bytes);
         for (sizes, script) in lists {
             check(&mut gather, &sizes, &script);
@@ -365,7 +365,7 @@ fn a_gather_that_copies_nothing_allocates_nothing() {
 fn a_list_of_large_segments_allocates_no_staging_buffer() {
     let mut gather = Gather::default();
     let sink = crate::testing::null_device();
-    // Neither whole, nor from within a segment, nor with a lone small one among them.
+    // A whole list, the rest of a list, and a list with a single small segment need no staging.
     let data = payload(&[5000, 10, 5000, 0, 5000]);
     for cursor in [(0, 0), (0, 7), (2, 4999)] {
         let mut cursor = SegmentCursor::at(cursor.0, cursor.1);

@@ -188,7 +188,7 @@ pub trait VectoredWrite {
     ///
     /// # Errors
     ///
-    /// As [`Gather::resume_write`]: the first error, with the bytes that this call wrote before it.
+    /// The errors of [`Gather::resume_write`]: the first error, with the bytes that this call wrote before it.
     fn resume_write(
         &mut self,
         gather: &mut Gather,

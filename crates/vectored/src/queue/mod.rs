@@ -435,7 +435,7 @@ impl SegmentQueue {
         self.copied.reserve(bytes);
     }
 
-    /// As [`grow_copied`](SegmentQueue::grow_copied), with an error if memory is refused.
+    /// [`grow_copied`](SegmentQueue::grow_copied), with an error if memory is refused.
     #[cold]
     fn try_grow_copied(&mut self, bytes: usize) -> Result<(), TryReserveError> {
         let usual_bytes = self.begin_growth(bytes);
@@ -523,7 +523,7 @@ impl Write for SegmentQueue {
     }
 }
 
-/// As `BytesMut` does, so that `write!` works with either trait.
+/// `BytesMut` implements it, too, so `write!` works with either trait.
 impl fmt::Write for SegmentQueue {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.put_slice(text.as_bytes());

@@ -78,8 +78,8 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// As [`poll_write_some`](SegmentQueue::poll_write_some). The queue then holds exactly the bytes that were not
-    /// written.
+    /// The errors of [`poll_write_some`](SegmentQueue::poll_write_some). The queue then holds exactly the bytes that
+    /// were not written.
     pub fn poll_write_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -95,7 +95,7 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// As [`poll_write_to`](SegmentQueue::poll_write_to).
+    /// The errors of [`poll_write_to`](SegmentQueue::poll_write_to).
     ///
     /// # Examples
     ///
@@ -138,7 +138,7 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// As [`poll_write_to`](SegmentQueue::poll_write_to), and those of the flush.
+    /// The errors of [`poll_write_to`](SegmentQueue::poll_write_to), and those of the flush.
     ///
     /// # Examples
     ///

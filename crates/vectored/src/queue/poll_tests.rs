@@ -204,7 +204,7 @@ impl AsyncWrite for Collector {
     }
 }
 
-/// As a TLS stream that is written by a queue and has a queue of its own.
+/// A TLS stream is like this: it is written by a queue and has a queue of its own.
 fn write_another_queue() {
     let policy = QueuePolicy {
         copy_below_bytes: 0,

@@ -111,7 +111,7 @@ impl RecordEnds {
             let count = self.ends.partition_point(|end| *end <= limit);
             *self.ends.get(count.checked_sub(1)?)?
         };
-        // It is no more than `most`.
+        // The difference is at most `most`.
         (end > from).then(|| (end - from) as usize)
     }
 

@@ -182,7 +182,7 @@ fn check(queue: &SegmentQueue, model: &Model) {
 
 /// Writes the queue to its end, resuming after every error.
 fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], limits: Limits) {
-    // As on every system: a call may have as many bytes as a group of records.
+    // On every system a call may have at least the bytes of a group of records.
     let limits = Limits {
         bytes: limits.bytes.max(queue.group_bytes()),
         ..limits

@@ -31,9 +31,10 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// As the function [`write_all`](crate::write_all), with the bytes that this call wrote. A socket that keeps
-    /// messages apart is refused unless the whole queue goes in one call ([details](crate::write_once#messages)). A
-    /// file that is open with `O_DIRECT` answers `EINVAL`, since copied bytes are not aligned.
+    /// The errors of the function [`write_all`](crate::write_all), with the bytes that this call wrote. A socket that
+    /// keeps messages apart is refused unless the whole queue goes in one call
+    /// ([details](crate::write_once#messages)). A file that is open with `O_DIRECT` answers `EINVAL`, since copied
+    /// bytes are not aligned.
     pub fn write_to(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         let fd = fd.as_descriptor();
         self.write_all_into(Limits::default(), || refuse_messages(fd), Stream::of(fd))
@@ -45,7 +46,7 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// As [`write_to`](SegmentQueue::write_to). No byte was written then.
+    /// The errors of [`write_to`](SegmentQueue::write_to). No byte was written then.
     ///
     /// # Examples
     ///
@@ -119,7 +120,7 @@ impl SegmentQueue {
         let mut transferred = 0;
         while !self.is_empty() {
             let result = match answer.take() {
-                // It has moved nothing, so the call is made anew.
+                // An interrupted call has moved nothing, so it is made anew.
                 Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Some(answer) => {
                     let taken = answer.and_then(|taken| checked(taken, self.len()));

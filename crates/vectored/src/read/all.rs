@@ -76,7 +76,7 @@ pub fn read_exact(
 ///
 /// # Errors
 ///
-/// As [`read_exact`].
+/// The errors of [`read_exact`].
 ///
 /// # Panics
 ///
@@ -122,7 +122,7 @@ pub fn resume_read(
 ///
 /// # Errors
 ///
-/// As [`read_exact`], without `UnexpectedEof`.
+/// The errors of [`read_exact`] except `UnexpectedEof`.
 ///
 /// # Examples
 ///
@@ -158,7 +158,7 @@ pub fn read_up_to_eof(
 ///
 /// # Errors
 ///
-/// As [`read_exact`], and
+/// The errors of [`read_exact`], and
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte if the list would end past the
 ///   largest file offset, `i64::MAX`, even if the file ends before;
@@ -197,7 +197,7 @@ pub fn read_exact_at(
 ///
 /// # Errors
 ///
-/// As [`read_exact_at`], without `UnexpectedEof`.
+/// The errors of [`read_exact_at`] except `UnexpectedEof`.
 ///
 /// # Examples
 ///

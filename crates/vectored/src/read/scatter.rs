@@ -53,7 +53,7 @@ use crate::transfer::read_loop::{AtEof, Receiver};
 #[derive(Default)]
 pub struct Scatter {
     model: CostModel,
-    /// Its staging buffer is empty until first used, then has the model's `staging_bytes`.
+    /// The staging buffer in it is empty until first used, then has the model's `staging_bytes`.
     receiver: Receiver,
     /// The number of segments of the last list, and the threshold for that number, in bytes.
     last_threshold: (usize, usize),
@@ -90,7 +90,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As the function [`read_exact`](crate::read_exact). The `Scatter` can be used again.
+    /// The errors of the function [`read_exact`](crate::read_exact). The `Scatter` can be used again.
     pub fn read_exact(
         &mut self,
         fd: impl AsDescriptor,
@@ -107,7 +107,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As the function [`resume_read`](crate::resume_read).
+    /// The errors of the function [`resume_read`](crate::resume_read).
     ///
     /// # Panics
     ///
@@ -125,7 +125,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As the function [`read_up_to_eof`](crate::read_up_to_eof).
+    /// The errors of the function [`read_up_to_eof`](crate::read_up_to_eof).
     pub fn read_up_to_eof(
         &mut self,
         fd: impl AsDescriptor,
@@ -143,7 +143,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As the function [`read_exact_at`](crate::files::read_exact_at).
+    /// The errors of the function [`read_exact_at`](crate::files::read_exact_at).
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -158,7 +158,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// As the function [`read_up_to_eof_at`](crate::files::read_up_to_eof_at).
+    /// The errors of the function [`read_up_to_eof_at`](crate::files::read_up_to_eof_at).
     ///
     /// # Examples
     ///
@@ -318,7 +318,7 @@ mod tests {
             staging_bytes in prop_oneof![Just(0), 1..300_usize],
             limits in any_limits(),
         ) {
-            // One `Scatter` for several lists: no byte of one list may reach the next.
+            // One `Scatter` reads several lists: no byte of one list may reach the next.
             let mut scatter = scatter_with_staging(staging_bytes);
             let policy = RunPolicy { copy_below_bytes, limits, fills: false };
             for (sizes, script) in lists {

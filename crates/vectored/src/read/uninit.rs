@@ -19,7 +19,7 @@ use crate::transfer::read_loop::{AtEof, retry_interrupted, unexpected_eof};
 ///
 /// # Errors
 ///
-/// As [`read_exact`](crate::read_exact). The first
+/// The errors of [`read_exact`](crate::read_exact). The first
 /// [`transferred`](TransferError::transferred) bytes of `buf` are then initialized.
 ///
 /// # Examples
@@ -58,7 +58,7 @@ pub fn read_exact_uninit(
 ///
 /// # Errors
 ///
-/// As [`read_exact_uninit`], without `UnexpectedEof`.
+/// The errors of [`read_exact_uninit`] except `UnexpectedEof`.
 ///
 /// # Examples
 ///

@@ -104,7 +104,7 @@ pub(crate) fn part<'a>(segment: &IoSlice<'a>, from: usize, to: usize) -> IoSlice
     unsafe { std::mem::transmute::<Entry, IoSlice<'a>>(part) }
 }
 
-/// As [`part`], of a segment to read into.
+/// The [`part`] of a segment to read into.
 #[inline(always)]
 pub(crate) fn part_mut<'a>(
     segment: &'a mut IoSliceMut<'_>,

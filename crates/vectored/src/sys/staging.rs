@@ -188,7 +188,7 @@ impl StagingBuffer {
         self.push_run_up_to(segments, usize::MAX)
     }
 
-    /// As [`push_run`](StagingBuffer::push_run), up to the first segment of more than `most_segment_bytes`.
+    /// [`push_run`](StagingBuffer::push_run) up to the first segment of more than `most_segment_bytes`.
     ///
     /// Out of line, so that short segments need not save the registers that this changes.
     #[inline(never)]

@@ -89,7 +89,7 @@ impl Buf for Rope {
 pub(crate) enum Tree {
     Bytes(Bytes),
     Cursor(io::Cursor<Bytes>),
-    /// Its clone copies.
+    /// A deque copies its bytes when it is cloned.
     Deque(VecDeque<u8>),
     Rope(Rope),
     Chain(Box<Chain<Tree, Tree>>),

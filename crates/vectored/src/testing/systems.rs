@@ -37,7 +37,7 @@ pub(crate) const SYSTEMS: [SystemRules; 6] = [
         has_lists: true,
     },
     SystemRules {
-        // The same with pages of 64 KiB, which aarch64 may have.
+        // aarch64 may have pages of 64 KiB.
         name: "Linux with pages of 64 KiB",
         segments: 1024,
         bytes: 0x7fff_0000,

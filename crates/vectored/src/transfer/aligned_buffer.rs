@@ -49,7 +49,7 @@ impl AlignedBuffer {
         }
     }
 
-    /// As [`zeroed`](AlignedBuffer::zeroed); `None` if there is no memory.
+    /// [`zeroed`](AlignedBuffer::zeroed), or `None` if there is no memory.
     pub(crate) fn try_zeroed(len: usize, alignment: usize) -> Option<AlignedBuffer> {
         let memory = try_zeroed(len.checked_add(alignment - 1)?)?;
         let start = memory.as_ptr().addr().wrapping_neg() % alignment;

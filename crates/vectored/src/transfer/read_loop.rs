@@ -13,7 +13,7 @@ use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
 /// The meaning of an end of file before the list is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtEof {
-    /// It is the error `UnexpectedEof`.
+    /// The transfer fails with `UnexpectedEof`.
     Fail,
     /// The transfer is over.
     Stop,

@@ -80,7 +80,7 @@ pub(crate) fn plan_read<S: Span>(
         let room = limits.bytes - plan.bytes;
         if rest > room {
             if plan.entries == 0 {
-                // It exceeds the bytes of a call all by itself.
+                // The first segment alone exceeds the bytes of a call.
                 plan.entries = 1;
                 plan.bytes = room;
                 plan.end = SegmentCursor::at(plan.end.segment(), plan.end.offset() + room);

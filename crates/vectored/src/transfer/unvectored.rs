@@ -67,7 +67,8 @@ impl Sink for Stream<'_> {
         let result = if is_list && self.calls.may_be_refused(WRITES) {
             self.call(slices)
         } else {
-            // Here and not in a closure, which would be a function that is left after the system call.
+            // The call is made here, not in a closure: a closure would be a function that is left after the system
+            // call.
             let result = if may_adjoin {
                 sys::syscalls::write_slices(self.fd, slices)
             } else {

@@ -30,7 +30,7 @@ pub enum Data<B = Vec<u8>> {
 }
 
 impl<B> Data<B> {
-    /// That of a transfer that is over.
+    /// The data of a transfer that is over.
     pub(super) const NONE: Data<B> = Data::Buffers(Vec::new());
 
     /// The queue of a write; `None` for a read.

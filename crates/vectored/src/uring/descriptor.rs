@@ -78,7 +78,7 @@ impl SharedDescriptor {
     ///
     /// # Errors
     ///
-    /// Those of lseek(2) and fstat(2).
+    /// The errors of lseek(2) and fstat(2).
     pub fn new(owner: impl AsFd + Send + Sync + 'static) -> io::Result<SharedDescriptor> {
         let kind = kind(owner.as_fd())?;
         Ok(SharedDescriptor(Arc::new(Shared { kind, owner })))

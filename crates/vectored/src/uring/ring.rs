@@ -100,7 +100,7 @@ impl Ring {
 }
 
 impl<B: Buffer> Ring<B> {
-    /// As [`new`](Ring::new), for reads into buffers of type `B`.
+    /// A ring like [`new`](Ring::new), for reads into buffers of type `B`.
     ///
     /// # Errors
     ///
@@ -146,8 +146,8 @@ impl<B: Buffer> Ring<B> {
         self.submit(new, Data::Queue(queue.into()));
     }
 
-    /// As [`submit_write`](Ring::submit_write), from byte `offset` of a file on. The position of the descriptor is neither
-    /// used nor changed.
+    /// Writes like [`submit_write`](Ring::submit_write), from byte `offset` of a file on. The position of the
+    /// descriptor is neither used nor changed.
     ///
     /// # Errors
     ///
@@ -210,19 +210,19 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// As [`submit_read`](Ring::submit_read).
+    /// The errors of [`submit_read`](Ring::submit_read).
     pub fn submit_read_some(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let mut new = self.new_transfer(fd.into(), None, token);
         new.end_early();
         self.submit(new, Data::Buffers(buffers));
     }
 
-    /// As [`submit_read`](Ring::submit_read), from byte `offset` of a file on. The position of the descriptor is neither
-    /// used nor changed.
+    /// Reads like [`submit_read`](Ring::submit_read), from byte `offset` of a file on. The position of the descriptor
+    /// is neither used nor changed.
     ///
     /// # Errors
     ///
-    /// As [`submit_write_at`](Ring::submit_write_at).
+    /// The errors of [`submit_write_at`](Ring::submit_write_at).
     pub fn submit_read_at(
         &mut self,
         fd: impl Into<Descriptor>,
@@ -241,8 +241,9 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// Those of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the moment. In
-    /// a forked child, always. No transfer is lost: call it again. The errors of a transfer are in its [`Completion`].
+    /// The errors of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the
+    /// moment. In a forked child, always. No transfer is lost: call it again. The errors of a transfer are in its
+    /// [`Completion`].
     pub fn wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         loop {
@@ -270,7 +271,7 @@ impl<B: Buffer> Ring<B> {
         Ok(next.map(|(transfer, result)| self.end(transfer, result)))
     }
 
-    /// As [`wait`](Ring::wait), but returns `None` too if no transfer has ended. Makes one system call or none.
+    /// Returns a transfer that has ended; `None` if none has, or there is none. Makes at most one system call.
     ///
     /// # Errors
     ///
@@ -289,7 +290,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// As [`wait`](Ring::wait).
+    /// The errors of [`wait`](Ring::wait).
     pub fn start(&mut self) -> io::Result<()> {
         self.calls.check_process()?;
         self.begin_waiting();

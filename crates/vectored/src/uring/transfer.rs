@@ -40,7 +40,8 @@ pub(super) struct Transfer<B> {
 /// Where the transfer begins.
 #[derive(Clone, Copy)]
 enum Place {
-    /// As it was submitted: at an offset, or at the position of the descriptor. Whether that can seek is not known.
+    /// The place that was submitted: an offset, or the position of the descriptor. Whether that can seek is not
+    /// known.
     Submitted(Option<u64>),
     /// At an offset of a file.
     Offset(u64),
@@ -64,7 +65,7 @@ enum Readiness {
 }
 
 impl<B: Buffer> Transfer<B> {
-    /// One that is over, to be used again.
+    /// A transfer that is over, to be used again.
     pub(super) fn over() -> Box<Transfer<B>> {
         Box::new(Transfer {
             token: 0,
@@ -97,7 +98,7 @@ impl<B: Buffer> Transfer<B> {
     pub(super) fn set_data(&mut self, data: Data<B>) {
         let none = std::mem::replace(&mut self.data, data);
         debug_assert!(matches!(&none, Data::Buffers(buffers) if buffers.is_empty()));
-        // It holds nothing to drop.
+        // `none` holds nothing to drop.
         std::mem::forget(none);
     }
 
@@ -162,7 +163,7 @@ impl<B: Buffer> Transfer<B> {
         let stat = || rustix::fs::fstat(self.descriptor.get().0);
         match self.readiness {
             Readiness::Unknown => true,
-            // That was the wait.
+            // The call that has ended was the wait.
             Readiness::Awaited => false,
             // Only descriptors of other types report readiness: pipes, sockets, eventfds.
             Readiness::Reached => stat().is_ok_and(|stat| {

@@ -15,7 +15,7 @@ use crate::uring::transfer::Transfer;
 /// The result of one call.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
-    /// That part of the bytes in hundredths, and at least one.
+    /// So many hundredths of the bytes are moved, and at least one byte.
     Part(usize),
     Interrupted,
     /// The thread that submitted it has ended.

@@ -65,7 +65,7 @@ pub fn write_file_gather(
 ///
 /// # Errors
 ///
-/// As [`write_file_gather`], without `WriteZero`.
+/// The errors of [`write_file_gather`], without `WriteZero`.
 pub fn read_file_scatter(
     file: impl AsHandle,
     segments: &mut [IoSliceMut<'_>],

@@ -20,7 +20,7 @@ use crate::sys::files;
 ///
 /// # Errors
 ///
-/// As [`OpenOptions::open`].
+/// The errors of [`OpenOptions::open`].
 pub fn open_unbuffered(path: impl AsRef<Path>, options: &mut OpenOptions) -> io::Result<File> {
     options
         .custom_flags(FILE_FLAG_OVERLAPPED | FILE_FLAG_NO_BUFFERING)

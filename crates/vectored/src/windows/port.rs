@@ -67,7 +67,7 @@ pub struct TransferId(u64);
 pub struct Completion {
     /// The number that [`write`](CompletionPort::write) or [`read`](CompletionPort::read) returned.
     pub id: TransferId,
-    /// Its buffers.
+    /// The buffers of the transfer.
     pub buffers: Vec<AlignedBuffer>,
     /// The bytes moved, which are the first of the list, or the error. A read of fewer bytes has met the end of the file.
     pub result: io::Result<usize>,
@@ -79,7 +79,7 @@ pub struct Completion {
 pub struct Refused {
     /// Why it was not started.
     pub error: io::Error,
-    /// Its buffers.
+    /// The buffers of the transfer.
     pub buffers: Vec<AlignedBuffer>,
 }
 
@@ -106,7 +106,7 @@ impl CompletionPort {
     ///
     /// # Errors
     ///
-    /// Those of `CreateIoCompletionPort`.
+    /// The errors of `CreateIoCompletionPort`.
     pub fn new() -> io::Result<CompletionPort> {
         static PORTS: AtomicU64 = AtomicU64::new(0);
         Ok(CompletionPort {
@@ -158,7 +158,7 @@ impl CompletionPort {
     ///
     /// # Errors
     ///
-    /// As [`write`](CompletionPort::write).
+    /// The errors of [`write`](CompletionPort::write).
     ///
     /// # Panics
     ///
@@ -220,7 +220,7 @@ impl CompletionPort {
     ///
     /// # Errors
     ///
-    /// Those of `GetQueuedCompletionStatus`. The error of a transfer is in its [`Completion`].
+    /// The errors of `GetQueuedCompletionStatus`. The error of a transfer is in its [`Completion`].
     pub fn wait(&mut self) -> io::Result<Option<Completion>> {
         let ended = match self.ended.pop() {
             Some(ended) => Some(ended),

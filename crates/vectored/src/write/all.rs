@@ -90,10 +90,10 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 
 /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
 ///
-/// As [`write_all`], but it can be resumed: on success and on error, `cursor` has moved in the caller's list by
+/// Writes like [`write_all`], but can be resumed: on success and on error, `cursor` has moved in the caller's list by
 /// exactly the bytes that were written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
-/// ready, and call it again with the same list and the same cursor. Nothing else needs to be kept. The same holds for any
-/// other error whose cause can be removed.
+/// ready, and call it again with the same list and the same cursor. Nothing else needs to be kept. After any other
+/// error whose cause can be removed, do the same.
 ///
 /// With a cursor at the end of a list it returns `Ok(0)` and makes no system call.
 ///
@@ -106,7 +106,7 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 ///
 /// # Errors
 ///
-/// As [`write_all`]. [`transferred`](TransferError::transferred) counts the bytes of this
+/// The errors of [`write_all`]. [`transferred`](TransferError::transferred) counts the bytes of this
 /// call, not those of earlier ones; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
 ///
 /// # Panics

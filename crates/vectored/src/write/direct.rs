@@ -113,14 +113,14 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
 
 /// Writes all of `segments` at `offset`, if they are aligned for direct I/O.
 ///
-/// As [`write_all_at`], for a file that was opened with `O_DIRECT`. Lists longer than one
-/// call stay aligned: a call ends between segments, or, within one of more than
+/// Writes like [`write_all_at`], into a file that was opened with `O_DIRECT`. Lists longer than one call stay
+/// aligned: a call ends between segments, or, within one of more than
 /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), at a multiple of 4096 bytes.
 ///
 /// # Errors
 ///
-/// As [`write_all_at`], and those of [`DirectAlignment::check`], before any byte. After a short write (for example
-/// on a full disk) the rest may not be aligned: that is `EINVAL`
+/// The errors of [`write_all_at`], and those of [`DirectAlignment::check`], before any byte. After a short write (for
+/// example on a full disk) the rest may not be aligned: that is `EINVAL`
 /// ([`InvalidInput`](io::ErrorKind::InvalidInput)) with
 /// [`transferred`](TransferError::transferred) above 0.
 ///

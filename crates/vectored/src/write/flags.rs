@@ -150,9 +150,9 @@ pub enum OnRefusal {
 /// Writes all of `segments` in order, with `flags`, at `offset` or at the file's position, and
 /// returns their bytes.
 ///
-/// As [`write_all`](crate::write_all) without an offset, and as
-/// [`write_all_at`](crate::files::write_all_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each
-/// call of the transfer has the flags. With an empty set of flags it does the same as those functions.
+/// Writes like [`write_all`](crate::write_all) without an offset, and like
+/// [`write_all_at`](crate::files::write_all_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each call of the
+/// transfer has the flags. With an empty set of flags it does the same as those functions.
 ///
 /// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) is cached for the life of the process, for each flag
 /// and file (`st_dev` and `st_ino`), and separately for `O_DIRECT`. A flag that is known to be refused is not tried again.
@@ -162,7 +162,7 @@ pub enum OnRefusal {
 ///
 /// # Errors
 ///
-/// As the functions without flags, and
+/// The errors of the functions without flags, and
 ///
 /// - [`Unsupported`](io::ErrorKind::Unsupported), with a message that names the flag, if one is
 ///   refused and `on_refusal` is [`Error`](OnRefusal::Error), or the flag is

@@ -13,10 +13,9 @@ use crate::write::all::send_all_referenced;
 
 /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
 ///
-/// As [`write_all`](crate::write_all), but by `pwritev(2)`, or `pwrite(2)` if
-/// one segment is left: the file's position is neither used nor moved, so threads may share the
-/// descriptor. Each further call begins where the last one ended. A gap after the end
-/// of the file reads as zeros.
+/// Writes like [`write_all`](crate::write_all), but by `pwritev(2)`, or `pwrite(2)` if one segment is left. The
+/// file's position is neither used nor moved, so threads may share the descriptor. Each further call begins where the
+/// last one ended. A gap after the end of the file reads as zeros.
 ///
 /// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the offset is* ("BUGS"
 /// of pwrite(2)), although POSIX demands that the offset be used. So this function appends, too; its count is right
@@ -25,7 +24,7 @@ use crate::write::all::send_all_referenced;
 ///
 /// # Errors
 ///
-/// As [`write_all`](crate::write_all), and
+/// The errors of [`write_all`](crate::write_all), and
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the last byte would lie at
 ///   or past 2⁶³ − 1, where no file reaches;

@@ -69,7 +69,7 @@ proptest! {
             prop_assert_eq!(stepwise.remaining_bytes(&segments), (total - done) as u64);
             prop_assert_eq!(stepwise.is_at_end(&segments), done == total);
             if done < total {
-                // It points to the next byte.
+                // The cursor points to the next byte.
                 let here = segments[stepwise.segment()][stepwise.offset()];
                 prop_assert_eq!(here, data.concat()[done]);
             }

@@ -118,7 +118,7 @@ impl ListQueue for AioQueue {
     }
 
     fn depth(&self) -> u32 {
-        // It came from a `u32`.
+        // The number came from a `u32`.
         self.slots.len() as u32
     }
 
@@ -166,7 +166,7 @@ impl fmt::Debug for AioQueue {
 struct AioScope<'r, 'l, 'b> {
     queue: &'r mut AioQueue,
     fd: BorrowedFd<'r>,
-    /// That of each slot.
+    /// The list of each slot.
     lists: Vec<Option<List<'l, 'b>>>,
     /// Lists that are over and were not returned.
     over: VecDeque<Ended<List<'l, 'b>>>,

@@ -163,7 +163,7 @@ pub fn run<'a>(
 ///
 /// # Errors
 ///
-/// Those of [`run`].
+/// The errors of [`run`].
 ///
 /// # Panics
 ///
@@ -628,7 +628,7 @@ impl<'a> Engine<'a> {
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
         let planned = measured.iter().filter(|cell| !cell.is_refined).count();
         let mut measured: Vec<Cell> = measured.into_iter().map(CellRun::finish).collect();
-        // One family of tests: the figures chose the refinement cells.
+        // All cells form one family of tests, since the figures chose the refinement cells.
         judge(&mut measured, &self.experiment.rivals);
         let mut refined_cells = measured.split_off(planned);
         refined_cells.sort_by(|a, b| {

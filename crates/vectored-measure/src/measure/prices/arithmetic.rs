@@ -71,7 +71,7 @@ pub(super) fn price(
         medium_call_ns: if medium_ns.is_empty() {
             call_ns
         } else {
-            // It cannot cost less than a small call; a smaller figure is noise.
+            // A larger call cannot cost less than a small one; a smaller figure is noise.
             mean(&medium_ns).max(call_ns)
         },
         answer_call_ns: if answer_ns.is_empty() {

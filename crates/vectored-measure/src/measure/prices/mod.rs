@@ -73,7 +73,8 @@ pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
 ///
 /// # Errors
 ///
-/// Those of opening a target, such as [`DirectoryError::NoSpace`](vectored_machine::host::DirectoryError::NoSpace), and of calibration.
+/// The errors of opening a target, such as
+/// [`DirectoryError::NoSpace`](vectored_machine::host::DirectoryError::NoSpace), and of calibration.
 pub fn measure_prices(
     directory: &Path,
     wanted: &[(DescriptorKind, Operation)],

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A rank that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankFailure {
-    /// Its number.
+    /// The number of the rank.
     pub rank: u32,
     /// The name of its node.
     pub host: String,

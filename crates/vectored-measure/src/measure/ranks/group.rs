@@ -31,8 +31,8 @@ pub trait Group {
     /// Hands the bytes of all ranks over to rank 0, in their order. Empty on the others.
     fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>>;
 
-    /// As [`barrier`](Group::barrier), but a rank that waits sleeps, so that it takes no CPU time from those that
-    /// measure, and may notice the end some ms late.
+    /// A [`barrier`](Group::barrier) at which a rank that waits sleeps: it takes no CPU time from ranks that measure,
+    /// and may notice the end some ms late.
     fn rest(&self);
 
     /// The group of the first `count` ranks; `None` on the others. All ranks of this group call it.

@@ -33,7 +33,7 @@ pub trait ReadMover {
     ///
     /// # Errors
     ///
-    /// Those of `call`.
+    /// The errors of `call`.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -101,7 +101,7 @@ pub(crate) struct PoolPayload {
 pub(crate) enum Form {
     /// The segments of the list.
     Segments,
-    /// The same number of bytes, contiguous.
+    /// All bytes of the list, contiguous.
     Image,
 }
 

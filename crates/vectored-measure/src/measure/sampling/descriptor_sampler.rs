@@ -215,7 +215,7 @@ impl DescriptorSampler<'_> {
             call_bytes,
             first: match spec.conditions.sync {
                 SyncMode::None if !spec.conditions.direct => FirstCall::InBatch,
-                // It would take as long as a sample and warm nothing up.
+                // A call would take as long as a sample and warm nothing up.
                 _ => FirstCall::None,
             },
             start_bytes: 0,
@@ -227,7 +227,7 @@ impl DescriptorSampler<'_> {
         };
         let up_to = |bytes: u64| calls_within(bytes, spec);
         let max_calls = match drain_mode {
-            // One call less, since the untimed call takes up space too.
+            // The untimed call takes up space, too.
             DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
                 up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
             }
@@ -337,7 +337,7 @@ impl DescriptorSampler<'_> {
         self.seed = self.seed.wrapping_add(1);
         let first = match (spec.conditions.page_cache, setup.max_calls) {
             (Some(PageCache::Cold), _) => FirstCall::None,
-            // As for synced writes: each call waits for the device.
+            // Each call waits for the device, as synced writes do.
             _ if spec.conditions.direct => FirstCall::None,
             (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Separate,
             _ => FirstCall::InBatch,

@@ -43,7 +43,7 @@ impl<'a> Lists<'a> {
         Turns::new(&self.segments, self.per_list)
     }
 
-    /// The same for values made from [`Lists::segments`], one per segment.
+    /// Values made from [`Lists::segments`], one for each segment, in turn like the lists.
     pub fn turns_of<'s, T>(&self, made: &'s [T]) -> Turns<'s, T> {
         Turns::new(made, self.per_list)
     }

@@ -12,7 +12,7 @@ pub(crate) fn prepare_staging(
     total_bytes: usize,
 ) -> usize {
     let most_bytes = STAGING_ALIGNMENT + start_bytes + total_bytes;
-    // Its bytes are kept, as is its memory if it is long enough.
+    // `memory` keeps its bytes, and its place if it is long enough.
     memory.reserve(most_bytes.saturating_sub(memory.len()));
     let begin = memory.as_ptr().addr().wrapping_neg() % STAGING_ALIGNMENT + start_bytes;
     memory.resize(begin + total_bytes, 0);

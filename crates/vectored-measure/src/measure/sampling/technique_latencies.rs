@@ -17,13 +17,13 @@ pub(crate) struct TechniqueLatencies {
 }
 
 impl TechniqueLatencies {
-    /// Those of the open cell, if one of its techniques is asynchronous.
+    /// Empty lists for the open cell, if one of its techniques is asynchronous.
     pub fn of(techniques: &[TechniqueName]) -> Option<Self> {
         let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
         has_in_flight.then(TechniqueLatencies::default)
     }
 
-    /// Those to add to, if a batch for latencies is due in this round. Round 0 is for trials, and the floors
+    /// The latencies to add to, if a batch for latencies is due in this round. Round 0 is for trials, and the floors
     /// have none.
     pub fn due(&mut self, contender: Contender, round: u32) -> Option<&mut Latencies> {
         let Contender::Technique(technique) = contender else {
@@ -35,7 +35,7 @@ impl TechniqueLatencies {
         Some(entry(&mut self.all, technique))
     }
 
-    /// Their list.
+    /// The latencies by technique.
     pub fn into_inner(self) -> Vec<(TechniqueName, Latencies)> {
         self.all
     }

@@ -14,7 +14,7 @@ use crate::model::Target;
 ///
 /// # Errors
 ///
-/// Those of [`check_room`].
+/// The errors of [`check_room`].
 pub fn check_directory(
     directory: &Path,
     target: Target,

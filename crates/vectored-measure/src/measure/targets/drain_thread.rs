@@ -15,7 +15,7 @@ use crate::measure::targets::stream_kind::StreamKind;
 /// `read` of the next batch would first have to fetch its buffer from the other
 /// CPU's cache, inside the timed region.
 pub struct DrainThreadSink {
-    /// It returns the outcome of a comparison, and the memory of the image.
+    /// The thread returns the outcome of a comparison, and the memory of the image.
     reader: ReaderThread<(Result<(), Mismatch>, Vec<u8>)>,
     /// Memory for the image of the next batch.
     spare: Vec<u8>,

@@ -176,7 +176,7 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
     write(model)
 }
 
-/// As [`movers`], of a contender that reads.
+/// The mover of a contender that reads, for a target with this cost model. The floors get one segment for all bytes.
 ///
 /// # Panics
 ///

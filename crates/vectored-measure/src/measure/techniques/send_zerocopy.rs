@@ -39,7 +39,7 @@ pub const SEND_ZEROCOPY: Technique = Technique {
 /// Time without a notification after which a peer counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The same for a descriptor that does not block: its bytes do not fit into the buffers of the connection.
+/// A shorter time for a descriptor that does not block: its bytes do not fit into the buffers of the connection.
 const SHORT_PATIENCE: Duration = Duration::from_millis(50);
 
 /// How long a peer may leave a notification out.
@@ -100,7 +100,7 @@ impl ZerocopySends {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Too many pages or notifications are outstanding.
                 Err(error) if is_limit(&error) && self.outstanding > 0 => self.wait(fd)?,
-                // Those of other processes of this user count, too: they may end theirs.
+                // The sends of other processes of this user count, too: these may end.
                 Err(error) if is_limit(&error) => {
                     let since = refused_since.get_or_insert_with(Instant::now);
                     if since.elapsed() > patience_of(fd)? {

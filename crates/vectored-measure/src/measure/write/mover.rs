@@ -35,7 +35,7 @@ pub trait Mover {
     ///
     /// # Errors
     ///
-    /// Those of `call`.
+    /// The errors of `call`.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -79,7 +79,7 @@ impl<'a> Meter<'a> {
     ///
     /// # Errors
     ///
-    /// Those of `call`.
+    /// The errors of `call`.
     #[inline]
     pub fn time(
         self,

@@ -97,7 +97,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Those of the technique; `Interrupted` if the gate was broken open, since another writer has failed.
+    /// The errors of the technique; `Interrupted` if the gate was broken open, since another writer has failed.
     pub fn sample(&mut self, order: Order, fd: BorrowedFd<'_>, gate: &Gate) -> io::Result<Span> {
         let contender = order.contender();
         if self.round != Some(order.round) {
@@ -167,9 +167,9 @@ struct RecordMemory {
     image: Vec<u8>,
     /// Segments that the head lies in.
     head_segments: usize,
-    /// Their bytes.
+    /// The bytes of these segments.
     head_bytes: usize,
-    /// The segments behind them.
+    /// The segments behind the head.
     arena: Vec<u8>,
     offsets: Vec<usize>,
     /// The segments with heads, or whole records, one block for each record.

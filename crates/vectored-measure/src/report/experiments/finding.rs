@@ -44,7 +44,7 @@ fn side(ratio: &Ratio) -> Side {
     }
 }
 
-/// The same ratio with its rows exchanged.
+/// The reciprocal of a ratio: its rows are exchanged.
 fn inverse(ratio: &Ratio) -> Ratio {
     Ratio {
         of: ratio.over,

@@ -89,7 +89,7 @@ impl Outcome<'_> {
 /// The cells of a shape, with what happens in them.
 struct OfShape<'a> {
     shape: ListShape<'a>,
-    /// Those with a thread at the other end, too.
+    /// All cells of the shape, also those with a thread at the other end.
     cells: Vec<&'a Cell>,
     outcome: Outcome<'a>,
 }

@@ -15,7 +15,7 @@ pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     let cells: Vec<&Cell> = group.cells.iter().chain(&group.refined).copied().collect();
     let said = series(&cells).into_iter().filter_map(|series| {
         let here = crossovers(group, series.shape, results);
-        // One segment is no list.
+        // A list of one segment is no list.
         if series.shape.segment_count < 2 || here.is_empty() || contradicts(&series.cells, &here) {
             return None;
         }
@@ -26,7 +26,7 @@ pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     said.collect()
 }
 
-/// Those of the lists of one shape in a section, ascending.
+/// The crossovers of the lists of one shape in a section, ascending.
 pub(super) fn crossovers<'a>(
     group: &Group<'_>,
     shape: ListShape<'_>,

@@ -56,7 +56,7 @@ fn heads(techniques: &[TechniqueName], rivals: &[TechniqueName], has_tax: bool) 
         Column {
             head: if is_rival { technique.to_string() } else { format!("unranked {technique}") }
                 .into(),
-            // One call a segment is rarely near the fastest; the floor is the only time in a row.
+            // A technique with a call a segment is rarely near the fastest; the floor is the only time in a row.
             drop_order: match technique {
                 _ if !is_rival => 1,
                 TechniqueName::WRITE_EACH | TechniqueName::READ_EACH => 2,

@@ -85,9 +85,9 @@ pub fn document(results: &Results) -> Document {
 struct Group<'a> {
     title: String,
     conditions: &'a Conditions,
-    /// The requested ones, in their order.
+    /// The requested cells, in their order.
     cells: Vec<&'a Cell>,
-    /// Those between.
+    /// The refinement cells between them.
     refined: Vec<&'a Cell>,
 }
 

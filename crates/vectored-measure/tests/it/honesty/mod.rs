@@ -311,7 +311,7 @@ fn listening(name: &str, serve: fn(UnixStream) -> u64) -> (PathBuf, JoinHandle<u
 
 #[test]
 fn a_socket_that_another_program_reads_is_measured_over_one_connection() {
-    // It answers, and unread answers must not block it.
+    // The program answers, and unread answers must not block it.
     let (path, peer) = listening("socket", |mut stream| {
         let mut buffer = vec![0; 1 << 16];
         let mut read_bytes = 0;

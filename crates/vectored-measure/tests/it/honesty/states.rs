@@ -293,7 +293,7 @@ fn opt_in_techniques_are_measured_with_the_sync_modes_that_reach_them() {
             assert!(cell.proof_calls > 0);
             for rival in rivals {
                 let reaches = match rival {
-                    // It would wait for every transfer in flight.
+                    // An fsync would wait for every transfer in flight.
                     "io-uring" | "linux-aio" => sync != SyncMode::Fsync,
                     // O_DSYNC and O_SYNC have no effect on a mapping.
                     "mmap" => sync == SyncMode::Fsync,

@@ -156,7 +156,8 @@ impl<W: VectoredWrite> GatherWriter<W> {
         GatherWriter::with_capacity(CAPACITY_BYTES, inner)
     }
 
-    /// As [`new`](GatherWriter::new), with a buffer of `capacity` bytes. 0 is allowed, and stages nothing.
+    /// A writer like [`new`](GatherWriter::new), with a buffer of `capacity` bytes. A buffer of 0 bytes stages
+    /// nothing.
     ///
     /// Every slice that fits the free part of the buffer is staged, however long it is: with a capacity of 1 MiB,
     /// 16 MiB in slices of 16 KiB take 16 calls. A large capacity pays where a call is expensive, as on a file that
@@ -172,8 +173,8 @@ impl<W: VectoredWrite> GatherWriter<W> {
         )
     }
 
-    /// As [`with_capacity`](GatherWriter::with_capacity), with a model of the costs of calls, segments and bytes
-    /// on this kind of target.
+    /// A writer with a buffer of `capacity` bytes, and a model of the costs of calls, segments and bytes on this kind
+    /// of target.
     ///
     /// The model decides which slices are copied:
     ///
@@ -259,8 +260,8 @@ impl<W: Write> GatherWriter<W> {
         GatherWriter::copying_with_capacity(CAPACITY_BYTES, inner)
     }
 
-    /// As [`copying`](GatherWriter::copying), with a buffer of `capacity` bytes. 0 is allowed, and stages
-    /// nothing.
+    /// A writer like [`copying`](GatherWriter::copying), with a buffer of `capacity` bytes. A buffer of 0 bytes
+    /// stages nothing.
     pub fn copying_with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
         let route = Route::Copies {
             write: W::write,
@@ -374,7 +375,7 @@ impl<W> GatherWriter<W> {
         bytes <= self.thresholds.small_bytes && bytes < self.capacity()
     }
 
-    /// The same for a list of `bytes`.
+    /// Whether a list of `bytes` that does not fit the free part is to be staged after the staged bytes are written.
     fn should_stage_list_after_send(&self, segments: &[IoSlice<'_>], bytes: usize) -> bool {
         let goes_in_one_call = match self.route {
             Route::Copies { .. } => false,

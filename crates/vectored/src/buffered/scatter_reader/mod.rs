@@ -71,7 +71,7 @@ const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 /// ```
 pub struct ScatterReader<R> {
     inner: R,
-    /// Its length is the capacity and never changes.
+    /// The length of the buffer is the capacity and never changes.
     buffer: Box<[u8]>,
     /// The bytes that were read ahead are `buffer[start..end]`.
     start: usize,
@@ -231,7 +231,7 @@ impl<R: Read> ScatterReader<R> {
     ///
     /// # Errors
     ///
-    /// As [`read_exact_vectored`](ScatterReader::read_exact_vectored), with the bytes of this call.
+    /// The errors of [`read_exact_vectored`](ScatterReader::read_exact_vectored), with the bytes of this call.
     ///
     /// # Panics
     ///
@@ -249,7 +249,7 @@ impl<R: Read> ScatterReader<R> {
     ///
     /// # Errors
     ///
-    /// As [`read_exact_vectored`](ScatterReader::read_exact_vectored), without `UnexpectedEof`.
+    /// The errors of [`read_exact_vectored`](ScatterReader::read_exact_vectored) except `UnexpectedEof`.
     pub fn read_up_to_eof(
         &mut self,
         segments: &mut [IoSliceMut<'_>],

@@ -16,7 +16,7 @@ pub(super) use system::{pipe, unix_pair, unnamed_file};
 /// A stream: the writing and the reading end.
 pub(super) type Ends = (Box<dyn AsDescriptor>, Box<dyn Read>);
 
-/// Both ends of a TCP connection, of which the writing one does not block.
+/// The two ends of a TCP connection. The writing end does not block.
 pub(super) fn tcp_pair() -> io::Result<Ends> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let writer = TcpStream::connect(listener.local_addr()?)?;

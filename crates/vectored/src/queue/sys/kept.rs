@@ -32,7 +32,7 @@ pub(in crate::queue) struct Kept {
     /// To append to a `Vec` takes a third of the instructions of a `VecDeque`.
     parts: Vec<Part>,
     start: usize,
-    /// Those of the segments that have one, in the same order.
+    /// The owners of the segments that have one, in the order of `parts`.
     owners: VecDeque<Owned>,
     /// The number of the first of `parts`, whether it was removed or not.
     first_number: usize,
@@ -131,7 +131,8 @@ impl Kept {
         if part.bytes == 0 {
             return false;
         }
-        // Neither is more than `isize::MAX`. With the copied bytes, of which there are no more, these are a `usize`.
+        // Each term is at most `isize::MAX`. The copied bytes are at most that, too, so the sum of all fits a
+        // `usize`.
         let bytes = self.bytes.wrapping_add(part.bytes);
         assert!(
             isize::try_from(bytes).is_ok(),
@@ -148,7 +149,7 @@ impl Kept {
         self.enclosed_bytes = copied_bytes;
         let number = self.first_number.wrapping_add(self.parts.len());
         if segment.is_static() {
-            // There is nothing to drop.
+            // A static segment has nothing to drop.
             std::mem::forget(segment);
         } else {
             self.owners.push_back(Owned {
@@ -310,7 +311,7 @@ impl Kept {
     ///
     /// # Panics
     ///
-    /// As [`drop_owners`](Kept::drop_owners).
+    /// Panics when [`drop_owners`](Kept::drop_owners) does.
     pub(in crate::queue) fn clear(&mut self) {
         self.parts.clear();
         (self.start, self.first_number, self.may_adjoin) = (0, 0, false);
@@ -384,7 +385,7 @@ impl Kept {
         }
         let shared = match self.owners.front_mut() {
             Some(owned) if owned.part == number => {
-                // This does not panic, so no owner is lost while its part is there.
+                // `last_of` does not panic, so no owner is lost while its part is there.
                 let owner = std::mem::take(&mut owned.owner);
                 let shared = Bytes::from(Segment::last_of(owner, part.bytes));
                 owned.owner = Owner::Bytes(shared.clone());
@@ -395,7 +396,7 @@ impl Kept {
                 slice::from_raw_parts::<'static, u8>(part.start, part.bytes)
             }),
         };
-        // The same bytes, by the pointer of their owner now.
+        // The bytes are the same; the pointer is that of their present owner.
         part.start = shared.as_ptr();
         Some(shared)
     }

@@ -78,7 +78,7 @@ impl Copier {
         all
     }
 
-    /// Its name in measurements.
+    /// The name in measurements.
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn name(self) -> &'static str {
         match self.is_wide {
@@ -119,10 +119,10 @@ pub(crate) fn copy_run(
     }
 }
 
-/// As [`copy_run`], but it also ends before a segment of more than 128 bytes, and where less than 128 bytes are free.
+/// A [`copy_run`] that also ends before a segment of more than 128 bytes, and where less than 128 bytes are free.
 ///
-/// By the moves of every processor, and without a call: the registers that hold a variable across a call would be saved
-/// and restored for each list.
+/// It copies by the moves of every processor, and without a call: the registers that hold a variable across a call
+/// would be saved and restored for each list.
 #[inline(always)]
 pub(crate) fn copy_short_run(
     segments: &[IoSlice<'_>],
@@ -206,10 +206,10 @@ fn copy_long_run(
     unsafe { copy_while(segments, to, accepts, copy_bytes) }
 }
 
-/// As [`copy_run`], by `memcpy` for each segment.
+/// A [`copy_run`] by `memcpy` for each segment: for a few segments that are not short.
 ///
-/// For a few segments that are not short. To leave them to [`copy_run`], through two functions, took 2 to 3 % more of
-/// the time of a write of 2 to 16 segments of 200 to 1000 bytes to a pipe and to tmpfs (Zen 4).
+/// Leaving them to [`copy_run`], through two functions, took 2 to 3 % more of the time of a write of 2 to 16 segments
+/// of 200 to 1000 bytes to a pipe and to tmpfs (Zen 4).
 #[inline(always)]
 pub(crate) fn copy_by_memcpy(
     segments: &[IoSlice<'_>],
@@ -267,7 +267,7 @@ pub(crate) fn copy_one(from: &(impl Span + ?Sized), to: &mut [MaybeUninit<u8>]) 
     unsafe { copy_bytes(from.start(), to.as_mut_ptr().cast(), len) };
 }
 
-/// As [`copy_one`], to a segment that bytes are read into.
+/// Copies `from` to a segment that bytes are read into, like [`copy_one`].
 #[inline(always)]
 pub(crate) fn copy_into(from: &[u8], to: &mut IoSliceMut<'_>) {
     assert_eq!(from.len(), to.byte_len());
@@ -317,7 +317,7 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, len: usize) {
 ///
 /// # Safety
 ///
-/// As [`copy_bytes`], and `len >= N`.
+/// The conditions of [`copy_bytes`], and `len >= N`.
 #[inline(always)]
 unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's promise. The compiler knows the size, so these are moves.

@@ -58,7 +58,8 @@ fn write_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usi
     rustix::io::writev(fd, slices).map_err(refusal)
 }
 
-/// As [`write_coalesced`], at an offset. (On other targets `off_t` may have 32 bits, and the list goes as it is.)
+/// Writes a list in which some segments adjoin, at an offset. Where `off_t` may have 32 bits, `pwrite_slices` passes
+/// the list as it is.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[cold]
 #[inline(never)]
@@ -95,8 +96,8 @@ fn refusal(errno: Errno) -> io::Error {
     errno.into()
 }
 
-/// As [`write_slices`], without coalescing: for lists in which no segments adjoin, and for records. (A driver that
-/// knows no lists takes each segment for a record. The records must not depend on where the segments lie in memory.)
+/// Writes a list without coalescing: one in which no segments adjoin, or a record. (A driver that knows no lists
+/// takes each segment for a record, so the records must not depend on where the segments lie in memory.)
 #[inline(always)]
 pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let written = match slices {

@@ -19,7 +19,7 @@ pub(crate) fn write_slices(
     }
 }
 
-/// As [`write_slices`], for lists in which no segments adjoin.
+/// [`write_slices`] for lists in which no segments adjoin.
 pub(crate) fn write_entries(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],
@@ -27,7 +27,7 @@ pub(crate) fn write_entries(
     send_slices(descriptor, slices, false)
 }
 
-/// As [`write_slices`]. There is no `SIGPIPE` here.
+/// [`write_slices`]: there is no `SIGPIPE` here.
 pub(crate) fn send_slices(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],
@@ -83,7 +83,7 @@ pub(crate) fn read_slices(
 ///
 /// # Errors
 ///
-/// As [`pwrite_slices`].
+/// The errors of [`pwrite_slices`].
 pub(crate) fn read_slices_at(
     descriptor: BorrowedDescriptor<'_>,
     slices: &mut [IoSliceMut<'_>],

@@ -129,7 +129,7 @@ proptest! {
                 })
             })
         });
-        // One more for each that a plain call did not prove to be what was refused.
+        // Each answer by which a plain call does not prove that lists are refused costs one more refusal.
         let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
         prop_assert!(refused <= 1 + unproven.count());
     }

@@ -116,10 +116,11 @@ pub(super) struct Ended<C> {
 pub(super) struct Calls<C: Call> {
     /// Dropped when no call is left.
     ring: ManuallyDrop<IoUring>,
-    /// As many as may be in flight.
+    /// A slot for each call that may be in flight.
     slots: ManuallyDrop<Vec<Slot<C>>>,
-    /// Those of the call of each slot, borrowed from it. Dropped when no call is left: the kernel may read them. A call whose
-    /// list lies in its own memory uses none, and then these are not read: with many calls in flight they are in no cache.
+    /// The lists of the call of each slot, borrowed from it. Dropped when no call is left: the kernel may read them.
+    /// A call whose list lies in its own memory uses none, and then these are not read: with many calls in flight
+    /// they are in no cache.
     lists: ManuallyDrop<Vec<Lists>>,
     /// The slots without a call.
     free: Vec<u32>,
@@ -228,7 +229,7 @@ impl<C: Call> Calls<C> {
 
     /// The most calls in flight.
     pub(super) fn depth(&self) -> u32 {
-        // It came from a `u32`.
+        // The number came from a `u32`.
         self.slots.len() as u32
     }
 
@@ -248,7 +249,7 @@ impl<C: Call> Calls<C> {
     ///
     /// # Errors
     ///
-    /// That of [`Call::begin`], with the call.
+    /// The errors of [`Call::begin`], with the call.
     ///
     /// # Panics
     ///
@@ -378,7 +379,7 @@ impl<C: Call> Calls<C> {
                 && (changes != self.changes_of_thread || self.used_by != thread_number());
             let result = match result {
                 error @ ..0 => Err(io::Error::from_raw_os_error(-error)),
-                // It is not negative.
+                // The result is not negative here.
                 taken => Ok(taken as usize),
             };
             return Some(Ended {
@@ -451,8 +452,8 @@ impl<C: Call> Calls<C> {
     ///
     /// # Errors
     ///
-    /// Those of [`enter`](Calls::enter), which passes entries on if the submission queue is full. Calls may be left then
-    /// that are not cancelled.
+    /// The errors of [`enter`](Calls::enter), which passes entries on if the submission queue is full. Calls may be
+    /// left then that are not cancelled.
     pub(super) fn cancel(&mut self, chosen: impl Fn(u64) -> bool) -> io::Result<usize> {
         let mut count = 0;
         for index in 0..self.slots.len() {
@@ -528,7 +529,7 @@ impl<C: Call> Calls<C> {
         }
     }
 
-    /// As [`enter`](Calls::enter) that waits, but no longer than that. It may return earlier.
+    /// Waits like [`enter`](Calls::enter), but no longer than `most`. It may return earlier.
     fn enter_for(&mut self, most: Duration) -> io::Result<()> {
         self.note_thread();
         let most = Timespec::from(most);

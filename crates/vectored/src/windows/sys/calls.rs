@@ -54,7 +54,7 @@ impl<'s> Elements<'s> {
         }
     }
 
-    /// As [`to_write`](Elements::to_write), for pages that are read into.
+    /// The pages of a list to read into that `PageRules::check` has accepted.
     pub(crate) fn to_read(segments: &'s mut [IoSliceMut<'_>], page_bytes: usize) -> Elements<'s> {
         let bytes = segments.iter().map(|segment| segment.len() as u64).sum();
         let places: Vec<_> = pages(segments, page_bytes).collect();
@@ -152,7 +152,7 @@ pub(super) fn overlapped_at(offset: u64) -> OVERLAPPED {
 /// What has become of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Started {
-    /// It is in flight or has ended: its event is set, and its packet sent, when it ends.
+    /// The call is in flight or has ended: its event is set, and its packet sent, when it ends.
     InFlight,
     /// A read behind the end of the file, which was not begun.
     AtEnd,

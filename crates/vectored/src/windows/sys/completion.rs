@@ -59,7 +59,7 @@ pub(crate) struct Ended {
 /// What has become of a transfer that was to start.
 pub(crate) enum Outcome {
     InFlight,
-    /// It has ended already, with no bytes.
+    /// The transfer has ended already, with no bytes.
     Ended(Ended),
     Refused(io::Error, Vec<AlignedBuffer>),
 }
@@ -188,7 +188,7 @@ impl Port {
     pub(crate) fn cancel(&self) {
         for file in &self.files {
             // SAFETY: the file is open, and no `OVERLAPPED` is named: all calls of this process on the handle are meant.
-            // It fails if there is none.
+            // The call fails if there is nothing to cancel.
             unsafe { CancelIoEx(file.as_raw_handle(), ptr::null()) };
         }
     }

@@ -148,7 +148,7 @@ fn an_invalid_argument_that_no_flag_causes_is_passed_on_and_not_remembered() {
     assert_eq!(support.known(ALL.0, || identity(1)), 0);
 }
 
-/// It may as well be the reason why the second call was made at all.
+/// The error of the second call may as well be the reason why that call was made at all.
 #[test]
 fn an_invalid_argument_is_no_refusal_if_the_call_without_the_flag_fails_as_well() {
     for code in [codes::EIO, codes::EAGAIN, codes::ENOSPC] {

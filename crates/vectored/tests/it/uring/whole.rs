@@ -372,7 +372,7 @@ fn a_transfer_without_bytes_makes_no_call() {
     let Some(mut ring) = ring(test, 1) else {
         return;
     };
-    // Both would fail: the one cannot be written, the other cannot be read.
+    // Both transfers would fail: one end cannot be written, the other cannot be read.
     let (reader, writer) = std::io::pipe().unwrap();
     ring.submit_write(reader, SegmentQueue::new(), 1);
     assert_eq!(only(&mut ring).result.unwrap(), 0);
@@ -421,7 +421,7 @@ fn a_non_blocking_descriptor_without_bytes_is_waited_for() {
     assert!(only(&mut ring).result.unwrap() > 0);
 }
 
-/// Each of them is refused again when another one took the events.
+/// A reader is refused again when another one took the events.
 #[test]
 fn many_readers_of_one_non_blocking_descriptor_wait_for_their_turns() {
     use rustix::fs::inotify;

@@ -138,7 +138,7 @@ fn an_error_inside_the_staged_bytes_accepts_nothing_and_one_after_them_returns_t
             } else {
                 assert_eq!(result.unwrap(), went - 20);
                 assert_eq!(writer.buffer(), b"");
-                // It fits and is staged: the error is returned by the next call that writes.
+                // The slice fits and is staged: the error is returned by the next call that writes.
                 writer.write_all(b"more").unwrap();
                 let flushed = writer.flush();
                 if code == codes::EAGAIN {

@@ -153,7 +153,7 @@ proptest! {
                 match catch_unwind(AssertUnwindSafe(|| writer.write(&slice[done..]))) {
                     Ok(Ok(bytes)) => done += bytes,
                     Ok(Err(error)) => {
-                        // It panicked after bytes of the slice were written: nothing may follow them.
+                        // The sink panicked after bytes of the slice were written: nothing may follow them.
                         prop_assert_eq!(error.kind(), ErrorKind::Other, "{}", error);
                         let taken = inner.taken();
                         let went = taken.len() - written - done;
