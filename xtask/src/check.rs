@@ -16,9 +16,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::commands::{answer, run as run_command};
-use crate::packages::{Package, metadata, packages};
-use crate::programs::Programs;
-use crate::skips::Skips;
+use crate::packages::{Package, Programs, packages};
 use crate::steps::Report;
 use crate::test::{BUILD_TESTS, checks, clippy, test_name, tested, tests_build};
 use crate::{root, tidy};
@@ -39,22 +37,21 @@ const SIMULATED: [&str; 6] = [
 /// Words that leave the simulations out.
 const NO_SIMULATIONS: [&str; 4] = ["--skip", "simulation::", "--skip", "crossovers::"];
 
-/// Runs them against the merge base with the main branch, or against `base`; false when a step failed.
-pub fn run(base: Option<&str>) -> Result<bool> {
+/// Runs them against the merge base with the main branch, or against `base`; fails when a step failed.
+pub fn run(base: Option<&str>) -> Result<()> {
     let base = match base {
         Some(base) => base.to_owned(),
         None => default_base()?,
     };
     let files = changed_files(&base)?;
-    let packages = packages(&metadata()?);
+    let packages = packages()?;
     let affected = affected(&packages, &files, code_of)?;
     println!("{}", heading(&base, files.len(), &affected));
     let packages: Vec<Package> = packages
         .into_iter()
         .filter(|package| affected.contains(&package.name))
         .collect();
-    let skips = Skips::begin()?;
-    let mut report = Report::start("cargo xtask test");
+    let mut report = Report::start("cargo xtask test")?;
     for step in checks() {
         report.run(&step.name, step.work);
     }
@@ -77,9 +74,7 @@ pub fn run(base: Option<&str>) -> Result<bool> {
         let clippy = clippy();
         report.run(&clippy.name, clippy.work);
     }
-    println!("{}\n", skips.listed()?);
-    println!("{}", report.summary());
-    Ok(report.is_well())
+    report.end()
 }
 
 /// The words for the test programs.

@@ -1,7 +1,7 @@
 //! Other programs, run in the root of the workspace unless they have a folder.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -29,6 +29,19 @@ pub fn cargo_of(toolchain: &str, words: &[&str]) -> Command {
     command
 }
 
+/// A script of `xtask/`, which finds cargo's build folder in `CARGO_TARGET_DIR`.
+pub fn script(path: &str) -> Command {
+    let mut command = Command::new(root().join("xtask").join(path));
+    command.env("CARGO_TARGET_DIR", target_folder());
+    command
+}
+
+/// The build folder of cargo.
+pub fn target_folder() -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root().join(folder)
+}
+
 /// Runs a program, whose output is shown. The error has a line that repeats it.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = prepare(command).status();
@@ -36,13 +49,6 @@ pub fn run(command: &mut Command) -> Result<()> {
         status if status.success() => Ok(()),
         status => bail!("{status}: {}", shell_line(command)),
     }
-}
-
-/// Whether a program succeeds, whose output is shown.
-pub fn succeeds(command: &mut Command) -> Result<bool> {
-    let status = prepare(command).status();
-    let status = status.with_context(|| format!("cannot start: {}", shell_line(command)))?;
-    Ok(status.success())
 }
 
 /// The standard output of a program, if it succeeds. Its standard error is shown if it fails.

@@ -4,12 +4,12 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::commands::{cargo_of, run as run_command, succeeds, works};
+use crate::commands::{cargo_of, run as run_command, works};
 use crate::root;
 
-/// Runs every target of `fuzz/fuzz_targets`, or one of them, for that time; false at the first finding. Installs cargo-fuzz
+/// Runs every target of `fuzz/fuzz_targets`, or one of them, for that time; fails at the first finding. Installs cargo-fuzz
 /// if it is missing.
-pub fn run(seconds: u32, only: Option<&str>) -> Result<bool> {
+pub fn run(seconds: u32, only: Option<&str>) -> Result<()> {
     provide()?;
     let mut targets = targets()?;
     if let Some(only) = only {
@@ -28,13 +28,11 @@ pub fn run(seconds: u32, only: Option<&str>) -> Result<bool> {
         // The fuzzer adds new inputs to the first folder, and leaves the seeds as they are.
         command.args([&corpus, &format!("fuzz/seeds/{target}"), "--"]);
         command.arg(format!("-max_total_time={seconds}"));
-        if !succeeds(&mut command)? {
-            println!("   {target}: a finding; the input is in fuzz/artifacts/{target}");
-            return Ok(false);
-        }
+        let finding = || format!("a finding; the input is in fuzz/artifacts/{target}");
+        run_command(&mut command).with_context(finding)?;
         println!("   {target}: no finding in {seconds} s\n");
     }
-    Ok(true)
+    Ok(())
 }
 
 fn provide() -> Result<()> {

@@ -6,13 +6,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::c_library;
-use crate::commands::works;
-use crate::programs::files_of;
+use crate::commands::{cargo_words, is_on_path, run as run_command, target_folder};
+use crate::packages::Programs;
 use crate::root;
-use crate::skips::skip;
+use crate::skips::{missing, skip};
 
 const SEGMENTS: usize = 64;
 const SIZES: [usize; 4] = [8, 24, 50, 200];
@@ -31,13 +30,19 @@ const TECHNIQUES_OF_C: [&str; 3] = ["gather", "writev", "fwrite"];
 /// A call of `vectored_gather_write_all` may take this many instructions more than `Gather::write_all`.
 const MAX_MORE_IN_C: i64 = 60;
 
-/// Prints the counts; false if a copy takes more than `memcpy`, or a call of C too many more than one of Rust.
-pub fn run() -> Result<bool> {
-    if let Some(reason) = missing() {
-        skip("instructions", &reason)?;
-        return Ok(true);
+/// Prints the counts; fails if a copy takes more than `memcpy`, or a call of C too many more than one of Rust.
+pub fn run() -> Result<()> {
+    if !cfg!(target_arch = "x86_64") {
+        return skip("instructions", "the techniques are those of x86-64");
     }
-    let bench = build()?;
+    if !is_on_path("valgrind") {
+        return missing(
+            "instructions",
+            "valgrind is missing; on Debian: apt-get install valgrind",
+        );
+    }
+    let bench =
+        Programs::build("bench --package vectored --bench copy --no-run --locked")?.path()?;
     println!("{}", heading());
     print!("   {:>6}", "bytes");
     for technique in TECHNIQUES {
@@ -63,13 +68,15 @@ pub fn run() -> Result<bool> {
     if !is_well {
         println!("   up to {MAX_BYTES} bytes a copy takes more instructions than memcpy");
     }
-    Ok(calls_of_c(&bench)? && is_well)
+    ensure!(calls_of_c(&bench)? && is_well, "too many instructions");
+    Ok(())
 }
 
 /// Prints the instructions of a call from C and from Rust; false if C takes too many more.
 fn calls_of_c(bench: &PathBuf) -> Result<bool> {
     let mut is_well = true;
-    c_library::with_program("benches/calls.c", |program| {
+    let program = &compile_calls()?;
+    {
         println!(
             "   instructions per call to /dev/null, with the C library and its static linkage"
         );
@@ -90,14 +97,31 @@ fn calls_of_c(bench: &PathBuf) -> Result<bool> {
             }
             println!();
         }
-        Ok(())
-    })?;
+    }
     if !is_well {
         println!(
             "   a call from C takes more than {MAX_MORE_IN_C} instructions more than one from Rust"
         );
     }
     Ok(is_well)
+}
+
+/// Compiles `calls.c` with the static library.
+fn compile_calls() -> Result<PathBuf> {
+    let words = "build --quiet --release --package vectored-capi --lib --locked";
+    run_command(&mut cargo_words(words))?;
+    let release = target_folder().join("release");
+    let mut compile = Command::new("cc");
+    compile.args(
+        "-std=c11 -O2 -Icrates/vectored-capi/include crates/vectored-capi/benches/calls.c -o"
+            .split(' '),
+    );
+    let program = release.join("calls");
+    compile
+        .arg(&program)
+        .arg(release.join("libvectored_capi.a"));
+    run_command(compile.args("-lutil -lrt -lpthread -lm -ldl".split(' ')))?;
+    Ok(program)
 }
 
 /// Instructions of a call.
@@ -119,21 +143,6 @@ fn heading() -> String {
          fails if, up to {MAX_BYTES} bytes, {copiers} takes more than {memcpy}; the other figures \
          are for information"
     )
-}
-
-/// The reason why this machine cannot count them.
-fn missing() -> Option<String> {
-    if !cfg!(target_arch = "x86_64") {
-        return Some("the techniques are those of x86-64".to_owned());
-    }
-    let works = works(Command::new("valgrind").arg("--version"));
-    (!works).then(|| "valgrind is missing; on Debian: apt-get install valgrind".to_owned())
-}
-
-fn build() -> Result<PathBuf> {
-    let words = "bench --package vectored --bench copy --no-run --locked";
-    let mut files = files_of("copy", words)?.into_iter();
-    files.next().context("cargo built no bench 'copy'")
 }
 
 /// Instructions per segment. Two counts are subtracted, so that the start of the program does not count.

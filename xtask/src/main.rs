@@ -3,27 +3,15 @@
 //! The exit status of every command is 0 when all is well, 1 when something is not, and 2 when the command line is wrong.
 
 mod api;
-mod benchmarks;
-mod c_library;
 mod check;
-mod cluster;
 mod commands;
-mod deb;
 mod fuzz;
-mod hazards;
 mod instructions;
 mod miri;
-mod modules;
 mod packages;
-mod processes;
-mod programs;
-mod python;
 mod release;
 #[cfg(feature = "measure")]
-mod reproducibility;
-#[cfg(feature = "measure")]
 mod ruler;
-mod scratch;
 mod setup;
 mod skips;
 mod soak;
@@ -31,13 +19,13 @@ mod steps;
 mod systems;
 mod test;
 mod tidy;
-mod wine;
-mod workflow;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use crate::commands::script;
 
 /// The project's own commands
 #[derive(Parser)]
@@ -69,7 +57,11 @@ enum Xtask {
         update: bool,
     },
     /// Do repeated runs of `vectored measure` name the same winners? 20 s a run, on an idle machine
-    Reproducibility(ReproducibilityOptions),
+    Reproducibility {
+        /// How often the tool runs
+        #[arg(long, default_value_t = 10)]
+        runs: usize,
+    },
     /// Does the engine agree with plain C programs? Half a second a round and cell, on an idle machine
     Ruler(RulerOptions),
     /// Random lists, and queues, through random faults; does every byte arrive?
@@ -89,9 +81,26 @@ enum Xtask {
     /// Do predicted and measured savings agree? Two minutes, on an idle machine
     Pairs(Words),
     /// Builds the Debian packages
-    Deb(deb::Options),
+    Deb {
+        /// Where the packages go
+        #[arg(long, default_value = "target/debian")]
+        output: PathBuf,
+        /// Installs, uses and removes them in a clean Debian, which needs root, debootstrap and a mirror: a minute
+        #[arg(long)]
+        try_out: bool,
+    },
     /// Builds and installs the C library
-    InstallC(c_library::options::Place),
+    InstallC {
+        /// The folder that programs find it in
+        #[arg(long, default_value = "/usr/local")]
+        prefix: PathBuf,
+        /// The folder of libraries within the prefix: `lib/x86_64-linux-gnu` in a Debian package
+        #[arg(long, default_value = "lib")]
+        libdir: PathBuf,
+        /// The root of a package that is being built: files go to the prefix within it
+        #[arg(long, value_name = "DIR")]
+        destdir: Option<PathBuf>,
+    },
     /// Installs the C library to a folder, and compiles and runs C and C++ with it
     TestC,
     /// All of publishing the crates but the upload
@@ -118,13 +127,24 @@ enum Xtask {
     /// The library's tests that make no system call, under Miri
     Miri,
     /// Builds the project for other systems, and runs there what can be run here
-    Systems(systems::Options),
+    Systems {
+        /// The only system, by its name for rustc
+        #[arg(long, value_name = "TARGET")]
+        only: Option<String>,
+        /// Runs every case of the property tests, and links the tests for macOS and FreeBSD too
+        #[arg(long)]
+        all: bool,
+    },
     /// Instructions for copying a short segment and for a call from C, counted by callgrind
     Instructions,
     /// The tests and the tool for Windows, under Wine
     WineTests,
     /// Ranks of Open MPI, and of a Slurm of one node
-    Cluster(cluster::Options),
+    Cluster {
+        /// Tests with MPICH too, which takes a build of its own
+        #[arg(long)]
+        mpich: bool,
+    },
 }
 
 /// Options of another program: `--help` prints them.
@@ -136,56 +156,96 @@ struct Words {
 }
 
 #[cfg(not(feature = "measure"))]
-use {Words as ReproducibilityOptions, Words as RulerOptions};
+use Words as RulerOptions;
 #[cfg(feature = "measure")]
-use {reproducibility::Options as ReproducibilityOptions, ruler::Options as RulerOptions};
+use ruler::Options as RulerOptions;
 
 fn main() -> ExitCode {
     match run(Xtask::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::from(1)
+            ExitCode::FAILURE
         }
     }
 }
 
-/// Whether all is well. An error says what is not, or why that could not be determined.
-fn run(command: Xtask) -> anyhow::Result<bool> {
-    let well = |()| true;
+fn run(command: Xtask) -> anyhow::Result<()> {
     match command {
-        Xtask::Setup => Ok(setup::run()),
+        Xtask::Setup => setup::run(),
         Xtask::Check { base } => check::run(base.as_deref()),
         Xtask::Test { only } => test::run(only.as_deref()),
-        Xtask::Step { name } => test::run_step(&name).map(well),
+        Xtask::Step { name } => test::run_step(&name),
         Xtask::Tidy => tidy::run(),
-        Xtask::Api { update } => api::run(update).map(well),
+        Xtask::Api { update } => api::run(update),
+        Xtask::Reproducibility { runs } => {
+            let mut script = script("reproducibility.py");
+            commands::run(script.args(["--runs", &runs.to_string()]))
+        }
         #[cfg(not(feature = "measure"))]
-        Xtask::Reproducibility(_) | Xtask::Ruler(_) => Err(with_engine()),
-        #[cfg(feature = "measure")]
-        Xtask::Reproducibility(options) => reproducibility::run(&options),
+        Xtask::Ruler(_) => Err(with_engine()),
         #[cfg(feature = "measure")]
         Xtask::Ruler(options) => ruler::run(&options),
         Xtask::Soak(words) => soak::run(words.options),
         Xtask::Fuzz { seconds, only } => fuzz::run(seconds, only.as_deref()),
-        Xtask::BenchPeers(words) => benchmarks::peers(&words.options),
-        Xtask::BenchPrograms(words) => benchmarks::programs(&words.options),
-        Xtask::Pairs(words) => benchmarks::pairs(&words.options),
-        Xtask::Deb(options) => deb::run(&options),
-        Xtask::InstallC(place) => c_library::install(&place).map(well),
-        Xtask::TestC => c_library::test().map(well),
-        Xtask::Publish { verify } => release::publish::run(verify),
-        Xtask::Msrv => release::msrv::run().map(well),
-        Xtask::Deny => release::deny::run(),
-        Xtask::ReleaseNotes { version } => release::notes::run(&version).map(well),
-        Xtask::Python { python } => python::run(python).map(well),
+        Xtask::BenchPeers(words) => {
+            // The bench names the peers that are missing, and measures the others.
+            let go = if commands::is_on_path("go") { "" } else { " golang-go" };
+            provide(&format!("libuv1-dev libevent-dev liburing-dev{go}"));
+            bench("peers", words)
+        }
+        Xtask::BenchPrograms(words) => bench("programs", words),
+        Xtask::Pairs(words) => {
+            if !commands::is_on_path("strace") {
+                provide("strace");
+            }
+            bench("pairs", words)
+        }
+        Xtask::Deb { output, try_out } => {
+            let mut build = script("deb/build.sh");
+            build.arg(root().join(output));
+            commands::run(build.args(try_out.then_some("try-out")))
+        }
+        Xtask::InstallC {
+            prefix,
+            libdir,
+            destdir,
+        } => {
+            let mut install = script("c_library/install.sh");
+            install.arg(std::path::absolute(prefix)?).arg(libdir);
+            let destdir = destdir.map(std::path::absolute).transpose()?;
+            commands::run(install.args(destdir))
+        }
+        Xtask::TestC => commands::run(&mut script("c_library/test.sh")),
+        Xtask::Publish { verify } => release::publish(verify),
+        Xtask::Msrv => release::msrv(),
+        Xtask::Deny => release::deny(),
+        Xtask::ReleaseNotes { version } => release::notes(&version),
+        Xtask::Python { python } => commands::run(script("python.sh").args(python)),
         Xtask::Miri => miri::run(),
-        Xtask::Systems(options) => systems::run(&options),
+        Xtask::Systems { only, all } => systems::run(only.as_deref(), all),
         Xtask::Instructions => instructions::run(),
-        Xtask::WineTests => systems::run(&systems::Options::only(wine::TARGET)),
-        Xtask::Cluster(options) => cluster::run(&options),
+        Xtask::WineTests => systems::run(Some(systems::WINDOWS), false),
+        Xtask::Cluster { mpich } => {
+            commands::run(script("cluster.py").args(mpich.then_some("--mpich")))
+        }
     }
+}
+
+/// Installs Debian packages. That they cannot be installed is printed.
+fn provide(packages: &str) {
+    if let Err(error) = setup::install_packages(packages) {
+        println!("   {error:#}");
+    }
+}
+
+/// Runs a bench of `benchmarks/`. Quiet, since standard output may be JSON.
+fn bench(name: &str, words: Words) -> anyhow::Result<()> {
+    let cargo = format!(
+        "bench --quiet {} --locked --bench {name} --",
+        test::BENCHMARKS
+    );
+    commands::run(commands::cargo_words(&cargo).args(words.options))
 }
 
 /// Replaces this program by one that is built with the measuring engine and optimised, as users run it.
@@ -204,4 +264,62 @@ fn with_engine() -> anyhow::Error {
 fn root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().expect("xtask is a folder of the workspace")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `reproducibility.py` says of runs of one cell each, with these winners and ends of a crossover.
+    fn verdict(runs: &[(&str, f64, f64)]) -> Result<String, String> {
+        let folder = root().join("target/steps");
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut command = script("reproducibility.py");
+        for (number, (winner, low, high)) in runs.iter().enumerate() {
+            let winner = (*winner != "tie").then_some(*winner);
+            let result = serde_json::json!({
+                "cells": [{
+                    "target": "pipe", "segment_count": 2, "segment_bytes": 16, "segment_sizes": null,
+                    "verdict": winner.map_or("tie", |_| "faster"), "winner": winner,
+                }],
+                "crossovers": [{
+                    "target": "pipe", "segment_count": 2, "below": "a", "above": "b",
+                    "low_bytes": low, "at_bytes": low, "high_bytes": high,
+                }],
+                "cost_models": [],
+            });
+            let path = folder.join(format!("run-{}-{number}.json", std::process::id()));
+            std::fs::write(&path, result.to_string()).unwrap();
+            command.arg(path);
+        }
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        if output.status.success() { Ok(text) } else { Err(text) }
+    }
+
+    #[test]
+    fn runs_agree_unless_winners_contradict_or_crossovers_lie_apart() {
+        let run = ("writev", 100.0, 120.0);
+        verdict(&[run; 3]).unwrap();
+        let differing = verdict(&[run, run, ("tie", 100.0, 120.0)]).unwrap();
+        assert!(
+            differing.contains("pipe 2 × 16 B: writev, writev, tie\n"),
+            "{differing}"
+        );
+        for (other, expected) in [
+            (("copy", 100.0, 120.0), "1 cells are contradicted"),
+            (
+                ("writev", 130.0, 150.0),
+                "found in 3 of 3, 1 of 3 pairs overlap",
+            ),
+        ] {
+            let text = verdict(&[run, run, other]).unwrap_err();
+            assert!(text.contains(expected) && text.contains("FAILED"), "{text}");
+        }
+        assert!(
+            verdict(&[("writev", 100.0, 140.0); 2])
+                .unwrap_err()
+                .contains("FAILED")
+        );
+    }
 }

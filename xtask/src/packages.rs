@@ -1,6 +1,7 @@
-//! The packages of the workspace and their targets, as `cargo metadata` prints them.
+//! The packages of the workspace and their targets, as `cargo metadata` prints them, and the programs that cargo builds of them.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -10,20 +11,16 @@ use crate::commands::{answer, cargo_words};
 /// A package of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
     pub name: String,
-    /// Its folder.
     pub folder: PathBuf,
     /// The packages of the workspace that its manifest names.
     pub dependencies: Vec<String>,
-    /// Its library, programs, tests, examples and benches.
     pub targets: Vec<Target>,
 }
 
 /// A library, program, test, example or bench of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Its name.
     pub name: String,
     /// Its kind, as cargo names it: `lib`, `bin`, `test`, `example` or `bench`.
     pub kind: String,
@@ -40,40 +37,91 @@ pub fn metadata() -> Result<Value> {
     serde_json::from_str(&text).context("cannot read the answer of cargo metadata")
 }
 
-/// Whether a package of the answer of [`metadata`] may be published. `publish = false` is an empty list of registries, and
-/// null allows all.
-pub fn is_published(package: &Value) -> bool {
-    !package["publish"].is_array()
+/// The packages that may be published, in an answer of [`metadata`]. `publish = false` is an empty list of registries, and null
+/// allows all.
+pub fn published(metadata: &Value) -> impl Iterator<Item = &Value> {
+    list(&metadata["packages"])
+        .iter()
+        .filter(|package| package["publish"].is_null())
 }
 
-/// The packages in an answer of [`metadata`].
-pub fn packages(metadata: &Value) -> Vec<Package> {
+/// The packages of the workspace.
+pub fn packages() -> Result<Vec<Package>> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let target = |target: &Value| Target {
+        name: text(&target["name"]),
+        kind: text(&target["kind"][0]),
+        is_tested: target["test"] == true,
+        is_program: list(&target["crate_types"])
+            .iter()
+            .any(|kind| kind == "bin"),
+    };
+    let is_ours = |dependency: &&Value| dependency["path"].is_string();
     let package = |package: &Value| Package {
         name: text(&package["name"]),
-        folder: Path::new(&text(&package["manifest_path"]))
-            .parent()
-            .map(Path::to_owned)
-            .unwrap_or_default(),
+        folder: Path::new(&text(&package["manifest_path"])).with_file_name(""),
         dependencies: list(&package["dependencies"])
             .iter()
-            .filter(|dependency| dependency["path"].is_string())
-            .map(|dependency| text(&dependency["name"]))
+            .filter(is_ours)
+            .map(|on| text(&on["name"]))
             .collect(),
-        targets: list(&package["targets"])
-            .iter()
-            .map(|target| Target {
-                name: text(&target["name"]),
-                kind: text(&target["kind"][0]),
-                is_tested: target["test"] == true,
-                is_program: list(&target["crate_types"])
-                    .iter()
-                    .any(|kind| kind == "bin"),
-            })
-            .collect(),
+        targets: list(&package["targets"]).iter().map(target).collect(),
     };
-    list(&metadata["packages"]).iter().map(package).collect()
+    Ok(list(&metadata()?["packages"]).iter().map(package).collect())
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The programs of a build: cargo's messages about them.
+pub struct Programs(Vec<Value>);
+
+impl Programs {
+    /// Builds by `cargo {words}`.
+    pub fn build(words: &str) -> Result<Self> {
+        let mut command = cargo_words(words);
+        command.args(["--message-format", "json-render-diagnostics"]);
+        command.stderr(Stdio::inherit());
+        let messages = answer(&mut command)?;
+        let messages = messages
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let is_program = |message: &Value| message["executable"].is_string();
+        Ok(Programs(messages.filter(is_program).collect()))
+    }
+
+    /// The test program of a library or binary, or the test, example or bench itself, in the folder of its package.
+    pub fn command(&self, package: &Package, target: &Target) -> Result<Command> {
+        let manifest = package.folder.join("Cargo.toml");
+        let is_it = |program: &&Value| {
+            program["manifest_path"].as_str().map(Path::new) == Some(&manifest)
+                && program["target"]["kind"][0] == *target.kind
+                && program["target"]["name"] == *target.name
+                && program["profile"]["test"] == (target.kind != "example")
+        };
+        let found = self
+            .0
+            .iter()
+            .find(is_it)
+            .and_then(|program| program["executable"].as_str());
+        let missing = || format!("cargo built no {} {}", target.kind, target.name);
+        // As cargo starts it.
+        let mut command = Command::new(found.with_context(missing)?);
+        command
+            .current_dir(&package.folder)
+            .env("CARGO_MANIFEST_DIR", &package.folder);
+        Ok(command)
+    }
+
+    /// The path of the one program.
+    pub fn path(&self) -> Result<PathBuf> {
+        let path = self
+            .0
+            .first()
+            .and_then(|program| program["executable"].as_str());
+        path.map(PathBuf::from).context("cargo built no program")
+    }
 }
 
 #[cfg(test)]
@@ -86,96 +134,40 @@ mod tests {
     #[test]
     fn published_packages_have_a_description_keywords_and_the_licences() {
         let metadata = metadata().unwrap();
-        let mut published = 0;
-        for package in metadata["packages"].as_array().unwrap() {
-            if !is_published(package) {
-                continue;
-            }
-            published += 1;
+        for package in published(&metadata) {
             let name = package["name"].as_str().unwrap();
             for field in ["description", "license", "readme", "rust_version"] {
                 assert!(package[field].is_string(), "{name} has no {field}");
             }
             for field in ["keywords", "categories"] {
-                assert_ne!(
-                    package[field].as_array().unwrap().len(),
-                    0,
-                    "{name}: {field}"
-                );
+                assert!(!list(&package[field]).is_empty(), "{name}: {field}");
             }
             let words = format!("package --list --allow-dirty --offline --package {name}");
-            let list = answer(&mut cargo_words(&words)).unwrap();
-            let manifest = package["manifest_path"].as_str().unwrap();
-            let folder = std::path::Path::new(manifest).parent().unwrap();
+            let files = answer(&mut cargo_words(&words)).unwrap();
             for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
                 assert!(
-                    list.lines().any(|line| line == licence),
+                    files.lines().any(|line| line == licence),
                     "{name}: {licence}"
                 );
                 let text = |path| fs::read_to_string(path).unwrap();
-                assert_eq!(
-                    text(folder.join(licence)),
-                    text(root().join(licence)),
-                    "{name}"
-                );
+                let copy =
+                    Path::new(package["manifest_path"].as_str().unwrap()).with_file_name(licence);
+                assert_eq!(text(copy), text(root().join(licence)), "{name}");
             }
         }
-        assert_eq!(published, 8);
+        assert_eq!(published(&metadata).count(), 8);
     }
 
     #[test]
     fn the_readme_builds_with_the_tested_versions() {
         let readme = fs::read_to_string(root().join("README.md")).unwrap();
-        let builds = |line: &&str| {
-            let line = line.trim_start();
-            line.starts_with("cargo install") || line.starts_with("cargo run --")
-        };
-        let mut lines = readme.lines().filter(builds).peekable();
-        assert!(lines.peek().is_some());
-        for line in lines {
-            assert!(line.contains("--locked"), "{line}");
-        }
-    }
-
-    #[test]
-    fn packages_are_read_with_their_targets_and_their_dependencies_in_the_workspace() {
-        let metadata = serde_json::json!({ "packages": [ {
-            "name": "p",
-            "manifest_path": "/w/crates/p/Cargo.toml",
-            "dependencies": [
-                { "name": "q", "path": "/w/crates/q" },
-                { "name": "serde", "source": "registry" },
-            ],
-            "targets": [
-                { "name": "p", "kind": ["lib"], "crate_types": ["lib"], "test": true },
-                { "name": "shown", "kind": ["example"], "crate_types": ["bin"], "test": false },
-                { "name": "linked", "kind": ["example"], "crate_types": ["cdylib"], "test": false },
-            ],
-        } ] });
-        let found = packages(&metadata);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].name, "p");
-        assert_eq!(found[0].folder, Path::new("/w/crates/p"));
-        assert_eq!(found[0].dependencies, ["q"]);
-        let targets: Vec<_> = found[0]
-            .targets
-            .iter()
-            .map(|target| {
-                (
-                    &*target.name,
-                    &*target.kind,
-                    target.is_tested,
-                    target.is_program,
-                )
-            })
-            .collect();
-        assert_eq!(
-            targets,
-            [
-                ("p", "lib", true, false),
-                ("shown", "example", false, true),
-                ("linked", "example", false, false),
-            ]
+        let lines = readme.lines().map(str::trim_start);
+        let builds =
+            |line: &&str| line.starts_with("cargo install") || line.starts_with("cargo run --");
+        let builds: Vec<&str> = lines.filter(builds).collect();
+        assert!(
+            !builds.is_empty() && builds.iter().all(|line| line.contains("--locked")),
+            "{builds:?}"
         );
     }
 }

@@ -54,8 +54,8 @@ pub struct Options {
 /// Median time of each technique, and of the floor, in ns.
 pub type Medians = BTreeMap<String, f64>;
 
-/// Compares all cells; false if a technique differs in one.
-pub fn run(options: &Options) -> Result<bool> {
+/// Compares all cells; fails if a technique differs in one.
+pub fn run(options: &Options) -> Result<()> {
     let (cpu, reader_cpu) =
         pin_measuring_thread(Pinning::Current).context("cannot pin this thread")?;
     let cpu = cpu.context("no CPU to stay on")?;
@@ -84,13 +84,13 @@ pub fn run(options: &Options) -> Result<bool> {
             )?;
         }
     }
-    print_verdict(all_agree);
-    Ok(all_agree)
+    verdict(all_agree)
 }
 
-fn print_verdict(all_agree: bool) {
-    let words = if all_agree { "all agree" } else { "some DIFFER" };
-    println!("\n{words}");
+fn verdict(all_agree: bool) -> Result<()> {
+    ensure!(all_agree, "some DIFFER");
+    println!("\nall agree");
+    Ok(())
 }
 
 fn workloads() -> [Workload; 2] {

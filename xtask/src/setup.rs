@@ -3,173 +3,118 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::commands::{cargo, is_on_path, run as run_command, works};
 
-/// A program, and the Debian packages that bring it.
-type Program = (&'static str, &'static [&'static str]);
-
-/// Programs that every test run needs.
-const REQUIRED: [Program; 1] = [("cc", &["gcc", "libc6-dev"])];
-
-/// Programs that some tests need. Without one, those tests are skipped, and say so.
-const OPTIONAL: [Program; 24] = [
-    ("mkfs.ext4", &["e2fsprogs"]),
-    ("mkfs.xfs", &["xfsprogs"]),
-    ("mkfs.btrfs", &["btrfs-progs"]),
-    ("strace", &["strace"]),
-    ("valgrind", &["valgrind"]),
-    ("g++", &["g++"]),
+/// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
+/// need it are skipped, and say so.
+const PROGRAMS: [(&str, &str); 26] = [
+    ("cc", "gcc libc6-dev"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("strace", "strace"),
+    ("valgrind", "valgrind"),
+    ("g++", "g++"),
     // The second package has its sanitizers.
-    ("clang++", &["clang", "libclang-rt-dev"]),
-    ("pkg-config", &["pkg-config"]),
-    ("cmake", &["cmake", "make"]),
-    ("fish", &["fish"]),
-    ("zsh", &["zsh"]),
-    ("man", &["man-db"]),
-    ("debootstrap", &["debootstrap"]),
-    ("dpkg-shlibdeps", &["dpkg-dev"]),
-    ("lintian", &["lintian"]),
+    ("clang++", "clang libclang-rt-dev"),
+    ("pkg-config", "pkg-config"),
+    ("cmake", "cmake make"),
+    ("fish", "fish"),
+    ("zsh", "zsh"),
+    ("man", "man-db"),
+    ("python3", "python3 python3-venv"),
+    ("debootstrap", "debootstrap"),
+    ("dpkg-gencontrol", "dpkg-dev"),
+    ("lintian", "lintian"),
     // For other systems: compilers, and what runs their programs.
     (
         "aarch64-linux-gnu-gcc",
-        &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+        "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
     ),
     (
         "s390x-linux-gnu-gcc",
-        &["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
+        "gcc-s390x-linux-gnu libc6-dev-s390x-cross",
     ),
     (
         "i686-linux-gnu-gcc",
-        &["gcc-i686-linux-gnu", "libc6-dev-i386-cross"],
+        "gcc-i686-linux-gnu libc6-dev-i386-cross",
     ),
-    ("qemu-aarch64", &["qemu-user"]),
-    ("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64-win32"]),
-    ("wine", &["wine", "wine64"]),
+    ("qemu-aarch64", "qemu-user"),
+    ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32"),
+    ("wine", "wine wine64"),
     // For ranks of a cluster. libclang reads the headers of MPI.
-    (
-        "mpicc.openmpi",
-        &["openmpi-bin", "libopenmpi-dev", "libclang-dev"],
-    ),
-    ("slurmd", &["slurm-wlm"]),
-    ("munged", &["munge"]),
+    ("mpicc.openmpi", "openmpi-bin libopenmpi-dev libclang-dev"),
+    ("slurmd", "slurm-wlm"),
+    ("munged", "munge"),
 ];
-
-/// What the bench `peers` loads while it runs, and what the bench `uring` compiles with.
-const PACKAGES_OF_PEERS: [&str; 3] = ["libuv1-dev", "libevent-dev", "liburing-dev"];
 
 /// Parts of the Rust toolchain, and the cargo command that shows each.
 const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
 
-/// Installs the programs that are missing and prints one line for each; false if one that the tests
-/// cannot do without could not be installed.
-pub fn run() -> bool {
-    let missing = |programs: &[Program]| -> Vec<Program> {
-        let missing = programs.iter().filter(|(name, _)| !is_on_path(name));
-        missing.copied().collect()
+/// Installs the programs that are missing and prints one line for each. Fails if one could not be installed that the tests
+/// cannot do without.
+pub fn run() -> Result<()> {
+    // A Python of Debian may be there without what makes environments.
+    let is_there = |name: &str| match name {
+        "python3" => works(Command::new(name).args(["-c", "import venv, ensurepip"])),
+        _ => is_on_path(name),
     };
-    let (required, optional) = (missing(&REQUIRED), missing(&OPTIONAL));
+    let missing = || PROGRAMS.into_iter().filter(|(name, _)| !is_there(name));
+    let at_first: Vec<_> = missing().collect();
+    let packages: Vec<&str> = at_first.iter().map(|(_, packages)| *packages).collect();
     let mut remedies = Vec::new();
-    // Apart, so that an optional package that does not exist keeps no other from being installed.
-    for missing in [&required, &optional] {
-        let packages: Vec<&str> = missing
-            .iter()
-            .flat_map(|(_, packages)| *packages)
-            .copied()
-            .collect();
-        if let Err(remedy) = install_packages(&packages) {
-            remedies.push(remedy);
-            // Not every system has every package, and apt-get installs all or none.
-            for (_, packages) in missing {
-                remedies.extend(install_packages(packages).err());
-            }
-        }
+    if let Err(remedy) = install_packages(&packages.join(" ")) {
+        remedies.push(remedy);
+        // Not every system has every package, and apt-get installs all or none.
+        remedies.extend(
+            packages
+                .iter()
+                .filter_map(|packages| install_packages(packages).err()),
+        );
     }
-    for (name, packages) in REQUIRED.iter().chain(&OPTIONAL) {
-        let was_missing = required
-            .iter()
-            .chain(&optional)
-            .any(|(other, _)| other == name);
-        let verdict = match (was_missing, is_on_path(name)) {
+    for (name, packages) in PROGRAMS {
+        let was_missing = at_first.contains(&(name, packages));
+        let verdict = match (was_missing, is_there(name)) {
             (false, _) => "there already",
             (true, true) => "installed",
             (true, false) => "MISSING: what needs it cannot run",
         };
-        println!("   {name} ({}): {verdict}", packages.join(", "));
+        println!("   {name} ({packages}): {verdict}");
     }
     for remedy in remedies {
         println!("   {remedy:#}");
     }
-    let mut is_complete = missing(&REQUIRED).is_empty();
+    let mut needed: Vec<&str> = missing().map(|(name, _)| name).collect();
+    needed.retain(|name| *name == PROGRAMS[0].0);
     for (component, command) in COMPONENTS {
         let is_there = || works(cargo().args([command, "--version"]));
         let add = || run_command(Command::new("rustup").args(["component", "add", component]));
-        let is_well = is_there() || (add().is_ok() && is_there());
-        println!(
-            "   {component}: {}",
-            if is_well { "there" } else { "MISSING" }
-        );
-        is_complete &= is_well;
+        if !is_there() && (add().is_err() || !is_there()) {
+            needed.push(component);
+        }
     }
-    is_complete
-}
-
-/// Installs the libraries that the peers of the benchmark need, and the compiler of the one in Go. If they cannot be
-/// installed, that is printed: the benchmark names the peers that are missing, and measures the others.
-pub fn provide_peers() {
-    let go = if is_on_path("go") { &[][..] } else { &["golang-go"] };
-    if let Err(error) = install_packages(&[&PACKAGES_OF_PEERS, go].concat()) {
-        println!("   {error:#}");
-    }
-}
-
-/// Installs strace if it is missing; if it cannot be installed, that is printed.
-pub fn provide_strace() {
-    if !is_on_path("strace")
-        && let Err(error) = install_packages(&["strace"])
-    {
-        println!("   {error:#}");
-    }
-}
-
-/// Installs Debian packages. The error names the command that a person has to run.
-pub fn install_packages(packages: &[&str]) -> Result<()> {
-    if packages.is_empty() {
-        return Ok(());
-    }
-    let packages = packages.join(" ");
-    let install = format!("apt-get install -y --no-install-recommends {packages}");
-    if !is_root() || !Path::new("/etc/debian_version").exists() {
-        bail!("on Debian, as root: apt-get update && {install}");
-    }
-    for line in ["apt-get update", &install] {
-        let words: Vec<&str> = line.split(' ').collect();
-        println!("   {line}");
-        run_command(Command::new(words[0]).args(&words[1..])).context("cannot install packages")?;
-    }
+    ensure!(needed.is_empty(), "missing: {}", needed.join(", "));
     Ok(())
 }
 
-fn is_root() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    effective_user(&status) == Some(0)
-}
-
-/// The second number of `Uid:`, see proc_pid_status(5).
-fn effective_user(status: &str) -> Option<u32> {
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_effective_user_counts() {
-        let status = "Name:\tx\nUid:\t1000\t0\t0\t0\nGid:\t1\t2\t3\t4\n";
-        assert_eq!(effective_user(status), Some(0));
-        assert_eq!(effective_user("Name:\tx\n"), None);
+/// Installs Debian packages, whose names have spaces between them. The error names the command that a person has to run.
+pub fn install_packages(packages: &str) -> Result<()> {
+    if packages.is_empty() {
+        return Ok(());
     }
+    let install = format!("install -y --no-install-recommends {packages}");
+    let is_root = std::fs::metadata("/proc/self")
+        .is_ok_and(|this| std::os::unix::fs::MetadataExt::uid(&this) == 0);
+    if !is_root || !Path::new("/etc/debian_version").exists() {
+        bail!("on Debian, as root: apt-get update && apt-get {install}");
+    }
+    for words in ["update", &install] {
+        println!("   apt-get {words}");
+        let mut command = Command::new("apt-get");
+        command.args(words.split(' ')).env("LC_ALL", "C");
+        run_command(&mut command).context("cannot install packages")?;
+    }
+    Ok(())
 }

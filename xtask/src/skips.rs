@@ -1,11 +1,13 @@
 //! What could not run, and why: listed at the end of a run.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
+
+use crate::root;
 
 /// The variable that names the file to which a test that cannot run appends its reason.
 pub const SKIPS: &str = "VECTORED_SKIPS";
@@ -17,6 +19,14 @@ static OWN: OnceLock<PathBuf> = OnceLock::new();
 pub fn list() -> Option<PathBuf> {
     let of_run = std::env::var_os(SKIPS).map(PathBuf::from);
     of_run.or_else(|| OWN.get().cloned())
+}
+
+/// Begins the list of this process.
+pub fn begin() -> Result<()> {
+    let folder = root().join("target/steps");
+    fs::create_dir_all(&folder)?;
+    let path = OWN.get_or_init(|| folder.join(format!("skips-{}", std::process::id())));
+    fs::write(path, "").with_context(|| format!("cannot write '{}'", path.display()))
 }
 
 /// Prints that something could not run here, and adds it to the list, if there is one.
@@ -32,40 +42,19 @@ pub fn skip(name: &str, reason: &str) -> Result<()> {
     Ok(())
 }
 
-/// The list of a run, whose file is removed at its end.
-pub struct Skips(PathBuf);
-
-impl Skips {
-    /// Begins the list of this process.
-    pub fn begin() -> Result<Self> {
-        let name = format!("vectored-skips-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, "").with_context(|| format!("cannot write '{}'", path.display()))?;
-        Ok(Skips(OWN.get_or_init(|| path).clone()))
-    }
-
-    /// Its file.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// What was skipped, as the end of a run prints it.
-    pub fn listed(&self) -> Result<String> {
-        let list = std::fs::read_to_string(&self.0)
-            .with_context(|| format!("cannot read '{}'", self.0.display()))?;
-        Ok(skipped(&list))
-    }
+/// Skips what could not run since something that can be installed is missing.
+pub fn missing(name: &str, reason: &str) -> Result<()> {
+    skip(name, reason)
 }
 
-impl Drop for Skips {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.0) {
-            eprintln!("cannot remove '{}': {error}", self.0.display());
-        }
-    }
+/// Ends the list of this process: what was skipped, each once, as the end of a run prints it.
+pub fn end() -> Result<String> {
+    let path = OWN.get().context("no list was begun")?;
+    let list = fs::read_to_string(path).context("cannot read the list of what was skipped")?;
+    fs::remove_file(path)?;
+    Ok(skipped(&list))
 }
 
-/// The skipped tests, each once.
 fn skipped(list: &str) -> String {
     let mut lines: Vec<&str> = list
         .lines()
@@ -73,11 +62,11 @@ fn skipped(list: &str) -> String {
         .collect();
     lines.sort_unstable();
     lines.dedup();
-    if lines.is_empty() {
-        "skipped: none".to_owned()
-    } else {
-        format!("skipped:\n  {}", lines.join("\n  "))
-    }
+    lines.insert(
+        0,
+        if lines.is_empty() { "skipped: none" } else { "skipped:" },
+    );
+    lines.join("\n  ")
 }
 
 #[cfg(test)]

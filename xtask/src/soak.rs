@@ -4,11 +4,11 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::commands::{cargo_of, cargo_words, succeeds, works};
+use crate::commands::{cargo_of, cargo_words, run as run_command, works};
 
-/// Runs the soak with these options, in a process of its own, since it changes signal handlers and limits; false if bytes
-/// were lost or records torn. `--asan` among the options builds it with AddressSanitizer.
-pub fn run(mut options: Vec<String>) -> Result<bool> {
+/// Runs the soak with these options, in a process of its own, since it changes signal handlers and limits; fails if
+/// bytes were lost or records torn. `--asan` among the options builds it with AddressSanitizer.
+pub fn run(mut options: Vec<String>) -> Result<()> {
     let words = "run --release --quiet --locked --package vectored-conformance --bin soak";
     let mut command = match options.iter().position(|word| word == "--asan") {
         None => cargo_words(words),
@@ -17,7 +17,7 @@ pub fn run(mut options: Vec<String>) -> Result<bool> {
             with_sanitizer(words)?
         }
     };
-    succeeds(command.arg("--").args(options))
+    run_command(command.arg("--").args(options))
 }
 
 /// A cargo command whose program is built with AddressSanitizer: for the target alone, so that build scripts are not.

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::processes::{descendants, kill_with_descendants};
-use crate::root;
+use crate::{root, skips};
 
 /// The lists that run at the same time. Each machine that runs all steps has two processors.
 const LANES: usize = 2;
@@ -21,8 +20,8 @@ const LANES: usize = 2;
 /// the whole run, and nobody would learn which it was.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
-/// The time between two looks at whether a step has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// The variable by which the processes of a step are found. It has the step's name and this process.
+const MARK: &str = "VECTORED_STEP";
 
 /// One step of a run.
 pub struct Step<'a> {
@@ -66,24 +65,23 @@ pub struct Report {
 }
 
 impl Report {
-    /// Starts the clock. `command` is the one that takes `--only STEP`.
-    pub fn start(command: &'static str) -> Self {
-        Report {
+    /// Starts the clock and the list of skips. `command` is the one that takes `--only STEP`.
+    pub fn start(command: &'static str) -> Result<Self> {
+        skips::begin()?;
+        Ok(Report {
             command,
             began: Instant::now(),
             done: Vec::new(),
-        }
+        })
     }
 
-    /// Runs a step in this process, whose output is shown; false if it failed.
-    pub fn run(&mut self, name: &str, work: impl FnOnce() -> Result<()>) -> bool {
+    /// Runs a step in this process, whose output is shown.
+    pub fn run(&mut self, name: &str, work: impl FnOnce() -> Result<()>) {
         println!("── {name}");
         let began = Instant::now();
-        let failure = work().err().map(|error| format!("{error:#}"));
-        let done = Done::since(began, name, failure);
+        let done = Done::since(began, name, work());
         println!("{}", done.verdict());
         self.done.push(done);
-        self.is_well()
     }
 
     /// Runs lists of steps in two lanes, each step by `command` with its name. A lane that has ended a list takes the next
@@ -94,17 +92,19 @@ impl Report {
             for step in steps {
                 let name = &step.name;
                 let began = Instant::now();
-                let needed = over.iter().find(|done| step.needs == Some(&*done.name));
-                let is_ready = needed.is_none_or(|done| done.failure.is_none());
-                let (failure, output) = if is_ready {
-                    println!("   {name} begins");
-                    run_kept(name, &mut command(name), LONGEST)
-                } else {
-                    let needed = step.needs.unwrap_or_default();
-                    let why = format!("not run, since {needed} failed");
-                    (Some(why), String::new())
+                let failed =
+                    |done: &&Done| step.needs == Some(&*done.name) && done.failure.is_some();
+                let (outcome, output) = match over.iter().find(failed) {
+                    Some(needed) => {
+                        let why = anyhow::anyhow!("not run, since {} failed", needed.name);
+                        (Err(why), String::new())
+                    }
+                    None => {
+                        println!("   {name} begins");
+                        run_kept(name, &mut command(name), LONGEST)
+                    }
                 };
-                let done = Done::since(began, name, failure);
+                let done = Done::since(began, name, outcome);
                 // In one piece, so that no other step comes between.
                 print!("── {name}\n{output}{}\n", done.verdict());
                 over.push(done);
@@ -113,8 +113,7 @@ impl Report {
         };
         let left = Mutex::new(lists.iter());
         let run_lane = || {
-            let next = || left.lock().expect("no lane panics").next();
-            let lists = std::iter::from_fn(next);
+            let lists = std::iter::from_fn(|| left.lock().expect("no lane panics").next());
             lists.flat_map(run_list).collect::<Vec<Done>>()
         };
         thread::scope(|scope| {
@@ -125,13 +124,24 @@ impl Report {
         });
     }
 
-    /// Whether every step passed.
-    pub fn is_well(&self) -> bool {
-        self.done.iter().all(|done| done.failure.is_none())
+    /// Prints what was skipped and the summary. The error names the steps that failed.
+    pub fn end(self) -> Result<()> {
+        println!("{}\n\n{}", skips::end()?, self.summary());
+        let failed: Vec<&str> = self.failures().map(|(done, _)| &*done.name).collect();
+        if failed.is_empty() {
+            return Ok(());
+        }
+        bail!("failed: {}", failed.join(", "))
+    }
+
+    fn failures(&self) -> impl Iterator<Item = (&Done, &String)> {
+        self.done
+            .iter()
+            .filter_map(|done| Some((done, done.failure.as_ref()?)))
     }
 
     /// One line a step, the longest first, the total, and each failed step with the command that repeats it.
-    pub fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let mut text = String::new();
         let mut done: Vec<&Done> = self.done.iter().collect();
         done.sort_by_key(|done| std::cmp::Reverse(done.took));
@@ -144,28 +154,29 @@ impl Report {
                 done.name
             );
         }
-        let sum = self.done.iter().map(|done| done.took).sum();
+        let (total, sum) = (
+            seconds(self.began.elapsed()),
+            self.done.iter().map(|done| done.took).sum(),
+        );
         let _ = write!(
             text,
-            "{:>8}  in total; the steps together took {}",
-            seconds(self.began.elapsed()),
+            "{total:>8}  in total; the steps together took {}",
             seconds(sum)
         );
-        for done in &self.done {
-            if let Some(reason) = &done.failure {
-                let (name, command) = (&done.name, self.command);
-                let _ = write!(
-                    text,
-                    "\n\nFAILED: {name}: {reason}\n  repeat it with: {command} --only {name}"
-                );
-            }
+        for (Done { name, .. }, reason) in self.failures() {
+            let _ = write!(
+                text,
+                "\n\nFAILED: {name}: {reason}\n  repeat it with: {} --only {name}",
+                self.command
+            );
         }
         text
     }
 }
 
 impl Done {
-    fn since(began: Instant, name: &str, failure: Option<String>) -> Self {
+    fn since(began: Instant, name: &str, outcome: Result<()>) -> Self {
+        let failure = outcome.err().map(|error| format!("{error:#}"));
         Done {
             name: name.to_owned(),
             took: began.elapsed(),
@@ -174,34 +185,33 @@ impl Done {
     }
 
     fn verdict(&self) -> String {
-        let verdict = match &self.failure {
-            None => "ok".to_owned(),
-            Some(reason) => format!("FAILED: {reason}"),
-        };
+        let verdict = self
+            .failure
+            .as_ref()
+            .map_or("ok".to_owned(), |reason| format!("FAILED: {reason}"));
         format!("   {}: {verdict}, {}\n", self.name, seconds(self.took))
     }
 }
 
-/// Runs a program whose output is kept in a file of `target/steps`: the reason if it failed, and its output.
-fn run_kept(name: &str, command: &mut Command, longest: Duration) -> (Option<String>, String) {
+/// Runs a program whose output is kept in a file of `target/steps`, and returned.
+fn run_kept(name: &str, command: &mut Command, longest: Duration) -> (Result<()>, String) {
     let path = root()
         .join("target/steps")
         .join(name.replace(['/', ':'], "-"));
-    let failure = run_to_file(&path, command, longest).err();
+    let mark = format!("{MARK}={name}-{}", std::process::id());
+    let outcome = run_to_file(&path, command, &mark, longest);
     let output = fs::read(&path).unwrap_or_default();
-    let output = String::from_utf8_lossy(&output).into_owned();
-    (failure.map(|error| format!("{error:#}")), output)
+    (outcome, String::from_utf8_lossy(&output).into_owned())
 }
 
-fn run_to_file(path: &Path, command: &mut Command, longest: Duration) -> Result<()> {
-    let cannot = || format!("cannot write '{}'", path.display());
-    fs::create_dir_all(path.parent().expect("a file lies in a folder")).with_context(cannot)?;
-    let mut file = File::create(path).with_context(cannot)?;
-    let clone = || file.try_clone().with_context(cannot);
+fn run_to_file(path: &Path, command: &mut Command, mark: &str, longest: Duration) -> Result<()> {
+    let mut file =
+        File::create(path).with_context(|| format!("cannot write '{}'", path.display()))?;
     command
         .stdin(Stdio::null())
-        .stdout(clone()?)
-        .stderr(clone()?);
+        .stdout(file.try_clone()?)
+        .stderr(file.try_clone()?);
+    command.env(MARK, &mark[MARK.len() + 1..]);
     let mut child = command.spawn().context("cannot start it")?;
     let began = Instant::now();
     while began.elapsed() < longest {
@@ -212,19 +222,48 @@ fn run_to_file(path: &Path, command: &mut Command, longest: Duration) -> Result<
             let output = fs::read(path).unwrap_or_default();
             bail!("{}", reason(&String::from_utf8_lossy(&output)));
         }
-        thread::sleep(LOOK_EVERY);
+        thread::sleep(Duration::from_millis(10));
     }
-    writeln!(
-        file,
-        "it has run too long; its processes (number, state, processor time, command):"
-    )?;
-    for process in descendants(child.id())? {
-        let (state, line) = (process.state(), process.command_line());
-        writeln!(file, "   {} {state} {line}", process.pid)?;
+    writeln!(file, "it has run too long; its processes:")?;
+    for (pid, line) in marked(mark)? {
+        writeln!(file, "   {pid} {line}")?;
     }
-    kill_with_descendants(child.id())?;
+    // Until none has started another one meanwhile.
+    loop {
+        let pids: Vec<String> = marked(mark)?.into_iter().map(|(pid, _)| pid).collect();
+        if pids.is_empty() {
+            break;
+        }
+        Command::new("kill")
+            .arg("-KILL")
+            .args(pids)
+            .stderr(Stdio::null())
+            .status()?;
+    }
+    child.kill()?;
     child.wait()?;
     bail!("did not end within {} and was killed", seconds(longest))
+}
+
+/// The processes with a variable: their numbers and command lines. None where there is no `/proc`.
+fn marked(variable: &str) -> Result<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Ok(found);
+    };
+    for entry in entries {
+        let process = entry?;
+        // One that has ended meanwhile has neither, and what is no process neither.
+        let [variables, line] = ["environ", "cmdline"].map(|name| {
+            let bytes = fs::read(process.path().join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        if variables.split('\0').any(|one| one == variable) {
+            let pid = process.file_name().to_string_lossy().into_owned();
+            found.push((pid, line.replace('\0', " ").trim_end().to_owned()));
+        }
+    }
+    Ok(found)
 }
 
 /// The last error that a program printed, or its last line.
@@ -257,24 +296,23 @@ mod tests {
             vec![step("after good").needs("good")],
             vec![step("last")],
         ];
-        let mut report = Report::start("cargo xtask test");
+        let mut report = Report::start("cargo xtask test").unwrap();
         report.run_lists(&lists, |name| match name {
             "bad" => shell("echo out; echo this is wrong >&2; exit 1"),
             _ => shell("true"),
         });
-        assert!(!report.is_well());
+        report.run("worse", || bail!("wrong"));
         let summary = report.summary();
         assert_eq!(summary.matches("  ok      ").count(), 3, "{summary}");
         for expected in [
             "FAILED: bad: this is wrong\n  repeat it with: cargo xtask test --only bad\n",
             "FAILED: after bad: not run, since bad failed\n",
+            "FAILED: worse: wrong\n",
         ] {
             assert!(summary.contains(expected), "{summary}");
         }
-        let mut report = Report::start("cargo xtask test");
-        assert!(report.run("good", || Ok(())));
-        assert!(!report.run("bad", || bail!("wrong")));
-        assert!(report.summary().contains("FAILED: bad: wrong\n"));
+        let error = report.end().unwrap_err().to_string();
+        assert_eq!(error, "failed: bad, after bad, worse");
     }
 
     #[test]
@@ -282,7 +320,12 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("vectored-lanes-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();
         let lists = ["a", "b", "c"].map(|name| vec![Step::new(name, || Ok(()))]);
-        let mut report = Report::start("");
+        let mut report = Report {
+            command: "",
+            began: Instant::now(),
+            done: Vec::new(),
+        };
+        fs::create_dir_all(root().join("target/steps")).unwrap();
         report.run_lists(&lists, |name| {
             let mut step = shell(match name {
                 // Ends when the others have begun.
@@ -293,7 +336,7 @@ mod tests {
             step.current_dir(&folder);
             step
         });
-        assert!(report.is_well(), "{}", report.summary());
+        assert_eq!(report.failures().count(), 0, "{}", report.summary());
         assert!(folder.join("c").exists());
         fs::remove_dir_all(&folder).unwrap();
     }
@@ -301,15 +344,19 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_step_that_hangs_is_killed_with_its_children_and_named() {
+        fs::create_dir_all(root().join("target/steps")).unwrap();
         // A process that outlives its parent is not waited for.
-        let (failure, left) = run_kept("test-leaves", &mut shell("sleep 600 & echo $!"), LONGEST);
-        assert_eq!(failure, None);
+        let (outcome, left) = run_kept("test-leaves", &mut shell("sleep 600 & echo $!"), LONGEST);
+        outcome.unwrap();
         let killed = Command::new("kill").arg(left.trim()).status();
         assert!(killed.unwrap().success(), "{left} has ended");
-        let mut hangs = shell("echo began; sleep 100000 & sleep 200000");
-        let (failure, output) = run_kept("test-hangs", &mut hangs, Duration::from_secs(2));
-        let reason = "did not end within 2.0 s and was killed";
-        assert_eq!(failure.as_deref(), Some(reason));
+        // `setsid`: a session of its own, as of a daemon.
+        let mut hangs = shell("echo began; setsid sleep 100000 & sleep 200000");
+        let (outcome, output) = run_kept("test-hangs", &mut hangs, Duration::from_secs(2));
+        assert_eq!(
+            outcome.unwrap_err().to_string(),
+            "did not end within 2.0 s and was killed"
+        );
         for expected in [
             "began\nit has run too long",
             " sleep 100000\n",
@@ -317,5 +364,9 @@ mod tests {
         ] {
             assert!(output.contains(expected), "{expected}: {output}");
         }
+        assert_eq!(
+            marked(&format!("{MARK}=test-hangs-{}", std::process::id())).unwrap(),
+            []
+        );
     }
 }

@@ -5,24 +5,26 @@
 //! examples and benches come from one build with all features, since cargo builds a package again for each set of features
 //! and each profile.
 
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
-use crate::benchmarks::MANIFEST;
-use crate::commands::{cargo_words, run as run_command};
-use crate::packages::{Package, Target, metadata, packages};
-use crate::programs::Programs;
-use crate::release::{deny, msrv, publish};
-use crate::skips::{SKIPS, Skips};
+use crate::commands::{cargo_words, run as run_command, script};
+use crate::packages::{Package, Programs, Target, packages};
+use crate::release;
+use crate::root;
+use crate::skips::{self, SKIPS};
 use crate::steps::{Report, Step};
-use crate::systems::{self, Scope};
-use crate::{api, c_library, cluster, deb, instructions, python, setup, tidy, workflow};
+use crate::{api, instructions, setup, systems, tidy};
 
 /// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
 /// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
 pub const FEATURES: &str =
     "--features vectored/bytes,vectored/serde,vectored/tokio,vectored/uring,xtask/measure";
+
+/// The option by which cargo finds the workspace of the benches.
+pub const BENCHMARKS: &str = "--manifest-path benchmarks/Cargo.toml";
 
 /// The build of all tests, examples and benches.
 pub const BUILD_TESTS: &str = "build-tests";
@@ -31,21 +33,18 @@ pub const BUILD_TESTS: &str = "build-tests";
 /// so they decide nothing.
 const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for information";
 
-/// Runs every step, or one of them; false when one failed.
-pub fn run(only: Option<&str>) -> Result<bool> {
-    let packages = packages(&metadata()?);
+/// Runs every step, or one of them; fails when one failed.
+pub fn run(only: Option<&str>) -> Result<()> {
+    let packages = packages()?;
     let lists = lists(&packages);
-    let skips = Skips::begin()?;
-    let mut report = Report::start("cargo xtask test");
+    let mut report = Report::start("cargo xtask test")?;
     match only {
         None => {
             // Alone: the others need what it installs.
-            report.run("setup", set_up);
-            report.run_lists(&lists, |name| in_own_process(name, &skips));
+            report.run("setup", setup::run);
+            report.run_lists(&lists, in_own_process);
         }
-        Some("setup") => {
-            report.run("setup", set_up);
-        }
+        Some("setup") => report.run("setup", setup::run),
         Some(only) => {
             let mut names = lists.iter().flatten().map(|step| &*step.name);
             if !names.any(|name| name == only) {
@@ -53,16 +52,15 @@ pub fn run(only: Option<&str>) -> Result<bool> {
                 let names = names.join("\n  ");
                 bail!("there is no step '{only}'; the steps are:\n  setup\n  {names}");
             }
-            report.run(only, || run_command(&mut in_own_process(only, &skips)));
+            report.run(only, || run_command(&mut in_own_process(only)));
         }
     }
-    println!("{}\n\n{}", skips.listed()?, report.summary());
-    Ok(report.is_well())
+    report.end()
 }
 
 /// Runs a step of a list in this process.
 pub fn run_step(name: &str) -> Result<()> {
-    let packages = packages(&metadata()?);
+    let packages = packages()?;
     let lists = lists(&packages);
     let Some(step) = lists.iter().flatten().find(|step| step.name == name) else {
         bail!("there is no step '{name}'");
@@ -72,44 +70,38 @@ pub fn run_step(name: &str) -> Result<()> {
 
 /// This program with a step. Nothing is built incrementally: a whole run would write files for that which it never uses. Without
 /// debug information compilers take a sixth less; a panic still has its line.
-fn in_own_process(step: &str, skips: &Skips) -> Command {
+fn in_own_process(step: &str) -> Command {
     // Not `cargo xtask`, which would build it and wait for another build.
     let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
     let mut this = Command::new(program);
     this.args(["step", step]).env("CARGO_INCREMENTAL", "0");
     this.env("CARGO_PROFILE_DEV_DEBUG", "0");
-    this.env(SKIPS, skips.path());
+    this.envs(skips::list().map(|list| (SKIPS, list)));
     this
-}
-
-fn set_up() -> Result<()> {
-    ensure!(setup::run(), "a program is missing that the tests need");
-    Ok(())
 }
 
 /// All steps but `setup`, in lists. The longest come first; the last ones build in folders of lists that have ended.
 fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
-    let tested = systems::SYSTEMS.iter().filter(|system| system.is_tested);
-    let mut others: Vec<Step<'_>> = tested
-        .map(|system| Step::new(system.name, || systems::build(system, Scope::Minutes)))
-        .collect();
-    others.push(Step::new("msrv", msrv::run));
+    let other = |name| Step::new(name, move || systems::build(name, false));
+    let mut others: Vec<Step<'_>> = systems::tested().map(other).collect();
+    others.push(Step::new("msrv", release::msrv));
     let packaged = vec![
-        checked("deb", || {
-            deb::run(&deb::Options {
-                output: "target/debian".into(),
-                try_out: true,
-            })
+        Step::new("deb", || {
+            run_command(
+                script("deb/build.sh").args([&root().join("target/debian"), Path::new("try-out")]),
+            )
         }),
-        checked("cluster", || cluster::run(&cluster::Options::default())),
+        Step::new("cluster", || run_command(&mut script("cluster.py"))),
     ];
     let optimised = vec![
-        Step::new("c-library", c_library::test),
-        Step::new("python", || python::run(Vec::new())),
+        Step::new("c-library", || {
+            run_command(&mut script("c_library/test.sh"))
+        }),
+        Step::new("python", || run_command(&mut script("python.sh"))),
         // It counts optimised code, and needs the C library as well.
-        checked("instructions", instructions::run),
-        checked("publish", || publish::run(false)),
-        checked("deny", deny::run),
+        Step::new("instructions", instructions::run),
+        Step::new("publish", || release::publish(false)),
+        Step::new("deny", release::deny),
     ];
     [
         others,
@@ -123,7 +115,7 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
 /// The checks and tests of this workspace, which build in `target/debug`.
 fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
     let mut steps = checks();
-    steps.push(Step::new("workflow", workflow::check));
+    steps.push(Step::new("workflow", release::workflow));
     steps.push(Step::new(BUILD_TESTS, || {
         Programs::build(&tests_build())?;
         Programs::build(&benches_build(packages)).map(drop)
@@ -153,10 +145,13 @@ fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
 /// Format and the rules of this repository: seconds.
 pub fn checks<'a>() -> Vec<Step<'a>> {
     vec![
-        checked("tidy", tidy::run),
+        Step::new("tidy", tidy::run),
         cargo_step("format", "fmt --all --check"),
         cargo_step("format-fuzz", "fmt --manifest-path fuzz/Cargo.toml --check"),
-        cargo_step("format-benchmarks", format!("fmt --all {MANIFEST} --check")),
+        cargo_step(
+            "format-benchmarks",
+            format!("fmt --all {BENCHMARKS} --check"),
+        ),
     ]
 }
 
@@ -212,11 +207,11 @@ fn test_programs(packages: &[Package]) -> Vec<Step<'_>> {
 /// folder of the main workspace, which has built most of their dependencies.
 fn benchmarks<'a>() -> Vec<Step<'a>> {
     let folder = "--target-dir target";
-    let test = |words| format!("test --workspace {MANIFEST} {folder} --locked {words}");
+    let test = |words| format!("test --workspace {BENCHMARKS} {folder} --locked {words}");
     let benches = test("--benches -- --test");
-    let example = format!("run {MANIFEST} {folder} --locked --example hyper_server");
+    let example = format!("run {BENCHMARKS} {folder} --locked --example hyper_server");
     let clippy =
-        format!("clippy --workspace --all-targets {MANIFEST} {folder} --locked -- -D warnings");
+        format!("clippy --workspace --all-targets {BENCHMARKS} {folder} --locked -- -D warnings");
     // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
     let fuzz = format!(
         "check --quiet --manifest-path fuzz/Cargo.toml {folder} --no-default-features --locked"
@@ -268,17 +263,10 @@ fn cargo_step<'a>(name: &str, words: impl Into<String>) -> Step<'a> {
     Step::new(name, move || run_command(&mut cargo_words(&words)))
 }
 
-/// A step of a command of this program, which prints what is wrong.
-fn checked<'a>(name: &'a str, work: impl Fn() -> Result<bool> + Send + Sync + 'a) -> Step<'a> {
-    Step::new(name, move || {
-        ensure!(work()?, "{name} has found what its output lists");
-        Ok(())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packages::metadata;
 
     #[test]
     fn every_feature_is_built_but_that_of_mpi() {
@@ -298,7 +286,7 @@ mod tests {
 
     #[test]
     fn every_tested_target_example_bench_and_system_has_a_step_of_its_own() {
-        let packages = packages(&metadata().unwrap());
+        let packages = packages().unwrap();
         let lists = lists(&packages);
         let mut names: Vec<&str> = lists.iter().flatten().map(|step| &*step.name).collect();
         for expected in [

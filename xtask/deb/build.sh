@@ -1,0 +1,72 @@
+#!/bin/sh
+# `cargo xtask deb`: makes the Debian packages with dpkg's own programs, and checks them: build.sh OUTPUT [try-out]
+set -eu
+. xtask/skips.sh
+if ! is_there dpkg-gencontrol; then
+    missing deb "dpkg-gencontrol is missing; on Debian: apt-get install dpkg-dev"
+    exit 0
+fi
+umask 022
+work=$PWD/target/deb output=$1
+rm -rf "$work"
+mkdir -p "$work/debian" "$output"
+
+# The variables are those of dch(1). The date is that of the last commit, so that the same source gives the same package.
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)-1
+maintainer="${DEBFULLNAME:-the vectored authors} <${DEBEMAIL:-root@localhost}>"
+date=$(date --utc --rfc-email "--date=@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}")
+sed "s|@MAINTAINER@|$maintainer|" xtask/deb/control >"$work/debian/control"
+printf 'vectored (%s) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- %s  %s\n' \
+    "$version" "$maintainer" "$date" >"$work/debian/changelog"
+{
+    printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: vectored\n\n'
+    sed -n 's/^Copyright (c) /Files: *\nCopyright: /p' LICENSE-MIT
+    printf 'License: MIT or Apache-2.0\n\nLicense: MIT\n'
+    sed 's/^ *$/./; s/^/ /' LICENSE-MIT
+    printf '\nLicense: Apache-2.0\n On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.\n'
+} >"$work/debian/copyright"
+
+libraries=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH) runtime=$work/libvectored1
+xtask/c_library/install.sh /usr "${libraries#usr/}" "$work/libvectored-dev"
+mkdir -p "$runtime/$libraries" "$runtime/DEBIAN"
+# The name without a number is for the linker alone.
+mv "$work/libvectored-dev/$libraries"/libvectored.so.* "$runtime/$libraries"
+# The package that programs linked with the library depend on. The trigger updates the cache of the dynamic linker.
+echo "libvectored 1 libvectored1 (>= $version)" >"$runtime/DEBIAN/shlibs"
+echo "activate-noawait ldconfig" >"$runtime/DEBIAN/triggers"
+
+cargo build --release --locked --quiet --package vectored-cli
+program=$CARGO_TARGET_DIR/release/vectored share=$work/vectored/usr/share
+install -D "$program" "$work/vectored/usr/bin/vectored"
+for completions in bash:bash-completion/completions/vectored zsh:zsh/vendor-completions/_vectored \
+    fish:fish/vendor_completions.d/vectored.fish; do
+    path=$share/${completions#*:}
+    mkdir -p "${path%/*}"
+    "$program" completions "${completions%%:*}" >"$path"
+done
+"$program" man --dir "$share/man/man1"
+gzip -9n "$share/man/man1"/*
+
+status=0
+cd "$work"
+for name in vectored libvectored1 libvectored-dev; do
+    documents=$name/usr/share/doc/$name
+    mkdir -p "$documents" "$name/DEBIAN"
+    cp debian/copyright "$documents"
+    gzip -9n <"$OLDPWD/CHANGELOG.md" >"$documents/changelog.gz"
+    gzip -9n <debian/changelog >"$documents/changelog.Debian.gz"
+    find $name -type f \( -path '*/bin/*' -o -name 'libvectored.so.*' \) -exec dpkg-shlibdeps "-T$name.substvars" {} +
+    dpkg-gencontrol "-p$name" "-P$name" "-T$name.substvars"
+    (cd $name && find usr -type f -exec md5sum {} + | sort -k 2 >DEBIAN/md5sums)
+    package=$output/${name}_${version}_$(dpkg --print-architecture).deb
+    dpkg-deb --root-owner-group -Zxz --build $name "$package"
+    # The package has no bug number of Debian, and its maintainer may be nobody yet.
+    if is_there lintian; then
+        lintian --fail-on error,warning --allow-root --suppress-tags initial-upload-closes-no-bugs \
+            --suppress-tags root-in-contact,bogus-mail-host,bogus-mail-host-in-debian-changelog "$package" || status=1
+    fi
+done
+is_there lintian || missing deb "lintian is missing"
+cd "$OLDPWD"
+[ "${2-}" != try-out ] || xtask/deb/try_out.sh "$output"/*_"${version}"_*.deb || status=1
+exit $status

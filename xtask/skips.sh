@@ -1,0 +1,9 @@
+# For scripts: what could not run, as `skip` and `missing` of src/skips.rs have it.
+skip() { # NAME REASON
+    echo "skipped $1: $2"
+    [ -z "${VECTORED_SKIPS-}" ] || echo "$1: $2" >>"$VECTORED_SKIPS"
+}
+missing() { # NAME REASON
+    skip "$1" "$2"
+}
+is_there() { command -v "$1" >/dev/null; }

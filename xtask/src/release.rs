@@ -1,0 +1,168 @@
+//! The checks of a release, its notes, and the check of the workflow.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::commands::{cargo_of, cargo_words, is_on_path, run as run_command, works};
+use crate::packages::{metadata, published};
+use crate::root;
+use crate::skips::{missing, skip};
+use crate::test::FEATURES;
+
+/// actionlint, in a version that was tried.
+const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
+
+/// Runs the checks of `deny.toml`. Without cargo-deny, which `setup` does not install, they are skipped, and so is that of
+/// advisories if their database cannot be fetched.
+pub fn deny() -> Result<()> {
+    if !works(&mut cargo_words("deny --version")) {
+        let why = "cargo-deny is missing: cargo install --locked cargo-deny";
+        return skip("deny", why);
+    }
+    let check = "deny --all-features --locked check --hide-inclusion-graph";
+    run_command(&mut cargo_words(&format!("{check} bans licenses sources")))?;
+    if !works(&mut cargo_words("deny fetch db")) {
+        return missing("deny: advisories", "their database cannot be fetched");
+    }
+    run_command(&mut cargo_words(&format!("{check} advisories")))
+}
+
+/// Checks each published crate with the oldest compiler that its manifest names, which is installed if it is missing.
+pub fn msrv() -> Result<()> {
+    let metadata = metadata()?;
+    let mut names_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for package in published(&metadata) {
+        let name = package["name"].as_str().context("name")?;
+        let version = package["rust_version"].as_str();
+        let version = version.with_context(|| format!("{name} names no rust-version"))?;
+        names_of.entry(version).or_default().push(name);
+    }
+    names_of
+        .into_iter()
+        .try_for_each(|(version, names)| build_with(version, &names))
+}
+
+fn build_with(version: &str, names: &[&str]) -> Result<()> {
+    let is_there = || works(&mut cargo_of(version, &["--version"]));
+    if !is_there() {
+        let mut install = Command::new("rustup");
+        install.args(["toolchain", "install", version, "--profile", "minimal"]);
+        if run_command(&mut install).is_err() || !is_there() {
+            return missing("msrv", &format!("rustup cannot install Rust {version}"));
+        }
+    }
+    // Apart, since each compiler builds all anew.
+    let words = ["check", "--locked", "--quiet", "--target-dir=target/msrv"];
+    let mut command = cargo_of(version, &words);
+    // Packages that are not named here cannot have features.
+    let features = FEATURES.trim_start_matches("--features ").split(',');
+    let is_named = |feature: &&str| {
+        feature
+            .split('/')
+            .next()
+            .is_some_and(|name| names.contains(&name))
+    };
+    let features: Vec<&str> = features.filter(is_named).collect();
+    command.args(["--features", &features.join(",")]);
+    run_command(command.args(names.iter().flat_map(|name| ["--package", name])))?;
+    println!("   built with Rust {version}: {}", names.join(", "));
+    Ok(())
+}
+
+/// Packages the published crates; with `verify` also builds each from its package, which takes minutes. A warning of
+/// cargo, for example of a field that crates.io would miss, fails as an error does.
+pub fn publish(verify: bool) -> Result<()> {
+    let mut command = cargo_words("publish --workspace --dry-run --locked --allow-dirty");
+    command
+        .args((!verify).then_some("--no-verify"))
+        .current_dir(root());
+    let output = command.output().context("cannot start cargo publish")?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    print!("{text}");
+    // The end of a dry run is the only warning that is expected.
+    let expected = "warning: aborting upload due to dry run";
+    let warning = text
+        .lines()
+        .find(|line| line.starts_with("warning:") && *line != expected);
+    ensure!(output.status.success(), "cargo publish: {}", output.status);
+    ensure!(
+        warning.is_none(),
+        "cargo publish warns: {}",
+        warning.unwrap_or_default()
+    );
+    Ok(())
+}
+
+/// Prints a version's section of the changelog.
+pub fn notes(version: &str) -> Result<()> {
+    let changelog = fs::read_to_string(root().join("CHANGELOG.md"))?;
+    let section = section(&changelog, version);
+    println!(
+        "{}",
+        section.with_context(|| format!("CHANGELOG.md has no section '{version}'"))?
+    );
+    Ok(())
+}
+
+/// The lines below the heading, which is the version alone or with a date behind it, up to the next one.
+fn section<'c>(changelog: &'c str, version: &str) -> Option<&'c str> {
+    let mut sections = changelog.split("\n## ").skip(1);
+    sections.find_map(|section| {
+        let (heading, text) = section.split_once('\n')?;
+        let first = heading.split(' ').next()?.trim_matches(['[', ']']);
+        (first == version).then_some(text.trim())
+    })
+}
+
+/// Checks the syntax of the workflow for GitHub Actions with actionlint, which Go builds from its source if it is missing.
+pub fn workflow() -> Result<()> {
+    match actionlint() {
+        Err(why) => missing("workflow", &format!("{why:#}")),
+        // Not with other linters, which may be installed or not.
+        Ok(program) => run_command(Command::new(program).args([
+            "-shellcheck=",
+            "-pyflakes=",
+            ".github/workflows/ci.yml",
+        ])),
+    }
+}
+
+fn actionlint() -> Result<PathBuf> {
+    let folder = root().join("target/go/bin");
+    let program = folder.join("actionlint");
+    if is_on_path("actionlint") {
+        return Ok("actionlint".into());
+    }
+    if !program.exists() {
+        if !is_on_path("go") {
+            bail!("there is neither actionlint nor Go to build it");
+        }
+        let mut install = Command::new("go");
+        install.args(["install", ACTIONLINT]).env("GOBIN", folder);
+        // Otherwise Go would look for a module around this repository, and its files could not be removed.
+        install.env("GOFLAGS", "-mod=mod -modcacherw");
+        run_command(install.current_dir(std::env::temp_dir()))
+            .context("actionlint cannot be built")?;
+    }
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_of_the_changelog_ends_at_the_next_version() {
+        let changelog = "# Changelog\n\n## Unreleased\n\n- new\n\n### More\n\n- x\n\n## [0.2.0] - 2027-01-02\n\n- b\n\n## 0.1.0\n\n- a\n";
+        let section = |version| section(changelog, version);
+        assert_eq!(section("Unreleased"), Some("- new\n\n### More\n\n- x"));
+        assert_eq!(section("0.2.0"), Some("- b"));
+        assert_eq!(section("0.1.0"), Some("- a"));
+        assert_eq!(section("0.1"), None);
+        assert_eq!(section("More"), None);
+    }
+}

@@ -1,0 +1,333 @@
+//! `cargo xtask systems`: builds the project for other systems, and runs there what can be run here.
+//!
+//! Each system is a step. What could not be done for it is a skip with its reason. An error of the compiler or the
+//! linker, or a test that fails, is a failure.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::commands::{answer, cargo, is_on_path, run as run_command, script};
+use crate::root;
+use crate::skips::{missing, skip};
+use crate::steps::Report;
+
+/// The systems, by their names for rustc, in the order in which they are built.
+const SYSTEMS: [&str; 8] = [
+    WINDOWS,
+    NOT_TESTED,
+    "aarch64-apple-darwin",
+    "x86_64-unknown-freebsd",
+    "aarch64-unknown-linux-gnu",
+    "s390x-unknown-linux-gnu",
+    "i686-unknown-linux-gnu",
+    "x86_64-unknown-linux-musl",
+];
+
+/// The one that is left to `cargo xtask systems --all`.
+const NOT_TESTED: &str = "x86_64-apple-darwin";
+
+/// Wine shows that the calls of Windows and their results are right. It shows nothing about speed: its `WriteFileGather` makes
+/// one `pwrite` a page.
+pub const WINDOWS: &str = "x86_64-pc-windows-gnu";
+
+/// The build folder of all systems, which share the procedural macros in it.
+const FOLDER: &str = "target/systems";
+
+/// The library, and the suite that tests it.
+const LIBRARY: &str = "--package=vectored --package=vectored-conformance --all-features";
+
+const TESTS: &str = "the tests of the library and its conformance suite";
+
+/// The library as a shared one, in which all of its public functions are linked.
+const SHARED_LIBRARY: &str = "rustc --package=vectored --lib --all-features --crate-type=dylib";
+
+/// The command line tool.
+const TOOL: &str = "--package=vectored-cli --bin=vectored";
+
+/// Faster builds: the programs run for seconds, and the code that measures is not measured. What else the tests run most is
+/// optimised a little by the profile of the workspace, as an emulator is slow.
+const PROFILE: &str = "--config=profile.dev.package.vectored-advise.opt-level=0 \
+                       --config=profile.dev.package.vectored-measure.opt-level=0 \
+                       --config=profile.dev.package.vectored-strace.opt-level=0";
+
+/// Parts of the names of tests of the conformance suite, of writes and of reads, that an emulator needs minutes for. They
+/// test where a list is cut at the limits of a call. The order of bytes does not matter there, and i686 runs them with
+/// another width of pointers.
+const SLOW_IN_AN_EMULATOR: [&str; 4] = [
+    "lists::counts_around_iov_max",
+    "lists::empties_leading_trailing_between_and_alone",
+    "lists::pieces_of_one_buffer_arrive_everywhere",
+    "lists::segments_that_share_memory_arrive",
+];
+
+/// Zig's linker for macOS and FreeBSD, from the Python package index, in versions that were tried together.
+const ZIG: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
+
+/// The systems of `cargo xtask test`.
+pub fn tested() -> impl Iterator<Item = &'static str> {
+    SYSTEMS.into_iter().filter(|name| *name != NOT_TESTED)
+}
+
+/// Runs the systems of `cargo xtask test`, all of them, or one; fails if one failed.
+pub fn run(only: Option<&str>, all: bool) -> Result<()> {
+    let wanted = |name: &&str| match only {
+        Some(only) => *name == only,
+        None => all || *name != NOT_TESTED,
+    };
+    let systems: Vec<_> = SYSTEMS.into_iter().filter(wanted).collect();
+    if systems.is_empty() {
+        bail!(
+            "there is no such system; the systems are:\n  {}",
+            SYSTEMS.join("\n  ")
+        );
+    }
+    let mut report = Report::start("cargo xtask systems")?;
+    for system in systems {
+        report.run(system, || build(system, all));
+    }
+    report.end()
+}
+
+/// Does all that can be done for a system, or what takes a few minutes. The error is that of a compiler, a linker or a test.
+pub fn build(name: &'static str, all: bool) -> Result<()> {
+    let system = System { name, all };
+    if let Err(why) = system.add_to_toolchain() {
+        return missing(&format!("{name}: nothing was checked"), &format!("{why:#}"));
+    }
+    match name.rsplit('-').next() {
+        Some("darwin" | "freebsd") => system.link_by_zig(),
+        Some("musl") => system.static_tool(),
+        _ if name == WINDOWS => system.under_wine(),
+        _ => system.test(),
+    }
+}
+
+struct System {
+    name: &'static str,
+    all: bool,
+}
+
+impl System {
+    fn add_to_toolchain(&self) -> Result<()> {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let mut command = Command::new(rustc);
+        command.args(["--print", "target-libdir", "--target", self.name]);
+        if PathBuf::from(answer(&mut command)?.trim_end()).exists() {
+            return Ok(());
+        }
+        run_command(Command::new("rustup").args(["target", "add", self.name]))
+    }
+
+    /// A program with these words for this system, whose output is in the folder of all systems. There is less to write: nothing
+    /// is debugged, and nothing is built twice.
+    fn command(&self, mut program: Command, words: &str) -> Command {
+        program.args(words.split_whitespace());
+        program.args(["--locked", "--target", self.name]);
+        program.env("CARGO_TARGET_DIR", root().join(FOLDER));
+        program.env("CARGO_PROFILE_DEV_DEBUG", "0");
+        program.env("CARGO_INCREMENTAL", "0");
+        program
+    }
+
+    /// The variable `CARGO_TARGET_…_{KEY}` of cargo.
+    fn variable(&self, key: &str) -> String {
+        let name = self.name.replace('-', "_").to_uppercase();
+        format!("CARGO_TARGET_{name}_{key}")
+    }
+
+    /// Type-checks the tool, and with it the library.
+    fn check(&self) -> Result<()> {
+        run_command(&mut self.command(cargo(), &format!("check {TOOL}")))?;
+        self.did("type-checked", "the library and the tool");
+        Ok(())
+    }
+
+    fn check_and_skip(&self, what: &str, why: &str) -> Result<()> {
+        self.check()?;
+        missing(&format!("{}: {what}", self.name), why)
+    }
+
+    fn did(&self, how: &str, what: &str) {
+        println!("   {}: {how}: {what}", self.name);
+    }
+
+    /// Links the tool and the library, and if everything is wanted the tests of the library.
+    fn link_by_zig(&self) -> Result<()> {
+        let zig = match provide_zig() {
+            Ok(zig) => zig,
+            Err(why) => return self.check_and_skip("nothing was linked", &format!("{why:#}")),
+        };
+        let tool = format!("zigbuild {TOOL} {PROFILE}");
+        let tests = format!("zigbuild {LIBRARY} --tests {PROFILE}");
+        let links = [
+            (&*tool, "the tool"),
+            (SHARED_LIBRARY, "the library"),
+            (&tests, TESTS),
+        ];
+        for (words, what) in &links[..if self.all { 3 } else { 2 }] {
+            let mut command = self.command(Command::new(zig.join("bin/cargo-zigbuild")), words);
+            // What it compiles stays beside it, not in the home folder.
+            command.env("ZIG_GLOBAL_CACHE_DIR", zig.join("cache"));
+            command.env("CARGO_ZIGBUILD_CACHE_DIR", zig.join("wrappers"));
+            // It finds `zig` through the Python of its environment.
+            run_command(command.env("CARGO_ZIGBUILD_PYTHON_PATH", zig.join("bin/python3")))?;
+            self.did("linked", what);
+        }
+        let why = "nothing here runs programs of this system";
+        skip(&format!("{}: nothing was run", self.name), why)
+    }
+
+    /// Runs the tests of the library, which Debian's C compiler for the processor links. qemu runs them: it passes the system calls
+    /// on to the kernel of this machine, which itself runs those for i686.
+    fn test(&self) -> Result<()> {
+        let processor = self.name.split('-').next().unwrap_or_default();
+        let gcc = format!("{processor}-linux-gnu-gcc");
+        let libraries = format!("/usr/{processor}-linux-gnu");
+        let qemu = format!("qemu-{processor}");
+        let is_emulated = processor != "i686";
+        for program in [&gcc, &qemu] {
+            if !is_on_path(program) && (is_emulated || *program == gcc) {
+                let why = format!("there is no {program}: cargo xtask setup");
+                return self.check_and_skip("nothing was run", &why);
+            }
+        }
+        // All of them run, also if one fails.
+        let words = format!("test --no-fail-fast {LIBRARY} --tests {PROFILE}");
+        let mut command = self.command(cargo(), &words);
+        command.env(self.variable("LINKER"), gcc);
+        if is_emulated {
+            command.env(self.variable("RUNNER"), &qemu);
+            command.env("QEMU_LD_PREFIX", libraries);
+            // For the tests that start a program of the system.
+            command.env("VECTORED_RUNNER", qemu);
+            // qemu allocates with GLib, whose own allocator keeps its locks across fork: a child hangs in g_slice_alloc if
+            // another thread allocated at that moment (https://gitlab.com/qemu-project/qemu/-/issues/285).
+            command.env("G_SLICE", "always-malloc");
+        } else {
+            // The loader lies beside the libraries, not where programs expect it.
+            let flags = format!(
+                "-Clink-arg=-Wl,--dynamic-linker={libraries}/lib/ld-linux.so.2 \
+                 -Clink-arg=-Wl,-rpath,{libraries}/lib"
+            );
+            command.env(self.variable("RUSTFLAGS"), flags);
+        }
+        if !self.all {
+            command.env("PROPTEST_CASES", "16");
+            if is_emulated {
+                command.arg("--");
+                command.args(SLOW_IN_AN_EMULATOR.iter().flat_map(|name| ["--skip", name]));
+            }
+        }
+        run_command(&mut command)?;
+        self.did("ran", TESTS);
+        if self.all {
+            return self.check();
+        }
+        if is_emulated {
+            let tests = SLOW_IN_AN_EMULATOR.join(", ");
+            skip(
+                &format!("{}: {tests}", self.name),
+                "left to cargo xtask systems --all",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Runs the library's tests, a part of the conformance suite, and the tool, also if a test fails.
+    fn under_wine(&self) -> Result<()> {
+        let linker = "x86_64-w64-mingw32-gcc";
+        for program in [linker, "wine"] {
+            if !is_on_path(program) {
+                let why = format!("there is no {program}: cargo xtask setup");
+                return self.check_and_skip("nothing was run", &why);
+            }
+        }
+        let folder = root().join(FOLDER).join("wine");
+        // A new prefix for the tool, in place of an earlier one.
+        let of_tool = folder.join("tool");
+        if of_tool.exists() {
+            fs::remove_dir_all(&of_tool)?;
+        }
+        let runner = || script("wine/run.sh");
+        for folder in [&folder, &of_tool] {
+            fs::create_dir_all(folder)?;
+            let mut compile = Command::new(linker);
+            compile.args([
+                "-shared",
+                "-O1",
+                "xtask/wine/bcryptprimitives.c",
+                "-ladvapi32",
+                "-o",
+            ]);
+            run_command(compile.arg(folder.join("bcryptprimitives.dll")))?;
+            if !folder.join("prefix/system.reg").exists() {
+                let mut wineboot = runner();
+                wineboot
+                    .args(["wineboot", "--init"])
+                    .env("VECTORED_WINE", folder);
+                run_command(&mut wineboot).context("cannot make a prefix of Wine")?;
+            }
+        }
+        let cargo_for_wine = |words: &str| {
+            let mut command = self.command(cargo(), words);
+            command.env(self.variable("LINKER"), linker);
+            command.env(self.variable("RUNNER"), runner().get_program());
+            command.env("VECTORED_WINE", &folder);
+            command
+        };
+        // The tests that are not of Unix by nature. One command, as cargo would build what both packages need twice.
+        let tests = format!("test --no-fail-fast {LIBRARY} --lib --test it {PROFILE}");
+        let tests = run_command(&mut cargo_for_wine(&tests));
+        run_command(&mut cargo_for_wine(&format!("build {TOOL} {PROFILE}")))?;
+        let program = root()
+            .join(FOLDER)
+            .join(self.name)
+            .join("debug/vectored.exe");
+        run_command(script("wine/tool.py").args([program, of_tool]))?;
+        self.did("ran under Wine", "the tests and the tool");
+        tests
+    }
+
+    /// Builds the tool as one file that needs no other, and runs it: in minutes without the optimiser.
+    fn static_tool(&self) -> Result<()> {
+        let (words, profile) = if self.all { ("--release", "release") } else { (PROFILE, "debug") };
+        run_command(&mut self.command(cargo(), &format!("build {TOOL} {words}")))?;
+        let tool = root()
+            .join(FOLDER)
+            .join(self.name)
+            .join(profile)
+            .join("vectored");
+        let headers = answer(Command::new("readelf").arg("--program-headers").arg(&tool))?;
+        // The entry that names the loader.
+        let is_static = headers.contains("LOAD") && !headers.contains("INTERP");
+        ensure!(is_static, "'{}' is not static: {headers}", tool.display());
+        let measure = "measure --target pipe --segments 4 --sizes 64 --budget 1s --no-save";
+        for line in ["--version", "host", measure] {
+            run_command(Command::new(&tool).args(line.split(' ')))?;
+        }
+        self.did(
+            "linked and ran",
+            "the tool, static: --version, host, measure",
+        );
+        Ok(())
+    }
+}
+
+/// The virtual environment with cargo-zigbuild, which is made if it is missing. The error says why it cannot be had.
+fn provide_zig() -> Result<PathBuf> {
+    let folder = root().join("target/zig");
+    // Written last: a folder without it is of an installation that was ended.
+    let complete = folder.join(ZIG.join("+"));
+    if !complete.exists() {
+        let mut make = Command::new("python3");
+        run_command(make.args(["-m", "venv", "--clear"]).arg(&folder)).context("no Zig")?;
+        let mut install = Command::new(folder.join("bin/pip"));
+        install.args(["install", "--quiet", "--disable-pip-version-check"]);
+        run_command(install.args(ZIG)).context("no Zig")?;
+        fs::write(&complete, "")?;
+    }
+    Ok(folder)
+}
