@@ -4,6 +4,10 @@ skip() { # NAME REASON
     [ -z "${VECTORED_SKIPS-}" ] || echo "$1: $2" >>"$VECTORED_SKIPS"
 }
 missing() { # NAME REASON
+    if [ "${CI-}" = true ]; then
+        echo "error: $1: $2" >&2
+        exit 1
+    fi
     skip "$1" "$2"
 }
 is_there() { command -v "$1" >/dev/null; }

@@ -22,6 +22,7 @@ mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Parser;
 
@@ -234,7 +235,7 @@ fn run(command: Xtask) -> anyhow::Result<()> {
 
 /// Installs Debian packages. That they cannot be installed is printed.
 fn provide(packages: &str) {
-    if let Err(error) = setup::install_packages(packages) {
+    if let Err(error) = setup::install_packages(packages, Instant::now() + setup::PATIENCE) {
         println!("   {error:#}");
     }
 }

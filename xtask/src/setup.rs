@@ -1,11 +1,15 @@
 //! `cargo xtask setup`: the programs that the tests need, and how to get those that are missing.
 
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::commands::{cargo, is_on_path, run as run_command, works};
+use crate::commands::{cargo, is_on_path, run as run_command, target_folder, works};
+use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so.
@@ -50,11 +54,14 @@ const PROGRAMS: [(&str, &str); 26] = [
     ("munged", "munge"),
 ];
 
+/// The longest wait for the locks of another apt-get.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
 /// Parts of the Rust toolchain, and the cargo command that shows each.
 const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
 
 /// Installs the programs that are missing and prints one line for each. Fails if one could not be installed that the tests
-/// cannot do without.
+/// cannot do without: in the continuous integration any of them, since its tests may not be skipped for that.
 pub fn run() -> Result<()> {
     // A Python of Debian may be there without what makes environments.
     let is_there = |name: &str| match name {
@@ -65,13 +72,14 @@ pub fn run() -> Result<()> {
     let at_first: Vec<_> = missing().collect();
     let packages: Vec<&str> = at_first.iter().map(|(_, packages)| *packages).collect();
     let mut remedies = Vec::new();
-    if let Err(remedy) = install_packages(&packages.join(" ")) {
+    let until = Instant::now() + PATIENCE;
+    if let Err(remedy) = install_packages(&packages.join(" "), until) {
         remedies.push(remedy);
         // Not every system has every package, and apt-get installs all or none.
         remedies.extend(
             packages
                 .iter()
-                .filter_map(|packages| install_packages(packages).err()),
+                .filter_map(|packages| install_packages(packages, until).err()),
         );
     }
     for (name, packages) in PROGRAMS {
@@ -87,7 +95,7 @@ pub fn run() -> Result<()> {
         println!("   {remedy:#}");
     }
     let mut needed: Vec<&str> = missing().map(|(name, _)| name).collect();
-    needed.retain(|name| *name == PROGRAMS[0].0);
+    needed.retain(|name| in_ci() || *name == PROGRAMS[0].0);
     for (component, command) in COMPONENTS {
         let is_there = || works(cargo().args([command, "--version"]));
         let add = || run_command(Command::new("rustup").args(["component", "add", component]));
@@ -99,8 +107,9 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Installs Debian packages, whose names have spaces between them. The error names the command that a person has to run.
-pub fn install_packages(packages: &str) -> Result<()> {
+/// Installs Debian packages, whose names have spaces between them, and waits for the locks of another apt-get until then. The
+/// error names the command that a person has to run.
+pub fn install_packages(packages: &str, until: Instant) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
     }
@@ -114,7 +123,57 @@ pub fn install_packages(packages: &str) -> Result<()> {
         println!("   apt-get {words}");
         let mut command = Command::new("apt-get");
         command.args(words.split(' ')).env("LC_ALL", "C");
-        run_command(&mut command).context("cannot install packages")?;
+        let pause = Duration::from_secs(5);
+        wait_for_locks(&mut command, pause, until).context("cannot install packages")?;
     }
     Ok(())
+}
+
+/// Runs apt-get, and runs it again as long as another one holds a lock: `DPkg::Lock::Timeout` waits for that of dpkg alone, not
+/// for those of the lists and of the archives.
+fn wait_for_locks(command: &mut Command, pause: Duration, until: Instant) -> Result<()> {
+    let path = target_folder().join("apt-errors");
+    loop {
+        command.stderr(File::create(&path)?);
+        let outcome = run_command(command);
+        let errors = std::fs::read_to_string(&path)?;
+        eprint!("{errors}");
+        let lock = ["Could not get lock", "Unable to lock"];
+        let is_locked = lock.iter().any(|text| errors.contains(text));
+        if outcome.is_ok() || !is_locked || Instant::now() > until {
+            return outcome;
+        }
+        thread::sleep(pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_installed_when_the_lock_is_free_again() {
+        let folder = std::env::temp_dir().join(format!("vectored-apt-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let apt = |script: &str, until| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).current_dir(&folder);
+            wait_for_locks(&mut command, Duration::ZERO, until).is_ok()
+        };
+        let (now, later) = (Instant::now(), Instant::now() + PATIENCE);
+        let locked = "echo 'E: Could not get lock /var/lib/apt/lists/lock.' >&2; exit 100";
+        assert!(apt(
+            &format!("test -e free || {{ touch free; {locked}; }}"),
+            later
+        ));
+        assert!(!apt(locked, now));
+        // Another error is not repeated.
+        assert!(!apt(
+            "echo >>tries; echo 'E: Unable to locate package' >&2; exit 100",
+            later
+        ));
+        let tries = std::fs::read_to_string(folder.join("tries")).unwrap();
+        assert_eq!(tries, "\n");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::root;
 
@@ -42,8 +42,16 @@ pub fn skip(name: &str, reason: &str) -> Result<()> {
     Ok(())
 }
 
-/// Skips what could not run since something that can be installed is missing.
+/// Whether this is the continuous integration, which has what `cargo xtask setup` installs, or fails.
+pub fn in_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| value == "true")
+}
+
+/// Skips what could not run since something that can be installed is missing. In the continuous integration that is an error.
 pub fn missing(name: &str, reason: &str) -> Result<()> {
+    if in_ci() {
+        bail!("{name}: {reason}");
+    }
     skip(name, reason)
 }
 
@@ -78,5 +86,19 @@ mod tests {
         assert_eq!(skipped("\n"), "skipped: none");
         let list = "b: no pipe\na: no disk\nb: no pipe\n";
         assert_eq!(skipped(list), "skipped:\n  a: no disk\n  b: no pipe");
+    }
+    #[test]
+    fn what_is_missing_fails_a_script_in_the_continuous_integration_alone() {
+        let list = std::env::temp_dir().join(format!("vectored-missing-{}", std::process::id()));
+        let succeeds = |ci: &str| {
+            let mut script = std::process::Command::new("sh");
+            script.args(["-c", ". xtask/skips.sh; missing tool 'no compiler'"]);
+            script.current_dir(root()).env("CI", ci).env(SKIPS, &list);
+            script.status().unwrap().success()
+        };
+        assert!(!succeeds("true"));
+        assert!(succeeds(""));
+        assert_eq!(fs::read_to_string(&list).unwrap(), "tool: no compiler\n");
+        fs::remove_file(list).unwrap();
     }
 }
