@@ -6,8 +6,7 @@
 /// A system call, a signal, or the end of a thread.
 ///
 /// Events of a log come in the order in which calls returned; those of a log in parts (`-ff`) with absolute times, in the
-/// order in which calls began. A call whose arguments could not be read is an [`Action::Other`] with its name: check the
-/// name if such a call must not be missed.
+/// order in which calls began. A call whose effect is unknown is an [`Action::Unread`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Event<'a> {
@@ -135,8 +134,8 @@ pub enum Action<'a> {
     },
     /// `fork`, `vfork`, `clone`, `clone3`, successful, in the parent.
     ///
-    /// If the child has lines before the call returns, this event comes before them; the return of the call is then an
-    /// [`Action::Other`]. If several such calls are unfinished at once, the child's events may come first.
+    /// If the child has lines before the call returns, this event comes before them. If several such calls are unfinished
+    /// at once, the child's events may come first.
     Fork {
         /// The new thread.
         child: u32,
@@ -203,9 +202,16 @@ pub enum Action<'a> {
     Fifo(Named<'a>),
     /// `fsync`, `fdatasync`, `sync_file_range`, `syncfs` with their descriptor; `None` for `sync` and `msync`.
     Sync(Option<Descriptor<'a>>),
-    /// Any other call, or a call of the other kinds that failed or could not be read.
+    /// Any other call, or a call of the other kinds that failed.
     Other {
         /// The first argument, if it is a descriptor or a number that may be one.
+        descriptor: Option<Descriptor<'a>>,
+    },
+    /// A call of the other kinds whose arguments could not be read, or whose end is missing: it may have done anything.
+    ///
+    /// Without a name: a line that could not be read. Its thread and its call are unknown.
+    Unread {
+        /// As of [`Action::Other`].
         descriptor: Option<Descriptor<'a>>,
     },
     /// The delivery of a signal.

@@ -12,7 +12,7 @@ use crate::call::descriptors;
 use crate::call::names::Syscall;
 use crate::call::transfers::{Segments, is_cut, transfer};
 use crate::counts::SkipReason;
-use crate::event::{Action, Named};
+use crate::event::{Action, Descriptor, Named};
 use crate::text::numbers::{leading, leading_any};
 
 /// The action of a call, and the reason if part of the call could not be read.
@@ -31,7 +31,7 @@ impl<'a> ReadCall<'a> {
     }
 }
 
-/// Reads a call. If its arguments cannot be read, the action is [`Action::Other`].
+/// Reads a call. If its arguments cannot be read, the action is [`Action::Unread`].
 pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'a> {
     let action = match body.prefix.name {
         Syscall::Transfer(shape, direction) => {
@@ -40,12 +40,7 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
                     missing: is_cut(&transfer, body.text).then_some(SkipReason::ListCut),
                     action: Action::Transfer(transfer),
                 },
-                // The call never returned, so strace never wrote the arguments that it fills in.
-                Err(_) if body.result().starts_with(b"?") => ReadCall::complete(other(body)),
-                Err(reason) => ReadCall {
-                    action: other(body),
-                    missing: Some(reason),
-                },
+                Err(reason) => unread(body, reason),
             };
         }
         Syscall::Other => Ok(None),
@@ -53,11 +48,24 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
     };
     match action {
         Ok(Some(action)) => ReadCall::complete(action),
-        Ok(None) => ReadCall::complete(other(body)),
-        Err(reason) => ReadCall {
-            action: other(body),
-            missing: Some(reason),
+        Ok(None) if body.prefix.name != Syscall::Other && body.result() == b"?" => {
+            unread(body, SkipReason::Unreadable)
+        }
+        Ok(None) => ReadCall::complete(Action::Other {
+            descriptor: first_descriptor(body),
+        }),
+        Err(reason) => unread(body, reason),
+    }
+}
+
+/// A call that could not be read.
+fn unread(body: Body<'_>, reason: SkipReason) -> ReadCall<'_> {
+    ReadCall {
+        action: Action::Unread {
+            descriptor: first_descriptor(body),
         },
+        // Of a call that never returned, strace does not write the arguments that the kernel fills in.
+        missing: (!body.result().starts_with(b"?")).then_some(reason),
     }
 }
 
@@ -254,14 +262,12 @@ fn fork<'a>(name: Syscall, body: Body) -> Result<Option<Action<'a>>, SkipReason>
     }))
 }
 
-/// The action of any other call, with its first argument if that may be a descriptor.
-fn other(body: Body<'_>) -> Action<'_> {
-    Action::Other {
-        descriptor: match body.prefix.first {
-            FirstArgument::Other => None,
-            FirstArgument::Unread | FirstArgument::Descriptor { .. } => {
-                body.arguments().descriptor().ok()
-            }
-        },
+/// The first argument of a call, if that may be a descriptor.
+fn first_descriptor(body: Body<'_>) -> Option<Descriptor<'_>> {
+    match body.prefix.first {
+        FirstArgument::Other => None,
+        FirstArgument::Unread | FirstArgument::Descriptor { .. } => {
+            body.arguments().descriptor().ok()
+        }
     }
 }

@@ -96,7 +96,15 @@ pub(crate) fn asked_and_offset(
         };
         rest = before.strip_suffix(b", ").ok_or(SkipReason::Unreadable)?;
     }
-    let (asked, start) = trailing(rest)?;
+    let (asked, start) = match trailing(rest) {
+        Ok(found) => found,
+        // The program wrote to the terminal that strace writes to: `write(2, "c", 1c) = 1`.
+        Err(_) if !positional => {
+            let start = memchr::memrchr(b' ', rest).map_or(0, |blank| blank + 1);
+            (leading(&rest[start..])?.0, start)
+        }
+        Err(reason) => return Err(reason),
+    };
     if !rest[..start].ends_with(b", ") {
         return Err(SkipReason::Unreadable);
     }

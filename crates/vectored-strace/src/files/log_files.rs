@@ -136,7 +136,7 @@ fn read_parts(parts: &mut [Open], producer: &mut Producer) -> Result<ControlFlow
     for (index, part) in parts.iter_mut().enumerate() {
         if advance(part)? {
             let reader = &part.1;
-            have_times &= reader.began_ns().is_some() && !reader.times_are_relative();
+            have_times &= reader.has_absolute_time();
             next_events.push(Reverse((reader.began_ns(), index)));
         }
     }

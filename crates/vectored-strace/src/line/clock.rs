@@ -54,6 +54,16 @@ impl Clock {
         }
     }
 
+    /// The time of the last line that had one.
+    pub(crate) fn now(&self) -> Option<u64> {
+        let now_ns = if self.relative {
+            self.base_ns
+        } else {
+            self.base_ns.saturating_add(self.last_ns)
+        };
+        self.has_begun.then_some(now_ns)
+    }
+
     /// The time `ns` after the line before.
     fn later(&mut self, ns: u64) -> u64 {
         if !self.relative {

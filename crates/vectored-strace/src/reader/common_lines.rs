@@ -30,8 +30,9 @@ impl<R: Read> Reader<R> {
             let Some(start) = CommonPrefix::of(rest, &mut self.seconds) else {
                 break;
             };
-            // The first line of a thread may need an event of its creation before it.
-            if !self.threads.is_known(start.thread) {
+            // The first line of a thread may need an event of its creation before it; one of a thread whose call is
+            // unfinished, that of a lost call.
+            if !self.threads.is_known(start.thread) || self.unfinished.has(start.thread) {
                 break;
             }
             let call = &rest[start.end..];

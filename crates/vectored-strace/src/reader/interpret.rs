@@ -12,8 +12,8 @@ use crate::call::call_result::Tail;
 use crate::call::calls;
 use crate::call::names::{Syscall, name_bytes};
 use crate::counts::SkipReason;
-use crate::reader::parsed_line::{LineKind, PlainTransfer};
-use crate::reader::pending_calls::{Insertion, UnfinishedCall};
+use crate::reader::parsed_line::{LineKind, ParsedLine, PlainTransfer};
+use crate::reader::pending_calls::UnfinishedCall;
 use crate::reader::strace_messages::attached_thread;
 use crate::text::numbers::leading;
 
@@ -31,6 +31,10 @@ impl<R: Read> Reader<R> {
             Some(b'<') => self.resumed(),
             Some(b'-') => self.signal(),
             Some(b'+') => self.end(),
+            Some(_) if self.unfinished.has(self.line.thread) => {
+                self.deferred = Some(self.line);
+                Ok(self.lose(self.line.thread, Some(SkipReason::NeverResumed)))
+            }
             Some(_) => self.call(),
             None => Err(SkipReason::NotALine),
         }
@@ -85,14 +89,43 @@ impl<R: Read> Reader<R> {
             announced: false,
             text: Vec::new(),
         };
-        match self.unfinished.begin(self.line.thread, head, call) {
-            Insertion::Added => Ok(false),
-            Insertion::Replaced(lost) => {
-                self.counts.skip(SkipReason::NeverResumed, lost);
-                Ok(false)
-            }
-            Insertion::Full => Err(SkipReason::TooManyUnfinished),
+        if self.unfinished.begin(self.line.thread, head, call) {
+            Ok(false)
+        } else {
+            Err(SkipReason::TooManyUnfinished)
         }
+    }
+
+    /// Makes the unfinished call of a thread the current event, as a call that never returned; false if its event came
+    /// before.
+    #[cold]
+    pub(super) fn lose(&mut self, thread: u32, reason: Option<SkipReason>) -> bool {
+        let Some(call) = self.unfinished.take(thread) else {
+            return false;
+        };
+        if let Some(reason) = reason {
+            self.counts.skip(reason, call.line);
+        }
+        self.counts.calls += 1;
+        self.joined.clear();
+        self.joined.extend_from_slice(&call.text);
+        self.joined.extend_from_slice(b") = ?");
+        let prefix = CallPrefix::of_name(call.name, call.name_bytes);
+        self.parsed = ParsedLine {
+            number: call.line,
+            thread,
+            began_ns: call.began_ns,
+            clock_ns: call.clock_ns,
+            kind: match tail(&self.joined, call.name_bytes) {
+                Some(tail) => LineKind::Call(prefix, tail),
+                None => LineKind::Unread,
+            },
+        };
+        self.in_joined = true;
+        self.has_site = false;
+        let announced = call.announced;
+        self.unfinished.reuse(call);
+        !announced
     }
 
     /// The beginning of a call, interrupted by a message of strace: `clone(flags=SIGCHLDstrace: Process 12 attached`. The
@@ -100,18 +133,23 @@ impl<R: Read> Reader<R> {
     #[cold]
     fn read_interrupted(&mut self, name: Syscall, name_bytes: usize) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
-        if text.ends_with(DETACHED) {
-            return Ok(false);
-        }
         let at =
             memmem::rfind(text, b"strace: Process ").or_else(|| memmem::rfind(text, b"Process "));
-        let at = at
+        let attached = at
             .filter(|at| *at > name_bytes)
-            .ok_or(SkipReason::NotALine)?;
-        let thread = attached_thread(&text[at..]).ok_or(SkipReason::NotALine)?;
-        self.threads.attached(thread);
-        self.broken_off = Some(self.line.thread);
-        self.begin(name, name_bytes, at)
+            .and_then(|at| Some((at, attached_thread(&text[at..])?)));
+        if let Some((at, thread)) = attached {
+            self.threads.attached(thread);
+            self.broken_off = Some(self.line.thread);
+            return self.begin(name, name_bytes, at);
+        }
+        // Text of the program in the line, or the end of the log of this thread.
+        let (bytes, reason) = match text.strip_suffix(DETACHED) {
+            Some(call) => (call.trim_ascii_end().len(), None),
+            None => (text.len(), Some(SkipReason::NotALine)),
+        };
+        self.begin(name, name_bytes, bytes)?;
+        Ok(self.lose(self.line.thread, reason))
     }
 
     /// The rest of a call that a message of strace interrupted in the line before:
@@ -149,15 +187,16 @@ impl<R: Read> Reader<R> {
         let rest = rest
             .strip_prefix(b" resumed>")
             .ok_or(SkipReason::NotALine)?;
-        let call = self.unfinished.take(self.line.thread);
+        let skipped = text.len() - rest.len();
+        let thread = self.line.thread;
+        let call = self.unfinished.get(thread);
         let call = call.ok_or(SkipReason::NeverBegun)?;
         if call.text[..call.name_bytes] != *name {
-            self.counts.skip(SkipReason::NeverResumed, call.line);
-            self.unfinished.reuse(call);
-            return Err(SkipReason::NeverBegun);
+            self.deferred = Some(self.line);
+            return Ok(self.lose(thread, Some(SkipReason::NeverResumed)));
         }
-        let skipped = text.len() - rest.len();
-        self.join(call, skipped)
+        let call = self.unfinished.take(thread);
+        self.join(call.ok_or(SkipReason::NeverBegun)?, skipped)
     }
 
     /// Joins an unfinished call and its rest, which is in the current line after `skipped` bytes.
@@ -177,13 +216,9 @@ impl<R: Read> Reader<R> {
             self.threads.created(child);
         }
         self.counts.durations |= tail.took_ns.is_some();
-        self.set_parsed(if announced {
-            LineKind::Announced(prefix, tail)
-        } else {
-            LineKind::Call(prefix, tail)
-        });
+        self.set_parsed(LineKind::Call(prefix, tail));
         self.in_joined = true;
-        Ok(true)
+        Ok(!announced)
     }
 
     /// A signal: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`, `--- stopped by SIGSTOP ---`.
@@ -213,11 +248,14 @@ impl<R: Read> Reader<R> {
             let thread = leading(thread)?.0;
             let thread = u32::try_from(thread).map_err(|_| SkipReason::Overflow)?;
             let thread = self.threads.in_events(thread);
-            self.unfinished.rename(thread, self.line.thread);
+            if thread != self.line.thread {
+                self.unfinished.take(self.line.thread);
+                self.unfinished.rename(thread, self.line.thread);
+            }
             self.line.thread = thread;
-        } else if let Some(lost) = self.unfinished.take(self.line.thread) {
-            self.counts.skip(SkipReason::NeverResumed, lost.line);
-            self.unfinished.reuse(lost);
+        } else if self.unfinished.has(self.line.thread) {
+            self.deferred = Some(self.line);
+            return Ok(self.lose(self.line.thread, Some(SkipReason::NeverResumed)));
         }
         self.line.start += 4;
         self.threads.ended(self.line.thread);

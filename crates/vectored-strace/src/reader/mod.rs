@@ -117,6 +117,15 @@ struct Line {
     clock_ns: u64,
 }
 
+/// Whether a line goes on with a call that a message of strace interrupted: before an argument, or, as strace 4 wrote it,
+/// before the first one.
+fn continues_call(line: &[u8]) -> bool {
+    line.first().is_some_and(|byte| b",) ".contains(byte))
+        || [&b"child_stack="[..], b"flags=", b"{flags="]
+            .iter()
+            .any(|first| line.starts_with(first))
+}
+
 impl<R: Read> Reader<R> {
     /// Makes a reader of a log whose lines name their threads, or which has one thread.
     pub fn new(input: R) -> Self {
@@ -178,10 +187,10 @@ impl<R: Read> Reader<R> {
                         let end = self.decoded(start, end);
                         self.read_line(start, end)
                     }
-                    NextLine::End => {
-                        self.finish();
-                        return Ok(false);
-                    }
+                    NextLine::End => match self.unfinished.first() {
+                        Some(thread) => Ok(self.lose(thread, Some(SkipReason::NeverResumed))),
+                        None => return Ok(false),
+                    },
                     NextLine::TooLong => Err(SkipReason::TooLong),
                     NextLine::Truncated => {
                         self.counts.truncated = true;
@@ -197,7 +206,19 @@ impl<R: Read> Reader<R> {
                     return Ok(true);
                 }
                 Ok(false) => (),
-                Err(reason) => self.skip(reason),
+                Err(reason) => {
+                    self.skip(reason);
+                    self.joined.clear();
+                    self.in_joined = true;
+                    self.has_site = false;
+                    self.parsed = ParsedLine {
+                        number: self.lines.count,
+                        began_ns: self.clock.now().filter(|_| !self.times_are_void),
+                        kind: LineKind::Unread,
+                        ..ParsedLine::default()
+                    };
+                    return Ok(true);
+                }
             }
         }
     }
@@ -229,15 +250,16 @@ impl<R: Read> Reader<R> {
         (&self.parsed, text, self.has_site.then_some(&*self.site))
     }
 
+    /// Whether the line that [`advance`](Self::advance) reached has a time, or none because it could not be read. Times
+    /// relative to the line before (`-r`) are none: with `-ff` that line may be in another file.
+    pub(crate) fn has_absolute_time(&self) -> bool {
+        let is_unread = matches!(self.parsed.kind, LineKind::Unread);
+        (self.parsed.began_ns.is_some() || is_unread) && !self.clock.relative
+    }
+
     /// When the event began that [`advance`](Self::advance) reached, in ns.
     pub(crate) fn began_ns(&self) -> Option<u64> {
         self.parsed.began_ns
-    }
-
-    /// Whether times are relative to the line before (`-r`). With `-ff` that line may be in another file, so the sums of
-    /// such times in one file are wrong.
-    pub(crate) fn times_are_relative(&self) -> bool {
-        self.clock.relative
     }
 
     /// Leaves times out, from the current event on.
@@ -264,13 +286,6 @@ impl<R: Read> Reader<R> {
         self.counts.skip(reason, self.lines.count);
     }
 
-    /// Counts the calls that never ended.
-    fn finish(&mut self) {
-        for line in self.unfinished.drain() {
-            self.counts.skip(SkipReason::NeverResumed, line);
-        }
-    }
-
     /// Decodes the hexadecimal escapes of a line in place; returns the new position of its end.
     #[inline]
     fn decoded(&mut self, start: usize, end: usize) -> usize {
@@ -288,7 +303,7 @@ impl<R: Read> Reader<R> {
     fn read_line(&mut self, start: usize, end: usize) -> Result<bool, SkipReason> {
         let text = self.lines.text(start, end);
         if let Some(thread) = self.broken_off.take()
-            && text.first().is_some_and(|byte| b",) ".contains(byte))
+            && continues_call(text)
         {
             return self.resume_interrupted(thread, start, end);
         }

@@ -37,8 +37,8 @@ pub(crate) enum LineKind {
     Call(CallPrefix, Tail),
     /// A transfer whose arguments were read already.
     Plain(PlainTransfer),
-    /// The end of a call whose `Action::Fork` was reported before.
-    Announced(CallPrefix, Tail),
+    /// A line that could not be read.
+    Unread,
     /// The name of a thread (`-Y`), which is the whole text.
     Named,
     /// A signal.
@@ -149,10 +149,7 @@ pub(crate) fn read_event<'a>(
             counts.paths |= has_path(&read.action);
             (prefix.name_bytes, read.action)
         }
-        LineKind::Announced(prefix, tail) => {
-            took_ns = tail.took_ns;
-            (prefix.name_bytes, Action::Other { descriptor: None })
-        }
+        LineKind::Unread => (0, Action::Unread { descriptor: None }),
         LineKind::Named => (0, Action::Name { program: text }),
         &LineKind::Signal { name_bytes } => (name_bytes, Action::Signal),
         &LineKind::Exit {

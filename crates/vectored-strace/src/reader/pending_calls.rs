@@ -1,8 +1,9 @@
 //! Calls that began in one line and end in a later one.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::call::names::Syscall;
+use crate::reader::threads::ThreadSet;
 
 /// Most calls that may be unfinished at once, one of each thread.
 const MAX_UNFINISHED: usize = 1 << 16;
@@ -32,7 +33,9 @@ pub(crate) struct UnfinishedCall {
 /// The unfinished calls of all threads.
 #[derive(Debug, Default)]
 pub(crate) struct UnfinishedCalls {
-    by_thread: HashMap<u32, UnfinishedCall>,
+    by_thread: BTreeMap<u32, UnfinishedCall>,
+    /// Their threads.
+    threads: ThreadSet,
     bytes: usize,
     /// Threads within a call that creates a thread, which had no line yet.
     forking: Vec<u32>,
@@ -40,28 +43,12 @@ pub(crate) struct UnfinishedCalls {
     spare: Vec<Vec<u8>>,
 }
 
-/// The result of adding an unfinished call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Insertion {
-    /// The call was added.
-    Added,
-    /// The call was added in place of an earlier one of the thread that never ended; its line.
-    Replaced(u64),
-    /// The call was not added: there are too many.
-    Full,
-}
-
 impl UnfinishedCalls {
-    /// Adds a call of `thread`, with the text as far as its line goes.
-    pub(crate) fn begin(&mut self, thread: u32, text: &[u8], call: UnfinishedCall) -> Insertion {
-        let before = self.take(thread).map(|before| {
-            let line = before.line;
-            self.reuse(before);
-            line
-        });
+    /// Adds a call of `thread`, which has none, with the text as far as its line goes; false if there are too many.
+    pub(crate) fn begin(&mut self, thread: u32, text: &[u8], call: UnfinishedCall) -> bool {
         if self.by_thread.len() >= MAX_UNFINISHED || self.bytes + text.len() > MAX_UNFINISHED_BYTES
         {
-            return Insertion::Full;
+            return false;
         }
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.clear();
@@ -70,14 +57,19 @@ impl UnfinishedCalls {
         if call.name.makes_threads() {
             self.forking.push(thread);
         }
+        self.threads.insert(thread);
         self.by_thread
             .insert(thread, UnfinishedCall { text: kept, ..call });
-        before.map_or(Insertion::Added, Insertion::Replaced)
+        true
     }
 
     /// Removes and returns the call of `thread`.
     pub(crate) fn take(&mut self, thread: u32) -> Option<UnfinishedCall> {
+        if !self.threads.has(thread) {
+            return None;
+        }
         let call = self.by_thread.remove(&thread)?;
+        self.threads.remove(thread);
         self.bytes -= call.text.len();
         if call.name.makes_threads() {
             self.forking.retain(|forking| *forking != thread);
@@ -93,8 +85,19 @@ impl UnfinishedCalls {
     }
 
     /// Whether a call of `thread` is unfinished.
+    #[inline]
     pub(crate) fn has(&self, thread: u32) -> bool {
-        self.by_thread.contains_key(&thread)
+        self.threads.has(thread)
+    }
+
+    /// The call of `thread`.
+    pub(crate) fn get(&self, thread: u32) -> Option<&UnfinishedCall> {
+        self.by_thread.get(&thread)
+    }
+
+    /// The thread of an unfinished call.
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.by_thread.keys().next().copied()
     }
 
     /// The call that must have created a thread which has its first line, with the calling thread; `None` if there is
@@ -109,23 +112,14 @@ impl UnfinishedCalls {
         Some((thread, call))
     }
 
-    /// Moves the call of a thread to another number: `execve` makes its caller the first thread of the process.
+    /// Moves the call of a thread to another number, which has none: `execve` makes its caller the first thread of the
+    /// process.
     pub(crate) fn rename(&mut self, from: u32, to: u32) {
-        if let Some(call) = self.by_thread.remove(&from) {
-            if call.name.makes_threads() {
-                self.forking.retain(|forking| *forking != from);
-            }
-            if let Some(lost) = self.by_thread.insert(to, call) {
-                self.bytes -= lost.text.len();
-            }
+        if let Some(call) = self.take(from) {
+            self.bytes += call.text.len();
+            self.threads.insert(to);
+            self.by_thread.insert(to, call);
         }
-    }
-
-    /// Removes all calls, and returns the lines where they began.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = u64> {
-        self.bytes = 0;
-        self.forking.clear();
-        self.by_thread.drain().map(|(_, call)| call.line)
     }
 }
 
@@ -149,17 +143,19 @@ mod tests {
     fn unfinished_calls_are_limited_in_number_and_bytes() {
         let mut all = UnfinishedCalls::default();
         for thread in 0..u32::try_from(MAX_UNFINISHED).unwrap() {
-            assert_eq!(all.begin(thread, b"f(", call()), Insertion::Added);
+            assert!(all.begin(thread, b"f(", call()));
         }
         let one_more = u32::MAX;
-        assert_eq!(all.begin(one_more, b"f(", call()), Insertion::Full);
-        assert_eq!(all.begin(3, b"f(", call()), Insertion::Replaced(0));
-        assert_eq!(all.drain().count(), MAX_UNFINISHED);
+        assert!(!all.begin(one_more, b"f(", call()));
+        all.take(3).unwrap();
+        assert!(all.begin(3, b"f(", call()));
+        while let Some(thread) = all.first() {
+            all.take(thread).unwrap();
+        }
         let long = vec![b'x'; MAX_UNFINISHED_BYTES / 2 + 1];
-        assert_eq!(all.begin(1, &long, call()), Insertion::Added);
-        assert_eq!(all.begin(2, &long, call()), Insertion::Full);
-        assert_eq!(all.begin(1, &long, call()), Insertion::Replaced(0));
+        assert!(all.begin(1, &long, call()));
+        assert!(!all.begin(2, &long, call()));
         all.take(1).unwrap();
-        assert_eq!(all.begin(2, &long, call()), Insertion::Added);
+        assert!(all.begin(2, &long, call()));
     }
 }

@@ -122,13 +122,13 @@ impl ThreadTracker {
 
 /// A set of threads, one bit for each: at most 512 KiB, for `MAX_THREAD`.
 #[derive(Debug, Default)]
-struct ThreadSet {
+pub(crate) struct ThreadSet {
     words: Vec<u64>,
 }
 
 impl ThreadSet {
     /// Adds a thread; returns whether it is new.
-    fn insert(&mut self, thread: u32) -> bool {
+    pub(crate) fn insert(&mut self, thread: u32) -> bool {
         let (word, bit) = place(thread);
         if self.words.len() <= word {
             self.words.resize(word + 1, 0);
@@ -138,12 +138,13 @@ impl ThreadSet {
         is_new
     }
 
-    fn has(&self, thread: u32) -> bool {
+    #[inline]
+    pub(crate) fn has(&self, thread: u32) -> bool {
         let (word, bit) = place(thread);
         self.words.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    fn remove(&mut self, thread: u32) {
+    pub(crate) fn remove(&mut self, thread: u32) {
         let (word, bit) = place(thread);
         if let Some(word) = self.words.get_mut(word) {
             *word &= !bit;

@@ -55,8 +55,9 @@ fn a_line_of_a_gibibyte_is_skipped_in_bounded_memory() {
     let long = io::repeat(b'x').take(1 << 30);
     let after = &b"\nwrite(1, \"a\", 1) = 1\n"[..];
     let mut reader = Reader::new(long.chain(after));
-    let event = reader.next().unwrap().unwrap();
-    assert_eq!(event.name, b"write");
+    for name in [&b""[..], b"write"] {
+        assert_eq!(reader.next().unwrap().unwrap().name, name);
+    }
     assert!(reader.next().unwrap().is_none());
     let skipped = reader.counts().skipped();
     assert_eq!(skipped.len(), 1);
@@ -67,9 +68,10 @@ fn a_line_of_a_gibibyte_is_skipped_in_bounded_memory() {
 fn lines_that_are_not_of_strace_are_counted() {
     let junk = b"\x00\x01\x02\nMZ\x90\n\n(((\nwrite\nwrite(\nwrite(1)\nWrite(1) = 1\n<... write resumed>) = 1\n";
     let (events, counts) = events_of(&mut Reader::new(&junk[..]));
-    assert_eq!(events, [] as [String; 0]);
+    assert_eq!(events.len(), 9, "{events:?}");
+    assert!(events.iter().all(|event| event.contains("unread")));
     let skipped: u64 = counts.skipped().iter().map(|skipped| skipped.lines).sum();
-    assert_eq!((counts.lines, skipped, counts.calls), (9, 9, 0));
+    assert_eq!((counts.lines, skipped, counts.calls), (9, 9, 2));
 }
 
 #[test]
@@ -114,7 +116,7 @@ fn a_call_with_a_number_that_overflows_is_counted_and_reported_by_name() {
     let event = reader.next().unwrap().unwrap();
     assert!(matches!(
         event.action,
-        Action::Other {
+        Action::Unread {
             descriptor: Some(_)
         }
     ));
@@ -132,9 +134,8 @@ fn a_fork_comes_before_the_lines_of_a_child_that_runs_before_the_call_returns() 
         .iter()
         .map(|event| event.split(" = ").next().unwrap())
         .collect();
-    assert_eq!(names, ["1 vfork", "2 close", "2 execve", "1 vfork"]);
+    assert_eq!(names, ["1 vfork", "2 close", "2 execve"]);
     assert!(events[0].contains("fork 2"));
-    assert!(events[3].contains("other"));
     assert_eq!(counts.calls, 3);
 }
 
@@ -160,7 +161,7 @@ fn lines_of_a_detached_thread_are_not_counted_as_unusable() {
     while reader.next().unwrap().is_some() {
         calls += 1;
     }
-    assert_eq!(calls, 1);
+    assert_eq!(calls, 2, "the read may have moved bytes");
     assert!(
         reader.counts().skipped().is_empty(),
         "{:?}",

@@ -163,6 +163,9 @@ fn text_of_action(action: &Action) -> String {
         Action::Other { descriptor } => {
             format!("other {}", descriptor.as_ref().map_or("-".into(), to))
         }
+        Action::Unread { descriptor } => {
+            format!("unread {}", descriptor.as_ref().map_or("-".into(), to))
+        }
         Action::Name { program } => format!("name {}", lossy(program)),
         Action::Signal => "signal".to_owned(),
         Action::Exit { process_ended } => format!("exit {process_ended}"),

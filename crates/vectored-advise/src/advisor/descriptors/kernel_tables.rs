@@ -431,7 +431,7 @@ mod tests {
             fd_tables.at(key).map(|thread| thread.serial)
         };
         let before = serial(&mut fd_tables, 7);
-        fd_tables.end_thread(7, false);
+        fd_tables.end_thread(7, false, true);
         assert_ne!(serial(&mut fd_tables, 7), before);
     }
 }

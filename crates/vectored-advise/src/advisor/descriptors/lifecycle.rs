@@ -24,7 +24,7 @@ impl KernelTables {
             (None, _) => {
                 if known.is_some() {
                     // The kernel uses the number again; the end of its last owner did not show.
-                    self.end_thread(child, false);
+                    self.end_thread(child, false, true);
                 }
                 let process =
                     if same_process { Some(parent) } else { self.forked(parent, child, shares) };
@@ -211,8 +211,9 @@ impl KernelTables {
         Some(())
     }
 
-    /// Ends a thread, and its process if that was the last one or `process_ended` says so.
-    pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool) {
+    /// Ends a thread, and its process if that was the last one or `process_ended` says so. Unless it is `last`, a line with
+    /// its own end may follow.
+    pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool, last: bool) {
         self.recent = [NO_THREAD; RECENT];
         let Some(&key) = self.by_number.get(&number) else {
             return;
@@ -220,23 +221,24 @@ impl KernelTables {
         let Some(id) = self.threads.get(key).map(|thread| thread.process) else {
             return;
         };
-        let Some(process) = self.process_mut(id) else {
-            // Its process has ended already.
-            self.ended_threads = self.ended_threads.saturating_sub(1);
-            self.threads.try_remove(key);
-            self.by_number.remove(&number);
-            return;
-        };
-        if process_ended {
-            self.end_process(id);
-        } else {
-            process.threads = process.threads.saturating_sub(1);
-            let is_last = process.threads == 0;
-            self.threads.try_remove(key);
-            self.by_number.remove(&number);
-            if is_last {
-                self.end_process(id);
+        let is_over = match self.process_mut(id) {
+            Some(process) if last || !process_ended => {
+                process.threads = process.threads.saturating_sub(1);
+                process_ended || process.threads == 0
             }
+            Some(_) => true,
+            // Its process has ended already.
+            None => {
+                self.ended_threads = self.ended_threads.saturating_sub(1);
+                false
+            }
+        };
+        if last || !process_ended {
+            self.threads.try_remove(key);
+            self.by_number.remove(&number);
+        }
+        if is_over {
+            self.end_process(id);
         }
         if self.ended_threads > ENDED_THREADS_MAX {
             self.forget_ended_threads();

@@ -14,6 +14,8 @@ pub(crate) struct OpenFile {
     pub(crate) kind: FdKind,
     /// Flags of `open`: `O_APPEND`, `O_SYNC` and the like.
     pub(crate) flags: OpenFlags,
+    /// The event since which its descriptors are known.
+    pub(crate) since: u64,
     /// Whether it was open before the log began: other processes may have it.
     pub(crate) is_inherited: bool,
     /// Descriptors that lead to it, in all tables.
@@ -76,6 +78,7 @@ impl OpenFile {
         OpenFile {
             kind,
             flags,
+            since: 0,
             is_inherited: false,
             descriptors: 0,
             fd_tables: 0,

@@ -57,6 +57,8 @@ pub(crate) enum Barrier {
     Connect,
     /// A call that the advisor does not know.
     UnknownCall,
+    /// A line, or the arguments of a call, that could not be read.
+    Unread,
     /// More time between the calls than a byte may wait.
     Gap,
     /// `O_SYNC`, `O_DSYNC`, or a flag of the call to that effect.
@@ -102,6 +104,7 @@ impl Barrier {
             self,
             Barrier::UnknownTarget
                 | Barrier::StreamRead
+                | Barrier::Unread
                 | Barrier::NoTimes
                 | Barrier::CoarseTimes
                 | Barrier::Filtered
@@ -152,6 +155,7 @@ impl Barrier {
             Barrier::Control => "ioctl, setsockopt, ftruncate or the like between them",
             Barrier::Connect => "connect, accept or the like between them",
             Barrier::UnknownCall => "a call between them that is not known to be harmless",
+            Barrier::Unread => "a line between them that could not be read",
             Barrier::Gap => return format!("a gap of more than {}", delay_in_words(max_delay_ns)),
             Barrier::SyncFlag => {
                 "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk"

@@ -38,6 +38,11 @@ pub(crate) fn call_number(name: &[u8]) -> u8 {
     }
 }
 
+/// Whether this is one of the calls that move bytes or an offset, and change no descriptor.
+pub(crate) fn moves_bytes(name: &[u8]) -> bool {
+    usize::from(call_number(name)) < CALLS.len() - 1
+}
+
 /// Name of a call by its index.
 pub(crate) fn call_name(number: u8) -> &'static str {
     CALLS[usize::from(number)]

@@ -4,6 +4,7 @@ use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_socket, kind_of_text}
 use crate::advisor::descriptors::runtime::runtime_of_program;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
+use crate::advisor::runs::pattern::moves_bytes;
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
 use vectored_strace::event::{Action, Descriptor, OpenFlags};
 
@@ -249,6 +250,32 @@ impl Tracker {
                 }
                 self.mark_wait(caller, reason);
             }
+        }
+    }
+
+    /// Tracks a call of which nothing but the name and maybe a descriptor could be read.
+    #[cold]
+    pub(super) fn unread(
+        &mut self,
+        name: &[u8],
+        descriptor: Option<Descriptor<'_>>,
+        caller: Caller,
+    ) {
+        let Some(descriptor) = descriptor.filter(|_| moves_bytes(name)) else {
+            // It may have opened or closed any descriptor.
+            self.lost = self.event;
+            return;
+        };
+        let key = self.resolve(descriptor, caller);
+        self.other(
+            Effect::Waits(Barrier::Unread),
+            name,
+            Some(descriptor),
+            caller,
+        );
+        self.note_writer(key, caller);
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
+            open_file.position = None;
         }
     }
 

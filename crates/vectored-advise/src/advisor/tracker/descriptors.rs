@@ -30,6 +30,7 @@ impl Tracker {
         }
         let is_fifo = kind == FdKind::File && self.fifos.has(last_part(name));
         let mut open_file = OpenFile::new(kind, flags, descriptor.number);
+        open_file.since = self.event;
         open_file.position = (!flags.append).then_some(0);
         match descriptor.leads_to {
             Some(text) => open_file.text.extend_from_slice(text),
@@ -74,6 +75,7 @@ impl Tracker {
         caller: Caller,
     ) {
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
+        open_file.since = self.event;
         if let Some(text) = descriptor.leads_to {
             open_file.text.extend_from_slice(text);
             open_file.kind = refined(kind, kind_of_text(text));
@@ -97,13 +99,14 @@ impl Tracker {
     pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> usize {
         let known = self.kernel.open_file_of(caller.process, descriptor.number);
         if let Some(key) = known {
-            let Some(text) = descriptor.leads_to else {
-                return key;
-            };
             let Some(open_file) = self.kernel.open_files.get(key) else {
                 return key;
             };
-            if open_file.text == text {
+            let is_it = match descriptor.leads_to {
+                Some(text) => open_file.text == text,
+                None => open_file.since >= self.lost,
+            };
+            if is_it {
                 return key;
             }
         }
@@ -166,6 +169,7 @@ impl Tracker {
     pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> usize {
         let kind = descriptor.leads_to.map_or(FdKind::Unknown, kind_of_text);
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
+        open_file.since = self.event;
         open_file.is_inherited = true;
         if let Some(text) = descriptor.leads_to {
             open_file.text.extend_from_slice(text);

@@ -18,6 +18,8 @@ pub(super) struct LinkContext<'a> {
     pub(super) program: u32,
     /// The event since which transfers of its process may not show.
     pub(super) submitted: u64,
+    /// The last event that may have been any call of any thread.
+    pub(super) lost: u64,
     pub(super) groups: &'a FileGroups,
     /// The transfer.
     pub(super) call: &'a RunCall,
@@ -53,6 +55,9 @@ impl LinkContext<'_> {
             } else {
                 Link::Broken
             };
+        }
+        if self.lost > runs.last {
+            return Link::Barrier(Barrier::Unread);
         }
         if runs.barrier == Some(Barrier::Reopened) {
             // Whatever else the program calls on its new descriptor.

@@ -37,6 +37,8 @@ pub(super) struct Tracker {
     awaited: FxHashMap<u32, (u64, ProcessId)>,
     /// Processes that submitted transfers that do not show: the last event.
     submitted: FxHashMap<ProcessId, u64>,
+    /// The last event that may have been any call of any thread.
+    lost: u64,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
     closed: VecDeque<usize>,
     /// Last parts of the paths of FIFOs.
@@ -70,6 +72,7 @@ impl Tracker {
             groups: FileGroups::new(),
             awaited: FxHashMap::default(),
             submitted: FxHashMap::default(),
+            lost: 0,
             closed: VecDeque::new(),
             fifos: NameSet::default(),
             pattern_counts: PatternCounts::default(),
@@ -133,6 +136,10 @@ impl Tracker {
             return self.name(event.thread, program);
         }
         self.event += 1;
+        if matches!(event.action, Action::Unread { .. }) && event.name.is_empty() {
+            self.lost = self.event;
+            return;
+        }
         // The end of a thread shows again after its call of `exit`.
         let is_call = match event.action {
             Action::Exit { .. } => matches!(event.name, b"exit" | b"exit_group"),
@@ -142,7 +149,8 @@ impl Tracker {
         self.calls += u64::from(is_call);
         self.note_time(event);
         if let Action::Exit { process_ended } = event.action {
-            self.kernel.end_thread(event.thread, process_ended);
+            self.kernel
+                .end_thread(event.thread, process_ended, !is_call);
             return self.settle_dropped();
         }
         let mut thread = self.kernel.thread(event.thread);
@@ -154,7 +162,7 @@ impl Tracker {
             if !matches!(event.action, Action::Execute { .. }) {
                 return;
             }
-            self.kernel.end_thread(event.thread, true);
+            self.kernel.end_thread(event.thread, true, true);
             thread = self.kernel.thread(event.thread);
             match self.kernel.at(thread) {
                 Some(known) => process = known.process,
@@ -169,6 +177,7 @@ impl Tracker {
                 self.evidence |= class.evidence;
                 self.other(class.effect, event.name, *descriptor, caller);
             }
+            Action::Unread { descriptor } => self.unread(event.name, *descriptor, caller),
             Action::Wait { child } => {
                 self.note_awaited_child(*child, caller);
                 let class = classes.classify(event.name);

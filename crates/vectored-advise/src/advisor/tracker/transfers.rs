@@ -142,6 +142,7 @@ impl Tracker {
                 open_file.runs[direction].last_caller.program
             },
             submitted,
+            lost: self.lost,
             groups: &self.groups,
             call: &self.call,
             limits: self.limits,
@@ -338,7 +339,7 @@ impl Tracker {
     }
 
     /// Notes a write by another thread than the last one.
-    fn note_writer(&mut self, key: usize, caller: Caller) {
+    pub(super) fn note_writer(&mut self, key: usize, caller: Caller) {
         let serial = self.kernel.at(caller.thread).map(|thread| thread.serial);
         let (Some(serial), Some(process)) = (serial, self.kernel.process(caller.process)) else {
             return;
