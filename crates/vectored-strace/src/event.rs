@@ -366,6 +366,8 @@ pub struct OpenFlags {
     pub directory: bool,
     /// `O_CREAT`.
     pub creates: bool,
+    /// The log has a number (`-X raw`), which means other flags on other machines: any may be set.
+    pub unread: bool,
 }
 
 /// A kind of socket, by its domain and type.

@@ -64,13 +64,14 @@
 //! # Not supported
 //!
 //! - The table of `strace -c` alone and the output of `perf trace` are refused with a [`LogError`].
-//! - Flags as bare numbers (`-X raw`): such an `open` is counted as unreadable, since the numbers differ between machines.
+//! - Flags of `open` as bare numbers (`-X raw`), which differ between machines: see
+//!   [`OpenFlags::unread`](event::OpenFlags::unread).
 //! - The contents of buffers, and the arguments of calls not named above.
 //!
 //! # Errors
 //!
 //! Only input and output fail. No content of a log is an error: a line that cannot be used is counted by reason in
-//! [`Counts`], and a call whose arguments cannot be read is still reported, as [`Action::Other`](event::Action::Other).
+//! [`Counts`] and reported as [`Action::Unread`](event::Action::Unread), as is a call whose arguments cannot be read.
 //! A log that ends in the middle of a line sets [`Counts::truncated`].
 //!
 //! # Limits

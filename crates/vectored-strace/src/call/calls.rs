@@ -218,7 +218,9 @@ fn waited_by_id(body: Body) -> Option<Action<'static>> {
 
 /// `io_uring_setup(64, {flags=IORING_SETUP_SQPOLL, …}) = 3`.
 fn ring(body: Body) -> Option<Action<'static>> {
-    let polls = memmem::find(body.text, b"IORING_SETUP_SQPOLL").is_some();
+    let bits = memmem::find(body.text, b"flags=0x").map(|at| leading_any(&body.text[at + 6..]));
+    let polls = memmem::find(body.text, b"IORING_SETUP_SQPOLL").is_some()
+        || bits.is_some_and(|bits| bits.is_ok_and(|(bits, _)| bits & 2 != 0));
     (polls && is_success(body.result())).then_some(Action::Submit { unseen: true })
 }
 

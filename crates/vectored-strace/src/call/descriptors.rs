@@ -6,6 +6,7 @@ use crate::call::arguments::Arguments;
 use crate::call::call_result::is_success;
 use crate::counts::SkipReason;
 use crate::event::{Action, Descriptor, OpenFlags, SocketKind};
+use crate::text::numbers::leading_any;
 
 type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
 
@@ -26,11 +27,10 @@ pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found
     let Some(descriptor) = returned(arguments)? else {
         return Ok(None);
     };
-    let flags = open_flags(flags)?;
     Ok(Some(Action::Open {
         descriptor,
         path,
-        flags,
+        flags: open_flags(flags),
     }))
 }
 
@@ -60,8 +60,9 @@ pub(crate) fn pipe<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     Ok(succeeded(arguments)?.then_some(Action::Pipe {
         read,
         write,
-        packets: has(flags, b"O_DIRECT"),
-        close_on_exec: has(flags, b"O_CLOEXEC"),
+        // The number of O_DIRECT differs between machines: any but those of O_CLOEXEC and O_NONBLOCK may be it.
+        packets: has(flags, b"O_DIRECT", !0x8_0800),
+        close_on_exec: has(flags, b"O_CLOEXEC", 0x8_0000),
     }))
 }
 
@@ -99,7 +100,7 @@ pub(crate) fn accept<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
         descriptor,
         kind: None,
         from: Some(from),
-        close_on_exec: has(rest, b"SOCK_CLOEXEC"),
+        close_on_exec: has(rest, b"SOCK_CLOEXEC", 0),
     }))
 }
 
@@ -110,7 +111,7 @@ pub(crate) fn duplicate<'a>(mut arguments: Arguments<'a>, has_flags: bool) -> Fo
     Ok(returned(arguments)?.map(|to| Action::Duplicate {
         from,
         to,
-        close_on_exec: has_flags && has(rest, b"O_CLOEXEC"),
+        close_on_exec: has_flags && has(rest, b"O_CLOEXEC", 0),
     }))
 }
 
@@ -124,18 +125,20 @@ pub(crate) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
         Err(_) => b"",
     };
     match command {
-        b"F_DUPFD" | b"F_DUPFD_CLOEXEC" => Ok(returned(arguments)?.map(|to| Action::Duplicate {
-            from: descriptor,
-            to,
-            close_on_exec: command == b"F_DUPFD_CLOEXEC",
-        })),
-        b"F_SETFL" if succeeded(arguments)? => Ok(Some(Action::SetFlags {
+        b"F_DUPFD" | b"0" | b"F_DUPFD_CLOEXEC" | b"0x406" => {
+            Ok(returned(arguments)?.map(|to| Action::Duplicate {
+                from: descriptor,
+                to,
+                close_on_exec: matches!(command, b"F_DUPFD_CLOEXEC" | b"0x406"),
+            }))
+        }
+        b"F_SETFL" | b"0x4" if succeeded(arguments)? => Ok(Some(Action::SetFlags {
             descriptor,
-            flags: open_flags(value)?,
+            flags: open_flags(value),
         })),
-        b"F_SETFD" if succeeded(arguments)? => Ok(Some(Action::SetCloseOnExec {
+        b"F_SETFD" | b"0x2" if succeeded(arguments)? => Ok(Some(Action::SetCloseOnExec {
             descriptor,
-            close_on_exec: has(value, b"FD_CLOEXEC"),
+            close_on_exec: has(value, b"FD_CLOEXEC", 1),
         })),
         _ => Ok(None),
     }
@@ -176,7 +179,7 @@ pub(crate) fn close_range<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     arguments.annotation()?;
     arguments.comma()?;
     let flags = arguments.any()?;
-    let closes = succeeded(arguments)? && !has(flags, b"CLOSE_RANGE_CLOEXEC");
+    let closes = succeeded(arguments)? && !has(flags, b"CLOSE_RANGE_CLOEXEC", 4);
     Ok(closes.then_some(Action::Close {
         first,
         last,
@@ -194,14 +197,14 @@ pub(crate) fn map<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     arguments.comma()?;
     let flags = arguments.any()?;
     arguments.comma()?;
-    if has(flags, b"MAP_ANONYMOUS") {
+    if has(flags, b"MAP_ANONYMOUS", 0) {
         return Ok(None);
     }
     let descriptor = arguments.descriptor()?;
-    let is_shared = has(flags, b"MAP_SHARED") || has(flags, b"MAP_SHARED_VALIDATE");
+    let is_shared = has(flags, b"MAP_SHARED", 1) || has(flags, b"MAP_SHARED_VALIDATE", 1);
     Ok((descriptor.number >= 0).then_some(Action::Map {
         descriptor,
-        writes_through: is_shared && has(protection, b"PROT_WRITE"),
+        writes_through: is_shared && has(protection, b"PROT_WRITE", 2),
     }))
 }
 
@@ -219,7 +222,7 @@ pub(crate) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     Ok(Some(Action::Seek {
         descriptor,
         position: arguments.number()?,
-        only_asked: by == b"0" && whence == b"SEEK_CUR",
+        only_asked: by == b"0" && matches!(whence, b"SEEK_CUR" | b"0x1"),
         asks_size: asks_size(whence),
     }))
 }
@@ -240,14 +243,14 @@ pub(crate) fn seek_32<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     Ok(succeeded(arguments)?.then_some(Action::Seek {
         descriptor,
         position,
-        only_asked: by == b"0" && whence == b"SEEK_CUR",
+        only_asked: by == b"0" && matches!(whence, b"SEEK_CUR" | b"0x1"),
         asks_size: asks_size(whence),
     }))
 }
 
 /// Whether the result of a seek depends on the contents of the file. An unknown `whence` counts as such.
 fn asks_size(whence: &[u8]) -> bool {
-    !matches!(whence, b"SEEK_SET" | b"SEEK_CUR")
+    !matches!(whence, b"SEEK_SET" | b"0" | b"SEEK_CUR" | b"0x1")
 }
 
 /// Reads `AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0`. Returns the kind, and whether the socket closes at `execve`.
@@ -258,8 +261,10 @@ fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), SkipR
     arguments.comma()?;
     let protocol = arguments.any()?;
     let kind = match domain {
-        b"AF_UNIX" | b"AF_INET" | b"AF_INET6" if has(flags, b"SOCK_DGRAM") => SocketKind::Datagram,
-        _ if !has(flags, b"SOCK_STREAM") => SocketKind::Other,
+        b"AF_UNIX" | b"AF_INET" | b"AF_INET6" if has(flags, b"SOCK_DGRAM", 0) => {
+            SocketKind::Datagram
+        }
+        _ if !has(flags, b"SOCK_STREAM", 0) => SocketKind::Other,
         b"AF_UNIX" | b"AF_LOCAL" | b"PF_UNIX" | b"PF_LOCAL" => SocketKind::UnixStream,
         b"AF_INET" | b"AF_INET6" | b"PF_INET" | b"PF_INET6"
             if matches!(protocol, b"0" | b"IPPROTO_IP" | b"IPPROTO_TCP") =>
@@ -268,11 +273,11 @@ fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), SkipR
         }
         _ => SocketKind::Other,
     };
-    Ok((kind, has(flags, b"SOCK_CLOEXEC")))
+    Ok((kind, has(flags, b"SOCK_CLOEXEC", 0)))
 }
 
 /// Reads `O_WRONLY|O_APPEND`, also within `{flags=…}` and `0x401 /* O_WRONLY|O_APPEND */`.
-fn open_flags(text: &[u8]) -> Result<OpenFlags, SkipReason> {
+fn open_flags(text: &[u8]) -> OpenFlags {
     let mut flags = OpenFlags::default();
     let mut named = text == b"0";
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -290,15 +295,16 @@ fn open_flags(text: &[u8]) -> Result<OpenFlags, SkipReason> {
             _ => (),
         }
     }
-    // Bare numbers (`-X raw`) differ between architectures.
-    if named { Ok(flags) } else { Err(SkipReason::Unreadable) }
+    flags.unread = !named;
+    flags.creates |= !named;
+    flags
 }
 
-/// Whether `flags` has the word `flag`.
-fn has(flags: &[u8], flag: &[u8]) -> bool {
+/// Whether `flags` has the word `flag`, or as a number (`-X raw`) one of its `bits`.
+fn has(flags: &[u8], flag: &[u8], bits: u64) -> bool {
     flags
         .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-        .any(|word| word == flag)
+        .any(|word| word == flag || leading_any(word).is_ok_and(|(number, _)| number & bits != 0))
 }
 
 /// Skips the arguments that are left and returns their text.

@@ -61,6 +61,8 @@ pub(crate) enum Barrier {
     Unread,
     /// More time between the calls than a byte may wait.
     Gap,
+    /// The flags of `open` could not be read.
+    UnreadFlags,
     /// `O_SYNC`, `O_DSYNC`, or a flag of the call to that effect.
     SyncFlag,
     /// `O_DIRECT`.
@@ -105,6 +107,7 @@ impl Barrier {
             Barrier::UnknownTarget
                 | Barrier::StreamRead
                 | Barrier::Unread
+                | Barrier::UnreadFlags
                 | Barrier::NoTimes
                 | Barrier::CoarseTimes
                 | Barrier::Filtered
@@ -156,6 +159,9 @@ impl Barrier {
             Barrier::Connect => "connect, accept or the like between them",
             Barrier::UnknownCall => "a call between them that is not known to be harmless",
             Barrier::Unread => "a line between them that could not be read",
+            Barrier::UnreadFlags => {
+                "the log has the flags of open as numbers: trace again without -X raw"
+            }
             Barrier::Gap => return format!("a gap of more than {}", delay_in_words(max_delay_ns)),
             Barrier::SyncFlag => {
                 "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk"

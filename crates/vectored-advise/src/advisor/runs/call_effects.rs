@@ -45,13 +45,19 @@ impl FilterEvidence {
     const ASKS: FilterEvidence = FilterEvidence(8);
     /// `poll` and the like, which are in `%desc`.
     const POLLS: FilterEvidence = FilterEvidence(16);
-    /// Calls of no class, such as `futex` and `nanosleep`: they show only if nothing was filtered.
+    /// Of no class: waits, such as `futex` and `nanosleep`.
+    const WAITS: FilterEvidence = FilterEvidence(32);
+    /// Of no class: limits and the machine.
+    const LIMITS: FilterEvidence = FilterEvidence(64);
+    /// Of no class: calls that set up a thread.
+    const SETUP: FilterEvidence = FilterEvidence(128);
+    /// Calls that no class has and nobody names in a filter, since only the C library makes them.
     pub(crate) const ALL: FilterEvidence = FilterEvidence(255);
 
-    /// Whether the evidence is enough: a call of no class, or calls of three classes, which few filters
-    /// combine.
+    /// Whether the evidence is enough: calls of three kinds, which few filters combine. No evidence can rule out
+    /// `-e trace='!fsync'`.
     pub(crate) fn is_enough(self) -> bool {
-        self == Self::ALL || self.0.count_ones() >= 3
+        self.0.count_ones() >= 3
     }
 }
 
@@ -70,7 +76,6 @@ pub(crate) fn classify(name: &[u8]) -> CallClass {
 fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
     use Effect::{ExposesWrites, Harmless, ObservesSize, Waits};
     const NONE: FilterEvidence = FilterEvidence::NONE;
-    const ALL: FilterEvidence = FilterEvidence::ALL;
     match name {
         // Memory of the process. `mmap` of a file is an action of its own.
         b"brk" | b"munmap" | b"mprotect" | b"madvise" | b"mremap" | b"mlock" | b"munlock"
@@ -94,10 +99,12 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         | b"sched_getparam"
         | b"sched_getscheduler"
         | b"sched_setaffinity"
-        | b"getitimer" => (Harmless, ALL),
+        | b"getitimer" => (Harmless, FilterEvidence::LIMITS),
         // Set-up of a thread and its signals. A delivered signal is an action of its own.
-        b"arch_prctl" | b"prctl" | b"set_tid_address" | b"set_robust_list" | b"get_robust_list"
-        | b"rseq" | b"umask" => (Harmless, ALL),
+        b"set_tid_address" | b"set_robust_list" | b"get_robust_list" | b"rseq" => {
+            (Harmless, FilterEvidence::ALL)
+        }
+        b"arch_prctl" | b"prctl" | b"umask" => (Harmless, FilterEvidence::SETUP),
         b"rt_sigaction" | b"sigaction" | b"rt_sigprocmask" | b"sigprocmask" | b"rt_sigpending"
         | b"sigaltstack" => (Harmless, FilterEvidence::SIGNALS),
         // Names and descriptors, which depend on no data. Calls of these that failed come here, too.
@@ -138,12 +145,14 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         | b"epoll_pwait" | b"epoll_pwait2" | b"io_uring_enter" | b"io_getevents"
         | b"io_pgetevents" => (Waits(Barrier::Poll), FilterEvidence::POLLS),
         b"nanosleep" | b"clock_nanosleep" | b"sched_yield" | b"alarm" | b"setitimer"
-        | b"timer_create" | b"timer_settime" | b"restart_syscall" => (Waits(Barrier::Sleep), ALL),
+        | b"timer_create" | b"timer_settime" | b"restart_syscall" => {
+            (Waits(Barrier::Sleep), FilterEvidence::WAITS)
+        }
         b"pause" | b"rt_sigsuspend" | b"sigsuspend" | b"rt_sigtimedwait" => {
             (Waits(Barrier::Sleep), FilterEvidence::SIGNALS)
         }
         b"futex" | b"futex_wait" | b"futex_wake" | b"futex_waitv" | b"futex_requeue" => {
-            (Waits(Barrier::Thread), ALL)
+            (Waits(Barrier::Thread), FilterEvidence::WAITS)
         }
         b"semop" | b"semtimedop" | b"msgsnd" | b"msgrcv" | b"mq_timedsend" | b"mq_timedreceive" => {
             (Waits(Barrier::Thread), NONE)

@@ -164,8 +164,12 @@ fn a_log_of_some_classes_of_calls_is_not_believed() {
     let poll = "poll([{fd=9, events=POLLIN}], 1, 0) = 0 (Timeout)";
     let wait = "wait4(-1, NULL, 0, NULL) = 7";
     let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 7";
-    let some: [&[&str]; 5] = [
+    let futex = "futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 0";
+    let setup = "prctl(PR_SET_NAME, \"x\") = 0";
+    let some: [&[&str]; 7] = [
         &[],
+        &[futex, futex, "nanosleep({tv_sec=0, tv_nsec=1}, NULL) = 0"],
+        &[setup, futex],
         &[poll],
         &[wait, fork],
         &[poll, wait],
@@ -177,7 +181,7 @@ fn a_log_of_some_classes_of_calls_is_not_believed() {
     }
     let all: [&[&str]; 3] = [
         &["set_robust_list(0x7f, 24) = 0"],
-        &["futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 0"],
+        &[setup, futex, "getrandom(\"x\", 8, 0) = 8"],
         &[poll, wait, "rt_sigprocmask(SIG_BLOCK, NULL, [], 8) = 0"],
     ];
     for all in all {
@@ -524,4 +528,32 @@ fn a_clone_is_one_call_whenever_its_child_begins() {
     ] {
         assert_eq!(tallies_of(&log_of(&calls), true).calls, 2, "{calls:?}");
     }
+}
+
+#[test]
+fn flags_as_numbers_may_be_any() {
+    let numbers = "(the log has the flags of open as numbers: trace again without -X raw)";
+    let files = |open: &str| open.replace("O_RDWR|O_CREAT", "0x42");
+    let listed = format!("adjacent-writes file 2→1: write 5 {numbers}");
+    check(&[&files(OPEN), WRITE, WRITE], &[&listed]);
+    check(
+        &[OPEN, "fcntl(3</tmp/f>, 0x4, 0x4000) = 0", WRITE, WRITE],
+        &[&listed],
+    );
+    // It may create a file, for which another process waits.
+    let open = "openat(-100, \"/tmp/g\", 0x241, 0x1b6) = 4</tmp/g>";
+    let created = "adjacent-writes file 2→1: write 5 (rename, unlink or the like between them)";
+    check(&[OPEN, WRITE, open, WRITE], &[created]);
+    let write = "write(4<pipe:[7]>, \"x\"..., 20) = 20";
+    let pipe = |flags: &str| format!("pipe2([3<pipe:[7]>, 4<pipe:[7]>], {flags}) = 0");
+    for packets in ["O_DIRECT", "0x4000", "0x14000"] {
+        check(&[&pipe(packets), write, write], &[]);
+    }
+    let merged = "adjacent-writes pipe 2→1: write 5 [adjacent]";
+    for bytes in ["O_CLOEXEC", "0x80000", "0"] {
+        check(&[&pipe(bytes), write, write], &[merged]);
+    }
+    let map = "mmap(NULL, 4096, 0x3, 0x1, 3</tmp/f>, 0) = 0x7f00";
+    let mapped = format!("small-reads file 2→1: read 5 {MAPPED}");
+    check(&[OPEN, map, READ, READ], &[&mapped]);
 }

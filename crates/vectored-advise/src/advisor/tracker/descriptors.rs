@@ -31,7 +31,7 @@ impl Tracker {
         let is_fifo = kind == FdKind::File && self.fifos.has(last_part(name));
         let mut open_file = OpenFile::new(kind, flags, descriptor.number);
         open_file.since = self.event;
-        open_file.position = (!flags.append).then_some(0);
+        open_file.position = (!flags.append && !flags.unread).then_some(0);
         match descriptor.leads_to {
             Some(text) => open_file.text.extend_from_slice(text),
             None => open_file.path.extend_from_slice(path),

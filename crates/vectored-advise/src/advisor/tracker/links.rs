@@ -127,13 +127,16 @@ impl LinkContext<'_> {
         let runs = &open_file.runs[usize::from(is_read)];
         match open_file.kind {
             FdKind::Unknown | FdKind::Socket => return Some(Barrier::UnknownTarget),
+            FdKind::File | FdKind::Pipe if open_file.flags.direct => return Some(Barrier::Direct),
+            FdKind::File | FdKind::Pipe if open_file.flags.unread => {
+                return Some(Barrier::UnreadFlags);
+            }
             FdKind::Pipe | FdKind::Unix | FdKind::Tcp if is_read => {
                 let reason = self.barrier_of_stream_read(open_file, runs);
                 if reason.is_some() {
                     return reason;
                 }
             }
-            _ if open_file.flags.direct => return Some(Barrier::Direct),
             _ if !is_read && (open_file.flags.sync || transfer.sync) => {
                 return Some(Barrier::SyncFlag);
             }

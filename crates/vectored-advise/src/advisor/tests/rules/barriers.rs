@@ -303,7 +303,11 @@ fn a_log_without_waits_may_be_filtered() {
         ]
     );
     assert_eq!(
-        of(&[writes.to_vec(), vec![call("prlimit64")]].concat()),
+        of(&[
+            writes.to_vec(),
+            ["prlimit64", "brk", "arch_prctl"].map(call).to_vec()
+        ]
+        .concat()),
         ["adjacent-writes file 2→1: write 4 [adjacent]"]
     );
 }
