@@ -29,7 +29,7 @@ use vectored::CostModel;
 use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
 
-/// What the model chooses for bodies of one size.
+/// The choice of the model for bodies of one size.
 #[derive(Debug, PartialEq)]
 struct Setting {
     /// `None` is hyper's default, a list, unless the transport takes none.

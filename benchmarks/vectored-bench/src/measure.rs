@@ -51,7 +51,7 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
     let here = Path::new(".");
     let directory = check_directory(here, BenchTarget::FileOverwrite.measured_target(), 0)
         .map_err(|error| error.to_string())?;
-    // Before this thread is pinned to one of them.
+    // The allowed CPUs are asked for before this thread is pinned to one of them.
     let allowed = allowed_cpus();
     let pins = pin_measuring_thread(Pinning::Current)
         .map_err(|error| format!("cannot stay on one CPU: {error}"))?;

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// A version of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// Without the advised change.
+    /// The program without the advised change.
     Before,
-    /// With the advised change.
+    /// The program with the advised change.
     After,
 }
 

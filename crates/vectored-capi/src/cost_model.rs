@@ -1,4 +1,4 @@
-//! What decides which segments are copied.
+//! The cost model, which decides which segments are copied.
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt as _;

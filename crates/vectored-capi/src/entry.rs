@@ -1,4 +1,4 @@
-//! What every function does around its work: pointers, `errno`, `done` and panics.
+//! The checks around the work of every function: pointers, `errno`, `done` and panics.
 
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -34,7 +34,7 @@ mod cost_model;
 
 mod queue;
 
-/// What the header says about threads.
+/// Checks the claims of the header about threads.
 const _: () = {
     const fn moves_to_threads<T: Send>() {}
     const fn is_shared_by_threads<T: Send + Sync>() {}

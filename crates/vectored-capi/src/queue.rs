@@ -100,7 +100,7 @@ pub unsafe extern "C" fn vectored_queue_push(
         let queue = object(queue)?;
         let bytes = slice(data, bytes)?;
         let is_copied = bytes.len() <= queue.0.policy().copy_below_bytes;
-        // Before there is an owner, which releases the bytes when it is dropped.
+        // Memory is reserved before there is an owner, which releases the bytes when it is dropped.
         reserve(queue, if is_copied { bytes.len() } else { 0 })?;
         let owner = Owner {
             bytes,

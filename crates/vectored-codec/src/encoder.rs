@@ -1,4 +1,4 @@
-//! What puts an item into a queue as a frame.
+//! The encoder, which puts an item into a queue as a frame.
 
 use std::io;
 
@@ -113,7 +113,7 @@ impl<Item, E: Encoder<Item>> QueueEncoder<Item> for TokioEncoder<E> {
             // The memory is used again for the next frame.
             queue.put_slice(&self.frame);
         } else {
-            // With all its memory, which a `split` would share with the next frame for ever.
+            // The frame goes with all its memory, which a `split` would share with the next frame for ever.
             queue.push(std::mem::take(&mut self.frame));
         }
         Ok(())

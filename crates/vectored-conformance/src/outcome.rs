@@ -33,6 +33,6 @@ impl From<Result<u64, TransferError>> for Outcome {
 pub enum Takes {
     /// Every descriptor.
     All,
-    /// Only those with an offset.
+    /// Descriptors with an offset only.
     Files,
 }

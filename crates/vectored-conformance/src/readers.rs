@@ -57,9 +57,10 @@ pub enum AtEof {
 pub enum CallScope {
     /// One call reads as much of the list as it can, and nothing beyond the list.
     List,
-    /// Like [`List`](CallScope::List), and bytes after the list as well, which it keeps for the next list.
+    /// One call reads like [`List`](CallScope::List), and reads bytes after the list as well, which are kept for the
+    /// next list.
     ListAndReadAhead,
-    /// One segment.
+    /// One call reads one segment.
     Segment,
 }
 

@@ -150,7 +150,7 @@ pub fn run(
                 (Fault::Script, _) if options.scripts => scripted(&mut rng, &data),
                 (Fault::Script, _) => continue,
                 (Fault::Signals | Fault::Break, Takes::Files) => continue,
-                // Of memfd_create(2).
+                // Only memfd_create(2) of Linux makes files that can be sealed.
                 (Fault::Seal, _) if !cfg!(target_os = "linux") => continue,
                 _ => transfer(&mut rng, fault, writer, write_fn, &data, &options.directory)?,
             };

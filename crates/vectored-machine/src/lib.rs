@@ -1,4 +1,4 @@
-//! What a machine is, and what it offers to programs that move several buffers.
+//! Describes a machine, and what it offers to programs that move several buffers.
 //!
 //! [`host`] describes and probes it, [`model`] has the results, [`report`] puts them into words. [`platform`] has the
 //! calls that differ from system to system behind the same functions.

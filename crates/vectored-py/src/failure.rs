@@ -52,7 +52,7 @@ fn note_timeout(file: &Bound<'_, PyAny>, exception: &PyErr) {
         let note = "The descriptor of a socket with a timeout is non-blocking: wait with select and repeat the call, or \
             call settimeout(None) before.";
         let value = exception.value(file.py());
-        // Without the note, the exception is the right one all the same.
+        // The exception is the right one even without the note.
         let _ = value.call_method1("add_note", (note,));
     }
 }

@@ -1,10 +1,10 @@
-//! What charts show.
+//! The content of charts.
 
 use crate::text::Text;
 use crate::words;
 
-/// What tells one thing from others in charts and maps: a colour and dashes, by number. 0 is for all that has no number
-/// of its own.
+/// A colour and dashes, by number: they tell one thing from others in charts and maps. 0 is for all that has no
+/// number of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Series {
     /// The number, at most 5.
@@ -23,7 +23,7 @@ impl Series {
     }
 }
 
-/// What the numbers of an axis are.
+/// The unit of the numbers of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Times in nanoseconds.
@@ -53,9 +53,9 @@ impl Unit {
 pub struct Chart {
     /// The title.
     pub title: Text,
-    /// What runs along the axis.
+    /// The unit of the horizontal axis.
     pub along: Unit,
-    /// What runs upwards.
+    /// The unit of the vertical axis.
     pub up: Unit,
     /// The curves.
     pub curves: Vec<Curve>,
@@ -100,7 +100,7 @@ pub struct Mark {
     pub low: f64,
     /// The upper end of its interval.
     pub high: f64,
-    /// What stands over it.
+    /// The text over it.
     pub label: Text,
 }
 
@@ -109,7 +109,7 @@ pub struct Mark {
 pub struct Bars {
     /// The title.
     pub title: Text,
-    /// What runs along the axis.
+    /// The unit of the axis.
     pub unit: Unit,
     /// Whether the axis is logarithmic. Bars have no length there, only a mark and their interval.
     pub is_logarithmic: bool,

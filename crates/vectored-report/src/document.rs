@@ -1,4 +1,4 @@
-//! What a result means, for any format.
+//! A result as a document, for any format.
 
 use crate::chart::{Bars, Chart, Series};
 use crate::text::Text;
@@ -6,9 +6,9 @@ use crate::text::Text;
 /// A result, as its reader should see it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// What it is about.
+    /// The title.
     pub title: Text,
-    /// What this kind of result shows, in a sentence or two. Only the page has it.
+    /// The explanation of this kind of result, in a sentence or two. Only the page has it.
     pub lead: Text,
     /// The answer: all that a terminal shows unless the details are asked for.
     pub answer: Vec<Block>,
@@ -48,7 +48,7 @@ pub enum Block {
     Note(Text),
 }
 
-/// What a sentence is for.
+/// The purpose of a sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// A sentence that informs.
@@ -65,11 +65,11 @@ pub enum Tone {
 /// A sentence or two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sentence {
-    /// What it is about, set apart before a colon; may be empty.
+    /// The subject, set apart before a colon; may be empty.
     pub subject: Text,
     /// The text after the subject.
     pub text: Text,
-    /// What it is for.
+    /// The purpose.
     pub tone: Tone,
 }
 
@@ -96,15 +96,15 @@ impl Sentence {
 /// One of several findings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Item {
-    /// What was found.
+    /// The finding.
     pub title: Text,
-    /// What it is worth.
+    /// The worth of the finding.
     pub headline: Text,
     /// The share of this finding in all findings, from 0 to 1, drawn as a bar.
     pub part: Option<f64>,
     /// Further lines, each a sentence.
     pub lines: Vec<Text>,
-    /// What to write instead.
+    /// The code to write instead.
     pub code: Option<Code>,
 }
 
@@ -171,14 +171,14 @@ pub enum Align {
 pub struct Column {
     /// The head.
     pub head: Text,
-    /// What the head is one of, as "here, seconds:" over several neighbouring columns; may be empty.
+    /// The group of neighbouring columns that this one is in, such as "here, seconds:"; may be empty.
     pub group: Text,
-    /// How its cells stand.
+    /// The alignment of its cells.
     pub align: Align,
-    /// Where a table is too wide for a terminal, columns with 1 are left out first, then those with 2, and so on. Those
-    /// with 0 stay.
+    /// The order in which columns are left out where a table is too wide for a terminal: first those with 1, then
+    /// those with 2, and so on. Columns with 0 stay.
     pub drop_order: u8,
-    /// What the column means, in a sentence.
+    /// The meaning of the column, in a sentence.
     pub tooltip: Text,
 }
 
@@ -206,7 +206,7 @@ impl Column {
     }
 }
 
-/// What a figure is among its like.
+/// The place of a figure among its like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// A figure.
@@ -223,7 +223,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// What stands behind a figure, so that its role can be read without colours.
+    /// The mark behind a figure, by which its role can be read without colours.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Role::Winner => "*",
@@ -264,9 +264,9 @@ impl<T: Into<Text>> From<T> for Cell {
 /// Who wins where: squares in rows and columns. Neighbouring maps with the same legend share it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map {
-    /// What the map is of.
+    /// The title.
     pub title: Text,
-    /// What its rows are.
+    /// The head of the column of row heads.
     pub row_head: Text,
     /// The head of each column.
     pub heads: Vec<Text>,
@@ -292,7 +292,7 @@ pub struct MapRow {
 pub struct Key {
     /// The letter.
     pub letter: Text,
-    /// What it stands for.
+    /// The name that the letter stands for.
     pub name: Text,
     /// The colour of the entry.
     pub series: Series,
@@ -301,9 +301,9 @@ pub struct Key {
 /// A square of a map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Square {
-    /// Who wins: one letter.
+    /// The winner: one letter.
     pub letter: Text,
-    /// By how much: a few letters.
+    /// By how much it wins: a few letters.
     pub figure: Text,
     /// All that is known of it. The page shows it at a pointer.
     pub words: Text,

@@ -158,7 +158,7 @@ pub fn capital(text: &str) -> String {
     }
 }
 
-/// What stands where there is no figure.
+/// The text where there is no figure.
 pub const NONE: &str = "–";
 
 #[cfg(test)]

@@ -315,7 +315,7 @@ fn remaining(mut lengths: impl Iterator<Item = usize>, offset: usize) -> u64 {
 /// The segments of one call, and where in the caller's list they end.
 #[derive(Debug)]
 pub(crate) struct Batch<'b> {
-    /// At least one, none of them empty.
+    /// At least one segment, none of them empty.
     pub(crate) slices: &'b [IoSlice<'b>],
     /// The sum of their lengths.
     pub(crate) bytes: usize,

@@ -10,9 +10,9 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEnd {
-    /// With `EINTR`, or with a part of the bytes of a write: a signal may be the cause.
+    /// The call ended with `EINTR`, or with a part of the bytes of a write: a signal may be the cause.
     Cut,
-    /// In another way. A signal may have come since, or during the call.
+    /// The call ended in another way. A signal may have come since, or during the call.
     Other,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn go_on_after(end: CallEnd) -> io::Result<()> {
 }
 
 fn interrupted() -> io::Error {
-    // With its number, which Python and C tell errors by.
+    // The error has its number, which Python and C tell errors by.
     #[cfg(unix)]
     return io::Error::from_raw_os_error(crate::sys::codes::EINTR);
     // `WSAEINTR` is not of this kind in the standard library.

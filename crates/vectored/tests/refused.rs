@@ -20,7 +20,7 @@ fn a_gather_whose_first_list_is_refused_writes_it_by_a_plain_call() {
     // Twice: nothing is remembered of an anonymous inode.
     for _ in 0..2 {
         let counter = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
-        // In two allocations, since segments that touch are coalesced.
+        // The two parts are two allocations, since segments that touch are coalesced.
         let (start, end) = (vec![1; 3], vec![1; 5]);
         let segments = [IoSlice::new(&start), IoSlice::new(&end)];
         assert_eq!(gather.write_all(&counter, &segments).unwrap(), 8);

@@ -28,12 +28,12 @@ pub enum Question {
     Join { messages: usize },
 }
 
-/// Where the values are when they are written.
+/// The caches that hold the values when they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Read just before, as if they had just arrived.
+    /// The values were read just before, as if they had just arrived.
     Fresh,
-    /// Not read since other memory was.
+    /// Other memory was read since the values were.
     Cold,
 }
 

@@ -27,7 +27,7 @@ pub struct Cell {
     content: &'static [u8],
     c: [LiburingPeer; RING],
     ring: RingPeer,
-    /// By technique and round, the nanoseconds for making a list and for writing it.
+    /// The nanoseconds for making a list and for writing it, by technique and round.
     times: [Vec<[f64; 2]>; TECHNIQUES],
 }
 

@@ -16,7 +16,7 @@ use crate::ring::RingPeer;
 /// The lists of a sample, as in `Target::lists`.
 const LISTS: u32 = 64;
 
-/// What is counted.
+/// The lists whose instructions are counted.
 pub struct Counted {
     /// The technique of the measuring engine, or else what this bench does.
     pub of_technique: bool,

@@ -17,7 +17,6 @@ Usage: cargo bench --manifest-path benchmarks/Cargo.toml --bench uring -- [OPTIO
   --test        8 rounds, to check that it works
 ";
 
-/// What the arguments ask for.
 pub enum Task {
     Help,
     Measure(Options),

@@ -1,4 +1,4 @@
-//! What is written to.
+//! The targets of the lists.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -79,7 +79,7 @@ impl Target {
         if self.kind.is_stream() { 1 } else { 64.max(depth) }
     }
 
-    /// Where the first list goes.
+    /// The place of the first list.
     pub fn place(&self) -> Place {
         if self.kind.is_stream() { Place::Stream } else { Place::Offset(0) }
     }

@@ -1,6 +1,6 @@
 //! The comparison of the bytes that arrived.
 
-/// What differs, in words; `None` if nothing does.
+/// The first difference in words; `None` if there is none.
 pub fn difference(expected: &[u8], delivered: &[u8]) -> Option<String> {
     if expected == delivered {
         return None;

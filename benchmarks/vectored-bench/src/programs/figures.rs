@@ -36,7 +36,7 @@ pub struct Cell {
     pub ratio_to_today: f64,
 }
 
-/// What all cases together say.
+/// The figures of all cases together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Rounds.
@@ -65,7 +65,7 @@ pub struct Worst {
     pub ratio: f64,
 }
 
-/// What a user gets who always makes the same choice.
+/// The result of a user who always makes the same choice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OneChoice {
     /// The technique.
@@ -148,7 +148,7 @@ fn pair(of: &[f64], to: &[f64]) -> Option<PairStats> {
     paired(&logs.collect::<Vec<_>>())
 }
 
-/// What all cells together say.
+/// Summarizes all cells.
 pub fn summary(cells: &[Cell], rounds: usize) -> Summary {
     let of_role = |role: Role| cells.iter().filter(move |cell| cell.role == role.name());
     let ours: Vec<&Cell> = of_role(Role::Ours).collect();
@@ -223,7 +223,7 @@ mod tests {
         let by_hand = technique("by-hand", Role::ByHand, vec![20.0, 21.0, 22.0, 23.0]);
         let all = [today, by_hand];
         let best = best_by_hand(&all, |_| true).unwrap();
-        // In the even rounds today's is the best, so the odd ones are compared with it, and the other way round.
+        // Today's is the best in the even rounds, so the odd ones are compared with it, and the other way round.
         assert_eq!(best_cpu_ns(&all, best), [20.0, 31.0, 22.0, 32.0]);
         let one_round = [technique("today", Role::Today, vec![10.0])];
         assert_eq!(best_cpu_ns(&one_round, &one_round[0]), [10.0]);

@@ -12,7 +12,7 @@ use crate::programs::clock::thread_cpu_ns;
 use crate::programs::harness::Harness;
 use crate::programs::session::Session;
 
-/// What happens to the file before each slice.
+/// The change of the file before each slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
     /// The file is truncated, and the program appends to it: a log, a new archive.

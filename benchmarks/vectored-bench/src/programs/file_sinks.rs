@@ -27,7 +27,7 @@ pub enum FileWay {
     QueueOfRecords(QueuePolicy),
 }
 
-/// Where a program writes records to.
+/// A destination of records.
 pub trait FileSink {
     /// Writes a record, now or later.
     fn record(&mut self, head: &[u8], value: &Bytes, tail: &[u8]) -> io::Result<()>;

@@ -105,7 +105,7 @@ impl AsRef<[u8]> for Head {
 /// The head of a frame, the prefix of gRPC, and the fields of the message before the payload.
 fn head(index: usize, payload: &Bytes) -> Head {
     let mut bytes = [0; 32];
-    // The fields first, since the lengths before them count them.
+    // The fields come first, since the lengths before them count them.
     let mut fields = &mut bytes[14..];
     // Field 1, a number; field 2, bytes: tag, length.
     fields.put_u8(0x08);
@@ -120,7 +120,7 @@ fn head(index: usize, payload: &Bytes) -> Head {
     start.put_uint((message_bytes + 5) as u64, 3);
     start.put_u16(0);
     start.put_u32(1);
-    // Not compressed.
+    // The message is not compressed.
     start.put_u8(0);
     start.put_u32(message_bytes as u32);
     Head {

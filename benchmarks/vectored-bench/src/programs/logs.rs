@@ -33,7 +33,7 @@ fn ways(policy: QueuePolicy) -> [(&'static str, Role, FileWay); 6] {
     ]
 }
 
-/// What stands before the message. Formatting the time costs the same in every technique, so it is left out.
+/// The text before the message. Formatting the time costs the same in every technique, so it is left out.
 const HEAD: &[u8] = b"2026-03-01T12:00:00.000000Z  INFO server::connection: request done path=";
 
 const TAIL: &[u8] = b"\n";

@@ -28,7 +28,7 @@ Usage: cargo xtask bench-programs [OPTIONS]
 docs/programs.md describes the programs, the techniques and the figures.
 ";
 
-/// What the command line asks for.
+/// The task that the command line asks for.
 #[derive(Debug)]
 pub enum Task {
     /// Print [`HELP`].
@@ -74,7 +74,7 @@ pub struct Options {
     pub counts: Option<Vec<usize>>,
     /// The programs.
     pub programs: Vec<Program>,
-    /// Where the policies of the queues come from.
+    /// The source of the policies of the queues.
     pub policy: PolicySource,
     /// The folder for files.
     pub directory: PathBuf,

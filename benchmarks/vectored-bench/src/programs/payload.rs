@@ -37,7 +37,7 @@ impl Pool {
         &self.values[self.range(request)]
     }
 
-    /// Where the values of a request are among all.
+    /// The places of the values of a request among all values.
     pub fn range(&self, request: usize) -> Range<usize> {
         let begin = request % self.sets() * self.count;
         begin..begin + self.count

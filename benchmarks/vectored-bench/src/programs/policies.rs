@@ -8,7 +8,7 @@ use vectored::CostModel;
 use vectored::cost::CalibrationTarget;
 use vectored::queue::QueuePolicy;
 
-/// Where the policies come from.
+/// The source of the policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicySource {
     /// The defaults of the library.

@@ -26,7 +26,7 @@ pub enum Way {
     Queue(QueuePolicy),
 }
 
-/// Where a server sends records to.
+/// A destination of the records of a server.
 pub trait Sink {
     /// The connection, to read requests from.
     fn stream(&mut self) -> &mut TcpStream;

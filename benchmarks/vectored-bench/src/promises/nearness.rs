@@ -38,7 +38,7 @@ impl Nearness {
         })
     }
 
-    /// Of `technique` against the best that a program writes by hand; `None` without cells.
+    /// The nearness of `technique` to the best that a program writes by hand; `None` without cells.
     pub fn of_technique(cells: &[KnownCell<'_>], technique: TechniqueName) -> Option<Self> {
         let pairs = cells.iter().filter_map(|known| {
             let AgainstBest { best, pair } = known.against_by_hand(technique)?;

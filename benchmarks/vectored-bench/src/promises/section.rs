@@ -31,7 +31,7 @@ pub struct Section {
     pub title: String,
     /// Names of the columns of [`Row::found`].
     pub columns: Vec<String>,
-    /// In the order of the output.
+    /// The rows in the order of the output.
     pub rows: Vec<Row>,
     /// Lines below the table.
     pub notes: Vec<String>,

@@ -17,7 +17,7 @@ use super::compiled;
 
 const SOURCE: &str = include_str!("c_callers.c");
 
-/// Where `vectored.h` is.
+/// The folder of `vectored.h`.
 const INCLUDE: &str = concat!(
     "-I",
     env!("CARGO_MANIFEST_DIR"),

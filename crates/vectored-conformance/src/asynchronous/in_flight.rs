@@ -165,7 +165,7 @@ fn write_at<Q: ListQueue + 'static>() -> WriteFn {
             Place::Stream => Place::Stream,
         };
         let pieces = pieces(segments, &mut rng);
-        // What is appended twice is in the file twice.
+        // A list that is appended twice is in the file twice.
         if place != Place::Stream {
             let inverted: Vec<Vec<u8>> = segments
                 .iter()
@@ -273,7 +273,7 @@ fn read_pieces(
     outcome(result, &bytes)
 }
 
-/// Where lists go that begin at the position of a descriptor.
+/// The place of lists that begin at the position of a descriptor.
 fn place_of(fd: BorrowedFd<'_>) -> Place {
     let kind = fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
     let flags = fcntl_getfl(fd).expect("the flags of a descriptor");
@@ -343,7 +343,7 @@ fn pieces_mut<'s, 'b>(
     pieces
 }
 
-/// What a transfer unwinds with.
+/// The payload of a panic that unwinds a transfer.
 struct Unwound;
 
 /// Unwinds when the list of this number has ended. The kernel may have others then: all that began before the first wait.

@@ -1,5 +1,5 @@
-//! In place of the modules beside it where `vectored` has no `uring`: on other systems than Linux, and on processors that
-//! the crate io-uring does not know.
+//! Replaces the modules beside it where `vectored` has no `uring`: on other systems than Linux, and on processors
+//! that the crate io-uring does not know.
 
 /// The functions of `vectored::uring`, of which there are none here.
 pub mod rings {

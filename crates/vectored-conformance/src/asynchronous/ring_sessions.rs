@@ -22,10 +22,10 @@ use vectored::uring::{Completion, Data, Ring, SharedDescriptor};
 use crate::host::report_skip;
 use crate::model::bytes_lost;
 
-/// In the buffers of a read that has not begun.
+/// The content of the buffers of a read that has not begun.
 const UNREAD: u8 = 0xee;
 
-/// In memory that the kernel must not use any more.
+/// The content of memory that the kernel must not use any more.
 const CANARY: u8 = 0xa5;
 
 /// The alignment of transfers past the page cache.
@@ -144,7 +144,7 @@ fn moved(done: &Completion<AnyBuffer>) -> u64 {
 struct Flight {
     token: u64,
     is_write: bool,
-    /// What is written, or what can be read: then it may be more than the buffers hold.
+    /// The bytes that are written, or can be read: these may be more than the buffers hold.
     data: Vec<u8>,
     sizes: Vec<usize>,
     side: Side,
@@ -161,7 +161,7 @@ enum Side {
         received: Vec<u8>,
         sent: usize,
     },
-    /// From this offset on. The descriptor of the ring may be that with `O_DIRECT`.
+    /// A file from this offset on. The descriptor of the ring may be that with `O_DIRECT`.
     File {
         ours: Arc<File>,
         file: Arc<File>,
@@ -392,7 +392,7 @@ impl Flight {
                 let mut found = vec![0; self.data.len()];
                 let bytes = file.read_at(&mut found, *offset)?;
                 let pairs = found[..bytes].iter().zip(&self.data);
-                // What was not written is a hole.
+                // Bytes that were not written are a hole.
                 Ok(pairs
                     .filter(|(found, data)| **found != 0 && found != data)
                     .count() as u64)

@@ -37,7 +37,7 @@ pub fn read_plan(data: &[u8]) {
         .collect();
     let sizes = input.sizes();
     let total: usize = sizes.iter().sum();
-    // From nothing to half as much again as the list holds.
+    // The content is between nothing and one and a half times what the list holds.
     let content = payload(&[total * held / 170]).concat();
     // Pieces of single bytes would take too long with a long list.
     let least = content.len() / 500;

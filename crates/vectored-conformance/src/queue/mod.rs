@@ -1,4 +1,4 @@
-//! What is done with a [`SegmentQueue`] at random, by a soak or a fuzzer.
+//! Random operations on a [`SegmentQueue`], for a soak or a fuzzer.
 
 #[cfg(unix)]
 pub mod records;

@@ -12,7 +12,7 @@ use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
 
 use crate::host::program_of_this_system;
-/// What the processes share.
+/// The target that the processes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shared {
     /// A file that each of them opens with `O_APPEND`.
@@ -38,14 +38,14 @@ pub const PROCESSES: u64 = 2;
 /// The bytes of a record before its payload: its length, the number of its process, and its number there.
 const HEADER_BYTES: usize = 2 + 1 + 8;
 
-/// What a reader found.
+/// The records that a reader found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Whole records, in the order of their process.
     pub records: u64,
     /// How often a record of one process follows one of the other.
     pub switches: u64,
-    /// Where the first record is that is not whole or not in order.
+    /// The place of the first record that is not whole or not in order.
     pub torn_at_byte: Option<u64>,
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::AsyncWrite;
 
-/// What a [`ScriptedWriter`] answers.
+/// The answer of a [`ScriptedWriter`].
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     /// Takes this many bytes, or all if there are fewer.

@@ -10,7 +10,7 @@ use vectored::SegmentCursor;
 #[derive(Clone)]
 pub(super) struct SegmentsBuf<'a> {
     segments: &'a [IoSlice<'a>],
-    /// At a byte, never at an empty segment, or at the end.
+    /// The cursor is at a byte or at the end, never at an empty segment.
     cursor: SegmentCursor,
     left: usize,
 }

@@ -114,8 +114,8 @@ fn beyond_the_file_size_limit_the_count_is_the_files_size() {
 
 #[test]
 fn on_a_full_file_system_the_count_is_the_files_size() {
-    // In a process of its own: one that another test forks holds the file of the last writer, and so its blocks, until it
-    // executes its program. Under an emulator that takes a while.
+    // The test is a process of its own: a process that another test forks holds the file of the last writer, and so
+    // its blocks, until it executes its program. Under an emulator that takes a while.
     let test = "faults::on_a_full_file_system_the_count_is_the_files_size";
     if role().is_none() {
         return in_child(test, "full", &[]);

@@ -40,7 +40,7 @@ const READS: [(&str, bool, bool, Read1); 7] = [
     }),
 ];
 
-/// What delivers the bytes, with a thread that writes them in pieces.
+/// A source of bytes, with a thread that writes them in pieces.
 enum Source {
     File(File, PathBuf),
     Pipe(std::io::PipeReader, JoinHandle<()>),

@@ -25,7 +25,7 @@ pub enum Pinning {
     Current,
     /// The CPU with this number.
     Cpu(usize),
-    /// Not pinned.
+    /// The thread is not pinned.
     None,
 }
 

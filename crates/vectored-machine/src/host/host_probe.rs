@@ -128,7 +128,7 @@ pub fn probe_host(
 ) -> Result<HostReport, DirectoryError> {
     let (info, files) = match check_room(directory, 0) {
         Ok(info) => (Some(info), Files::make(directory)),
-        // Too little space for a run, but a probe needs only a few pages.
+        // The space is too little for a run, but a probe needs only a few pages.
         Err(DirectoryError::NoSpace { .. }) => (describe(directory), Files::make(directory)),
         Err(DirectoryError::Unusable { why, source, .. }) if is_there(directory, &source) => {
             (describe(directory), Err(format!("{why}: {source}")))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Host {
     /// The node name.
     pub name: String,
-    /// Operating system and machine, as `Linux x86_64`.
+    /// Operating system and processor, such as `Linux x86_64`.
     pub system: String,
     /// Kernel release and version.
     pub kernel: String,

@@ -1,4 +1,4 @@
-//! What is known of a machine: plain structs that can be saved and loaded.
+//! The results about a machine: plain structs that can be saved and loaded.
 
 mod host;
 mod host_report;

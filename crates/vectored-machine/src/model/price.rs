@@ -1,4 +1,4 @@
-//! What calls cost on a machine.
+//! The costs of calls on a machine.
 
 use std::fmt;
 

@@ -105,7 +105,7 @@ pub(crate) fn accept(listener: impl AsFd) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// What a socket is made with: no child inherits it.
+/// The flags of a new socket: no child inherits it.
 #[cfg(not(target_vendor = "apple"))]
 const AT_ONCE: SocketFlags = SocketFlags::CLOEXEC;
 

@@ -17,7 +17,7 @@ pub struct ChildEnd {
 
 #[cfg(target_os = "linux")]
 impl ChildEnd {
-    /// Of a child of this process, by `pidfd_open(2)`: since Linux 5.3.
+    /// The end of a child of this process, by `pidfd_open(2)`: since Linux 5.3.
     pub fn of(child: Pid) -> io::Result<ChildEnd> {
         let flags = rustix::process::PidfdFlags::empty();
         Ok(ChildEnd {
@@ -40,7 +40,7 @@ impl ChildEnd {
 
 #[cfg(not(target_os = "linux"))]
 impl ChildEnd {
-    /// Of a child of this process.
+    /// The end of a child of this process.
     pub fn of(child: Pid) -> io::Result<ChildEnd> {
         Ok(ChildEnd { child })
     }

@@ -1,4 +1,4 @@
-//! What a system says about the machine.
+//! The names that a system gives to itself and to the machine.
 
 use std::io;
 
@@ -40,7 +40,7 @@ fn variable(name: &str) -> Option<String> {
     Some(value.to_string_lossy().into_owned())
 }
 
-/// What only passes for the system, such as `Wine 8.0`.
+/// A program that only passes for the system, such as `Wine 8.0`.
 #[cfg(windows)]
 pub(crate) fn emulator() -> Option<String> {
     let version = crate::sys::windows::wine_version()?;

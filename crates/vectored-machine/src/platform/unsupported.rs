@@ -1,4 +1,4 @@
-//! What a system does not have.
+//! The error of a call that a system does not have.
 
 use std::io;
 

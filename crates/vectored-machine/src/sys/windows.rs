@@ -278,5 +278,5 @@ pub(crate) fn volume(directory: &Path) -> io::Result<Volume> {
     Ok(volume)
 }
 
-/// Of `GetVolumeInformationW`.
+/// A flag of `GetVolumeInformationW`.
 const FILE_READ_ONLY_VOLUME: u32 = 0x0008_0000;

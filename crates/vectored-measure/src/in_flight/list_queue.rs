@@ -1,4 +1,4 @@
-//! What io_uring and Linux native AIO have in common.
+//! The interface that io_uring and Linux native AIO have in common.
 
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -1,6 +1,6 @@
-//! Where lists are written to or read from, and the events of a list.
+//! The place of lists on a descriptor, and the events of a list.
 
-/// Where lists are written to or read from.
+/// The place that lists are written to or read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A byte of a regular file or block device, where the first list begins. Each other list begins where the one before

@@ -96,9 +96,9 @@ struct RingScope<'r, B: Buffer> {
     shared: &'r SharedDescriptor,
     /// A stream whose calls do not wait. One list at a time is in flight on it.
     is_non_blocking: bool,
-    /// Of each list that has begun, the bytes and the segments.
+    /// The bytes and the segments of each list that has begun.
     shapes: Vec<(u64, usize)>,
-    /// What the descriptor would be waited for.
+    /// The events that a wait for the descriptor would ask for.
     events: PollFlags,
 }
 

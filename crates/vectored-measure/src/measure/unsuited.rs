@@ -1,4 +1,4 @@
-//! What does not go together.
+//! Combinations of conditions that do not go together.
 
 use vectored_machine::model::Operation;
 use vectored_report::words;
@@ -71,7 +71,7 @@ fn operation(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     })
 }
 
-/// What the techniques refuse.
+/// The reason why a technique refuses the conditions.
 fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let here = |rival: &&TechniqueName| target_refusal(**rival, asked.target).is_none();

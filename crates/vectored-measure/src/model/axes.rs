@@ -19,9 +19,9 @@ use crate::model::writers::MAX_WRITERS;
 pub struct Axis {
     /// The name of the field. The option is its kebab case.
     pub name: &'static str,
-    /// What it is, in a line, and after an empty line what else is to be known.
+    /// Its help: a line, and after an empty line what else is to be known.
     pub about: &'static str,
-    /// What it can be.
+    /// Its values.
     pub values: Values,
     /// Takes one value.
     pub set: fn(&mut Conditions, &str) -> Result<(), String>,

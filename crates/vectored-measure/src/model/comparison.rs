@@ -55,7 +55,7 @@ pub struct EnvironmentDifference {
 /// One technique in one cell, or in all cells of a target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// Where and how the bytes went.
+    /// The conditions of the cells.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// The list, as runs of `[count, bytes]`; null for all cells together.
@@ -95,7 +95,7 @@ pub enum Change {
 /// The floor of a target: new time ÷ base time, mean over its cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FloorChange {
-    /// Where and how the bytes went.
+    /// The conditions of the cells.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// New ÷ base.

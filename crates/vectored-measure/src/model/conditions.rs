@@ -9,13 +9,13 @@ use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
 
-/// What is asked of a cell beside its list of segments. Cells are comparable only if it is equal. What is found out later,
-/// such as the alignment for `O_DIRECT`, stands beside it.
+/// The conditions that a cell is measured under, beside its list of segments. Cells are comparable only if they are
+/// equal. Properties that are found out later, such as the alignment for `O_DIRECT`, stand beside them.
 ///
 /// The order is that of the sections of a report.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Where the bytes go, or come from.
+    /// The target or source of the bytes.
     pub target: Target,
     /// The path, if a user named the target by one: the directory of a file, a FIFO, a socket or a device; of a
     /// [`Target::Remote`], its address.

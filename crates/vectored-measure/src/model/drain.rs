@@ -9,10 +9,10 @@ pub enum Drain {
     /// Between samples, each of which fits: written bytes are read back after the sample, bytes to be
     /// read are written before it.
     BetweenSamples,
-    /// By a thread on another CPU that reads during the sample.
+    /// A thread on another CPU reads during the sample.
     ReaderThread,
-    /// By a thread on another CPU that writes during the sample.
+    /// A thread on another CPU writes during the sample.
     WriterThread,
-    /// By another program, at its own pace.
+    /// Another program reads or writes at its own pace.
     Peer,
 }

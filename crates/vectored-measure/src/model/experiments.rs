@@ -70,7 +70,7 @@ pub struct Reproduction {
     pub published: Vec<PublishedRow>,
     /// Pairs of rows, compared repeat by repeat.
     pub ratios: Vec<Ratio>,
-    /// Where the better of two techniques changes.
+    /// The sizes at which the better of two techniques changes.
     pub crossovers: Vec<ExperimentCrossover>,
     /// Asynchronous interfaces that this machine does not offer, with the reason.
     pub missing: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Setting {
     pub repeats: usize,
     /// Bytes of the file that is copied.
     pub file_bytes: Option<u64>,
-    /// Where copies go: `null`, `file` or `pipe`.
+    /// The destination of copies: `null`, `file` or `pipe`.
     pub to: Option<String>,
     /// How durable a call, or a whole copy, must be before it counts as done.
     pub sync: Option<SyncMode>,
@@ -140,20 +140,20 @@ pub struct ExperimentRow {
     pub pass_median_s: Option<f64>,
     /// Bytes moved ÷ `clock_s`.
     pub bytes_per_s: Option<f64>,
-    /// By repeat.
+    /// CPU time in user mode, by repeat.
     pub user_s_samples: Vec<Option<f64>>,
-    /// By repeat.
+    /// CPU time in the kernel, by repeat.
     pub system_s_samples: Vec<Option<f64>>,
-    /// By repeat.
+    /// User and system time together, by repeat.
     pub cpu_s_samples: Vec<Option<f64>>,
-    /// By repeat.
+    /// Wall time, by repeat.
     pub clock_s_samples: Vec<Option<f64>>,
     /// The passes of every repeat.
     pub pass_s_samples: Vec<Vec<f64>>,
-    /// By repeat: bytes of the file that were in the page cache when the copy began (after the eviction,
-    /// if it was to be cold).
+    /// Bytes of the file that were in the page cache when the copy began (after the eviction, if it was to be cold),
+    /// by repeat.
     pub resident_bytes_samples: Vec<Option<u64>>,
-    /// By repeat: bytes that the copy read from storage devices (`ru_inblock`).
+    /// Bytes that the copy read from storage devices (`ru_inblock`), by repeat.
     pub fetched_bytes_samples: Vec<Option<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! What lists have in common that differ in one size only.
+//! The shape that lists have in common if they differ in one size only.
 
 use crate::model::crossover::Crossover;
 use crate::model::results::Cell;

@@ -33,7 +33,7 @@ pub struct Rank {
     pub figures: u32,
 }
 
-/// What the ranks of a cell did with one technique.
+/// The figures of the ranks of a cell with one technique.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankFigures {
     /// For each rank its own time of a call, from its own start to its own end: median over its samples.

@@ -95,7 +95,7 @@ words! {
 /// One target × one workload × one operation, measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// What was asked.
+    /// The conditions that were asked for.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// Segments in the list.
@@ -244,7 +244,7 @@ pub struct Latency {
 /// A requested cell that was not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// What was asked.
+    /// The conditions that were asked for.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// The list of segments, as runs of `[count, bytes]`.

@@ -6,7 +6,7 @@ words! {
     /// How durable each write to a file must be before the next call.
     #[derive(Default)]
     pub enum SyncMode {
-        /// Not at all: the kernel writes it back later.
+        /// A write need not be durable: the kernel writes it back later.
         #[default]
         None = "none",
         /// The data, before each system call returns: `O_DSYNC`.

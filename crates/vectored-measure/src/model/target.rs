@@ -2,11 +2,11 @@
 
 use crate::model::words::words;
 
-/// What the path of a [`Target::Remote`] begins with; `HOST:PORT` follows.
+/// The start of the path of a [`Target::Remote`]; `HOST:PORT` follows.
 pub const REMOTE_SCHEME: &str = "tcp://";
 
 words! {
-    /// Where bytes go, or come from. A target that a user names by path is one of these too; its path is in
+    /// The target or source of bytes. A target that a user names by path is one of these too; its path is in
     /// [`Conditions::path`](crate::model::Conditions::path).
     pub enum Target {
         /// A file. For writes, it is appended to up to 32 MiB and then truncated outside the timed region,

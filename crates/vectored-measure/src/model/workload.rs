@@ -125,10 +125,10 @@ words! {
     /// Whether the pages of a file that is read are in the page cache.
     #[derive(Default)]
     pub enum PageCache {
-        /// In the page cache: the file was read before.
+        /// The file was read before.
         #[default]
         Hot = "hot",
-        /// Evicted before each sample, which is verified.
+        /// The pages are evicted before each sample, which is verified.
         Cold = "cold",
     }
 }
@@ -162,11 +162,11 @@ words! {
     /// When the array of `iovec` is filled.
     #[derive(Default)]
     pub enum IovecSetup {
-        /// In every call, within the timed region.
+        /// Every call fills it, within the timed region.
         #[default]
         Timed = "timed",
-        /// Before the timed region, as if the caller kept the array. No difference for techniques without an
-        /// array.
+        /// It is filled before the timed region, as if the caller kept it. This makes no difference for techniques
+        /// without an array.
         Once = "once",
     }
 }

@@ -1,4 +1,4 @@
-//! Where asynchronous techniques are faster, in words, and the table of latencies.
+//! The lists for which asynchronous techniques are faster, in words, and the table of latencies.
 
 use vectored_machine::model::Operation;
 use vectored_report::words;
@@ -231,7 +231,7 @@ fn lists_in_words(lists: &[ListPairs<'_, '_>]) -> String {
     }
 }
 
-/// What the queue depth and the latencies are.
+/// Explains the queue depth and the latencies.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     let deep = results

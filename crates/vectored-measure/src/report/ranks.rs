@@ -1,4 +1,4 @@
-//! What the ranks of a cluster achieve, in words.
+//! The rates of the ranks of a cluster, in words.
 
 use vectored_report::words;
 
@@ -14,7 +14,7 @@ pub(crate) const RANKS: Crowd = Crowd {
     achieve: ("make", "calls"),
 };
 
-/// What the figures of several ranks are.
+/// Explains the figures of several ranks.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     if results.ranks.is_empty() {
         return Vec::new();

@@ -9,13 +9,13 @@ use crate::report::target_names::{conditions_in_words, file_system_in_words, pla
 
 /// The writers or ranks that work at the same time.
 pub(crate) struct Crowd {
-    /// One and several of them.
+    /// Singular and plural.
     pub noun: (&'static str, &'static str),
     /// Their number in a cell, if it has any.
     pub count: fn(&Cell) -> Option<u32>,
     /// Their number in conditions.
     pub count_in: fn(&mut Conditions) -> &mut Option<u32>,
-    /// What they achieve in a second.
+    /// The calls of all together in a second.
     pub rate: fn(&TechniqueResult) -> Option<f64>,
     /// The rate in words: verb and object.
     pub achieve: (&'static str, &'static str),
@@ -101,7 +101,7 @@ struct ListCells<'a> {
     crowd: &'a Crowd,
 }
 
-/// What is said of the fastest technique.
+/// The fastest technique, or why there is none.
 #[derive(PartialEq)]
 enum Fastest {
     One(TechniqueName),
@@ -131,7 +131,7 @@ impl ListCells<'_> {
         outcomes
     }
 
-    /// What the largest crowd achieves in a second ÷ what the smallest does, each by the leader there.
+    /// The rate of the largest crowd ÷ that of the smallest, each by the leader there.
     fn scaling(&self) -> Option<f64> {
         let rate = |cell: &Cell| {
             let leader = cell.technique(cell.leader?)?;

@@ -6,7 +6,7 @@ use crate::model::{Cell, Results, Target, TechniqueName, TechniqueResult, Verdic
 use crate::report::target_names::place;
 use crate::stats::TIE_ZONE;
 
-/// What a technique is called where its name would not be said.
+/// The words for a technique where its name would not be said.
 pub(crate) struct Words {
     /// For narrow columns and maps.
     pub short: &'static str,
@@ -21,8 +21,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// What it is called beside `rivals`: whether messages are to be joined is another question than how a list is
-    /// written.
+    /// The words beside `rivals`: whether messages are to be joined is another question than how a list is written.
     pub fn among(technique: TechniqueName, rivals: &[TechniqueName]) -> Self {
         let all = Self::of(technique);
         match technique {

@@ -1,4 +1,4 @@
-//! What several writers at once achieve, in words.
+//! The rates of several writers at once, in words.
 
 use crate::model::{Results, Target, WriterFigures};
 use crate::report::scaling::Crowd;
@@ -12,7 +12,7 @@ pub(crate) const WRITERS: Crowd = Crowd {
     achieve: ("write", "records"),
 };
 
-/// What the figures of several writers are.
+/// Explains the figures of several writers.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let cells = || {
         results

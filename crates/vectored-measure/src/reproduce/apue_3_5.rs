@@ -319,8 +319,8 @@ fn measure_row(
             let directory = other.as_deref().unwrap_or(bench.directory);
             let file = unnamed_file(directory, sync_flags(plan.sync)).map(File::from);
             let file = file.map_err(cannot_create(directory))?;
-            // With its own open file description: a duplicate would cost the child
-            // a lock in every write.
+            // The copy has an open file description of its own: a duplicate would cost the child a lock in every
+            // write.
             let kept = reopened(&file).map_err(cannot_create(directory))?;
             (CopyOutput::File(file), Some(kept))
         }

@@ -26,7 +26,7 @@ const NAME: ExperimentName = ExperimentName::Kalinin;
 
 const ELEMENTS: usize = 1000;
 
-/// In the order in which they alternate.
+/// The techniques in the order in which they alternate.
 const TECHNIQUES: [TechniqueName; 2] = [TechniqueName::WRITEV, TechniqueName::COPY_THEN_WRITE];
 
 /// The sizes of the elements, and the number of calls.

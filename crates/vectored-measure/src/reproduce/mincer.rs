@@ -62,7 +62,7 @@ pub struct PassPlan {
     pub asynchronous: Vec<TechniqueName>,
     /// The alignment of files with `O_DIRECT`, if rows with that flag are measured too.
     pub direct: Option<DirectAlignment>,
-    /// What is not measured, and why.
+    /// The techniques that are not measured, each with the reason.
     pub missing: Vec<String>,
     /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
@@ -250,11 +250,11 @@ fn plain_ways(has_pages: bool) -> Vec<How> {
     if has_pages { vec![How::OneByOne, How::Pages] } else { vec![How::OneByOne] }
 }
 
-/// Of the queue of an asynchronous technique: a pass has one transfer.
+/// The depth of the queue of an asynchronous technique: a pass has one transfer.
 const DEPTH: u32 = 1;
 
 impl Run {
-    /// Of writing and of reading.
+    /// The names of writing and of reading.
     fn names(self) -> [&'static str; 2] {
         match self.how {
             How::OneByOne => [
@@ -275,7 +275,7 @@ impl Run {
         }
     }
 
-    /// What writes and what reads.
+    /// The movers that write and read.
     fn way(self) -> io::Result<Way> {
         // No technique uses the model.
         let model = CostModel::default();
@@ -296,7 +296,7 @@ impl Run {
     }
 }
 
-/// What moves the lists of a run.
+/// The movers of the lists of a run.
 enum Way {
     Plain {
         writer: Box<dyn Mover>,

@@ -17,7 +17,7 @@ pub struct AsynchronousPair<'a> {
     pub synchronous: TechniqueName,
     /// The time of the first ÷ that of the second.
     pub stats: PairStats,
-    /// What follows from it.
+    /// The outcome that follows from `stats`.
     pub outcome: AsynchronousOutcome,
 }
 

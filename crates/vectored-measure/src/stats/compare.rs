@@ -251,7 +251,7 @@ fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
 fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for (conditions, group) in by_target(lists) {
-        // In the order of the results.
+        // The names are in the order of the results.
         let mut names: Vec<TechniqueName> = Vec::new();
         for technique in group.iter().flat_map(|list| techniques(list)) {
             if !names.contains(&technique) {
@@ -473,7 +473,6 @@ fn properties(run: &Results) -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-/// Of something.
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

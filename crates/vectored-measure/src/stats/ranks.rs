@@ -1,4 +1,4 @@
-//! What the ranks of a cluster achieve.
+//! The figures of the ranks of a cluster.
 
 use serde::{Deserialize, Serialize};
 

@@ -331,7 +331,7 @@ mod tests {
         assert!(loud.aa_separated());
         assert!((loud.noise_floor - 0.05).abs() < 1e-9);
         assert_eq!(decide([&loud]), [Decision::Open]);
-        // Nor is a tie, where floors cannot be told apart.
+        // A tie is not called either, where floors cannot be told apart.
         assert_eq!(decide([&loud_evidence([&b, &b])]), [Decision::Open]);
         assert_eq!(decide([&evidence(&[a, b])]), [Decision::Faster]);
     }
@@ -475,8 +475,8 @@ mod tests {
         };
         assert_eq!(why(&evidence(&[a(19), b(19)])), Some(OpenBecause::Rounds));
         assert_eq!(why(&evidence(&[a(40), b(40)])), Some(OpenBecause::Budget));
-        // Slower in 16 rounds of 20, faster in 4: significant by its own interval, but not
-        // after the adjustment for the looks.
+        // The first is slower in 16 rounds of 20 and faster in 4: significant by its own interval, but not after the
+        // adjustment for the looks.
         let first = series(100.0, 0.0, 20, 0);
         let second: Vec<_> = (0..20)
             .map(|round| match round % 5 {

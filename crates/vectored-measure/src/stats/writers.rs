@@ -1,4 +1,4 @@
-//! What several writers at once achieve.
+//! The figures of several writers at once.
 
 use crate::model::{RecordCounts, WriterFigures};
 use crate::stats::summary::median;

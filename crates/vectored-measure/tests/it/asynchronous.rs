@@ -27,7 +27,7 @@ use crate::support::{MINIMUM_NS, directory, experiment, measure_here};
 
 const ASYNCHRONOUS: [&str; 2] = ["io-uring", "linux-aio"];
 
-/// What an invented cell shows.
+/// The true outcome in an invented cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Truth {
     Half,
@@ -75,7 +75,7 @@ fn measured(bytes: usize, queue_depth: u32, truth: Truth) -> Cell {
     cell
 }
 
-/// What is said of asynchronous techniques in these cells.
+/// The sentences about asynchronous techniques in these cells.
 fn said(cells: &[Cell]) -> String {
     let results = Results {
         cells: cells.to_vec(),
@@ -172,7 +172,7 @@ fn differences_below_the_noise_floor_are_open_and_too_few_rounds_are_left_out() 
     assert_eq!(said(&[short]), "");
 }
 
-/// What a reader concludes for one cell: finds the sentence on the list, and in it the part on the depth.
+/// The conclusion of a reader for one cell: finds the sentence on the list, and in it the part on the depth.
 fn understood(text: &str, bytes: usize, depth: u32, measured: &[u32]) -> Vec<AsynchronousOutcome> {
     let size = |words: &str| -> usize {
         let (number, unit) = words.split_once(' ').unwrap();

@@ -19,8 +19,8 @@ const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 /// A cell of the grid moves no more.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Of each kind of noise. They have 96 crossovers. A procedure whose intervals cover 93 % of them would reach
-/// [`MIN_COVERAGE`] with a probability of 3 % (binomial); more than 99 % are covered.
+/// The simulations of each kind of noise. They have 96 crossovers. A procedure whose intervals cover 93 % of them
+/// would reach [`MIN_COVERAGE`] with a probability of 3 % (binomial); more than 99 % are covered.
 const SIMULATIONS: u64 = 100;
 const MIN_COVERAGE: f64 = 0.97;
 

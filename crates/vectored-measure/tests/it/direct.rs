@@ -125,7 +125,7 @@ fn every_technique_moves_the_right_bytes_past_the_page_cache_at_every_depth() {
     }
 }
 
-/// What a technique was given.
+/// The lists that a technique was given.
 #[derive(Default)]
 struct Seen {
     calls: usize,

@@ -10,25 +10,25 @@ use vectored_measure::model::TechniqueName;
 /// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
-    /// Of a read: one byte too many is read, and one is missing.
+    /// A read reads one byte too many, and misses one.
     ByteDropped,
-    /// Of a read: one byte too few is read, and one is there twice.
+    /// A read reads one byte too few, and has one twice.
     ByteDoubled,
     ByteChanged,
-    /// Of a read.
+    /// A read swaps two bytes.
     BytesSwapped,
     SegmentsSwapped,
-    /// Of a read: all bytes are read, but those of one segment are not copied to it.
+    /// A read reads all bytes, but does not copy those of one segment to it.
     SegmentDropped,
-    /// Of a read: a segment too much is read.
+    /// A read reads a segment too much.
     SegmentDoubled,
-    /// Of a read: the last byte of the last segment is not filled.
+    /// A read does not fill the last byte of the last segment.
     LastByteDropped,
-    /// Of a write: one byte too many, after all the right ones.
+    /// A write writes one byte too many, after all the right ones.
     Surplus,
-    /// Right in the first call, which is the proof; wrong from then on.
+    /// The first call, which is the proof, is right; all others are wrong.
     OnlyLater,
-    /// Of a write: wrong only after 100 calls.
+    /// A write is wrong only after 100 calls.
     OnlyMuchLater,
 }
 

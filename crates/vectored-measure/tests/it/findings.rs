@@ -76,7 +76,7 @@ fn where_nothing_is_sure_that_is_the_answer() {
     assert_eq!(results.crossovers, []);
 }
 
-/// What is said of the crossovers of lists of `segment_count` segments.
+/// The sentences about the crossovers of lists of `segment_count` segments.
 fn said_of(results: &Results, segment_count: usize) -> Option<String> {
     let subject = format!("{segment_count} segments: ");
     let mut said = sentences(results).into_iter();

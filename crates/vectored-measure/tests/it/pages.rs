@@ -273,7 +273,7 @@ proptest! {
     }
 }
 
-/// Of measured and of published figures; a name says what it is.
+/// A column of measured or published figures has a tooltip; a column of names needs none.
 #[test]
 fn every_figure_of_every_table_is_explained() {
     let page = beside_experiments();
@@ -292,7 +292,7 @@ fn every_figure_of_every_table_is_explained() {
     }
 }
 
-/// Where host and kernel are the same, the chart of crossovers has when each run began.
+/// The chart of crossovers has when each run began, where host and kernel are the same.
 #[test]
 fn runs_on_one_machine_are_told_apart_in_charts() {
     let first = with_curves();

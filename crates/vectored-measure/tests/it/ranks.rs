@@ -339,7 +339,7 @@ fn with_failing_ranks(
                 match step {
                     Step::Begin(_, choice) => drain = choice,
                     Step::Round(number) => round = number,
-                    // In its second round.
+                    // The rank fails in its second round.
                     Step::Sample(_) if round == 2 => {
                         return fails(rank, drain).map_or(Ok(None), Err);
                     }

@@ -271,8 +271,8 @@ fn results_of_everything(rivals: &[TechniqueName]) -> Results {
     all
 }
 
-/// In a table as wide as it asks for, in Markdown and on the page each cell has its verdict, and tallies agree with the
-/// cells of the JSON.
+/// Each cell has its verdict in a table as wide as it asks for, in Markdown and on the page, and tallies agree with
+/// the cells of the JSON.
 #[test]
 fn every_cell_has_a_row_with_its_verdict() {
     let many = [
@@ -422,7 +422,7 @@ fn damaged_text_is_an_error_and_never_a_panic() {
             let at = rng.usize(..bytes.len());
             bytes[at] = rng.u8(b' '..=b'~');
         }
-        // What is still readable can also be shown.
+        // Bytes that can still be loaded can also be shown.
         if let Ok(results) = parse::<Results>(&String::from_utf8_lossy(&bytes)) {
             table(&results, 100);
             markdown(&results);

@@ -49,7 +49,7 @@ pub fn measure_here(
     run_quietly(experiment, &mut set(sampler), &MonotonicClock)
 }
 
-/// Where tests make files.
+/// The directory for files of tests.
 pub fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
@@ -93,7 +93,7 @@ pub fn place(technique: TechniqueName) -> usize {
     place.expect("a technique that is measured by default")
 }
 
-/// What the engine asks of a sampler.
+/// A call of the engine to a sampler.
 pub enum Step<'s> {
     Begin(&'s CellSpec, DrainChoice),
     Round(u32),

@@ -45,7 +45,7 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
                  or a socket"
             )
         });
-        // Without the note, the exception is the right one all the same.
+        // The exception is the right one even without the note.
         let _ = note.and_then(|note| error.value(py).call_method1("add_note", (note,)));
     }
     error

@@ -18,7 +18,7 @@ pub struct Drawing {
     above: Vec<Markup>,
 }
 
-/// Where a text lies.
+/// The alignment of a text to its position.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Centred,

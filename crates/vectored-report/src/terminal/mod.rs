@@ -8,7 +8,7 @@ use crate::document::Role;
 use crate::document::{Block, Code, Document, Item, Map, Sentence, Tone};
 use crate::terminal::lines::{BOLD, Screen, YELLOW, style_of, width};
 
-/// What a terminal shows.
+/// The properties of a terminal, and how much it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalOptions {
     /// The columns of the terminal.
@@ -51,7 +51,7 @@ pub fn terminal(document: &Document, options: &TerminalOptions) -> String {
     screen.text
 }
 
-/// What stands below each other without an empty line.
+/// The kinds of blocks: neighbours of one kind stand below each other without an empty line.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Sentences,

@@ -183,7 +183,7 @@ impl<'a> View<'a> {
         for (&column, width_of) in std::iter::zip(&self.columns, &self.widths) {
             let group = &*self.table.columns[column].group;
             if group != last && !group.is_empty() {
-                // Never into another group.
+                // A name does not reach into another group.
                 let blanks = begin - width(&line).min(begin);
                 line += &" ".repeat(blanks.max(usize::from(!line.is_empty())));
                 line += group;

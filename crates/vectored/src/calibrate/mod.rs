@@ -176,7 +176,7 @@ impl List {
         List {
             segment_count,
             segment_bytes,
-            // With gaps between the segments, as between the buffers of a program.
+            // The segments have gaps between them, as between the buffers of a program.
             memory: vec![0x5a; segment_count * (segment_bytes + GAP_BYTES)],
             calls: 1,
             samples_ns: [const { Vec::new() }; 3],

@@ -127,7 +127,7 @@ struct Comparison {
     segments: Vec<Arc<[u8]>>,
     /// The first of the segments that are written next.
     next: usize,
-    /// Of copying's time ÷ the other's, a pair each.
+    /// The log ratios of copying's time to the other's, one for each pair.
     log_ratios: Vec<f64>,
 }
 

@@ -111,7 +111,7 @@ pub(super) fn measure(
     })
 }
 
-/// What was measured at each count.
+/// The measurements at each count.
 type Curves = [Curve; CopyThresholds::MEASURED.len()];
 
 fn max_segment_bytes(max_list_bytes: usize, count: usize) -> usize {

@@ -1,4 +1,4 @@
-//! What a calibration writes to.
+//! The targets of a calibration.
 
 use std::path::Path;
 

@@ -309,7 +309,7 @@ mod tests {
                 let error = (found / expected - 1.0).abs();
                 prop_assert!(error < 0.1, "{fitted:?} for {machine:?}");
             }
-            // With a given size, copying is fitted for that size.
+            // If the size is given, copying is fitted for that size.
             let prior = CostModel { staging_bytes: machine.staging_bytes, ..CostModel::default() };
             let given = CostModel::fit_for_staging(prior, &observe(&machine, |_| 1.0));
             prop_assert_eq!(given.staging_bytes, machine.staging_bytes);

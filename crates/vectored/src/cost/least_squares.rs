@@ -64,7 +64,7 @@ fn solve<const N: usize>(
     weights: &[f64],
     is_free: [bool; N],
 ) -> [f64; N] {
-    // In units of the prior, so that costs of a byte and of a call have similar magnitudes.
+    // The unit is the prior, so that costs of a byte and of a call have similar magnitudes.
     let unit = prior.map(|value| if value > 0.0 { value } else { 1.0 });
     let trust = 1.0 / (PRIOR_SPREAD * PRIOR_SPREAD);
     let mut matrix = [[0.0; N]; N];

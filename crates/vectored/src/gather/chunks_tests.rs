@@ -85,8 +85,8 @@ fn check(gather: &mut Gather, segments: &[IoSlice<'_>], script: &[Answer]) {
     assert_eq!(sink.taken, model);
 }
 
-/// To a descriptor that keeps messages apart: the bytes, or those before the refusal; the calls; what
-/// was taken.
+/// Sends a list to a descriptor that keeps messages apart. Returns the bytes, or the bytes before the refusal; the
+/// calls; and what was taken.
 fn sent_as_message(
     gather: &mut Gather,
     segments: &[IoSlice<'_>],

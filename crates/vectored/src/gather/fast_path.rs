@@ -454,7 +454,7 @@ impl FastPath {
         if let Some((chunks, count, bytes)) = long {
             limits.bytes = limits.bytes.min(chunks.chunk_bytes.max(1));
             fills = true;
-            // To the kernel each chunk is a list of its own. Its length follows from how the list begins.
+            // The kernel sees each chunk as a list of its own. Its length follows from how the list begins.
             let share = (limits.bytes as f64 / bytes as f64).min(1.0);
             segment_count = (count as f64 * share) as usize;
         }

@@ -168,7 +168,7 @@ impl Gather {
         segments: &[IoSlice<'_>],
         is_raw: bool,
     ) -> Result<u64, TransferError> {
-        // Not by `resume_write`: most transfers need no cursor.
+        // `resume_write` is not used: most transfers need no cursor.
         let mut stream = Stream::of(fd);
         match self.fast_path.send_in_one_call(segments, &mut stream) {
             Ok(bytes) => Ok(bytes),
@@ -373,7 +373,7 @@ impl Gather {
 }
 
 impl fmt::Debug for Gather {
-    /// Without the bytes of the staging buffer, which are the caller's data.
+    /// Leaves out the bytes of the staging buffer, which are the caller's data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gather")
             .field("model", self.cost_model())

@@ -107,7 +107,7 @@ fn a_model_with_more_staging_than_there_is_memory_writes_all_the_same() {
     let data = payload(&[3, 5, 70_000, 4]);
     let mut gather = gather_with_staging(usize::MAX);
     let (mut reader, writer) = std::io::pipe().unwrap();
-    // From the middle, too, where the general loop begins.
+    // The list is written from the middle, too, where the general loop begins.
     let mut cursor = SegmentCursor::at(0, 1);
     let segments = list(&data);
     let moving = std::thread::spawn(move || {

@@ -207,7 +207,7 @@ fn lists_that_fit_pages_have_their_border() {
 #[test]
 fn a_short_write_of_a_descriptor_is_gone_on_with() {
     let memory = memory();
-    // By a list, and by what is staged.
+    // The first writes by a list, the second from the staging buffer.
     for copy_below_bytes in [0, 10_000] {
         let (mut reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();

@@ -69,7 +69,8 @@ impl SegmentQueue {
         }
     }
 
-    /// What [`fill`](SegmentQueue::fill) would add, if that is the whole queue and lies in memory as a list already.
+    /// The list that [`fill`](SegmentQueue::fill) would add, if it is the whole queue and lies in memory as a list
+    /// already.
     #[cfg(all(
         feature = "uring",
         target_os = "linux",
@@ -107,8 +108,8 @@ impl SegmentQueue {
         wanted.max(self.offered_bytes)
     }
 
-    /// Of the next `bytes`, those up to the end of the last record; all if no record ends there, if the queue is written
-    /// to its end, or if more were offered before.
+    /// The number of bytes up to the end of the last record in the next `bytes`; `bytes` if no record ends there, if
+    /// the queue is written to its end, or if more were offered before.
     #[inline]
     pub(super) fn end_at_record(&self, bytes: usize) -> usize {
         if bytes == self.len() { bytes } else { self.end_within(bytes) }

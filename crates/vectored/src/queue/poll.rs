@@ -223,7 +223,7 @@ impl SegmentQueue {
             }
         }
         let result = call(&joined);
-        // Not resized: see `free_beyond` of the queue.
+        // The memory is not resized: see `free_beyond` of the queue.
         if joined.capacity() > self.policy.retained_bytes {
             joined = Vec::new();
         }

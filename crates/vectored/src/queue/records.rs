@@ -1,4 +1,4 @@
-//! Where records end, so that calls end there too.
+//! The ends of records, at which calls end, too.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 pub(super) struct RecordEnds {
     /// The ends of the groups before the last one.
     ends: VecDeque<u64>,
-    /// Where the first group begins: no later than the first byte in the queue, earlier if its head was written.
+    /// The start of the first group: no later than the first byte in the queue, earlier if its head was written.
     start: u64,
     /// The end of the last group.
     last: u64,

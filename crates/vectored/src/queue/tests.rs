@@ -280,7 +280,7 @@ fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer
         Step::Reserve(bytes) => {
             queue.try_reserve(bytes).unwrap();
             assert!(queue.copied.capacity() - queue.copied.len() >= bytes);
-            // On 32 bits, 2 GiB may be had.
+            // A process of 32 bits may get 2 GiB.
             #[cfg(target_pointer_width = "64")]
             assert!(queue.try_reserve(isize::MAX as usize).is_err());
         }
@@ -411,7 +411,7 @@ fn a_steady_state_takes_no_more_memory() {
             queue.push(vec![2; 5_000]);
             queue.end_record();
         }
-        // Never empty.
+        // The queue is never empty.
         let left = queue.len() - 10;
         queue.advance(left);
         let ends = queue.record_ends.capacity();
@@ -573,7 +573,7 @@ fn more_bytes_than_can_be_counted_are_a_panic_and_not_fewer() {
 
 #[test]
 fn every_owner_becomes_a_segment_without_copying() {
-    /// Where the bytes of an owner lie, then those of its segment.
+    /// `bytes` gives the bytes of an owner.
     fn check<T: IntoSegment>(owner: T, bytes: impl Fn(&T) -> &[u8]) {
         let before = bytes(&owner).as_ptr_range();
         let segment = owner.into_segment();

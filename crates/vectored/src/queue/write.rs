@@ -132,7 +132,7 @@ impl SegmentQueue {
                 Ok(bytes) => transferred += bytes as u64,
                 Err(error) => return Err(TransferError::new(transferred, error)),
             }
-            // On a message socket the rest would be a message of its own.
+            // The rest would be a message of its own on a message socket.
             if !self.is_empty() {
                 guard
                     .ask()

@@ -80,7 +80,7 @@ pub(super) fn coalesce<'s>(
 ) -> Option<CoalescedList<'s>> {
     let entries = &mut buffer.0;
     let mut count = 0;
-    // Where the last entry begins, and its length.
+    // The start of the last entry, and its length.
     let mut last: Option<(usize, usize)> = None;
     for slice in slices {
         let (base, len) = (slice.start().expose_provenance(), slice.byte_len());
@@ -110,7 +110,7 @@ mod tests {
     use crate::sys::entry::parts;
     use proptest::prelude::*;
 
-    /// Where the entries lie in `data`, and how long they are.
+    /// The places of the entries in `data`, and their lengths.
     fn shape(data: &[u8], slices: &[IoSlice<'_>]) -> Vec<(usize, usize)> {
         let mut buffer = EntryBuffer::new();
         let place = |base: usize, len| (base - data.as_ptr().addr(), len);

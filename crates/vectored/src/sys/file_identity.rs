@@ -1,4 +1,4 @@
-//! What kind of file a descriptor is open on, and which file.
+//! The kind of file that a descriptor is open on, and which file.
 
 /// The identity of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) struct FileIdentity {
     pub(crate) is_direct: bool,
 }
 
-/// What a descriptor is open on.
+/// The kind of file that a descriptor is open on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKind {
     Regular,

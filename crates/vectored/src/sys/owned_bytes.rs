@@ -9,7 +9,7 @@ use std::slice;
 pub(crate) struct OwnedBytes {
     /// The bytes as the owner gave them, once.
     bytes: NonNull<[u8]>,
-    /// From `Box::into_raw`. A pointer and not a `Box`: to move a `Box` asserts that no pointer into it is used again.
+    /// The owner, by a pointer from `Box::into_raw`: moving a `Box` asserts that no pointer into it is used again.
     owner: NonNull<dyn Send>,
 }
 

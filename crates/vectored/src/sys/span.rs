@@ -1,4 +1,4 @@
-//! Where a segment lies in memory, without a reference to its bytes.
+//! The place of a segment in memory, without a reference to its bytes.
 //!
 //! A list may come from another language ([`RawList`](crate::bindings::RawList)): other threads may change the bytes while
 //! they are written, and the address of an empty segment may be null. No `&[u8]` may refer to such memory. So all code

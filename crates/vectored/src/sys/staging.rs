@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn what_no_memory_holds_is_none_and_no_abort() {
-        // On 32 bits a process may have 2 GiB in one piece, which is `isize::MAX` bytes.
+        // A process of 32 bits may get 2 GiB in one piece, which is `isize::MAX` bytes.
         let too_many = match usize::BITS {
             64 => [1 << (usize::BITS - 4), isize::MAX as usize, usize::MAX],
             _ => [usize::MAX; 3],

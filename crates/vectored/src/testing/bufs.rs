@@ -23,7 +23,7 @@ pub(crate) struct Rope {
 pub(crate) enum Shows {
     /// Every chunk, as many as fit the array.
     All,
-    /// Only the first, as the default method does. A `Chain` puts its second half right after it.
+    /// The first chunk only, as the default method does. A `Chain` puts its second half right after it.
     First,
     /// Every chunk, in two halves, with an empty slice before each.
     Halves,

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 
 use crate::sys::codes;
 
-/// What a system does with a call that is larger than it takes.
+/// The answer of a system to a call that is larger than it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beyond {
     /// Moves as much as it takes.

@@ -16,7 +16,7 @@ use crate::sys::staging::try_zeroed;
 /// assert_eq!(buffer.as_ptr().addr() % 4096, 0);
 /// ```
 pub struct AlignedBuffer {
-    /// Never grown, so its memory stays where it is.
+    /// The memory, which never grows, so it stays where it is.
     memory: Vec<u8>,
     start: usize,
     len: usize,
@@ -85,7 +85,7 @@ impl AsRef<[u8]> for AlignedBuffer {
 }
 
 impl fmt::Debug for AlignedBuffer {
-    /// Without the bytes.
+    /// Leaves out the bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AlignedBuffer")
             .field("len", &self.len)

@@ -14,9 +14,9 @@ use crate::sys::span::{Span, part_mut};
 /// One call, which fills the caller's list from `start` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadPlan {
-    /// On a byte that is still to be read.
+    /// The position of a byte that is still to be read.
     pub(crate) start: SegmentCursor,
-    /// Where the cursor stands once all of it is filled.
+    /// The position of the cursor once all of it is filled.
     pub(crate) end: SegmentCursor,
     /// The number of entries, at least 1.
     pub(crate) entries: usize,
@@ -50,7 +50,7 @@ pub(crate) fn plan_read<S: Span>(
     let limits = policy.limits;
     limits.assert_allow_progress();
     runs.clear();
-    // What is staged must fit in an empty staging buffer, or the plan would never get past it.
+    // Segments that are staged must fit in an empty staging buffer, or the plan would never get past them.
     let small_bytes = policy.within(staging_bytes).copy_below_bytes;
     let start = from.skip_empty(segments);
     if start.segment() == segments.len() {

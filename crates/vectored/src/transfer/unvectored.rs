@@ -243,7 +243,7 @@ impl<'r> ListCalls<'r> {
             _ => return Err(error),
         };
         let result = plain(self);
-        // Only bytes that went prove that the list was refused: the plain call may fail for the same reason.
+        // Only a plain call that moved bytes proves that the list was refused: it may fail for the same reason.
         if matches!(result, Ok(1..)) {
             self.is_refused = Some(true);
             // `EINVAL` may have been about the bytes of this list, so the next transfer tries a list again.

@@ -1,4 +1,4 @@
-//! What reads fill.
+//! The buffers of reads.
 
 use std::ops::DerefMut;
 

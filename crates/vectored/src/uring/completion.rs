@@ -1,4 +1,4 @@
-//! What `Ring::wait` returns.
+//! A transfer that has ended, as `Ring::wait` returns it.
 
 use crate::error::TransferError;
 use crate::queue::SegmentQueue;
@@ -18,7 +18,7 @@ pub struct Completion<B = Vec<u8>> {
     pub data: Data<B>,
 }
 
-/// What a transfer owned until it ended.
+/// The data that a transfer owned until it ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Data<B = Vec<u8>> {

@@ -62,7 +62,7 @@ struct Shared<T: ?Sized> {
     owner: T,
 }
 
-/// What a descriptor has to do with positions.
+/// Whether a descriptor has a position and takes offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A regular file or a block device: transfers without an offset use and move its position.

@@ -410,7 +410,7 @@ impl<B: Buffer> Ring<B> {
         }
     }
 
-    /// A transfer that has ended. Those with calls that moved only a part wait for another call.
+    /// Returns a transfer that has ended. A transfer of which a call moved only a part waits for another call.
     fn next_ended(&mut self) -> Option<(Box<Transfer<B>>, io::Result<()>)> {
         if let Some(ended) = self.ended.pop_front() {
             return Some(ended);
@@ -427,7 +427,7 @@ impl<B: Buffer> Ring<B> {
             }
             match call.call_ended(result, was_cancelled, is_of_other_thread) {
                 Some(result) => return Some((call, result)),
-                // Before those that have not begun.
+                // It comes before the transfers that have not begun.
                 None => self.waiting.push_front(call),
             }
         }

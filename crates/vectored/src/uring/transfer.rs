@@ -37,15 +37,15 @@ pub(super) struct Transfer<B> {
     is_stream: bool,
 }
 
-/// Where the transfer begins.
+/// The start of the transfer.
 #[derive(Clone, Copy)]
 enum Place {
     /// The place that was submitted: an offset, or the position of the descriptor. Whether that can seek is not
     /// known.
     Submitted(Option<u64>),
-    /// At an offset of a file.
+    /// An offset of a file.
     Offset(u64),
-    /// At the position of a file, which was here.
+    /// The position of a file, which was here.
     Position(u64),
     /// The position does not matter, though the descriptor takes offsets.
     Device,
@@ -53,7 +53,7 @@ enum Place {
     Stream,
 }
 
-/// What is known since the last call that moved bytes.
+/// The readiness of the descriptor since the last call that moved bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readiness {
     Unknown,
@@ -299,7 +299,7 @@ impl<B: Buffer> Call for Transfer<B> {
     }
 }
 
-/// Where a transfer begins.
+/// The start of a transfer.
 ///
 /// io_uring ignores the offset of a call on a pipe or a socket, where pwritev(2) answers `ESPIPE`.
 fn place(descriptor: BorrowedFd<'_>, kind: Option<Kind>, offset: Option<u64>) -> io::Result<Place> {

@@ -20,7 +20,7 @@ enum Answer {
     Interrupted,
     /// The thread that submitted it has ended.
     Orphaned,
-    /// Not ready; the wait that follows has this result.
+    /// The descriptor is not ready; the wait that follows has this result.
     WouldBlock(i32),
 }
 

@@ -83,7 +83,7 @@ pub fn read_file_scatter(
         .map_err(|e| error(moved.bytes, e))
 }
 
-/// What was moved before the end of the list, an error or a short call.
+/// The bytes that were moved before the end of the list, an error or a short call.
 struct Moved {
     bytes: u64,
     result: io::Result<()>,

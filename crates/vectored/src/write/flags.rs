@@ -49,7 +49,7 @@ impl WriteFlags {
     /// `RWF_DONTCACHE`: the pages that the write added to the page cache are dropped once they are on storage. Since Linux 6.14.
     pub const DONTCACHE: WriteFlags = WriteFlags(0x80);
 
-    /// In the order in which a fallback leaves them out.
+    /// The flags in the order in which a fallback leaves them out.
     const NAMES: [(WriteFlags, &'static str); 5] = [
         (WriteFlags::DONTCACHE, "RWF_DONTCACHE"),
         (WriteFlags::NOWAIT, "RWF_NOWAIT"),

@@ -165,7 +165,7 @@ fn a_buf_is_exactly_one_message_or_none() {
                 assert_eq!(receive(&receiver), None, "{name}");
             }
         }
-        // Too many chunks, each too large to be copied; and the empty message.
+        // The first list has too many chunks, each too large to be copied; the second is the empty message.
         let too_many = vec![5000; vectored::limits::iov_max() + 1];
         for sizes in [&too_many[..], &[]] {
             for (name, mut send) in senders(&Rope::new(sizes)) {

@@ -28,7 +28,7 @@ fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
         None => 0x0102_0304_0506_0708,
     };
     let bytes = number.to_ne_bytes();
-    // In two allocations, since segments that touch are coalesced.
+    // The two parts are two allocations, since segments that touch are coalesced.
     let (start, end) = (bytes[..3].to_vec(), bytes[3..].to_vec());
     let lists: [&[&[u8]]; 2] = [
         &[&bytes[..3], &[], &bytes[3..4], &bytes[4..]],

@@ -30,12 +30,12 @@ fn all_sets() -> impl Iterator<Item = WriteFlags> {
 
 fn has_pwritev2() -> bool {
     let null = File::create("/dev/null").unwrap();
-    // Without flags, glibc calls pwritev(2) in its place.
+    // glibc calls pwritev(2) if there are no flags.
     let append = rustix::io::ReadWriteFlags::APPEND;
     rustix::io::pwritev2(&null, &[std::io::IoSlice::new(b"x")], 0, append).is_ok()
 }
 
-/// Without the call, the flags that only it takes are refused in words.
+/// The flags that only pwritev2 takes are refused in words.
 #[test]
 fn a_kernel_without_pwritev2_refuses_append_before_any_byte() {
     if has_pwritev2() {
@@ -80,7 +80,7 @@ fn the_bytes_arrive_with_every_set_of_flags() {
             };
             let total = data.concat().len() as u64;
             assert_eq!(write(None).unwrap(), total, "{flags:?}");
-            // At the offset, or at the end with `APPEND`.
+            // The bytes go to the offset, or to the end with `APPEND`.
             assert_eq!(write(Some(5)).unwrap(), total, "{flags:?}");
             let at = if flags.contains(WriteFlags::APPEND) { total } else { 5 };
             assert_eq!(file.metadata().unwrap().len(), at + total, "{flags:?}");

@@ -162,7 +162,7 @@ fn two_writers_append_lines_to_one_file_and_no_line_is_split() {
     let open = || File::options().append(true).create(true).open(&path);
     let mut writers = [
         GatherWriter::new(open().unwrap()),
-        // With another capacity, so that the two do not write in step.
+        // The capacity is another, so that the two do not write in step.
         GatherWriter::with_capacity(5000, open().unwrap()),
     ];
     let lines = |number| [line(number, 'a'), line(number + 7, 'b')];

@@ -33,7 +33,7 @@ fn stream_functions_refuse_message_sockets_where_a_list_is_not_exactly_one_messa
     for kind in [SocketType::DGRAM, SocketType::SEQPACKET] {
         for (name, mut write_all) in writers() {
             let (sender, receiver) = pair(kind);
-            // Too large for a `Gather` to copy them together.
+            // The segments are too large for a `Gather` to copy them together.
             let too_many = vec![1000; vectored::limits::iov_max() + 1];
             let too_many_bytes = vec![10; 100_000];
             for sizes in [&too_many[..], &too_many_bytes, &[], &[0], &[0; 3000]] {

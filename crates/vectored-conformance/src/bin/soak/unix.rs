@@ -85,12 +85,12 @@ pub fn main() -> ExitCode {
     if totals.bytes_lost == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// What the arguments ask for.
+/// The task that the arguments ask for.
 enum Task {
     Soak(Options),
-    /// To have this many records written by processes.
+    /// Starts processes that write this many records.
     Records(u64),
-    /// To be such a process: of this number, with so many records.
+    /// Is such a process: of this number, with so many records.
     WriteRecords(Shared, u64, u64),
 }
 

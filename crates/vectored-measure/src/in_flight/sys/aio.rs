@@ -58,7 +58,7 @@ pub struct AioQueue {
 struct Slot {
     number: u64,
     is_write: bool,
-    /// Where it begins, if it is at an offset.
+    /// The offset of its first byte; `None` for a stream.
     offset: Option<u64>,
     moved: u64,
     /// The entries of the list from `first` on are not yet moved. No entry is empty.
@@ -87,7 +87,7 @@ impl AioQueue {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
         check_process(self.process).map_err(|error| ListError::new(0, 0, 0, error))?;
-        // After a run that has unwound.
+        // A run that has unwound may have left slots.
         self.free.clear();
         self.free.extend((0..self.slots.len()).rev());
         let mut scope = AioScope {

@@ -51,8 +51,8 @@ struct IoEvent {
 pub(super) struct Call {
     pub(super) is_write: bool,
     pub(super) fd: RawFd,
-    /// At least one entry and at most `IOV_MAX`, none of them empty. Linux cuts a call at 2 GiB by itself, which is a
-    /// short call.
+    /// An array of at least one entry and at most `IOV_MAX`, none of them empty. Linux cuts a call at 2 GiB by
+    /// itself, which is a short call.
     pub(super) array: *const iovec,
     pub(super) count: usize,
     pub(super) offset: Option<u64>,
@@ -212,7 +212,7 @@ impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: the context is that of this value, and has no call.
         let destroyed = answer(unsafe { syscall(SYS_io_destroy, self.id) });
-        // In a forked child it fails: the context is that of the parent.
+        // The call fails in a forked child: the context is that of the parent.
         let _ = destroyed;
     }
 }

@@ -280,11 +280,11 @@ impl<'a> CellRun<'a> {
 /// One sample.
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
-    /// Of all its calls.
+    /// The time of all calls of the sample.
     elapsed_ns: u64,
-    /// Of each call.
+    /// The wall time of a call.
     wall_ns: f64,
-    /// Of each call.
+    /// The CPU time of a call.
     cpu_ns: f64,
 }
 

@@ -620,7 +620,7 @@ impl<'a> Engine<'a> {
         outcome
     }
 
-    /// What these cells say so far. Those without a round are left out for this reason.
+    /// The results of these cells so far. Cells without a round are left out for this reason.
     fn outcome(&self, cells: Vec<CellRun<'a>>, reason: &str) -> Outcome {
         let has_minimum = |cell: &CellRun<'_>| cell.is_refined || cell.cell.rounds >= MIN_ROUNDS;
         let complete = cells.iter().all(has_minimum);

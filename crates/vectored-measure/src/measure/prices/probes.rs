@@ -18,12 +18,12 @@ pub(super) struct Probe {
 /// How the calls are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// One after the other, with no other thread.
+    /// Calls one after the other, with no other thread.
     Alone,
-    /// One after the other, while a thread reads.
+    /// Calls one after the other, while a thread reads.
     ToReader,
-    /// With some work before each piece, like a program that produces what it writes. The reader
-    /// falls asleep during the work and must be woken.
+    /// Calls with some work before each piece, like a program that produces what it writes. The reader falls asleep
+    /// during the work and must be woken.
     WorkingToReader,
     /// A few calls, then a wait until the reader has their bytes, like a server that answers a
     /// request.

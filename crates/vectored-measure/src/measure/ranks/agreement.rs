@@ -17,7 +17,7 @@ pub(crate) fn status<T>(outcome: &Result<T, MeasureError>) -> u64 {
     }
 }
 
-/// On rank 0, the error of all ranks, of which at least one has failed. The others learn nothing more: they return
+/// The error of all ranks on rank 0; at least one rank has failed. The other ranks learn nothing more: they return
 /// [`MeasureError::OtherRank`].
 pub(crate) fn failures<T>(
     group: &dyn Group,
@@ -46,7 +46,7 @@ fn of_all(group: &dyn Group, own: Option<RankFailure>) -> MeasureError {
     }
 }
 
-/// What all ranks do together before and after a run: returns `outcome` if it is `Ok` on every rank.
+/// Returns `outcome` if it is `Ok` on every rank. All ranks call it, before and after a run.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What each rank does with an order, rank 0 included.
+//! The work of each rank at an order, rank 0 included.
 
 use std::rc::Rc;
 

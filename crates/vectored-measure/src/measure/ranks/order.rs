@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::sampling::sampler::{Contender, DrainChoice};
 use crate::model::{CellSpec, TechniqueName};
 
-/// What all ranks of a group do next.
+/// The next step of all ranks of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// The ranks of the cell open it; the others rest until it is closed.

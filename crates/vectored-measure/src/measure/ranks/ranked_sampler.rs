@@ -132,7 +132,8 @@ impl Sampler for RankedSampler<'_> {
 
 impl Drop for RankedSampler<'_> {
     fn drop(&mut self) {
-        // In a panic the others may wait for something else: this process ends, and its launcher ends theirs.
+        // During a panic the other ranks may wait for something else: this process ends, and its launcher ends
+        // theirs.
         if std::thread::panicking() {
             return;
         }

@@ -48,10 +48,10 @@ pub(crate) struct ReadCell {
 /// The untimed call before a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FirstCall {
-    /// In the same batch as the timed calls.
+    /// The untimed call is in the batch of the timed calls.
     InBatch,
-    /// In a batch of its own: the stream holds one call but not two, so it is
-    /// filled or emptied in between.
+    /// The untimed call is a batch of its own: the stream holds one call but not two, so it is filled or emptied in
+    /// between.
     Separate,
     /// No untimed call: the sample shall find everything cold, or each call
     /// waits for a device.

@@ -1,4 +1,4 @@
-//! What a sampler knows of a cell beside the times of its samples.
+//! The figures of a cell beside the times of its samples.
 
 use crate::model::{TechniqueName, ZerocopyCounts};
 use crate::stats::{Latencies, RankSamples, WriterSamples};

@@ -556,7 +556,7 @@ impl Sampler for DescriptorSampler<'_> {
     }
 }
 
-/// What segments and working memory of a cell begin at multiples of.
+/// The alignment of the segments and of the working memory of a cell.
 fn alignment_of(spec: &CellSpec) -> usize {
     let memory_bytes = spec.alignment.map_or(1, |direct| direct.memory_bytes);
     memory_bytes.max(ALIGNMENT)

@@ -58,7 +58,7 @@ pub enum DrainChoice {
     /// Between the samples, if a probe finds that a sample of every technique
     /// fits; otherwise by another thread.
     Probe,
-    /// By another thread in any case.
+    /// Another thread in any case.
     Thread,
 }
 

@@ -40,7 +40,7 @@ pub fn check_direct(directory: &Path) -> Result<DirectIo, MeasureError> {
         Ok((alignment, resident_bytes))
     };
     let refused = |error: io::Error| match error.kind() {
-        // From a file system without direct I/O, for `F_SETFL` or for the transfer.
+        // A file system without direct I/O refuses `F_SETFL` or the transfer.
         io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => {
             not_direct(format!("the file system refuses it ({error})"))
         }

@@ -37,10 +37,10 @@ pub(crate) fn appended_bytes(call_bytes: u64) -> u64 {
 /// How a write finds the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileEnd {
-    /// By `O_APPEND`, as the writer of a log opens it.
+    /// `O_APPEND`: a file is opened like this by the writer of a log.
     Appended,
-    /// By the position of the descriptor, or an offset. Linux ignores offsets in a
-    /// file with `O_APPEND`, so asynchronous writes to it would be in any order.
+    /// The position of the descriptor, or an offset. Linux ignores offsets in a file with `O_APPEND`, so asynchronous
+    /// writes to it would be in any order.
     Positioned,
 }
 

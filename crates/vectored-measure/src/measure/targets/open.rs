@@ -167,7 +167,7 @@ impl TargetOpener {
     }
 }
 
-/// What a cell leaves to the sampler.
+/// The choices that a cell leaves to the sampler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenChoice {
     pub drain: DrainChoice,
@@ -203,12 +203,12 @@ impl OpenTarget {
 /// How a target is emptied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum DrainMode {
-    /// By its sink, between samples, or never full.
+    /// Its sink empties it between samples, or it is never full.
     NotNeeded,
-    /// By the measuring thread, between samples.
+    /// The measuring thread empties it between samples.
     BetweenSamples,
-    /// By a reader thread, during samples.
+    /// A reader thread empties it during samples.
     Thread,
-    /// By another program.
+    /// Another program empties it.
     Peer,
 }

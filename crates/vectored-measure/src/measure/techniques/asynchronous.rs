@@ -1,4 +1,4 @@
-//! What asynchronous techniques refuse.
+//! The conditions that asynchronous techniques refuse.
 
 use crate::model::{Conditions, IovecSetup, SyncMode};
 

@@ -22,7 +22,7 @@ impl<Q: ListQueue> Queue<Q> {
     /// A queue of this depth.
     fn of_depth(&mut self, depth: u32) -> io::Result<&mut Q> {
         if self.0.as_ref().is_none_or(|queue| queue.depth() != depth) {
-            // Before the new one, since both count against the limits of the system.
+            // The old queue goes before the new one is made, since both count against the limits of the system.
             self.0 = None;
             self.0 = Some(Q::with_depth(depth)?);
         }

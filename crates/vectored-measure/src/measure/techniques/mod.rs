@@ -82,7 +82,7 @@ pub const TECHNIQUES: &[&Technique] = &[
     &adaptive::ADAPTIVE,
 ];
 
-/// What a system lacks whose techniques do not include one.
+/// The techniques of some systems, each with what the other systems lack for it.
 const ELSEWHERE: [(&str, &str); 8] = [
     (
         "io-uring",

@@ -274,7 +274,7 @@ mod tests {
         };
         let sent = sends.send_with_room(writer.as_fd(), &list, &mut send);
         assert_eq!((sent.unwrap(), refusals), (5, 0));
-        // Of a descriptor that does not block, only for a short time.
+        // A send to a descriptor that does not block waits only for a short time.
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
         let sent = sends.send_with_room(writer.as_fd(), &list, |_| {
             Err(io::Error::from_raw_os_error(libc::ENOBUFS))

@@ -1,4 +1,4 @@
-//! What a technique is.
+//! The definition of a technique.
 
 use std::io;
 
@@ -21,7 +21,7 @@ pub type MakeReadMover = fn(&CostModel) -> Box<dyn ReadMover>;
 pub struct Technique {
     /// The name, the same on the command line, in JSON and in tables.
     pub name: TechniqueName,
-    /// What it does, in a few words: for the help.
+    /// The help, in a few words.
     pub about: &'static str,
     /// Whether it is measured if no technique is named.
     pub usual: bool,
@@ -33,9 +33,10 @@ pub struct Technique {
     pub offered: fn(u32) -> io::Result<()>,
     /// The time of a list on a simulated machine.
     pub cost_ns: fn(&Costs) -> f64,
-    /// What writes, for a target with this cost model. Its loop is compiled for it alone: see [`Mover::sample`].
+    /// Makes what writes, for a target with this cost model. The loop of a mover is compiled for it alone: see
+    /// [`Mover::sample`].
     pub write: Option<MakeMover>,
-    /// What reads.
+    /// Makes what reads.
     pub read: Option<MakeReadMover>,
 }
 

@@ -38,7 +38,7 @@ fn refuses(conditions: &Conditions) -> Option<&'static str> {
 #[derive(Default)]
 struct WriteFileGather {
     queue: Option<PageQueue>,
-    /// Of the list, until there is a queue.
+    /// The segments of the list, until there is a queue.
     segments: Vec<Vec<u8>>,
     call_bytes: u64,
 }

@@ -59,9 +59,9 @@ pub trait Mover {
 pub struct Meter<'a> {
     /// The clock.
     pub clock: &'a dyn Clock,
-    /// Where the time of each timed call is added: from call to return, or from the moment when a transfer is prepared to
-    /// its completion. The clock is then read twice for each call, so the batch is no sample of throughput. `None` if the
-    /// batch is timed as a whole.
+    /// The times of the timed calls are added here: from call to return, or from the moment when a transfer is
+    /// prepared to its completion. The clock is then read twice for each call, so the batch is no sample of
+    /// throughput. `None` if the batch is timed as a whole.
     pub latencies: Option<&'a mut Latencies>,
 }
 

@@ -24,7 +24,7 @@ const STREAM_BYTES: u64 = 8 << 20;
 /// a small part of it.
 const SAMPLE_NS: u64 = 300_000;
 
-/// What a cell with several writers is opened with.
+/// The settings with which a cell of several writers is opened.
 pub(crate) struct WritersOpening<'s> {
     pub spec: &'s CellSpec,
     pub directory: &'s Path,

@@ -102,7 +102,7 @@ impl Batch<'_> {
     }
 }
 
-/// What was found of each record.
+/// The records and heads that were found.
 struct Seen {
     records_each: usize,
     /// Per record how often it stood there whole.

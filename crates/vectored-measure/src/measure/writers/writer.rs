@@ -18,7 +18,7 @@ use crate::measure::writers::gate::Gate;
 use crate::measure::writers::records::{body, head};
 use crate::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
 
-/// What all writers of a cell are told at the beginning.
+/// The settings of all writers of a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct WriterSetup {
     /// Sizes of the segments of a record.

@@ -29,7 +29,7 @@ pub fn finding(experiment: &Reproduction) -> String {
     }
 }
 
-/// On which side of 1 the interval of a ratio lies.
+/// The side of 1 on which the interval of a ratio lies.
 enum Side {
     More,
     Less,
@@ -267,7 +267,7 @@ fn passes(experiment: &Reproduction) -> Option<String> {
     })
 }
 
-/// What asynchronous transfers cost instead of `writev`, with the array filled in each call.
+/// The cost of asynchronous transfers relative to `writev`, with the array filled in each call.
 fn asynchronous_passes(experiment: &Reproduction) -> String {
     let mut text = String::new();
     for ratio in &experiment.ratios {

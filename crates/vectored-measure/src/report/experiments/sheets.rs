@@ -528,7 +528,7 @@ fn time(s: Option<f64>) -> String {
     s.map_or_else(none, |s| words::time(s * 1e9))
 }
 
-/// In the format of the books.
+/// Seconds in the format of the books.
 fn seconds(s: Option<f64>) -> String {
     s.map_or_else(none, |s| format!("{s:.2}"))
 }

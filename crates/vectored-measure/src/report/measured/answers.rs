@@ -41,7 +41,7 @@ pub(super) fn answer(group: &Group<'_>, results: &Results) -> Block {
     Block::Sentence(Sentence::of(group.title.as_str(), text.trim_start()))
 }
 
-/// What happens in the cells of one shape.
+/// The winners of the cells of one shape.
 enum Outcome<'a> {
     /// The winner changes once.
     Crosses(&'a Crossover),

@@ -1,4 +1,5 @@
-//! Where the fastest technique of a section changes, with the interval, and what it costs to be on the wrong side.
+//! The sizes at which the fastest technique of a section changes, with their intervals, and the cost of the wrong
+//! side.
 
 use vectored_report::words::{bytes, capital, three_digits};
 use vectored_report::{Block, Sentence};

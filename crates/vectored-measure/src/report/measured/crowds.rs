@@ -1,4 +1,4 @@
-//! What several writers, or the ranks of a cluster, achieve: the tables.
+//! The tables of several writers, or of the ranks of a cluster.
 
 use vectored_report::words::{grouped, percent, time};
 use vectored_report::{Block, Cell as Entry, Column, Section, Table};

@@ -115,7 +115,7 @@ fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char
     }
 }
 
-/// From 0 at the tie zone to 1 at twice the time.
+/// The strength of the colour: 0 at the tie zone, 1 at twice the time.
 fn strength(cell: &Cell, ratio: Option<f64>) -> f64 {
     match (cell.verdict, ratio) {
         (Verdict::Faster, Some(ratio)) if ratio.is_finite() && ratio > 1.0 => {

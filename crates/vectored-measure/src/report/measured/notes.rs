@@ -86,7 +86,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
 
 type Condition = fn(&Cell) -> bool;
 
-/// What is said if a condition is met in some cell.
+/// The notes on conditions, each with the condition that some cell has to meet.
 const CONDITIONS: &[(Condition, &str)] = &[
     (
         |cell| cell.conditions.page_cache == Some(PageCache::Hot),

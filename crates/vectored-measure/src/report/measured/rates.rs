@@ -1,4 +1,4 @@
-//! What a choice is worth at the rate of a program.
+//! The worth of a choice at the rate of a program.
 
 use vectored_report::words::grouped;
 use vectored_report::{Block, Sentence};

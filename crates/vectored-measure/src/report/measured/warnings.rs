@@ -1,4 +1,4 @@
-//! What disturbed a run, and what to do about it.
+//! The disturbances of a run, and the remedies.
 
 use vectored_report::{Block, Sentence, Tone};
 

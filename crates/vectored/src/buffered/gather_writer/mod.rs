@@ -119,7 +119,7 @@ pub struct GatherWriter<W> {
     /// `None` only between `into_parts` and the drop of the rest.
     inner: Option<W>,
     route: Route<W>,
-    /// Never grows beyond the capacity it was made with.
+    /// The staged bytes. The buffer never grows beyond the capacity it was made with.
     staged: StagingBuffer,
     thresholds: SliceThresholds,
     gather: Gather,

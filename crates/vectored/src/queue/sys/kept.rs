@@ -27,9 +27,10 @@ use bytes::Bytes;
 use crate::queue::segment::{Owner, Segment};
 
 pub(in crate::queue) struct Kept {
-    /// In the order of the queue, none of them empty. The last one is a segment. Those before `start` were removed.
+    /// The parts in the order of the queue, none of them empty. The last one is a segment. The parts before `start`
+    /// were removed.
     ///
-    /// To append to a `Vec` takes a third of the instructions of a `VecDeque`.
+    /// Appending to a `Vec` takes a third of the instructions of a `VecDeque`.
     parts: Vec<Part>,
     start: usize,
     /// The owners of the segments that have one, in the order of `parts`.
@@ -157,7 +158,7 @@ impl Kept {
                 owner: segment.into_owner(),
             });
         }
-        // After its owner, which may need memory.
+        // The part comes after its owner, which may need memory.
         self.parts.push(part);
         true
     }
@@ -225,7 +226,7 @@ impl Kept {
         }
     }
 
-    /// What [`slices`](Kept::slices) returns, as a list for the kernel that is there already; `None` if any bytes were copied.
+    /// The list that [`slices`](Kept::slices) returns, if it is there already; `None` if any bytes were copied.
     #[cfg(all(
         feature = "uring",
         target_os = "linux",

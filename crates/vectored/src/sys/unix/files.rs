@@ -1,4 +1,4 @@
-//! What a descriptor is open on: fstat(2), fcntl(2), getsockopt(2) and statx(2).
+//! The kind of a descriptor, and its properties: fstat(2), fcntl(2), getsockopt(2) and statx(2).
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What a descriptor is open on.
+//! The kind of a descriptor, and its properties.
 //!
 //! # Safety
 //!

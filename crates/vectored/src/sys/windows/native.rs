@@ -93,7 +93,7 @@ pub(crate) unsafe fn read(
     }
 }
 
-/// What the kernel uses until a call ends.
+/// The memory that the kernel uses until a call ends.
 struct Call {
     event: Event,
     /// Written by the kernel.

@@ -251,7 +251,7 @@ fn a_refused_read_is_met_once_and_says_nothing_of_writes() {
     let support = SupportCache::new();
     for (device, expected) in [(1, &[2, 1][..]), (1, &[1]), (2, &[2, 1]), (2, &[1])] {
         if device == 2 {
-            // Nor the other way round.
+            // A refused write says nothing of reads either.
             support.learn(WRITES, || identity(device));
         }
         let (mut two, mut three) = ([0; 2], [0; 3]);

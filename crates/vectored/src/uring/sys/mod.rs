@@ -41,11 +41,11 @@ use thread_number::thread_number;
 /// The position of a file, or none: "-1" of io_uring_enter(2).
 const AT_POSITION: u64 = u64::MAX;
 
-/// In the mark of a completion: that of the cancellation of the call. No index of a slot has this bit.
+/// The bit that marks the completion of a cancellation. No index of a slot has this bit.
 const CANCELLATION: u64 = 1 << 31;
 
-/// After this time, a call that a cancellation did not find, or could not end, is cancelled again, whatever has ended
-/// meanwhile: the kernel may have been about to try it again.
+/// The time after which a call that a cancellation did not find, or could not end, is cancelled again, whatever has
+/// ended meanwhile: the kernel may have been about to try it again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
 
 /// The most completions that are taken from the kernel at a time.
@@ -78,13 +78,13 @@ pub(super) trait Call: Send + 'static {
     ) -> io::Result<Begun<'a>>;
 }
 
-/// What the kernel does, and to which descriptor.
+/// The operation of the kernel, and its descriptor.
 pub(super) struct Begun<'a> {
     pub(super) descriptor: BorrowedFd<'a>,
     pub(super) operation: Operation,
     /// The list of a write, instead of `sources`.
     pub(super) list: Option<&'a [IoSlice<'a>]>,
-    /// What the call uses when it has ended, or null. It is loaded into the cache before.
+    /// A queue that the call uses when it has ended, or null. It is loaded into the cache before.
     pub(super) used_at_end: *const SegmentQueue,
 }
 
@@ -140,7 +140,7 @@ pub(super) struct Calls<C: Call> {
     used_by: u64,
     changes_of_thread: u32,
     process: ProcessMark,
-    /// By slot.
+    /// The memory that was given to the kernel, by slot.
     #[cfg(vectored_asan)]
     given: Vec<asan::Given>,
 }
@@ -152,7 +152,7 @@ struct Slot<C> {
     token: u64,
     /// How many calls this slot has had: it tells a late cancellation from the next call.
     generation: u32,
-    /// Of [`Calls`], when the call was started.
+    /// `changes_of_thread` of [`Calls`] when the call was started.
     changes_of_thread: u32,
     /// The bytes of its lists, if they are empty.
     retained_bytes: u32,
@@ -164,7 +164,7 @@ struct Slot<C> {
 // SAFETY: its call is `Send`, and the other pointer is that of no access.
 unsafe impl<C: Send> Send for Slot<C> {}
 
-/// From `Box::leak`: a `Box` asserts, whenever it moves, that nothing else uses its content.
+/// A pointer from `Box::leak`: a `Box` asserts, whenever it moves, that nothing else uses its content.
 struct InFlight<C>(NonNull<C>);
 
 // SAFETY: it owns a `C`, which is `Send`, as a `Box` does.
@@ -354,7 +354,7 @@ impl<C: Call> Calls<C> {
         loop {
             let (mark, result) = self.next_completion()?;
             if mark & CANCELLATION != 0 {
-                // Not found, or not to be stopped where it is.
+                // The call was not found, or cannot be stopped where it is.
                 if result < 0 {
                     self.missed.push(mark & !CANCELLATION);
                     self.missed_since.get_or_insert_with(Instant::now);

@@ -149,7 +149,7 @@ pub(super) fn overlapped_at(offset: u64) -> OVERLAPPED {
     }
 }
 
-/// What has become of a call.
+/// The state of a call that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Started {
     /// The call is in flight or has ended: its event is set, and its packet sent, when it ends.

@@ -29,7 +29,7 @@ use crate::transfer::aligned_buffer::AlignedBuffer;
 pub(crate) struct Port {
     port: OwnedHandle,
     files: Vec<File>,
-    /// By the address of their `OVERLAPPED`. Each pointer is from `Box::into_raw`.
+    /// The transfers by the address of their `OVERLAPPED`. Each pointer is from `Box::into_raw`.
     in_flight: HashMap<usize, *mut InFlight>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Ended {
     pub(crate) result: io::Result<usize>,
 }
 
-/// What has become of a transfer that was to start.
+/// The state of a transfer after the attempt to start it.
 pub(crate) enum Outcome {
     InFlight,
     /// The transfer has ended already, with no bytes.

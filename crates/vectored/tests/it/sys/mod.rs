@@ -1,4 +1,4 @@
-//! What tests need of the kernel that no safe interface offers.
+//! Interfaces of the kernel that tests need, and no safe crate offers.
 //!
 //! # Safety
 //!

@@ -49,7 +49,7 @@ fn a_dropped_ring_ends_its_writes_before_their_memory_is_freed() {
         drop(ring);
         assert_eq!(drops.load(Ordering::SeqCst), 20);
         for mut reader in readers {
-            // To the end of the file: the writer's descriptor was dropped.
+            // The pipe ends: the writer's descriptor was dropped.
             let mut written = Vec::new();
             reader.read_to_end(&mut written).unwrap();
             assert!(written.len() < 1_000_000);

@@ -201,7 +201,7 @@ fn submit_write(ring: &mut Ring, plan: &Plan, data: &[Vec<u8>], token: u64) -> C
 fn submit_read(ring: &mut Ring, plan: &Plan, data: &[Vec<u8>], token: u64) -> Check {
     let buffers = plan.sizes.iter().map(|size| vec![0; *size]).collect();
     let mut bytes = data.concat();
-    // By chance as many as the buffers hold, fewer, or more.
+    // The bytes are as many as the buffers hold, fewer, or more.
     match plan.step % 3 {
         0 => bytes.truncate(bytes.len() * 2 / 3),
         1 => bytes.extend_from_slice(b"more"),

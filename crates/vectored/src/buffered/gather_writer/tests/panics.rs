@@ -128,7 +128,7 @@ proptest! {
                 return Ok(());
             }
         }
-        // Not dropped, since the call that dropping makes may be the one that panics.
+        // The writer is not dropped, since the call that dropping makes may be the one that panics.
         let _ = writer.into_parts();
     }
 
