@@ -9,13 +9,13 @@ use vectored::SegmentQueue;
 
 /// Puts the length before each frame, as 4 bytes, the highest first.
 ///
-/// That is what `tokio_util::codec::LengthDelimitedCodec` does by default, and what it reads. A frame may have up to
-/// 8 MiB; another limit is set by [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes), and on the side that
-/// reads by `LengthDelimitedCodec::set_max_frame_length`.
+/// `tokio_util::codec::LengthDelimitedCodec` writes and reads such frames by default. A frame may have up to 8 MiB;
+/// another limit is set by [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes), and on the side that reads
+/// by `LengthDelimitedCodec::set_max_frame_length`.
 ///
-/// A short frame is copied, a long one is kept until it is written. All that is bytes can be made a `Bytes` without
-/// copying it: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and `Bytes::from_owner` any
-/// other owner.
+/// A short frame is copied, a long one is kept until it is written. Any owner of bytes can be made a `Bytes` without
+/// copying them: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and
+/// `Bytes::from_owner` any other owner.
 ///
 /// # Examples
 ///
@@ -61,8 +61,8 @@ impl Default for LengthDelimitedEncoder {
     }
 }
 
-/// For this one type, as with `LengthDelimitedCodec`: with several, the compiler could not tell which sink `flush` is
-/// called on.
+/// The item is of this one type, as with `LengthDelimitedCodec`: with several, the compiler could not tell which sink
+/// `flush` is called on.
 impl QueueEncoder<Bytes> for LengthDelimitedEncoder {
     type Error = io::Error;
 

@@ -125,7 +125,7 @@
 //! | task | use |
 //! |---|---|
 //! | write lists to a file, a pipe or a stream socket | [`Gather::write_all`] |
-//! | the same with long segments only, or only once | [`write_all`] |
+//! | write a list of long segments, or only one list | [`write_all`] |
 //! | write a record or a message in one call or not at all | [`write_once`] |
 //! | write to a non-blocking descriptor | [`resume_write`], [`Gather::resume_write`] |
 //! | join the messages of a connection or a log into few calls | [`SegmentQueue`], blocking, non-blocking, or with the feature `tokio` asynchronous |
@@ -152,9 +152,8 @@
 //!   descriptors.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
 //!   passed by value is closed at the end of the call.
-//! - What does the same has the same name: of a function, of [`Gather`] and [`Scatter`], at an offset with `_at`. One of
-//!   [`ScatterReader`] is [`read_exact_vectored`](ScatterReader::read_exact_vectored), since it is a `Read` of the standard
-//!   library, where `read_exact` fills one buffer.
+//! - Functions and methods that do the same have the same name, at an offset with `_at`. The one of [`ScatterReader`] is
+//!   [`read_exact_vectored`](ScatterReader::read_exact_vectored), since `read_exact` of the standard library fills one buffer.
 //! - Nothing is written to but the descriptor that the caller passes, except by [`CostModel::calibrate`], which opens its own.
 //!
 //! [Messages](write_once#messages), [files that refuse lists](write_all#files-that-refuse-lists),
@@ -224,7 +223,7 @@ pub use read::scatter::Scatter;
 pub use write::all::{resume_write, write_all};
 pub use write::once::write_once;
 
-/// What only files have: places, durable writes, and transfers past the page cache.
+/// Functions for files alone: transfers at an offset, durable writes, and transfers past the page cache.
 ///
 /// - At an offset the position of a file is neither used nor moved. [`Gather::write_all_at`] and [`Scatter::read_exact_at`]
 ///   also copy short segments.

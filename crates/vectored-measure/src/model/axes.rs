@@ -1,4 +1,5 @@
-//! The axes: what can be varied beside the target and the list. Options, titles and the reference page are made of
+//! The axes, along which a measurement can vary beside the target and the list. Options, titles and the reference
+//! page are made of this table.
 //! this table.
 
 use serde::Deserialize;
@@ -23,7 +24,7 @@ pub struct Axis {
     pub about: &'static str,
     /// Its values.
     pub values: Values,
-    /// Takes one value.
+    /// Sets one value.
     pub set: fn(&mut Conditions, &str) -> Result<(), String>,
     /// The value in a title, with what separates it from the words before it. `None` if it goes without saying;
     /// the flag tells whether the titles have to tell several values apart.

@@ -162,17 +162,17 @@ pub struct ExperimentRow {
 pub struct PublishedRow {
     /// The publication, with its machine if it has several.
     pub source: String,
-    /// As in [`ExperimentRow::technique`].
+    /// See [`ExperimentRow::technique`].
     pub technique: String,
-    /// As in [`ExperimentRow::operation`].
+    /// See [`ExperimentRow::operation`].
     pub operation: Option<Operation>,
-    /// As in [`ExperimentRow::iovec_setup`].
+    /// See [`ExperimentRow::iovec_setup`].
     pub iovec_setup: Option<IovecSetup>,
-    /// As in [`ExperimentRow::segment_count`].
+    /// See [`ExperimentRow::segment_count`].
     pub segment_count: Option<usize>,
-    /// As in [`ExperimentRow::segment_bytes`].
+    /// See [`ExperimentRow::segment_bytes`].
     pub segment_bytes: Option<usize>,
-    /// As in [`ExperimentRow::buffer_bytes`].
+    /// See [`ExperimentRow::buffer_bytes`].
     pub buffer_bytes: Option<u64>,
     /// Wall or CPU time as printed.
     pub loops: Option<u64>,
@@ -231,7 +231,7 @@ pub struct Ratio {
 /// A ratio of published figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedRatio {
-    /// As in [`PublishedRow::source`].
+    /// See [`PublishedRow::source`].
     pub source: String,
     /// The ratio.
     pub ratio: f64,

@@ -95,8 +95,8 @@ impl PassPlan {
         }
     }
 
-    /// Adds rows of files with `O_DIRECT`, for the lists whose buffers are as long as such files in this directory ask,
-    /// or the reason why there are none. A directory in which no file can be made is reported by `check`.
+    /// Adds rows of files with `O_DIRECT` for the lists whose buffers have a length that such files in `directory`
+    /// take. If there are none, adds the reason. A directory in which no file can be made is reported by `check`.
     pub fn with_direct(mut self, directory: &Path) -> Self {
         let odd = self.lists.iter().map(|list| list.size_bytes);
         for bytes in odd.filter(|bytes| cfg!(windows) && !is_pages(*bytes)) {
@@ -171,7 +171,7 @@ impl PassPlan {
     pub(super) fn enter(&self, eta: &mut EtaTracker<'_>) {
         for (index, run) in self.runs().iter().enumerate() {
             let bytes = run.list.total_bytes() as f64;
-            // Includes the time of the device.
+            // A call with `O_DIRECT` takes the time of the device.
             let call_s = if run.direct.is_some() { 2e-4 } else { 3e-6 };
             let pass_s = 2e-3 + run.list.count as f64 * call_s + bytes * 1e-8;
             let guess_s = f64::from(self.passes) * pass_s;
@@ -282,7 +282,7 @@ impl Run {
         let plain = |write, read| Way::Plain {
             writer: movers(Contender::Technique(write), &model),
             reader: read_movers(Contender::Technique(read), &model),
-            // The memory of a queue is that of its last list.
+            // A queue keeps the memory of its last list.
             warms_up: matches!(self.how, How::InFlight(_)),
         };
         Ok(match self.how {
@@ -402,8 +402,8 @@ pub(super) fn run(plan: &PassPlan, bench: &mut Bench<'_>) -> (Reproduction, Opti
     (reproduction, failure)
 }
 
-/// All others over vectored. The rows of a list and a setup come one after another, each way written and read: one by
-/// one, vectored, and the asynchronous ones.
+/// The ratios of all other ways to the vectored one. The rows of a list and a setup come one after another, each way
+/// written and read: one by one, vectored, and the asynchronous ones.
 pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows, published, ..
@@ -503,7 +503,7 @@ fn run_passes(
         let list = back.iter_mut().map(|buffer| &mut **buffer).collect();
         let taken = way.read(file.as_fd(), list, run.setup, bench.clock);
         times[1].push(taken.map_err(failed)?);
-        // For the comparison, whose memory is not aligned.
+        // The comparison reads into memory that is not aligned.
         set_direct(file.as_fd(), false).map_err(failed)?;
         let parts: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();
         let image = parts.concat();

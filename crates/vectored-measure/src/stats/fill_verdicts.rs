@@ -51,8 +51,8 @@ fn summarise(cell: &mut Cell) {
     fill_floor_ratios(cell);
 }
 
-/// Computes each technique's ratio to the floor from the samples.
-/// Rounds whose times are not positive numbers are ignored.
+/// Computes each technique's ratio to the floor from the samples, without rounds whose times are not positive
+/// numbers.
 fn fill_floor_ratios(cell: &mut Cell) {
     for technique in &mut cell.techniques {
         let logs: Vec<f64> = std::iter::zip(&technique.samples_ns, &cell.floor_samples_ns)

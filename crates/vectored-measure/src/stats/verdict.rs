@@ -371,8 +371,8 @@ mod tests {
         assert_eq!(decide([&cell]), [Decision::Faster]);
     }
 
-    /// Times in which the speed of the machine moves from round to round, for all
-    /// techniques alike, and which are skewed, each in its own way.
+    /// Times for all techniques: the speed of the machine moves from round to round, and each technique is skewed in
+    /// its own way.
     fn shifting(seed: u64, techniques: usize, rounds: usize) -> Vec<Vec<Option<f64>>> {
         let mut rng = fastrand::Rng::with_seed(seed);
         let spread = 0.2 * rng.f64();
@@ -395,8 +395,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Against the definition, spelled out: no interval puts a rival ahead of
-        /// the leader, unless intervals put a rival ahead of every technique.
+        /// Checks the definition: no interval puts a rival ahead of the leader, unless intervals put a rival ahead of
+        /// every technique.
         #[test]
         fn no_rival_is_ahead_of_the_leader_by_its_interval(
             seed in 0u64..u64::MAX, techniques in 2usize..6, rounds in 1usize..60,
@@ -487,7 +487,7 @@ mod tests {
         let unadjusted = evidence(&[first, second]);
         assert!(unadjusted.against_leader[1].is_some_and(|pair| pair.separated()));
         assert_eq!(why(&unadjusted), Some(OpenBecause::Rounds));
-        // The second is sampled in too few of them.
+        // The second rival is sampled in too few rounds.
         let mut rare = b(40);
         for (round, sample) in rare.iter_mut().enumerate() {
             if round % 4 != 0 {
@@ -499,7 +499,7 @@ mod tests {
         let edge = evidence(&[series(100.0, 0.0, 40, 0), series(101.99, 0.006, 40, 5)]);
         assert!(edge.half_width < WIDTH_TARGET);
         assert_eq!(why(&edge), Some(OpenBecause::Noise));
-        // The last look came.
+        // The last look has come.
         let mut rng = fastrand::Rng::with_seed(1);
         let mut scattered =
             || -> Vec<Option<f64>> { (0..1280).map(|_| Some(100.0 * (1.0 + rng.f64()))).collect() };

@@ -20,7 +20,7 @@ use crate::write::positional::write_all_at;
 /// memcpy(3) does. So other threads may change them, as with writev(2): it is unspecified then which bytes are written.
 /// The address of an empty segment may be null.
 ///
-/// Each method is the function that it names, and refuses a list in which a segment has more than `isize::MAX` bytes, with
+/// Each method calls the function that it names, and refuses a list in which a segment has more than `isize::MAX` bytes, with
 /// `EINVAL` and before any byte, as writev(2) does.
 ///
 /// A segment at an address that cannot be read is `EFAULT` if it is referenced. If it is copied, as short segments are
@@ -53,7 +53,7 @@ impl<'a> RawList<'a> {
         RawList { segments }
     }
 
-    /// The function [`write_all`].
+    /// Calls the function [`write_all`].
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl<'a> RawList<'a> {
         write_all(fd, self.segments)
     }
 
-    /// The function [`resume_write`].
+    /// Calls the function [`resume_write`].
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl<'a> RawList<'a> {
         resume_write(fd, self.segments, cursor)
     }
 
-    /// The function [`write_all_at`].
+    /// Calls the function [`write_all_at`].
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<'a> RawList<'a> {
         write_all_at(fd, self.segments, offset)
     }
 
-    /// The function [`write_once`].
+    /// Calls the function [`write_once`].
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl<'a> RawList<'a> {
         write_once(fd, self.segments)
     }
 
-    /// [`Gather::write_all`].
+    /// Calls [`Gather::write_all`].
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl<'a> RawList<'a> {
         gather.write_all_to(fd.as_descriptor(), self.segments, true)
     }
 
-    /// [`Gather::resume_write`].
+    /// Calls [`Gather::resume_write`].
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl<'a> RawList<'a> {
         gather.resume_write(fd, self.segments, cursor)
     }
 
-    /// [`Gather::write_all_at`].
+    /// Calls [`Gather::write_all_at`].
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl<'a> RawList<'a> {
         cursor.is_within(self.segments)
     }
 
-    /// [`SegmentCursor::remaining_bytes`].
+    /// Calls [`SegmentCursor::remaining_bytes`].
     ///
     /// # Panics
     ///
@@ -166,7 +166,7 @@ impl<'a> RawList<'a> {
         cursor.bytes_left_in(self.segments)
     }
 
-    /// [`SegmentCursor::advance`].
+    /// Calls [`SegmentCursor::advance`].
     ///
     /// # Panics
     ///

@@ -10,10 +10,10 @@ use crate::read::all::{read_exact, read_exact_at, read_up_to_eof, read_up_to_eof
 use crate::read::scatter::Scatter;
 use crate::sys::span::Span;
 
-/// A list to read into that a caller in another language passed as an array of `iovec`: as
-/// [`RawList`](crate::bindings::RawList), for reads.
+/// A list to read into that a caller in another language passed as an array of `iovec`. See
+/// [`RawList`](crate::bindings::RawList), which is written.
 ///
-/// Each method is the function that it names.
+/// Each method calls the function that it names.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ impl<'a> RawListMut<'a> {
         RawListMut { segments }
     }
 
-    /// The function [`read_exact`].
+    /// Calls the function [`read_exact`].
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl<'a> RawListMut<'a> {
         read_exact(fd, &mut self.segments)
     }
 
-    /// The function [`resume_read`].
+    /// Calls the function [`resume_read`].
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl<'a> RawListMut<'a> {
         resume_read(fd, &mut self.segments, cursor)
     }
 
-    /// The function [`read_up_to_eof`].
+    /// Calls the function [`read_up_to_eof`].
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl<'a> RawListMut<'a> {
         read_up_to_eof(fd, &mut self.segments)
     }
 
-    /// The function [`read_exact_at`].
+    /// Calls the function [`read_exact_at`].
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl<'a> RawListMut<'a> {
         read_exact_at(fd, &mut self.segments, offset)
     }
 
-    /// The function [`read_up_to_eof_at`].
+    /// Calls the function [`read_up_to_eof_at`].
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl<'a> RawListMut<'a> {
         read_up_to_eof_at(fd, &mut self.segments, offset)
     }
 
-    /// [`Scatter::resume_read`], which from the start of the list is [`Scatter::read_exact`].
+    /// Calls [`Scatter::resume_read`], which from the start of the list is [`Scatter::read_exact`].
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl<'a> RawListMut<'a> {
         scatter.resume_read(fd, &mut self.segments, cursor)
     }
 
-    /// [`Scatter::read_up_to_eof`].
+    /// Calls [`Scatter::read_up_to_eof`].
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl<'a> RawListMut<'a> {
         scatter.read_up_to_eof(fd, &mut self.segments)
     }
 
-    /// [`Scatter::read_exact_at`].
+    /// Calls [`Scatter::read_exact_at`].
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl<'a> RawListMut<'a> {
         scatter.read_exact_at(fd, &mut self.segments, offset)
     }
 
-    /// [`Scatter::read_up_to_eof_at`].
+    /// Calls [`Scatter::read_up_to_eof_at`].
     ///
     /// # Errors
     ///

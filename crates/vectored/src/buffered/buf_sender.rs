@@ -27,7 +27,7 @@ use crate::write::all::send_all_referenced;
 /// ([bytes#701](https://github.com/tokio-rs/bytes/issues/701)). To reach the next chunk, a `Buf` must be advanced
 /// past the current one, whose bytes must then be kept elsewhere. So small chunks are copied into a staging buffer,
 /// and the chunk after them is referenced in the same call: a small header and a large body in a chain are one
-/// `writev(2)`, without copying the body. Of a buffer with many large chunks each is a call; a
+/// `writev(2)`, without copying the body. Each of many large chunks is a call of its own; a
 /// [`SegmentQueue`](crate::SegmentQueue) sends many in one call, if they are [`Bytes`].
 ///
 /// A chunk that is not the last is copied if, by the [`CostModel`], a call of its own would take longer than copying
@@ -302,7 +302,7 @@ pub(crate) fn next_chunk(buf: &impl Buf) -> &[u8] {
 
 /// The number of bytes that take as long to copy as one more system call takes.
 ///
-/// By the uncached copying cost, since the memory of the staging buffer is usually new.
+/// The uncached copying cost is taken, since the memory of the staging buffer is usually new.
 fn break_even_bytes(model: &CostModel) -> usize {
     // `as` rounds down, and turns a negative number or NaN into 0.
     ((model.call_ns - model.copy_segment_ns) / model.copy_byte_uncached_ns) as usize

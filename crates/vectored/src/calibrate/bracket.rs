@@ -9,14 +9,14 @@ const MAX_STEPS: u32 = 11;
 /// The sizes that a search typically measures.
 pub(super) const TYPICAL_STEPS: u32 = 7;
 
-/// The most of them for the first crossing.
+/// The most sizes that are measured for the first crossing.
 const FIRST_CROSSING_STEPS: u32 = 6;
 
 /// A second crossing is looked for at this multiple of the first. There may be one, since the kernel copies 256 bytes or
 /// more by another instruction: on ext4 gathering is faster from 180 to 300 bytes, and slower again above.
 const SECOND_CROSSING_FACTOR: usize = 5;
 
-/// There, copying must be faster by this logarithm of the ratio to count: less may be noise.
+/// Copying counts as faster there from this logarithm of the ratio on: less may be noise.
 const CLEAR_LOG_RATIO: f64 = 0.04;
 
 /// The search ends at a size at which the logarithm of the ratio is less than this.

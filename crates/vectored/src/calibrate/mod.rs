@@ -48,15 +48,15 @@ impl CostModel {
     ///
     /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes to it by
     /// three techniques in turn: in one piece, by `writev(2)`, and copied into one buffer first. [`CostModel::fit`]
-    /// computes the costs from the medians. A cost that cannot be measured stays near that of
-    /// [`CostModel::for_target`] the kind of target: on a stream, which takes no large list at once, that is
-    /// `copy_byte_uncached_ns`. The costs of copying are those with a staging buffer of the default size, even if the
-    /// result has a larger one.
+    /// computes the costs from the medians. A cost that cannot be measured stays near the one of
+    /// [`CostModel::for_target`]: on a stream, which takes no large list at once, that is `copy_byte_uncached_ns`.
+    /// The costs of copying are those with a staging buffer of the default size, even if the result has a larger one.
     ///
-    /// That takes two fifths of the budget. Another two fifths are for the [thresholds](CostModel::copy_thresholds). At
-    /// each of [`CopyThresholds::COUNTS`](crate::cost::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all
+    /// The costs take two fifths of the budget. Another two fifths are for the
+    /// [thresholds](CostModel::copy_thresholds). At each of
+    /// [`CopyThresholds::COUNTS`](crate::cost::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all
     /// segments and one that copies none write the same lists in turn. A search narrows down the length at which they
-    /// take equally long, then measures lengths below and above it until that is spent. The threshold is where a
+    /// take equally long, then measures lengths below and above it until the time is spent. The threshold is where a
     /// rising curve through all measured ratios of the two times crosses 1.
     ///
     /// - On a stream, only lists of up to 64 KiB are measured. If those do not show the threshold, it stays unmeasured.

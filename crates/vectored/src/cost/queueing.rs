@@ -12,7 +12,7 @@ const COLD_CALL_NS: f64 = 2000.0;
 /// The segments with copied heads that a call is assumed to have, since a queue does not know it yet.
 const KEPT_IN_A_CALL: f64 = 4.0;
 
-/// The least and the most that the formulas give: of what was measured on all targets, a half and the whole.
+/// The bounds of the formulas: half of the least, and the most, that was measured on any target.
 const COPY_BELOW_BYTES: [f64; 2] = [1024.0, 16384.0];
 const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, 65536.0];
 

@@ -357,9 +357,9 @@ impl FastPath {
 
     /// Copies the `rest` after a staged run too, if that is worth it.
     ///
-    /// The run is copied in any case, and to the kernel it is one entry of a list with the rest. A list of as many equal
-    /// segments would be copied if it had no more bytes than the threshold allows. So that is what a copy of the rest is
-    /// worth: a body after a header in pieces.
+    /// The run is copied in any case. The kernel then sees it as one entry of a list with the rest. A list of as many
+    /// equal segments would be copied if it had no more bytes than the threshold allows. So up to that many bytes, a
+    /// copy of the rest pays: a body after a header in pieces.
     fn stage_rest(&mut self, rest: &[IoSlice<'_>]) -> bool {
         if rest.len() >= MAX_FEW_SEGMENTS {
             return false;

@@ -82,7 +82,7 @@ pub use self::segment::{IntoSegment, Segment};
 /// ```
 pub struct SegmentQueue {
     policy: QueuePolicy,
-    /// The copied bytes, in the order of the queue. Those before `copied_start` were written.
+    /// The copied bytes, in the order of the queue. The bytes before `copied_start` were written.
     copied: Vec<u8>,
     copied_start: usize,
     /// The copied bytes of the last time that the queue was filled, or half of this value then, whichever is more: memory
@@ -304,9 +304,9 @@ impl SegmentQueue {
         self.offered_bytes = self.offered_bytes.saturating_sub(bytes);
         self.written = self.written.wrapping_add(bytes as u64);
         self.record_ends.forget_to(self.written);
-        // The others are copied bytes.
+        // The other bytes that were written are copied ones.
         self.copied_start += bytes - self.kept.advance(bytes);
-        // Last, since an owner may panic when it is dropped.
+        // This comes last, since an owner may panic when it is dropped.
         self.kept.drop_owners();
     }
 
@@ -319,7 +319,7 @@ impl SegmentQueue {
         self.offered_bytes = 0;
         let group_bytes = self.group_bytes();
         self.record_ends.clear(self.written, group_bytes);
-        // Last, when all else is consistent: an owner may panic when it is dropped.
+        // This comes last, when all else is consistent: an owner may panic when it is dropped.
         if !self.kept.is_empty() {
             self.kept.clear();
         }

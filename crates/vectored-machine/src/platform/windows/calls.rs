@@ -25,7 +25,7 @@ pub(crate) fn preadv2(
     Err(Errno::NOSYS)
 }
 
-/// Nothing: Windows cannot be asked to acknowledge at once.
+/// Does nothing: Windows cannot be asked to acknowledge at once.
 pub fn acknowledge_now(_socket: impl AsFd) -> io::Result<()> {
     Ok(())
 }

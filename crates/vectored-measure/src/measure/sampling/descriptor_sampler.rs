@@ -227,7 +227,7 @@ impl DescriptorSampler<'_> {
         };
         let up_to = |bytes: u64| calls_within(bytes, spec);
         let max_calls = match drain_mode {
-            // The untimed call takes up space, too.
+            // One call less: the untimed call takes up space, too.
             DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
                 up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
             }

@@ -37,7 +37,7 @@ pub(crate) fn appended_bytes(call_bytes: u64) -> u64 {
 /// How a write finds the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileEnd {
-    /// `O_APPEND`: a file is opened like this by the writer of a log.
+    /// `O_APPEND`, which the writer of a log uses.
     Appended,
     /// The position of the descriptor, or an offset. Linux ignores offsets in a file with `O_APPEND`, so asynchronous
     /// writes to it would be in any order.

@@ -126,7 +126,7 @@ pub(super) struct Calls<C: Call> {
     free: Vec<u32>,
     /// The bytes of the lists that are empty.
     retained_bytes: usize,
-    /// Completions: marks and results. Those before `next_taken` were handled.
+    /// Completions: marks and results. The ones before `next_taken` were handled.
     taken: Vec<(u64, i32)>,
     next_taken: usize,
     /// Whether the submission queue may have a cancellation. Without one, it has room for as many calls as there are slots.
