@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyMemoryView, PySlice};
 use vectored::SegmentCursor;
 
 use crate::transfer::{move_by, with_list};
@@ -110,6 +111,27 @@ impl Cursor {
     fn remaining_bytes(&self, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
         let at = self.state().at;
         with_list(buffers, at, |list, at| Ok(list.remaining_bytes(at)))
+    }
+
+    /// For `GatherWriter`: removes the bytes before the cursor from the first `count` objects of a list, and moves the cursor
+    /// to the start; false if it is there. If it raises `MemoryError`, it has done nothing.
+    #[pyo3(name = "_forget")]
+    fn forget(&self, pieces: &Bound<'_, PyList>, count: usize) -> PyResult<bool> {
+        let mut cursor = self.take()?;
+        if cursor.at == SegmentCursor::new() {
+            return Ok(false);
+        }
+        let py = pieces.py();
+        let (segment, offset) = (cursor.at.segment(), cursor.at.offset());
+        if segment < count && offset > 0 {
+            let view = PyMemoryView::from(&pieces.get_item(segment)?)?;
+            let rest = view.get_item(PySlice::new(py, offset as isize, isize::MAX, 1))?;
+            pieces.set_slice(0, segment + 1, PyList::new(py, [rest])?.as_any())?;
+        } else if segment > 0 {
+            pieces.set_slice(0, segment.min(count), PyList::empty(py).as_any())?;
+        }
+        cursor.at = SegmentCursor::new();
+        Ok(true)
     }
 
     fn __eq__(&self, other: &Cursor) -> bool {

@@ -3,6 +3,7 @@
 import copy
 import csv
 import ctypes
+import dis
 import errno
 import gc
 import gzip
@@ -477,6 +478,88 @@ class Handlers(Descriptors):
         # The interrupted call has written a part, which is counted. Its rest was the caller's to repeat.
         self.assertEqual(reader.result(), b"early," + flat[: caught[0]] + b"of the handler")
         self.assertGreater(caught[0], 0)
+
+
+class Stop(Exception):
+    """What a handler raises. It refuses attributes."""
+
+    def __setattr__(self, name, value):
+        raise AttributeError(name)
+
+
+class AnyInstruction(Descriptors):
+    """A handler raises at the n-th place of the writer at which CPython runs handlers, for each n: after calls and jumps
+    back, and where a function begins."""
+
+    def stopped(self, call, writer, number):
+        """Calls, and raises Stop at that place; whether there are so many."""
+        path, left, last = sys.modules["vectored._writer"].__file__, number, {}
+
+        def in_frame(frame, event, _):
+            nonlocal left
+            if event == "opcode":
+                runs_handlers = last.get(id(frame), "RESUME").startswith(("CALL", "RESUME", "JUMP_BACKWARD"))
+                last[id(frame)] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+                left -= runs_handlers
+                if runs_handlers and left == 0:
+                    raise Stop
+            return in_frame
+
+        def entered(frame, event, _):
+            if frame.f_code.co_filename == path:
+                frame.f_trace_opcodes = True
+                return in_frame
+
+        before = sys.gettrace()
+        # Without it, Python 3.12 traces no instruction of a function that was not traced before.
+        sys._getframe().f_trace_opcodes = True
+        sys.settrace(entered)
+        try:
+            call(writer)
+        except (Stop, BlockingIOError):
+            pass
+        finally:
+            sys.settrace(before)
+        return left <= 0
+
+    def check(self, call, data):
+        early = payload([100] * 700)
+        number, goes_on = 0, True
+        while goes_on:
+            number += 1
+            source, sink = self.pair()
+            os.set_blocking(sink, False)
+            os.set_blocking(source, False)
+            writer = vectored.GatherWriter(sink, 1 << 20, closefd=False)
+            for piece in early:
+                writer.write(piece)
+            goes_on = self.stopped(call, writer, number)
+            got = bytearray()
+            while True:
+                try:
+                    got += os.read(source, 1 << 20)
+                except BlockingIOError:
+                    pass
+                try:
+                    writer.flush()
+                    break
+                except BlockingIOError:
+                    continue
+            got += os.read(source, 1 << 20) if buffered_bytes(source) else b""
+            writer.close()
+            os.close(source)
+            os.close(sink)
+            whole = b"".join(early)
+            self.assertEqual(bytes(got[: len(whole)]), whole, number)
+            self.assertTrue(data.startswith(got[len(whole) :]), number)
+        self.assertGreater(number, 15)
+
+    def test_a_flush_loses_nothing(self):
+        self.check(lambda writer: writer.flush(), b"")
+
+    def test_a_write_loses_nothing_of_earlier_ones(self):
+        (data,) = payload([2 << 20], seed=2)
+        self.check(lambda writer: writer.write(data), data)
 
 
 class Threads(Descriptors):

@@ -222,7 +222,12 @@ class GatherWriter(io.BufferedIOBase):
 
     After an exception, what earlier calls wrote is either written or still buffered, and the next call continues with it.
     Of the call that raised it, the first `done` bytes are written, and the rest is neither written nor buffered: write
-    `data[done:]` again if it is to follow.
+    `data[done:]` again if it is to follow. The exception of a signal handler has no `done` if its class refuses attributes,
+    or if the handler has interrupted the writer outside of a system call. What earlier calls wrote is kept then, too; whether
+    the data of the interrupted call are, is unknown.
+
+    After `os.fork`, parent and child have the same bytes buffered, and each would write them: flush before. A child that was
+    forked while another thread used the writer cannot use it, since that thread's lock stays locked there.
 
     On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take
     none of it (`done` and `characters_written` are 0). They may buffer more than `buffer_size` bytes, once. After

@@ -35,10 +35,10 @@ def _unchanging(piece):
         return view.tobytes()
 
 
-def _size_before(cursor, buffers, first):
-    """The bytes from the start of the buffer of index `first` to the cursor, 0 if that is before it."""
-    size = sum(map(_size, buffers[first : cursor.segment]))
-    return size + cursor.offset if cursor.segment >= first else size
+def _set_done(error, done):
+    """Count the bytes of a call that has failed. An exception of the program's own class may refuse attributes."""
+    with contextlib.suppress(AttributeError, TypeError):
+        error.done = done
 
 
 def _descriptor(file):
@@ -78,7 +78,12 @@ class GatherWriter(io.BufferedIOBase):
 
     After an exception, what earlier calls wrote is either written or still buffered, and the next call continues with it.
     Of the call that raised it, the first `done` bytes are written, and the rest is neither written nor buffered: write
-    `data[done:]` again if it is to follow.
+    `data[done:]` again if it is to follow. The exception of a signal handler has no `done` if its class refuses attributes,
+    or if the handler has interrupted the writer outside of a system call. What earlier calls wrote is kept then, too; whether
+    the data of the interrupted call are, is unknown.
+
+    After `os.fork`, parent and child have the same bytes buffered, and each would write them: flush before. A child that was
+    forked while another thread used the writer cannot use it, since that thread's lock stays locked there.
 
     On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take
     none of it (`done` and `characters_written` are 0). They may buffer more than `buffer_size` bytes, once. After
@@ -95,7 +100,7 @@ class GatherWriter(io.BufferedIOBase):
     # if it is not open, or no longer.
     _lock = contextlib.nullcontext()
     _raw = _file = None
-    _pieces, _kept = (), 0
+    _pieces, _kept, _old_count = (), 0, 0
     _is_sending = _is_closing = False
 
     def __init__(self, file, buffer_size=65536, *, closefd=True, gather=None):
@@ -120,8 +125,11 @@ class GatherWriter(io.BufferedIOBase):
         self._buffer_size = buffer_size
         self._closefd = closefd
         self._gather = gather
-        # What is kept never changes: bytes objects, and a view of the rest of one.
+        # What is kept: bytes objects, which never change, and a view of the rest of one. They stay in the list while they are
+        # written. The bytes before the cursor are written; it counts in the first `_old_count` pieces and what one call
+        # wrote with them. So an exception finds the writer right at any time, without being put back into order.
         self._pieces = []
+        self._cursor = Cursor()
         self._lock = threading.RLock()
         self._raw = self._file = file
 
@@ -186,7 +194,7 @@ class GatherWriter(io.BufferedIOBase):
 
     def _close(self):
         file, self._file = self._file, None
-        self._pieces, self._kept = [], 0
+        self._pieces, self._kept, self._cursor = [], 0, Cursor()
         self._is_closing = True
         # It flushes, which does nothing now, and sets `closed`.
         super().close()
@@ -218,7 +226,10 @@ class GatherWriter(io.BufferedIOBase):
     def tell(self):
         """The position in the file behind what is buffered."""
         with self._lock:
-            return os.lseek(self.fileno(), 0, os.SEEK_CUR) + self._kept
+            position = os.lseek(self.fileno(), 0, os.SEEK_CUR)
+            self._check_reentrance()
+            self._forget_written()
+            return position + self._kept
 
     def seek(self, offset, whence=os.SEEK_SET, /):
         """Flush, and move the position."""
@@ -278,7 +289,7 @@ class GatherWriter(io.BufferedIOBase):
                     error.characters_written = error.done = 0
                     raise
             except BaseException as error:
-                error.done = 0
+                _set_done(error, 0)
                 raise
         if self._kept + size < self._buffer_size and len(self._pieces) < _MAX_PIECES:
             self._keep(pieces)
@@ -298,30 +309,47 @@ class GatherWriter(io.BufferedIOBase):
     def _send(self, pieces):
         """Write what is kept, then the pieces. After `BlockingIOError` the rest is kept, after others that of before."""
         self._check_reentrance()
+        self._forget_written()
         if not self._pieces and not pieces:
             return
-        cursor, old = Cursor(), []
-        self._is_sending = True
+        self._old_count = len(self._pieces)
         try:
-            # A signal handler may write meanwhile: that is kept behind.
-            old, self._pieces, self._kept = self._pieces, [], 0
+            self._is_sending = True
             # The file, and not its number, which may be another file's if somebody has closed it.
-            self._gather.resume_write(self._file, [*old, *pieces], cursor)
+            self._gather.resume_write(self._file, [*self._pieces, *pieces], self._cursor)
         except BaseException as error:
-            kept = [*old, *pieces] if isinstance(error, BlockingIOError) else old
-            self._put_back(kept, len(old), cursor)
-            error.done = _size_before(cursor, [*old, *pieces], len(old) if pieces else 0)
+            done = self._done(pieces)
+            _set_done(error, done)
+            if isinstance(error, BlockingIOError):
+                try:
+                    self._keep_rest(pieces)
+                except MemoryError as other:
+                    other.done = done
+                    raise
             raise
         finally:
             self._is_sending = False
+            self._forget_written()
 
-    def _put_back(self, buffers, old_count, cursor):
-        """Keep what is left from the cursor on, before what is kept. The first `old_count` buffers never change."""
-        rest = buffers[cursor.segment :]
-        changing = max(0, old_count - cursor.segment)
-        rest[changing:] = map(_unchanging, rest[changing:])
-        if rest and cursor.offset:
+    def _done(self, pieces):
+        """The bytes before the cursor: of the pieces, if there are some, or else of what is kept."""
+        segment, offset = self._cursor.segment, self._cursor.offset
+        if pieces:
+            segment -= self._old_count
+            return sum(map(_size, pieces[:segment])) + offset if segment >= 0 else 0
+        return sum(map(len, self._pieces[:segment])) + offset
+
+    def _keep_rest(self, pieces):
+        """Keep copies of the pieces from the cursor on, behind what is left of earlier calls."""
+        segment = self._cursor.segment - self._old_count
+        rest = [_unchanging(piece) for piece in pieces[max(0, segment) :]]
+        if rest and segment >= 0:
             # Not a copy: it would be one of a long piece each time.
-            rest[0] = memoryview(rest[0])[cursor.offset :]
-        self._pieces[:0] = rest
-        self._kept += sum(map(len, rest))
+            rest[0] = memoryview(rest[0])[self._cursor.offset :]
+        # A signal handler may have written meanwhile: that stays behind.
+        self._pieces[self._old_count : self._old_count] = rest
+
+    def _forget_written(self):
+        """Drop the bytes before the cursor from what is kept."""
+        if self._cursor._forget(self._pieces, self._old_count):
+            self._kept = sum(map(len, self._pieces))
