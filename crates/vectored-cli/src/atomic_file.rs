@@ -1,22 +1,79 @@
 //! Files that are written completely or not at all.
 
+#[cfg(unix)]
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// A temporary file with `contents` in the directory of `path`, to be renamed to `path`. It is removed
-/// unless it is renamed. `mode` is subject to the umask; Windows has none.
-pub fn write_beside(path: &Path, contents: &str, mode: u32) -> io::Result<NamedTempFile> {
+/// Creates the file, or replaces it by one with its owner and mode. After a crash or a failure of the storage the file has
+/// these contents or those of before.
+///
+/// # Errors
+///
+/// The file is as before, also if the owner of the file that would be replaced cannot be kept.
+pub fn replace(path: &Path, contents: &str) -> io::Result<()> {
+    let file = write_beside(path, contents)?;
+    #[cfg(unix)]
+    if let Some(before) = existing(path)? {
+        keep_owner_and_mode(file.as_file(), &before)?;
+    }
+    file.persist(path)?;
+    sync_directory(parent(path))
+}
+
+/// Creates the file. If there is one, the error is [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+pub fn create(path: &Path, contents: &str) -> io::Result<()> {
+    write_beside(path, contents)?.persist_noclobber(path)?;
+    sync_directory(parent(path))
+}
+
+/// A temporary file with `contents`, on the storage, in the directory of `path`. It is removed unless it is renamed. Some
+/// storage refuses written blocks only when it is synchronised: full thin pools, quotas of NFS.
+fn write_beside(path: &Path, contents: &str) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vectored-").suffix(".tmp");
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(windows)]
-    let _ = mode;
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(parent(path)).map_err(nameless)?;
     file.write_all(contents.as_bytes()).map_err(nameless)?;
+    file.as_file().sync_all()?;
     Ok(file)
+}
+
+#[cfg(unix)]
+fn existing(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+#[cfg(unix)]
+fn keep_owner_and_mode(file: &File, before: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let (user, group) = (before.uid(), before.gid());
+    let now = file.metadata()?;
+    if (now.uid(), now.gid()) != (user, group) {
+        fchown(file, Some(user), Some(group))?;
+    }
+    file.set_permissions(before.permissions())
+}
+
+/// Waits until the names of a directory are on the storage. Some file systems cannot, and say so by `EINVAL` (fsync(2)).
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    match File::open(directory)?.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Windows has no call for it.
+#[cfg(windows)]
+fn sync_directory(_directory: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Checks that a file can be created in a directory: an unnamed one if the file system supports it, so that nothing has to
@@ -49,7 +106,7 @@ mod tests {
     fn an_error_does_not_name_the_temporary_file() {
         let directory = tempfile::tempdir().unwrap();
         let nowhere = directory.path().join("nowhere/result.json");
-        let error = write_beside(&nowhere, "{}", 0o666).unwrap_err();
+        let error = replace(&nowhere, "{}").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(!error.to_string().contains(".vectored-"), "{error}");
     }

@@ -1,6 +1,5 @@
 //! Signals while a command runs: the command gets them, and this program ends afterwards.
 
-use std::fs;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
@@ -11,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
+use vectored_machine::platform::processes::is_ignored;
 
 /// Signals that are watched for.
 const WATCHED: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
@@ -52,21 +52,16 @@ struct Shared {
 impl CommandSignals {
     /// Starts watching. To be called before the command starts, so that it misses no signal.
     pub fn watch() -> anyhow::Result<Self> {
-        let status = fs::read_to_string("/proc/self/status")
-            .context("cannot read /proc/self/status for the signals that are ignored")?;
-        let ignored = ignored_signals(&status)
-            .context("/proc/self/status does not say which signals are ignored")?;
         let shared = Arc::new(Shared::default());
-        let watched = || {
-            let all = WATCHED.into_iter().zip(&shared.arrived);
-            all.filter(|(signal, _)| !has_signal(ignored, *signal))
-        };
+        let mut watched = Vec::new();
         // Before the iterator, so that a signal that it returns has its mark.
-        for (signal, arrived) in watched() {
-            flag::register(signal, Arc::clone(arrived)).context("cannot watch for signals")?;
+        for (signal, arrived) in WATCHED.into_iter().zip(&shared.arrived) {
+            if !is_ignored(signal).context("cannot ask which signals are ignored")? {
+                flag::register(signal, Arc::clone(arrived)).context("cannot watch for signals")?;
+                watched.push(signal);
+            }
         }
-        let mut signals = Signals::new(watched().map(|(signal, _)| signal))
-            .context("cannot watch for signals")?;
+        let mut signals = Signals::new(watched).context("cannot watch for signals")?;
         let seen = Arc::clone(&shared);
         thread::spawn(move || {
             for _ in signals.forever() {
@@ -130,33 +125,5 @@ impl Shared {
             // The process may have ended already.
             let _ = kill_process(process, passed);
         }
-    }
-}
-
-/// The mask of ignored signals in `/proc/PID/status`.
-fn ignored_signals(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))?;
-    u64::from_str_radix(line.trim(), 16).ok()
-}
-
-/// Whether a mask contains a signal.
-fn has_signal(mask: u64, signal: i32) -> bool {
-    mask >> (signal - 1) & 1 == 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ignored_signals_are_bits_of_a_mask() {
-        let status = "SigCgt:\tffffffffffffffff\nSigIgn:\t0000000000001003\nName:\tx\n";
-        let ignored = ignored_signals(status).unwrap();
-        let found = (1..=64).filter(|signal| has_signal(ignored, *signal));
-        assert_eq!(found.collect::<Vec<_>>(), [SIGHUP, SIGINT, 13]);
-        assert_eq!(ignored_signals("Name:\tx\n"), None);
-        assert_eq!(ignored_signals("SigIgn:\tnone\n"), None);
     }
 }

@@ -9,6 +9,8 @@ use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 #[cfg(unix)]
 use signal_hook::flag;
+#[cfg(unix)]
+use vectored_machine::platform::processes::is_ignored;
 
 /// Watches for signals from its creation on.
 pub struct Interrupt {
@@ -39,11 +41,14 @@ impl Interrupt {
         Ok(watch)
     }
 
-    /// Starts watching.
+    /// Starts watching. A signal that was ignored when this program started (by `nohup`, or in a background job) stays ignored.
     #[cfg(unix)]
     pub fn watch() -> anyhow::Result<Self> {
         let watch = Interrupt::none();
         for number in [SIGHUP, SIGINT, SIGTERM] {
+            if is_ignored(number).context("cannot ask which signals are ignored")? {
+                continue;
+            }
             let of = |flag: &Arc<AtomicBool>| Arc::clone(flag);
             let signal = Arc::clone(&watch.signal);
             // The order matters: the first signal must find the flag unset, and then sets it.

@@ -1,15 +1,15 @@
 //! Files that the user names for output.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf, is_separator};
 
 use anyhow::Context;
 
-use crate::atomic_file::{check_creation, parent, write_beside};
+use crate::atomic_file::{check_creation, parent, replace};
 use crate::failure::Failure;
 use crate::results_store::results_directory;
-use crate::terminal::print;
+use crate::terminal::{print, write_whole};
 
 /// A file that the user named for output.
 #[derive(Debug)]
@@ -18,9 +18,9 @@ pub struct OutputFile {
     named: PathBuf,
     /// The file to write, with symbolic links resolved.
     path: PathBuf,
-    /// Whether it is a device or FIFO, which is written to; a file is replaced.
-    is_special: bool,
-    mode: u32,
+    /// A device or FIFO, which is written to; a file is replaced. It is open from the check on: to a FIFO without a reader
+    /// nothing can be written, and one whose only writer closes it ends for its reader.
+    special: Option<fs::File>,
 }
 
 impl OutputFile {
@@ -44,8 +44,7 @@ impl OutputFile {
         let mut output = OutputFile {
             named: named.to_owned(),
             path: named.to_owned(),
-            is_special: false,
-            mode: 0o666,
+            special: None,
         };
         match fs::metadata(named) {
             Ok(metadata) if metadata.is_dir() => return Err(refused("it is a directory")),
@@ -60,12 +59,14 @@ impl OutputFile {
                 }
                 // The mode may allow writing only to another user, and the file may be immutable.
                 system::check_access(named).map_err(|error| refused(&error.to_string()))?;
-                output.is_special = !metadata.is_file();
-                // The link of a pipe behind /dev/stdout cannot be resolved.
-                if !output.is_special {
+                if metadata.is_file() {
+                    system::check_owner(&metadata).map_err(|why| refused(&why))?;
                     output.path = named.canonicalize().map_err(|e| refused(&e.to_string()))?;
+                } else {
+                    // The link of a pipe behind /dev/stdout cannot be resolved.
+                    let opened = system::open_special(named);
+                    output.special = Some(opened.map_err(|error| refused(&error.to_string()))?);
                 }
-                output.mode = system::mode(&metadata);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if named.is_symlink() {
@@ -76,7 +77,7 @@ impl OutputFile {
             }
             Err(error) => return Err(refused(&error.to_string())),
         }
-        if !output.is_special {
+        if output.special.is_none() {
             let last = output.path.as_os_str().as_encoded_bytes().last();
             let is_name = last.is_none_or(|&last| !is_separator(char::from(last)));
             if !is_name || output.path.file_name().is_none() {
@@ -99,7 +100,7 @@ impl OutputFile {
     /// Refuses two outputs that are the same file, and an output that is also an input: a lost result
     /// cannot be measured again.
     pub fn check_distinct(outputs: &[&OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
-        let is_file = |output: &&&OutputFile| !output.is_special;
+        let is_file = |output: &&&OutputFile| output.special.is_none();
         let mut seen: Vec<PathBuf> = Vec::new();
         for output in outputs.iter().filter(is_file) {
             let path = resolved(&output.path);
@@ -130,16 +131,9 @@ impl OutputFile {
 
     /// Replaces the file by one with these contents, atomically.
     pub fn write(&self, contents: &str) -> anyhow::Result<()> {
-        let written = if self.is_special {
-            fs::File::options()
-                .write(true)
-                .open(&self.path)
-                .and_then(|mut file| file.write_all(contents.as_bytes()))
-        } else {
-            write_beside(&self.path, contents, self.mode).and_then(|file| {
-                let persisted = file.persist(&self.path);
-                persisted.map(drop).map_err(|error| error.error)
-            })
+        let written = match &self.special {
+            Some(file) => write_whole(file, contents),
+            None => replace(&self.path, contents),
         };
         written.with_context(|| format!("cannot write to '{}'", self.named.display()))
     }
@@ -148,12 +142,14 @@ impl OutputFile {
 /// What the systems do differently.
 #[cfg(unix)]
 mod system {
-    use std::fs::{self, Metadata};
+    use std::fs::{self, File, Metadata};
     use std::io;
     use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
     use std::path::Path;
 
-    use rustix::fs::{Access, access};
+    use rustix::fs::{Access, Mode, OFlags, access, open};
+    use rustix::io::Errno;
+    use rustix::process::{getegid, geteuid, getgroups};
 
     /// Why a kind of file is never written to.
     pub fn refusal(metadata: &Metadata) -> Option<&'static str> {
@@ -182,9 +178,37 @@ mod system {
         Ok(access(path, Access::WRITE_OK)?)
     }
 
-    /// The mode of the file that replaces it.
-    pub fn mode(metadata: &Metadata) -> u32 {
-        metadata.permissions().mode() & 0o777
+    /// Refuses a file whose replacement could not have its owner.
+    pub fn check_owner(metadata: &Metadata) -> Result<(), String> {
+        let (user, group) = (metadata.uid(), metadata.gid());
+        let groups = || getgroups().unwrap_or_default();
+        let is_mine = geteuid().as_raw() == user;
+        let is_ours =
+            || getegid().as_raw() == group || groups().iter().any(|g| g.as_raw() == group);
+        if geteuid().is_root() || is_mine && is_ours() {
+            return Ok(());
+        }
+        Err(format!(
+            "it belongs to user {user} and group {group}, and a file that replaces it would not"
+        ))
+    }
+
+    /// Opens a device or FIFO for writing.
+    ///
+    /// # Errors
+    ///
+    /// Also if nobody has the FIFO open for reading: open(2) would wait for a reader.
+    pub fn open_special(path: &Path) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file: File = match open(path, flags, Mode::empty()) {
+            Err(Errno::NXIO) => {
+                let why = "no process reads it: start the reader first";
+                return Err(io::Error::new(io::ErrorKind::NotFound, why));
+            }
+            opened => opened?.into(),
+        };
+        rustix::io::ioctl_fionbio(&file, false)?;
+        Ok(file)
     }
 
     /// Identifies the file: no other one has the same.
@@ -221,9 +245,14 @@ mod system {
         File::options().write(true).open(path).map(drop)
     }
 
-    /// Windows has no mode.
-    pub fn mode(_metadata: &Metadata) -> u32 {
-        0o666
+    /// The standard library offers no owner.
+    pub fn check_owner(_metadata: &Metadata) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Opens a device for writing.
+    pub fn open_special(path: &Path) -> io::Result<File> {
+        File::options().write(true).open(path)
     }
 
     /// The standard library does not offer it.

@@ -1,6 +1,10 @@
 //! Standard output and standard error: the width, colours and characters that suit them.
 
-use std::io::{self, IsTerminal, Write};
+#[cfg(unix)]
+use std::io::IoSlice;
+#[cfg(windows)]
+use std::io::Write;
+use std::io::{self, IsTerminal};
 #[cfg(unix)]
 use std::os::fd::AsFd;
 #[cfg(windows)]
@@ -9,6 +13,10 @@ use std::sync::OnceLock;
 
 use anyhow::Context;
 use clap::ValueEnum;
+#[cfg(unix)]
+use rustix::io::Errno;
+#[cfg(unix)]
+use vectored::{SegmentCursor, resume_write};
 use vectored_report::{Document, TerminalOptions, terminal, visible};
 
 use crate::charset::to_ascii;
@@ -209,7 +217,35 @@ pub fn print_message(text: &str) {
         text = wrapped(&text, Screen::on(&stderr).options.width);
     }
     // In one call, so that what other ranks and their launcher print stands before or after it. Standard error may be closed.
-    let _ = (&stderr).write_all(format!("{text}\n").as_bytes());
+    let _ = write_whole(&stderr, &format!("{text}\n"));
+}
+
+/// Writes a text. If the stream does not block, which other processes that share it can decide, it is waited for.
+#[cfg(unix)]
+pub fn write_whole(stream: &impl AsFd, text: &str) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let (list, mut at) = ([IoSlice::new(text.as_bytes())], SegmentCursor::new());
+    while let Err(error) = resume_write(stream.as_fd(), &list, &mut at) {
+        if error.kind() != io::ErrorKind::WouldBlock {
+            return Err(error.into());
+        }
+        let polled = poll(&mut [PollFd::new(stream, PollFlags::OUT)], None);
+        polled.map(drop).or_else(|error| match error {
+            Errno::INTR => Ok(()),
+            other => Err(other),
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes a text.
+#[cfg(windows)]
+pub fn write_whole<S>(mut stream: &S, text: &str) -> io::Result<()>
+where
+    for<'a> &'a S: Write,
+{
+    stream.write_all(text.as_bytes())?;
+    stream.flush()
 }
 
 /// A text in lines of at most this many characters, but for longer words. Lines after the first are indented.
@@ -257,11 +293,7 @@ fn variable(name: &str) -> Option<String> {
 
 /// Prints on standard output. A closed pipe is no error.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match write_whole(&io::stdout(), text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("cannot write to standard output"),
     }
@@ -270,7 +302,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 /// Prints on standard error, for reports while standard output belongs to a command.
 #[cfg(unix)]
 pub fn print_aside(text: &str) -> anyhow::Result<()> {
-    match io::stderr().lock().write_all(text.as_bytes()) {
+    match write_whole(&io::stderr(), text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("cannot write to standard error"),
     }

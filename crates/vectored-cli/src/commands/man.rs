@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use anyhow::Context;
 
 use crate::args::ManArgs;
-use crate::atomic_file::write_beside;
+use crate::atomic_file::replace;
 use crate::failure::Failure;
 use crate::manual::{Page, pages};
 use crate::terminal::print;
@@ -54,9 +54,7 @@ fn write_all(pages: &[Page], directory: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("cannot make the directory '{}'", directory.display()))?;
     for page in pages {
         let path = directory.join(page.file_name());
-        write_beside(&path, &page.roff, 0o666)
-            .and_then(|file| file.persist(&path).map_err(io::Error::from))
-            .with_context(|| format!("cannot write '{}'", path.display()))?;
+        replace(&path, &page.roff).with_context(|| format!("cannot write '{}'", path.display()))?;
     }
     Ok(())
 }

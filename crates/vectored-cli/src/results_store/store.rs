@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::atomic_file::{check_creation, write_beside};
+use crate::atomic_file::{check_creation, create, replace};
 use crate::failure::Failure;
 use crate::results_store::names::ResultKind;
 
@@ -125,8 +125,7 @@ impl<'a> GrowingResult<'a> {
             }
             return Ok(saved);
         };
-        write_beside(path, json, 0o666)
-            .and_then(|file| file.persist(path).map_err(|error| error.error))
+        replace(path, json)
             .with_context(|| format!("cannot save the result as '{}'", path.display()))?;
         Ok(SaveOutcome::As(path.clone()))
     }
@@ -230,11 +229,8 @@ fn save_numbered(
 ) -> anyhow::Result<PathBuf> {
     for _ in 0..MAX_NAMES {
         let path = directory.join(format!("{stem}-{:04x}.json", number()));
-        let saved = write_beside(&path, json, 0o666)
-            // Never replace another result.
-            .and_then(|file| file.persist_noclobber(&path).map_err(|error| error.error));
-        match saved {
-            Ok(_) => return Ok(path),
+        match create(&path, json) {
+            Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let cannot = format!("cannot save the result as '{}'", path.display());

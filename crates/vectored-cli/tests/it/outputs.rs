@@ -1,10 +1,14 @@
 //! Destinations of output and results, and files that stay untouched.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, symlink};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Bench, entries, json, said_by, skip, stderr_of, stdout_of};
+use rustix::fs::{Mode, OFlags};
+
+use crate::support::{Bench, Tmpfs, entries, json, said_by, skip, stderr_of, stdout_of};
 
 #[test]
 fn the_path_of_the_result_is_the_last_line_on_standard_error() {
@@ -58,14 +62,25 @@ fn output_replaces_a_file_as_a_whole() {
     let bench = Bench::new();
     let (file, link) = (bench.work().join("old.json"), bench.work().join("link"));
     fs::write(&file, "x".repeat(1 << 22)).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    // The mode does not go through the umask.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o662)).unwrap();
+    // Only root may give files away.
+    let owner = if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        chown(&file, Some(65534), Some(65534)).unwrap();
+        (65534, 65534)
+    } else {
+        let metadata = file.metadata().unwrap();
+        (metadata.uid(), metadata.gid())
+    };
     symlink("old.json", &link).unwrap();
     let old = fs::File::open(&file).unwrap();
     stdout_of(&mut bench.synthetic_with("--format json --output link"));
     // A process that has the old file open can still read all of it.
     assert_eq!(old.metadata().unwrap().len(), 1 << 22);
     json(&fs::read_to_string(&file).unwrap());
-    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    let metadata = file.metadata().unwrap();
+    assert_eq!(metadata.mode() & 0o777, 0o662);
+    assert_eq!((metadata.uid(), metadata.gid()), owner);
     assert!(link.symlink_metadata().unwrap().is_symlink());
     assert_eq!(entries(&bench.work()).len(), 2);
 }
@@ -81,14 +96,95 @@ fn output_to_a_fifo_is_written_not_replaced() {
             return skip("output_to_a_fifo_is_written_not_replaced", &reason);
         }
     }
-    let reader = std::thread::spawn({
-        let fifo = fifo.clone();
-        move || fs::read_to_string(fifo).unwrap()
-    });
+    // Without a reader open(2) would wait for one.
+    let refused = stderr_of(&mut bench.synthetic_with("--output fifo"), 2);
+    assert!(
+        refused.contains("no process reads it: start the reader first"),
+        "{refused}"
+    );
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let reader = fs::File::from(rustix::fs::open(&fifo, flags, Mode::empty()).unwrap());
     stdout_of(&mut bench.synthetic_with("--output fifo"));
-    // First of all: a reader of a FIFO that was replaced would wait for ever.
     assert!(fifo.metadata().unwrap().file_type().is_fifo());
-    assert!(reader.join().unwrap().contains("? undecided."));
+    assert!(
+        std::io::read_to_string(reader)
+            .unwrap()
+            .contains("? undecided.")
+    );
+}
+
+#[test]
+fn standard_output_that_does_not_block_is_waited_for() {
+    let bench = Bench::new();
+    let words = "measure --synthetic sigma=0.02 --seed 7 --quiet --format csv";
+    let expected = stdout_of(&mut bench.command(words));
+    assert!(expected.len() > 4096);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    let mut command = bench.std_vectored();
+    command.args(words.split(' '));
+    let mut child = command.stdout(writer).spawn().unwrap();
+    drop(command);
+    while rustix::io::ioctl_fionread(&reader).unwrap() < 4096 && child.try_wait().unwrap().is_none()
+    {
+        std::thread::yield_now();
+    }
+    let mut printed = String::new();
+    reader.read_to_string(&mut printed).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(
+        printed == expected,
+        "{} of {} bytes",
+        printed.len(),
+        expected.len()
+    );
+}
+
+#[test]
+fn a_file_whose_replacement_the_storage_refuses_stays() {
+    // A file system whose storage has fewer blocks than it says.
+    let test = "a_file_whose_replacement_the_storage_refuses_stays";
+    let storage = match Tmpfs::mount("size=6m") {
+        Ok(storage) => storage,
+        Err(reason) => return skip(test, &reason),
+    };
+    let (image, place) = (storage.path().join("image"), storage.path().join("place"));
+    fs::create_dir(&place).unwrap();
+    fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let run = |words: &[&str], paths: &[&Path]| {
+        let output = Command::new(words[0])
+            .args(&words[1..])
+            .args(paths)
+            .output();
+        output.map_or_else(
+            |error| Err(error.to_string()),
+            |output| {
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                if output.status.success() { Ok(()) } else { Err(said) }
+            },
+        )
+    };
+    let made = run(&["mkfs.ext4", "-q", "-O", "^has_journal"], &[&image]);
+    if let Err(reason) = made.and_then(|()| run(&["mount", "-o", "loop"], &[&image, &place])) {
+        return skip(test, &reason);
+    }
+    let kept = place.join("kept.csv");
+    fs::write(&kept, "before").unwrap();
+    fs::File::open(&kept).unwrap().sync_all().unwrap();
+    let filler = storage.path().join("filler");
+    let filled = std::io::copy(
+        &mut std::io::repeat(1),
+        &mut fs::File::create(filler).unwrap(),
+    );
+    assert_eq!(filled.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+    let bench = Bench::new();
+    let mut command = bench.synthetic_with("--format json --output");
+    let refused = stderr_of(command.arg(&kept), 1);
+    let after = fs::read_to_string(&kept);
+    run(&["umount"], &[&place]).unwrap();
+    assert!(refused.contains("cannot write to"), "{refused}");
+    assert_eq!(after.unwrap(), "before");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Real runs, short ones: that they end well and leave nothing behind.
 
 use std::fs;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -193,7 +193,7 @@ fn a_signal_before_any_figures_saves_nothing() {
     assert!(bench.saved().is_empty());
 }
 
-/// A run that would go on for half a minute.
+/// A run that would go on for half a minute, and ignores SIGHUP as under nohup(1).
 struct LongRun {
     bench: Bench,
     child: Child,
@@ -202,9 +202,14 @@ struct LongRun {
 impl LongRun {
     fn of(segments: &str, sizes: &str) -> Self {
         let bench = Bench::new();
-        let mut command = bench.std_vectored();
+        let vectored = bench.std_vectored();
+        let mut command = Command::new("sh");
+        let script = "trap '' HUP; exec \"$0\" \"$@\"";
+        command.args(["-c", script]).arg(vectored.get_program());
         command.args(["measure", "--budget", "30s", "--target", "pipe"]);
         command.args(["--segments", segments, "--sizes", sizes]);
+        command.current_dir(bench.work());
+        command.env("XDG_STATE_HOME", bench.state_home());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let run = LongRun { bench, child };
@@ -246,6 +251,7 @@ impl LongRun {
 
 fn keeps_what_was_measured(signal: Signal, code: i32) {
     let run = LongRun::of("2..512", "16..64KiB");
+    run.signal(Signal::HUP);
     run.signal(signal);
     let (exit_code, stderr, bench) = run.end();
     assert_eq!(exit_code, Some(code), "{stderr}");

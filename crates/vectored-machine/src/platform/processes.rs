@@ -1,10 +1,11 @@
-//! The end of a child process, and what it and a thread have used.
+//! The end of a child process, what it and a thread have used, and which signals this process ignores.
 
 use std::io;
 use std::time::Duration;
 
 use rustix::process::Pid;
 
+pub use crate::sys::signals::is_ignored;
 pub use crate::sys::usage::{Usage, thread_usage, wait_for};
 
 /// Waits for the end of a child process, and leaves it to others to take its status.

@@ -4,6 +4,8 @@
 #[cfg(unix)]
 pub(crate) mod residency;
 #[cfg(unix)]
+pub(crate) mod signals;
+#[cfg(unix)]
 pub(crate) mod sockets;
 #[cfg(unix)]
 pub(crate) mod usage;

@@ -1,0 +1,34 @@
+//! What this process does with a signal.
+//!
+//! # Safety
+//!
+//! `unsafe` for `sigaction`, which has no safe interface.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::{io, ptr};
+
+/// Whether a signal is ignored: by nohup(1), or by a shell without job control that has started a program in the background.
+pub fn is_ignored(signal: c_int) -> io::Result<bool> {
+    let mut found = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: without a new action the call only writes the present one, to memory with room for it.
+    if unsafe { libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has succeeded, and so has written it.
+    let found = unsafe { found.assume_init() };
+    Ok(found.sa_sigaction == libc::SIG_IGN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_programs_ignore_sigpipe_alone() {
+        assert!(is_ignored(libc::SIGPIPE).unwrap());
+        assert!(!is_ignored(libc::SIGTERM).unwrap());
+        assert!(is_ignored(0).is_err());
+    }
+}
