@@ -1,6 +1,6 @@
 //! One test suite for every function of `vectored` that moves bytes.
 //!
-//! - [`writers`] is the table of the functions that write a list, [`readers`] that of the functions that
+//! - [`write_ways`] is the table of the functions that write a list, [`read_ways`] that of the functions that
 //!   read one. Add a function to its table, and the whole suite tests it.
 //! - [`model`] computes the expected result: the bytes of all segments in a row.
 //! - [`rings`] has the functions that need io_uring, [`ring_sessions`] many of their transfers at once, [`in_flight`] the
@@ -12,7 +12,7 @@
 //! - [`queue`] has what is done with a `SegmentQueue` at random.
 //! - [`soak`] runs the suite at random, [`fuzz`] for the fuzz targets.
 //!
-//! On Windows there are the writers, the model and the targets that it has.
+//! On Windows there are the ways of writing, the model and the targets that it has.
 //!
 //! The crate is not published, and not made for speed.
 
@@ -35,7 +35,7 @@ pub mod outcome;
 mod owned_descriptor;
 pub mod queue;
 #[cfg(unix)]
-pub mod readers;
+pub mod read_ways;
 pub mod script;
 #[cfg(unix)]
 pub mod soak;
@@ -44,7 +44,7 @@ pub mod source;
 #[cfg(unix)]
 mod sys;
 pub mod target;
-pub mod writers;
+pub mod write_ways;
 
 #[cfg(unix)]
 pub use asynchronous::{in_flight, ring_sessions, rings};

@@ -28,7 +28,7 @@ impl From<Result<u64, TransferError>> for Outcome {
     }
 }
 
-/// The descriptors that a writer or reader can be used on.
+/// The descriptors that a way to write or read can be used on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// Every descriptor.

@@ -1,4 +1,4 @@
-//! The suite at random: one seed decides on lists, writers, readers, descriptors and faults.
+//! The suite at random: one seed decides on lists, ways to move them, descriptors and faults.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use crate::host::limit_file_size;
 use crate::model::{adjacent_list, bytes_lost, list, payload};
 use crate::outcome::Takes;
 use crate::queue;
-use crate::readers::{ReadFn, Reader};
+use crate::read_ways::{ReadFn, ReadWay};
 use crate::ring_sessions;
 use crate::script::{ScriptedCall, ScriptedSink};
 use crate::source::{self, Feed, Source};
 use crate::sys::signals::{SignalStorm, ignore_file_size_signal};
 use crate::target::{self, Delivery, Target};
-use crate::writers::{WriteFn, Writer, drive};
+use crate::write_ways::{WriteFn, WriteWay, drive};
 
 /// The options of a soak.
 #[derive(Debug)]
@@ -29,15 +29,15 @@ pub struct Options {
     pub seed: u64,
     /// The directory for files.
     pub directory: PathBuf,
-    /// The writers to test.
-    pub writers: Vec<&'static Writer>,
-    /// The readers to test.
-    pub readers: Vec<&'static Reader>,
+    /// The ways of writing to test.
+    pub write_ways: Vec<&'static WriteWay>,
+    /// The ways of reading to test.
+    pub read_ways: Vec<&'static ReadWay>,
     /// Whether the cursor is driven by scripts.
     pub scripts: bool,
     /// Whether queues are written to the sockets and pipes of tokio.
     pub tokio: bool,
-    /// Whether many transfers of a ring are made at once. At least one writer or reader, or this or `tokio`, is needed.
+    /// Whether many transfers of a ring are made at once. At least one way, or this or `tokio`, is needed.
     pub rings: bool,
 }
 
@@ -98,10 +98,10 @@ const FAULTS: [Fault; 9] = [
     Fault::Seal,
 ];
 
-/// Sessions of a ring, with many transfers at once, are as frequent as this many writers.
+/// Sessions of a ring, with many transfers at once, are as frequent as this many ways.
 const RING_WEIGHT: usize = 4;
 
-/// Transfers of a queue through tokio are as frequent as those of this many writers.
+/// Transfers of a queue through tokio are as frequent as those of this many ways.
 const TOKIO_WEIGHT: usize = 4;
 
 /// The counts of one transfer.
@@ -125,16 +125,16 @@ pub fn run(
 ) -> io::Result<Totals> {
     ignore_file_size_signal();
     let mut rng = Rng::with_seed(options.seed);
-    let writers = options.writers.iter();
-    let mut writers: Vec<(&Writer, WriteFn)> =
-        writers.map(|writer| (*writer, (writer.make)())).collect();
-    let readers = options.readers.iter();
-    let mut readers: Vec<(&Reader, ReadFn)> =
-        readers.map(|reader| (*reader, (reader.make)())).collect();
+    let write_ways = options.write_ways.iter();
+    let mut write_ways: Vec<(&WriteWay, WriteFn)> =
+        write_ways.map(|way| (*way, (way.make)())).collect();
+    let read_ways = options.read_ways.iter();
+    let mut read_ways: Vec<(&ReadWay, ReadFn)> =
+        read_ways.map(|way| (*way, (way.make)())).collect();
     let runtime = queue::soak::runtime()?;
     let choices = [
-        writers.len(),
-        readers.len(),
+        write_ways.len(),
+        read_ways.len(),
         RING_WEIGHT * usize::from(options.rings),
         TOKIO_WEIGHT * usize::from(options.tokio),
     ];
@@ -143,21 +143,21 @@ pub fn run(
     while began.elapsed() < options.duration {
         let sizes = random_sizes(&mut rng);
         let number = rng.usize(..choices.iter().sum::<usize>());
-        let (name, what, counts) = if let Some((writer, write_fn)) = writers.get_mut(number) {
+        let (name, what, counts) = if let Some((way, write_fn)) = write_ways.get_mut(number) {
             let data = payload(&sizes);
             let fault = FAULTS[rng.usize(..FAULTS.len())];
-            let counts = match (fault, writer.takes) {
+            let counts = match (fault, way.takes) {
                 (Fault::Script, _) if options.scripts => scripted(&mut rng, &data),
                 (Fault::Script, _) => continue,
                 (Fault::Signals | Fault::Break, Takes::Files) => continue,
                 // Only memfd_create(2) of Linux makes files that can be sealed.
                 (Fault::Seal, _) if !cfg!(target_os = "linux") => continue,
-                _ => transfer(&mut rng, fault, writer, write_fn, &data, &options.directory)?,
+                _ => transfer(&mut rng, fault, way, write_fn, &data, &options.directory)?,
             };
-            (writer.name, format!("{fault:?}"), counts)
-        } else if let Some((reader, read_fn)) = readers.get_mut(number - choices[0]) {
-            let (source, counts) = read(&mut rng, reader, read_fn, &sizes, &options.directory)?;
-            (reader.name, format!("from {source}"), counts)
+            (way.name, format!("{fault:?}"), counts)
+        } else if let Some((way, read_fn)) = read_ways.get_mut(number - choices[0]) {
+            let (source, counts) = read(&mut rng, way, read_fn, &sizes, &options.directory)?;
+            (way.name, format!("from {source}"), counts)
         } else if number - choices[0] - choices[1] < choices[2] {
             let counts = ring_sessions::session(&mut rng, &options.directory)?;
             let counts = TransferCounts {
@@ -192,7 +192,7 @@ pub fn run(
 fn transfer(
     rng: &mut Rng,
     fault: Fault,
-    writer: &Writer,
+    way: &WriteWay,
     write_fn: &mut WriteFn,
     data: &[Vec<u8>],
     directory: &Path,
@@ -209,7 +209,7 @@ fn transfer(
     let delivery = match fault {
         Fault::None => {
             let mut target = target::ALL[rng.usize(..target::ALL.len())](directory)?;
-            if !target.suits(writer.takes) {
+            if !target.suits(way.takes) {
                 target = Target::file(directory)?;
             }
             target.deliver(write_fn, &segments)?
@@ -252,7 +252,7 @@ fn transfer(
 /// returns the name of the source.
 fn read(
     rng: &mut Rng,
-    reader: &Reader,
+    way: &ReadWay,
     read_fn: &mut ReadFn,
     sizes: &[usize],
     directory: &Path,
@@ -269,12 +269,12 @@ fn read(
         .map(|_| least + rng.choice([0, 3, 700, 5000, 100_000]).unwrap_or(0))
         .collect();
     let mut feed = Feed::new(content, &pieces);
-    let in_storm = reader.takes == Takes::All && rng.u32(..6) == 0;
+    let in_storm = way.takes == Takes::All && rng.u32(..6) == 0;
     if in_storm {
         feed = feed.waiting(Duration::from_micros(rng.u64(1..50)));
     }
     let mut source = source::ALL[rng.usize(..source::ALL.len())](directory, feed.clone())?;
-    if !source.suits(reader.takes) {
+    if !source.suits(way.takes) {
         source = Source::file(directory, feed)?;
     }
     let name = source.name;
@@ -284,19 +284,19 @@ fn read(
     } else {
         None
     };
-    let arrival = source.fill(reader, read_fn, sizes)?;
+    let arrival = source.fill(way, read_fn, sizes)?;
     drop(storm);
     if arrival.error.is_some() {
-        // The reader may have bytes that it read ahead from the source that is gone.
-        *read_fn = (reader.make)();
+        // The function may have bytes that it read ahead from the source that is gone.
+        *read_fn = (way.make)();
     }
-    let ends = u64::from(!arrival.ended_well(reader));
+    let ends = u64::from(!arrival.ended_well(way));
     let counts = TransferCounts {
         arrived: arrival.reported,
         faults: arrival.resumptions
             + u64::from(held < total)
             + (SignalStorm::caught() - signals_before),
-        lost: arrival.lost(reader) + ends,
+        lost: arrival.lost(way) + ends,
     };
     Ok((name, counts))
 }

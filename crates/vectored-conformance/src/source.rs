@@ -17,7 +17,7 @@ use vectored::SegmentCursor;
 use crate::host::file_in_memory;
 use crate::model::{GuardedList, bytes_lost};
 use crate::outcome::Takes;
-use crate::readers::{AtEof, CallScope, ReadFn, Reader};
+use crate::read_ways::{AtEof, CallScope, ReadFn, ReadWay};
 use crate::target::{MAX_IDLE, nameless};
 
 /// The bytes that a source delivers, and the sizes of the writes by which it does.
@@ -121,10 +121,10 @@ impl Arrival {
     /// The expected result is that the list holds the first bytes of the content, and that the rest can still
     /// be read.
     #[must_use]
-    pub fn lost(&self, reader: &Reader) -> u64 {
+    pub fn lost(&self, way: &ReadWay) -> u64 {
         let expected = self.received.len().min(self.content.len());
         let reported = self.received.len().min(self.reported as usize);
-        let rest = match reader.takes {
+        let rest = match way.takes {
             Takes::All => expected,
             // Positional reads do not move the position.
             Takes::Files => 0,
@@ -135,12 +135,12 @@ impl Arrival {
             + self.miscounts
     }
 
-    /// Whether it ended as this reader should on this content, with or without an error.
+    /// Whether it ended as this way should on this content, with or without an error.
     #[must_use]
-    pub fn ended_well(&self, reader: &Reader) -> bool {
+    pub fn ended_well(&self, way: &ReadWay) -> bool {
         let is_eof = self.content.len() < self.received.len();
         let kind = self.error.as_ref().map(io::Error::kind);
-        match reader.at_eof {
+        match way.at_eof {
             AtEof::Fails if is_eof => kind == Some(io::ErrorKind::UnexpectedEof),
             _ => kind.is_none(),
         }
@@ -158,7 +158,7 @@ pub const ALL: &[fn(&Path, Feed) -> io::Result<Source>] = &[
     |_, feed| Source::non_blocking_unix_stream(feed),
 ];
 
-/// Every source that a reader can use, opened when its turn comes.
+/// Every source that a way can read from, opened when its turn comes.
 ///
 /// # Panics
 ///
@@ -220,7 +220,7 @@ impl Source {
         Source::stepped(name, reader.into(), writer.into(), feed)
     }
 
-    /// Whether a reader that takes these descriptors can be used here.
+    /// Whether a way that takes these descriptors can read from it.
     #[must_use]
     pub fn suits(&self, takes: Takes) -> bool {
         takes == Takes::All || matches!(self.feeder, Feeder::File)
@@ -233,12 +233,12 @@ impl Source {
     /// The errors of the feeding side.
     pub fn fill(
         mut self,
-        reader: &Reader,
+        way: &ReadWay,
         read_fn: &mut ReadFn,
         sizes: &[usize],
     ) -> io::Result<Arrival> {
         let mut arrival = self.fill_next(read_fn, sizes)?;
-        if reader.call_scope == CallScope::ListAndReadAhead && arrival.error.is_none() {
+        if way.call_scope == CallScope::ListAndReadAhead && arrival.error.is_none() {
             // The bytes that were read ahead belong to the next list.
             let ahead = self.content.len().saturating_sub(arrival.reported as usize);
             let next = self.fill_next(read_fn, &[ahead])?;
@@ -444,7 +444,7 @@ fn feed_in_thread(mut to: impl Write + Send + 'static, mut feed: Feed) -> JoinHa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readers::EXACT_READER;
+    use crate::read_ways::EXACT_READ_WAY;
 
     #[test]
     fn a_stream_ends_when_the_last_holder_of_its_writer_does() {
@@ -461,14 +461,14 @@ mod tests {
             });
             let name = source.name;
             let arrival = source
-                .fill(&EXACT_READER, &mut (EXACT_READER.make)(), &[9, 9])
+                .fill(&EXACT_READ_WAY, &mut (EXACT_READ_WAY.make)(), &[9, 9])
                 .unwrap();
             assert!(
-                arrival.ended_well(&EXACT_READER),
+                arrival.ended_well(&EXACT_READ_WAY),
                 "{name}: {:?}",
                 arrival.error
             );
-            assert_eq!(arrival.lost(&EXACT_READER), 0, "{name}");
+            assert_eq!(arrival.lost(&EXACT_READ_WAY), 0, "{name}");
             holder.join().unwrap();
         }
     }

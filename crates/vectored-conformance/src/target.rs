@@ -20,7 +20,7 @@ use vectored::SegmentCursor;
 use crate::host::{file_in_memory, seal_length, shrink_pipe};
 use crate::outcome::Takes;
 use crate::owned_descriptor::OwnedDescriptor;
-use crate::writers::WriteFn;
+use crate::write_ways::WriteFn;
 
 /// The content of a file before a list is appended to it.
 const BEFORE: &[u8] = b"before\n";
@@ -84,7 +84,7 @@ pub const ALL: &[fn(&Path) -> io::Result<Target>] = &[
     |_| Target::non_blocking_unix_stream(),
 ];
 
-/// Every target that a writer can use, opened when its turn comes.
+/// Every target that a way can write to, opened when its turn comes.
 ///
 /// # Panics
 ///
@@ -179,7 +179,7 @@ impl Target {
         Target::drained("a non-blocking Unix stream", writer.into(), reader.into())
     }
 
-    /// Whether a writer that takes these descriptors can be used here.
+    /// Whether a way that takes these descriptors can write to it.
     #[must_use]
     pub fn suits(&self, takes: Takes) -> bool {
         takes == Takes::All || matches!(self.receiver, Receiver::File { .. })

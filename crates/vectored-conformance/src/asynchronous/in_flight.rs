@@ -1,4 +1,4 @@
-//! The transfers in flight of `vectored_measure::in_flight`, as entries beside those of `writers` and `readers`.
+//! The transfers in flight of `vectored_measure::in_flight`, as entries beside those of `write_ways` and `read_ways`.
 //!
 //! They are in tables of their own, one for each technique, which a machine may not offer.
 
@@ -17,24 +17,24 @@ use vectored_measure::model::TechniqueName;
 
 use crate::host::report_skip;
 use crate::outcome::{Outcome, Takes};
-use crate::readers::{self, AtEof, CallScope, ReadFn, Reader};
-use crate::writers::{self, WriteFn, Writer};
+use crate::read_ways::{self, AtEof, CallScope, ReadFn, ReadWay};
+use crate::write_ways::{self, WriteFn, WriteWay};
 
 /// The entries of a technique.
 macro_rules! writing_entries {
     ($queue:ident, $name:literal) => {
         &[
-            Writer {
+            WriteWay {
                 name: concat!("ListQueue::write by ", $name),
                 takes: Takes::All,
                 make: || write::<$queue>(1),
             },
-            Writer {
+            WriteWay {
                 name: concat!("ListQueue::write by ", $name, ", 8 pieces in flight"),
                 takes: Takes::All,
                 make: || write::<$queue>(8),
             },
-            Writer {
+            WriteWay {
                 name: concat!(
                     "ListQueue::write at an offset by ",
                     $name,
@@ -51,21 +51,21 @@ macro_rules! writing_entries {
 macro_rules! reading_entries {
     ($queue:ident, $name:literal) => {
         &[
-            Reader {
+            ReadWay {
                 name: concat!("ListQueue::read by ", $name),
                 takes: Takes::All,
                 at_eof: AtEof::Fails,
                 call_scope: CallScope::List,
                 make: || read::<$queue>(1),
             },
-            Reader {
+            ReadWay {
                 name: concat!("ListQueue::read by ", $name, ", 8 pieces in flight"),
                 takes: Takes::All,
                 at_eof: AtEof::Fails,
                 call_scope: CallScope::List,
                 make: || read::<$queue>(8),
             },
-            Reader {
+            ReadWay {
                 name: concat!(
                     "ListQueue::read at an offset by ",
                     $name,
@@ -109,7 +109,7 @@ pub fn techniques() -> impl Iterator<Item = TechniqueName> {
 ///
 /// If it is not asynchronous.
 #[must_use]
-pub fn writers_by(technique: TechniqueName) -> &'static [Writer] {
+pub fn write_ways_by(technique: TechniqueName) -> &'static [WriteWay] {
     match technique.as_str() {
         "io-uring" => writing_entries!(RingQueue, "io_uring"),
         "linux-aio" => writing_entries!(AioQueue, "Linux AIO"),
@@ -123,7 +123,7 @@ pub fn writers_by(technique: TechniqueName) -> &'static [Writer] {
 ///
 /// If it is not asynchronous.
 #[must_use]
-pub fn readers_by(technique: TechniqueName) -> &'static [Reader] {
+pub fn read_ways_by(technique: TechniqueName) -> &'static [ReadWay] {
     match technique.as_str() {
         "io-uring" => reading_entries!(RingQueue, "io_uring"),
         "linux-aio" => reading_entries!(AioQueue, "Linux AIO"),
@@ -139,7 +139,7 @@ fn queue<Q: ListQueue>(depth: u32) -> Q {
 fn write<Q: ListQueue + 'static>(depth: u32) -> WriteFn {
     let mut queue = queue::<Q>(depth);
     let mut rng = Rng::with_seed(7);
-    writers::whole_list(move |fd, segments| {
+    write_ways::whole_list(move |fd, segments| {
         let place = place_of(fd);
         let outcome = match depth {
             1 => write_pieces(&mut queue, fd, place, &[segments], &mut |_| ()),
@@ -159,7 +159,7 @@ fn write<Q: ListQueue + 'static>(depth: u32) -> WriteFn {
 fn write_at<Q: ListQueue + 'static>() -> WriteFn {
     let mut queue = queue::<Q>(64);
     let mut rng = Rng::with_seed(7);
-    writers::positional(move |fd, segments, offset| {
+    write_ways::positional(move |fd, segments, offset| {
         let place = match place_of(fd) {
             Place::Offset(_) => Place::Offset(offset),
             Place::Stream => Place::Stream,
@@ -208,7 +208,7 @@ fn write_pieces<'s>(
 fn read<Q: ListQueue + 'static>(depth: u32) -> ReadFn {
     let mut queue = queue::<Q>(depth);
     let mut rng = Rng::with_seed(7);
-    readers::whole_list(move |fd, segments| {
+    read_ways::whole_list(move |fd, segments| {
         let place = place_of(fd);
         let outcome = match depth {
             1 => read_pieces(&mut queue, fd, place, vec![segments], &mut |_| ()),
@@ -225,7 +225,7 @@ fn read<Q: ListQueue + 'static>(depth: u32) -> ReadFn {
 fn read_at<Q: ListQueue + 'static>() -> ReadFn {
     let mut queue = queue::<Q>(64);
     let mut rng = Rng::with_seed(7);
-    readers::positional(move |fd, segments, offset| {
+    read_ways::positional(move |fd, segments, offset| {
         let place = Place::Offset(offset);
         let before: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
         let pieces = pieces_mut(segments, &mut rng);

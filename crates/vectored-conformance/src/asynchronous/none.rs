@@ -4,19 +4,19 @@
 /// The functions of `vectored::uring`, of which there are none here.
 pub mod rings {
     use crate::host::report_skip;
-    use crate::readers::Reader;
-    use crate::writers::Writer;
+    use crate::read_ways::ReadWay;
+    use crate::write_ways::WriteWay;
 
     /// No function, which is reported.
     #[must_use]
-    pub fn ring_writers() -> &'static [Writer] {
+    pub fn ring_write_ways() -> &'static [WriteWay] {
         skip();
         &[]
     }
 
     /// No function, which is reported.
     #[must_use]
-    pub fn ring_readers() -> &'static [Reader] {
+    pub fn ring_read_ways() -> &'static [ReadWay] {
         skip();
         &[]
     }
@@ -34,8 +34,8 @@ pub mod in_flight {
     use vectored_measure::model::TechniqueName;
 
     use crate::host::report_skip;
-    use crate::readers::Reader;
-    use crate::writers::Writer;
+    use crate::read_ways::ReadWay;
+    use crate::write_ways::WriteWay;
 
     /// No technique, which is reported.
     pub fn techniques() -> impl Iterator<Item = TechniqueName> {
@@ -48,13 +48,13 @@ pub mod in_flight {
 
     /// No function.
     #[must_use]
-    pub fn writers_by(_: TechniqueName) -> &'static [Writer] {
+    pub fn write_ways_by(_: TechniqueName) -> &'static [WriteWay] {
         &[]
     }
 
     /// No function.
     #[must_use]
-    pub fn readers_by(_: TechniqueName) -> &'static [Reader] {
+    pub fn read_ways_by(_: TechniqueName) -> &'static [ReadWay] {
         &[]
     }
 }

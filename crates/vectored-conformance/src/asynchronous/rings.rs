@@ -1,5 +1,5 @@
-//! The functions of `vectored::uring`, as entries beside those of `writers` and
-//! `readers`.
+//! The functions of `vectored::uring`, as entries beside those of `write_ways` and
+//! `read_ways`.
 //!
 //! They are in tables of their own: the tests in which strace lets system calls fail do not reach the calls of io_uring,
 //! and a machine may have none.
@@ -17,8 +17,8 @@ use vectored::{SegmentQueue, TransferError};
 
 use crate::host::report_skip;
 use crate::outcome::{Outcome, Takes};
-use crate::readers::{self, AtEof, CallScope, ReadFn, Reader};
-use crate::writers::{self, WriteFn, Writer};
+use crate::read_ways::{self, AtEof, CallScope, ReadFn, ReadWay};
+use crate::write_ways::{self, WriteFn, WriteWay};
 
 const TOKEN: u64 = 7;
 
@@ -27,38 +27,38 @@ const MIN_SHARED_BYTES: usize = 1 << 20;
 
 /// Every function that writes, or none if there is no io_uring here, which is reported.
 #[must_use]
-pub fn ring_writers() -> &'static [Writer] {
-    if is_there() { WRITERS } else { &[] }
+pub fn ring_write_ways() -> &'static [WriteWay] {
+    if is_there() { WRITE_WAYS } else { &[] }
 }
 
 /// Every function that reads, or none if there is no io_uring here, which is reported.
 #[must_use]
-pub fn ring_readers() -> &'static [Reader] {
-    if is_there() { READERS } else { &[] }
+pub fn ring_read_ways() -> &'static [ReadWay] {
+    if is_there() { READ_WAYS } else { &[] }
 }
 
-const WRITERS: &[Writer] = &[
-    Writer {
+const WRITE_WAYS: &[WriteWay] = &[
+    WriteWay {
         name: "Ring::submit_write",
         takes: Takes::All,
         make: || write(0, false),
     },
-    Writer {
+    WriteWay {
         name: "Ring::submit_write of copied segments",
         takes: Takes::All,
         make: || write(1000, false),
     },
-    Writer {
+    WriteWay {
         name: "Ring::submit_write, cancelled and submitted again",
         takes: Takes::All,
         make: || write(100, true),
     },
-    Writer {
+    WriteWay {
         name: "Ring::submit_write_at",
         takes: Takes::Files,
         make: || {
             let mut ring: Ring = ring();
-            writers::positional(move |fd, segments, offset| {
+            write_ways::positional(move |fd, segments, offset| {
                 ring.submit_write_at(owned(fd), queue_of(segments, 100), offset, TOKEN);
                 end(&mut ring, fd).result.into()
             })
@@ -66,8 +66,8 @@ const WRITERS: &[Writer] = &[
     },
 ];
 
-/// The properties of the readers.
-const READER: Reader = Reader {
+/// The properties of the ways of reading.
+const READER: ReadWay = ReadWay {
     name: "Ring::submit_read",
     takes: Takes::All,
     at_eof: AtEof::Stops,
@@ -75,25 +75,25 @@ const READER: Reader = Reader {
     make: || read(<[u8]>::to_vec),
 };
 
-const READERS: &[Reader] = &[
+const READ_WAYS: &[ReadWay] = &[
     READER,
-    Reader {
+    ReadWay {
         name: "Ring::submit_read into boxed slices",
         make: || read(|bytes| Box::<[u8]>::from(bytes)),
         ..READER
     },
-    Reader {
+    ReadWay {
         name: "Ring::submit_read into BytesMut",
         make: || read(|bytes| BytesMut::from(bytes)),
         ..READER
     },
-    Reader {
+    ReadWay {
         name: "Ring::submit_read_at",
         takes: Takes::Files,
         make: || read_at(<[u8]>::to_vec),
         ..READER
     },
-    Reader {
+    ReadWay {
         name: "Ring::submit_read_at into aligned buffers",
         takes: Takes::Files,
         make: || read_at(aligned),
@@ -126,7 +126,7 @@ fn ring<B: Buffer>() -> Ring<B> {
 fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
     let mut ring: Ring = ring();
     let turn = Cell::new(0_u32);
-    writers::whole_list(move |fd, segments| {
+    write_ways::whole_list(move |fd, segments| {
         let mut queue = Box::new(queue_of(segments, copy_below_bytes));
         let mut transferred = 0;
         loop {
@@ -207,7 +207,7 @@ fn queue_of(segments: &[IoSlice<'_>], copy_below_bytes: usize) -> SegmentQueue {
 /// Reads lists into copies of their segments.
 fn read<B: Buffer>(copy: fn(&[u8]) -> B) -> ReadFn {
     let mut ring = ring();
-    readers::whole_list(move |fd, segments| {
+    read_ways::whole_list(move |fd, segments| {
         ring.submit_read(owned(fd), copies(segments, copy), TOKEN);
         filled(&mut ring, fd, segments)
     })
@@ -215,7 +215,7 @@ fn read<B: Buffer>(copy: fn(&[u8]) -> B) -> ReadFn {
 
 fn read_at<B: Buffer>(copy: fn(&[u8]) -> B) -> ReadFn {
     let mut ring = ring();
-    readers::positional(move |fd, segments, offset| {
+    read_ways::positional(move |fd, segments, offset| {
         ring.submit_read_at(owned(fd), copies(segments, copy), offset, TOKEN);
         filled(&mut ring, fd, segments)
     })

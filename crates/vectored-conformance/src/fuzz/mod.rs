@@ -12,10 +12,10 @@ use vectored::{Gather, SegmentCursor};
 
 use crate::fuzz::input::Input;
 use crate::model::{list, payload};
-use crate::readers::{CallScope, EXACT_READER, Reader, buffered, scattered};
+use crate::read_ways::{CallScope, EXACT_READ_WAY, ReadWay, buffered, scattered};
 use crate::source::{Feed, Source};
 use crate::target::Target;
-use crate::writers::whole_list;
+use crate::write_ways::whole_list;
 
 pub use queue::queue;
 
@@ -44,24 +44,20 @@ pub fn read_plan(data: &[u8]) {
     let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
     let feed = Feed::new(content, &pieces);
 
-    let ahead = Reader {
+    let ahead = ReadWay {
         call_scope: CallScope::ListAndReadAhead,
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     };
-    let readers = [
-        (EXACT_READER, scattered(input.cost_model())),
+    let ways = [
+        (EXACT_READ_WAY, scattered(input.cost_model())),
         (ahead, buffered(capacity)),
     ];
-    for (reader, mut read_fn) in readers {
+    for (way, mut read_fn) in ways {
         let source = Source::non_blocking_pipe(feed.clone()).expect("a pipe can be made");
-        let arrival = source.fill(&reader, &mut read_fn, &sizes);
+        let arrival = source.fill(&way, &mut read_fn, &sizes);
         let arrival = arrival.expect("a pipe can be fed");
-        assert!(arrival.ended_well(&reader), "{:?}", arrival.error);
-        assert_eq!(
-            arrival.lost(&reader),
-            0,
-            "the bytes are not those of the pipe"
-        );
+        assert!(arrival.ended_well(&way), "{:?}", arrival.error);
+        assert_eq!(arrival.lost(&way), 0, "the bytes are not those of the pipe");
     }
 }
 

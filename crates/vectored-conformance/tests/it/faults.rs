@@ -18,68 +18,64 @@ use vectored_conformance::model::{bytes_lost, list, mixed_sizes, payload};
 use vectored_conformance::outcome::Takes;
 use vectored_conformance::signals::{SignalStorm, end_on_broken_pipes, ignore_file_size_signal};
 use vectored_conformance::target::{Delivery, Target};
-use vectored_conformance::writers::Writer;
+use vectored_conformance::write_ways::WriteWay;
 
-use crate::support::{build_directory, expect_all_of, expect_whole, writers};
+use crate::support::{build_directory, expect_all_of, expect_whole, write_ways};
 
 /// Expects this error, and the count of the bytes that arrived. They are the first bytes of the list.
-fn expect_partial(writer: &Writer, model: &[u8], delivery: &Delivery, error: Errno) {
+fn expect_partial(way: &WriteWay, model: &[u8], delivery: &Delivery, error: Errno) {
     let Delivery {
         received, reported, ..
     } = delivery;
     let code = delivery.error.as_ref().and_then(io::Error::raw_os_error);
-    assert_eq!(code, Some(error.raw_os_error()), "{writer:?}");
-    assert_eq!(*reported, received.len() as u64, "{writer:?}");
-    assert_eq!(
-        bytes_lost(&model[..received.len()], received),
-        0,
-        "{writer:?}"
-    );
+    assert_eq!(code, Some(error.raw_os_error()), "{way:?}");
+    assert_eq!(*reported, received.len() as u64, "{way:?}");
+    assert_eq!(bytes_lost(&model[..received.len()], received), 0, "{way:?}");
 }
 
 #[test]
 fn a_signal_storm_loses_nothing() {
-    for (writer, mut write_fn) in writers().filter(|(writer, _)| writer.takes == Takes::All) {
+    for (way, mut write_fn) in write_ways().filter(|(way, _)| way.takes == Takes::All) {
         let before = SignalStorm::caught();
         let _storm = SignalStorm::begin(Duration::from_micros(50)).unwrap();
         for _ in 0..20 {
             let target = Target::small_pipe(Duration::from_micros(300)).unwrap();
-            expect_whole(writer, &mut write_fn, target, &mixed_sizes(100));
+            expect_whole(way, &mut write_fn, target, &mixed_sizes(100));
             let target = Target::small_pipe(Duration::from_micros(300)).unwrap();
-            expect_whole(writer, &mut write_fn, target, &[30_000, 50, 60, 20_000]);
+            expect_whole(way, &mut write_fn, target, &[30_000, 50, 60, 20_000]);
         }
         assert!(
             SignalStorm::caught() - before > 20,
-            "{writer:?}: too few signals"
+            "{way:?}: too few signals"
         );
     }
 }
 
 #[test]
 fn a_non_blocking_descriptor_is_resumed_where_it_would_block() {
-    for (writer, mut write_fn) in writers().filter(|(writer, _)| writer.takes == Takes::All) {
+    for (way, mut write_fn) in write_ways().filter(|(way, _)| way.takes == Takes::All) {
         for open in [Target::non_blocking_pipe, Target::non_blocking_unix_stream] {
-            let delivery = expect_whole(writer, &mut write_fn, open().unwrap(), &mixed_sizes(3000));
-            assert!(delivery.resumptions > 0, "{writer:?} never blocked");
+            let delivery = expect_whole(way, &mut write_fn, open().unwrap(), &mixed_sizes(3000));
+            assert!(delivery.resumptions > 0, "{way:?} never blocked");
         }
     }
 }
 
 #[test]
 fn a_broken_pipe_has_taken_what_was_counted() {
-    for (writer, mut write_fn) in writers().filter(|(writer, _)| writer.takes == Takes::All) {
+    for (way, mut write_fn) in write_ways().filter(|(way, _)| way.takes == Takes::All) {
         let data = payload(&mixed_sizes(3000));
         let model = data.concat();
         let target = Target::pipe_that_breaks(100_000).unwrap();
         let delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
         let kind = delivery.error.as_ref().map(io::Error::kind);
-        assert_eq!(kind, Some(io::ErrorKind::BrokenPipe), "{writer:?}");
+        assert_eq!(kind, Some(io::ErrorKind::BrokenPipe), "{way:?}");
         assert_eq!(bytes_lost(&model[..100_000], &delivery.received), 0);
         // The bytes in the pipe when it broke count, too: at most 64 KiB.
         let reported = delivery.reported as usize;
         assert!(
             (100_000..=165_536).contains(&reported),
-            "{writer:?} {reported}"
+            "{way:?} {reported}"
         );
     }
 }
@@ -93,28 +89,28 @@ fn beyond_the_file_size_limit_the_count_is_the_files_size() {
     ignore_file_size_signal();
     let data = payload(&mixed_sizes(3000));
     let model = data.concat();
-    for (writer, mut write_fn) in writers() {
+    for (way, mut write_fn) in write_ways() {
         for limit in [0, 1, 4096, 100_000, 777_777, model.len() as u64 - 1] {
             let target = Target::file(build_directory()).unwrap();
             limit_file_size(Some(limit)).unwrap();
             let delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
             limit_file_size(None).unwrap();
-            expect_partial(writer, &model, &delivery, Errno::FBIG);
-            assert_eq!(delivery.reported, limit, "{writer:?}");
+            expect_partial(way, &model, &delivery, Errno::FBIG);
+            assert_eq!(delivery.reported, limit, "{way:?}");
             // The cursor is enough to resume when the limit is lifted.
             let target = Target::file(build_directory()).unwrap();
             limit_file_size(Some(limit)).unwrap();
             let lift = |_: &io::Error| limit_file_size(None).is_ok();
             let delivery = target.deliver_resuming(&mut write_fn, &list(&data), lift);
             limit_file_size(None).unwrap();
-            expect_all_of(writer.name, &model, delivery.unwrap());
+            expect_all_of(way.name, &model, delivery.unwrap());
         }
     }
 }
 
 #[test]
 fn on_a_full_file_system_the_count_is_the_files_size() {
-    // The test is a process of its own: a process that another test forks holds the file of the last writer, and so
+    // The test is a process of its own: a process that another test forks holds the file of the last way, and so
     // its blocks, until it executes its program. Under an emulator that takes a while.
     let test = "faults::on_a_full_file_system_the_count_is_the_files_size";
     if role().is_none() {
@@ -127,12 +123,12 @@ fn on_a_full_file_system_the_count_is_the_files_size() {
     let data = payload(&mixed_sizes(3000));
     let model = data.concat();
     assert!(model.len() > 1 << 20);
-    for (writer, mut write_fn) in writers() {
+    for (way, mut write_fn) in write_ways() {
         for open in [Target::file, Target::appended_file] {
             let target = open(mount.path()).unwrap();
             let delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
-            expect_partial(writer, &model, &delivery, Errno::NOSPC);
-            assert!(delivery.reported > 1_000_000, "{writer:?}");
+            expect_partial(way, &model, &delivery, Errno::NOSPC);
+            assert!(delivery.reported > 1_000_000, "{way:?}");
         }
     }
 }
@@ -147,15 +143,15 @@ fn a_file_that_may_not_grow_holds_what_was_counted() {
     }
     let data = payload(&mixed_sizes(1500));
     let model = data.concat();
-    for (writer, mut write_fn) in writers() {
+    for (way, mut write_fn) in write_ways() {
         let target = Target::memory(Some(500_000)).unwrap();
         let mut delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
         // No byte of the payload is zero.
         let written = delivery.received.iter().take_while(|&&byte| byte != 0);
         let written = written.count();
         delivery.received.truncate(written);
-        expect_partial(writer, &model, &delivery, Errno::PERM);
-        assert!(written > 0, "{writer:?}");
+        expect_partial(way, &model, &delivery, Errno::PERM);
+        assert!(written > 0, "{way:?}");
     }
 }
 
@@ -165,8 +161,8 @@ fn under_writing_strace(test: &str, injections: &[&str]) {
 }
 
 /// The bytes of each call except the last.
-fn call_bytes(writer: &Writer) -> u64 {
-    match writer.name {
+fn call_bytes(way: &WriteWay) -> u64 {
+    match way.name {
         // The sender copies chunks of this size up to 256 KiB, with the chunk that crosses this limit.
         "BufSender" => (256_u64 << 10).div_ceil(900) * 900,
         // The staged bytes when the next segment does not fit 8 KiB, and that segment.
@@ -175,7 +171,7 @@ fn call_bytes(writer: &Writer) -> u64 {
     }
 }
 
-/// Writers that copy these lists and call `write(2)`, which the test itself calls as well.
+/// The ways that copy these lists and call `write(2)`, which the test itself calls as well.
 const PLAIN: [&str; 6] = [
     "GatherWriter::copying",
     "GatherWriter::new",
@@ -185,17 +181,17 @@ const PLAIN: [&str; 6] = [
     "SegmentQueue::write_some",
 ];
 
-/// Writes a list of at least three calls by every other writer. strace answers a call by the rule of the role.
+/// Writes a list of at least three calls in every other way. strace answers a call by the rule of the role.
 ///
-/// strace counts the calls of each thread, so each writer gets a thread of its own.
-fn answered_by_the_kernel(check: fn(&Writer, &[u8], &Delivery)) {
-    let writers = vectored_conformance::writers::WRITERS.iter();
-    for writer in writers.filter(|writer| !PLAIN.contains(&writer.name)) {
+/// strace counts the calls of each thread, so each way gets a thread of its own.
+fn answered_by_the_kernel(check: fn(&WriteWay, &[u8], &Delivery)) {
+    let write_ways = vectored_conformance::write_ways::WRITE_WAYS.iter();
+    for way in write_ways.filter(|way| !PLAIN.contains(&way.name)) {
         let thread = std::thread::spawn(move || {
             let data = payload(&vec![900; 3000]);
             let target = Target::file(build_directory()).unwrap();
-            let delivery = target.deliver(&mut (writer.make)(), &list(&data)).unwrap();
-            check(writer, &data.concat(), &delivery);
+            let delivery = target.deliver(&mut (way.make)(), &list(&data)).unwrap();
+            check(way, &data.concat(), &delivery);
         });
         thread.join().unwrap();
     }
@@ -212,18 +208,18 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
         ];
         return under_writing_strace(test, &injections);
     };
-    let check: fn(&Writer, &[u8], &Delivery) = match role.as_str() {
-        "error=EIO:when=1" => |writer, model, delivery| {
-            expect_partial(writer, model, delivery, Errno::IO);
+    let check: fn(&WriteWay, &[u8], &Delivery) = match role.as_str() {
+        "error=EIO:when=1" => |way, model, delivery| {
+            expect_partial(way, model, delivery, Errno::IO);
             assert_eq!(delivery.reported, 0);
         },
-        "error=EIO:when=3" => |writer, model, delivery| {
-            expect_partial(writer, model, delivery, Errno::IO);
-            assert_eq!(delivery.reported, 2 * call_bytes(writer), "{writer:?}");
+        "error=EIO:when=3" => |way, model, delivery| {
+            expect_partial(way, model, delivery, Errno::IO);
+            assert_eq!(delivery.reported, 2 * call_bytes(way), "{way:?}");
         },
-        _ => |writer, model, delivery| {
-            expect_partial(writer, model, delivery, Errno::NOSPC);
-            assert_eq!(delivery.reported, call_bytes(writer), "{writer:?}");
+        _ => |way, model, delivery| {
+            expect_partial(way, model, delivery, Errno::NOSPC);
+            assert_eq!(delivery.reported, call_bytes(way), "{way:?}");
         },
     };
     answered_by_the_kernel(check);
@@ -270,13 +266,13 @@ fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
         "GatherWriter::new that stages no slice behind a call",
         "SegmentQueue::write_some that keeps every segment",
     ];
-    let writers = vectored_conformance::writers::WRITERS.iter();
-    let writers =
-        writers.filter(|writer| !others.contains(&writer.name) && !PLAIN.contains(&writer.name));
+    let write_ways = vectored_conformance::write_ways::WRITE_WAYS.iter();
+    let write_ways =
+        write_ways.filter(|way| !others.contains(&way.name) && !PLAIN.contains(&way.name));
     if role().is_some() {
-        for writer in writers {
+        for way in write_ways {
             let target = Target::file(build_directory()).unwrap();
-            expect_whole(writer, &mut (writer.make)(), target, &vec![900; 3000]);
+            expect_whole(way, &mut (way.make)(), target, &vec![900; 3000]);
         }
         return;
     }
@@ -285,9 +281,9 @@ fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
         let Some([refused, plain]) = calls_refused(test, role, place, "writev,pwritev") else {
             return;
         };
-        // Each writer has a file of its own, which may have the inode of a deleted one. Some writers copy the
+        // Each way has a file of its own, which may have the inode of a deleted one. Some ways copy the
         // whole list. `EINVAL` may be due to the list, so each transfer tries a vectored call once.
-        let files = writers.clone().count();
+        let files = write_ways.clone().count();
         let min_refused = if role.ends_with("EINVAL") { files / 2 } else { 1 };
         assert!(
             (min_refused..=files).contains(&refused),
@@ -346,10 +342,10 @@ fn interruptions_that_the_kernel_answers_are_retried() {
         let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
         return under_writing_strace(test, &injections);
     }
-    answered_by_the_kernel(|writer, model, delivery| {
-        assert!(delivery.error.is_none(), "{writer:?}: {:?}", delivery.error);
-        assert_eq!(delivery.reported, model.len() as u64, "{writer:?}");
-        assert_eq!(bytes_lost(model, &delivery.received), 0, "{writer:?}");
+    answered_by_the_kernel(|way, model, delivery| {
+        assert!(delivery.error.is_none(), "{way:?}: {:?}", delivery.error);
+        assert_eq!(delivery.reported, model.len() as u64, "{way:?}");
+        assert_eq!(bytes_lost(model, &delivery.received), 0, "{way:?}");
     });
 }
 
@@ -359,13 +355,13 @@ fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
     if role().is_none() {
         return under_writing_strace(test, &["retval=0:when=2+"]);
     }
-    answered_by_the_kernel(|writer, model, delivery| {
+    answered_by_the_kernel(|way, model, delivery| {
         let kind = delivery.error.as_ref().map(io::Error::kind);
-        assert_eq!(kind, Some(io::ErrorKind::WriteZero), "{writer:?}");
-        assert_eq!(delivery.reported, call_bytes(writer), "{writer:?}");
+        assert_eq!(kind, Some(io::ErrorKind::WriteZero), "{way:?}");
+        assert_eq!(delivery.reported, call_bytes(way), "{way:?}");
         let arrived = &delivery.received;
-        let first = &model[..call_bytes(writer) as usize];
-        assert_eq!(bytes_lost(first, arrived), 0, "{writer:?}");
+        let first = &model[..call_bytes(way) as usize];
+        assert_eq!(bytes_lost(first, arrived), 0, "{way:?}");
     });
 }
 

@@ -12,17 +12,17 @@ use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::{adjacent_list, list, mixed_sizes, payload};
 use vectored_conformance::outcome::Takes;
 use vectored_conformance::target::{self, Target};
-use vectored_conformance::writers::{DURABLE_WRITERS, RANDOM_QUEUE, drive};
+use vectored_conformance::write_ways::{DURABLE_WRITE_WAYS, RANDOM_QUEUE, drive};
 
 use crate::support::{
     build_directory, content, expect_all_of, expect_whole, sizes_around_iov_max,
-    sizes_with_empties, writers,
+    sizes_with_empties, write_ways,
 };
 
 fn into_every_target(sizes: &[usize]) {
-    for (writer, mut write_fn) in writers() {
-        for target in target::suiting(writer.takes, build_directory()) {
-            expect_whole(writer, &mut write_fn, target, sizes);
+    for (way, mut write_fn) in write_ways() {
+        for target in target::suiting(way.takes, build_directory()) {
+            expect_whole(way, &mut write_fn, target, sizes);
         }
     }
 }
@@ -57,7 +57,7 @@ fn pieces_of_one_buffer_arrive_everywhere() {
         vec![999; 300],
         mixed_sizes(300),
     ];
-    for (writer, mut write_fn) in writers() {
+    for (way, mut write_fn) in write_ways() {
         for sizes in &lists {
             let content = content(sizes);
             let adjacent = adjacent_list(&content, sizes);
@@ -67,8 +67,8 @@ fn pieces_of_one_buffer_arrive_everywhere() {
             for list in [adjacent, exchanged] {
                 let model = list.iter().flat_map(|piece| piece.iter().copied());
                 let model: Vec<u8> = model.collect();
-                for target in target::suiting(writer.takes, build_directory()) {
-                    let what = format!("{writer:?} to {}, {} pieces", target.name, sizes.len());
+                for target in target::suiting(way.takes, build_directory()) {
+                    let what = format!("{way:?} to {}, {} pieces", target.name, sizes.len());
                     let delivery = target.deliver(&mut write_fn, &list).expect(&what);
                     expect_all_of(&what, &model, delivery);
                 }
@@ -97,9 +97,9 @@ fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {
     ] {
         let segments: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
         let model = pieces.concat();
-        for (writer, mut write_fn) in writers() {
-            for target in target::suiting(writer.takes, build_directory()) {
-                let what = format!("{writer:?} to {}, {} pieces", target.name, pieces.len());
+        for (way, mut write_fn) in write_ways() {
+            for target in target::suiting(way.takes, build_directory()) {
+                let what = format!("{way:?} to {}, {} pieces", target.name, pieces.len());
                 let delivery = target.deliver(&mut write_fn, &segments).expect(&what);
                 expect_all_of(&what, &model, delivery);
             }
@@ -110,20 +110,20 @@ fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {
 /// The pipe holds one page, so that writes end within segments again and again.
 #[test]
 fn short_writes_resume_mid_segment() {
-    for (writer, mut write_fn) in writers() {
-        if writer.takes != Takes::All {
+    for (way, mut write_fn) in write_ways() {
+        if way.takes != Takes::All {
             continue;
         }
         for size in [100_000, 5000, 999] {
             let sizes = vec![size; 300_000 / size];
             let delivery = expect_whole(
-                writer,
+                way,
                 &mut write_fn,
                 Target::non_blocking_pipe().unwrap(),
                 &sizes,
             );
             // Each call writes one page, and then it would block.
-            assert!(delivery.resumptions > 50, "{writer:?}, {size}");
+            assert!(delivery.resumptions > 50, "{way:?}, {size}");
         }
     }
 }
@@ -143,13 +143,13 @@ fn totals_around_the_most_that_a_call_moves_are_counted() {
         let mut segments = vec![IoSlice::new(&chunk); total / chunk.len()];
         segments.push(IoSlice::new(&chunk[..total % chunk.len()]));
         // A queue would get a copy of all these bytes in pieces: the next test shares them.
-        let writers = writers().filter(|(writer, _)| !writer.name.starts_with("SegmentQueue"));
-        for (writer, mut write_fn) in writers {
+        let write_ways = write_ways().filter(|(way, _)| !way.name.starts_with("SegmentQueue"));
+        for (way, mut write_fn) in write_ways {
             let mut cursor = SegmentCursor::new();
             let outcome = write_fn(null.as_fd(), &segments, &mut cursor);
-            assert!(outcome.error.is_none(), "{writer:?}: {:?}", outcome.error);
-            assert_eq!(outcome.transferred, total as u64, "{writer:?}");
-            assert!(cursor.is_at_end(&segments), "{writer:?}");
+            assert!(outcome.error.is_none(), "{way:?}: {:?}", outcome.error);
+            assert_eq!(outcome.transferred, total as u64, "{way:?}");
+            assert!(cursor.is_at_end(&segments), "{way:?}");
         }
     }
 }
@@ -219,11 +219,11 @@ fn no_batch_exceeds_the_most_that_a_call_moves() {
 /// If the file system refuses the flag, `OnRefusal::Fallback` retries without it.
 #[test]
 fn lists_with_flags_arrive_in_files() {
-    for writer in DURABLE_WRITERS {
-        let mut write_fn = (writer.make)();
+    for way in DURABLE_WRITE_WAYS {
+        let mut write_fn = (way.make)();
         for sizes in [mixed_sizes(300), vec![700; 1025], vec![0; 3], vec![]] {
-            for target in target::suiting(writer.takes, build_directory()) {
-                expect_whole(writer, &mut write_fn, target, &sizes);
+            for target in target::suiting(way.takes, build_directory()) {
+                expect_whole(way, &mut write_fn, target, &sizes);
             }
         }
         if !cfg!(target_os = "linux") {
@@ -236,12 +236,12 @@ fn lists_with_flags_arrive_in_files() {
         let data = payload(&mixed_sizes(1500));
         let target = Target::memory(Some(500_000)).unwrap();
         let delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
-        assert!(delivery.error.is_some(), "{writer:?}");
+        assert!(delivery.error.is_some(), "{way:?}");
         let reported = delivery.reported as usize;
         let model = data.concat();
         assert!(
             delivery.received[..reported] == model[..reported],
-            "{writer:?}"
+            "{way:?}"
         );
     }
 }
@@ -260,10 +260,10 @@ fn lists_through_a_queue_at_random_arrive_everywhere() {
 }
 
 fn on_file_system_at(directory: &Path) {
-    for (writer, mut write_fn) in writers() {
+    for (way, mut write_fn) in write_ways() {
         for open in [Target::file, Target::appended_file] {
             for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
-                expect_whole(writer, &mut write_fn, open(directory).unwrap(), &sizes);
+                expect_whole(way, &mut write_fn, open(directory).unwrap(), &sizes);
             }
         }
     }

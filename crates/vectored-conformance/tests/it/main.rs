@@ -1,4 +1,4 @@
-//! The conformance suite, over every writer and reader.
+//! The conformance suite, over every way to write and to read a list.
 
 #[cfg(unix)]
 mod faults;

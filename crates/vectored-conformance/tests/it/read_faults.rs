@@ -7,15 +7,15 @@ use rustix::io::Errno;
 use vectored_conformance::host::{role, under_strace};
 use vectored_conformance::model::mixed_sizes;
 use vectored_conformance::outcome::Takes;
-use vectored_conformance::readers::{AtEof, CallScope, READERS, Reader};
+use vectored_conformance::read_ways::{AtEof, CallScope, READ_WAYS, ReadWay};
 use vectored_conformance::signals::SignalStorm;
 use vectored_conformance::source::{Arrival, Feed, Source};
 
-use crate::support::{build_directory, content, expect_filled, expect_model, readers};
+use crate::support::{build_directory, content, expect_filled, expect_model, read_ways};
 
 #[test]
 fn a_signal_storm_loses_no_byte_of_a_read() {
-    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
         let before = SignalStorm::caught();
         let _storm = SignalStorm::begin(Duration::from_micros(50)).unwrap();
         for sizes in [mixed_sizes(100), vec![30_000, 50, 60, 20_000]] {
@@ -23,12 +23,12 @@ fn a_signal_storm_loses_no_byte_of_a_read() {
                 let whole = content(&[&sizes[..], &[5000]].concat());
                 // While there is nothing to read, the call waits and is interrupted.
                 let feed = Feed::new(whole, &[7777, 1, 12_345]).waiting(Duration::from_micros(300));
-                expect_filled(reader, &mut read_fn, open(feed).unwrap(), &sizes);
+                expect_filled(way, &mut read_fn, open(feed).unwrap(), &sizes);
             }
         }
         assert!(
             SignalStorm::caught() - before > 20,
-            "{reader:?}: too few signals"
+            "{way:?}: too few signals"
         );
     }
 }
@@ -36,28 +36,28 @@ fn a_signal_storm_loses_no_byte_of_a_read() {
 #[test]
 fn a_non_blocking_source_is_resumed_where_it_had_no_more() {
     let sizes = mixed_sizes(3000);
-    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
         for open in [Source::non_blocking_pipe, Source::non_blocking_unix_stream] {
             let feed = Feed::new(content(&sizes), &[5000, 3, 40_000]);
-            let arrival = expect_filled(reader, &mut read_fn, open(feed).unwrap(), &sizes);
-            assert!(arrival.resumptions > 20, "{reader:?} never blocked");
+            let arrival = expect_filled(way, &mut read_fn, open(feed).unwrap(), &sizes);
+            assert!(arrival.resumptions > 20, "{way:?} never blocked");
         }
     }
 }
 
-/// Reads a list of three calls by every reader that scatters. strace answers a call by the rule of the role.
+/// Reads a list of three calls by every way that scatters. strace answers a call by the rule of the role.
 ///
-/// strace counts the calls of each thread, so each reader gets a thread of its own.
-fn answered_by_the_kernel(check: fn(&Reader, Arrival)) {
-    for reader in READERS
+/// strace counts the calls of each thread, so each way gets a thread of its own.
+fn answered_by_the_kernel(check: fn(&ReadWay, Arrival)) {
+    for way in READ_WAYS
         .iter()
-        .filter(|reader| reader.call_scope != CallScope::Segment)
+        .filter(|way| way.call_scope != CallScope::Segment)
     {
         let thread = std::thread::spawn(move || {
             let sizes = vec![900; 3000];
             let source = Source::file(build_directory(), Feed::new(content(&sizes), &[])).unwrap();
-            let arrival = source.fill(reader, &mut (reader.make)(), &sizes).unwrap();
-            check(reader, arrival);
+            let arrival = source.fill(way, &mut (way.make)(), &sizes).unwrap();
+            check(way, arrival);
         });
         thread.join().unwrap();
     }
@@ -68,17 +68,17 @@ fn under_reading_strace(test: &str, injections: &[&str]) {
 }
 
 /// Expects this error and this count. The first `count` bytes are in the list and no longer in the file.
-fn expect_partial(reader: &Reader, arrival: &Arrival, error: Errno, count: usize) {
+fn expect_partial(way: &ReadWay, arrival: &Arrival, error: Errno, count: usize) {
     let code = arrival.error.as_ref().and_then(io::Error::raw_os_error);
-    assert_eq!(code, Some(error.raw_os_error()), "{reader:?}");
-    assert_eq!(arrival.reported, count as u64, "{reader:?}");
+    assert_eq!(code, Some(error.raw_os_error()), "{way:?}");
+    assert_eq!(arrival.reported, count as u64, "{way:?}");
     assert!(
         arrival.received[..count] == arrival.content[..count],
-        "{reader:?}"
+        "{way:?}"
     );
-    let read = if reader.takes == Takes::Files { 0 } else { count };
-    assert!(arrival.unread == arrival.content[read..], "{reader:?}");
-    assert_eq!(arrival.stray_writes, 0, "{reader:?}");
+    let read = if way.takes == Takes::Files { 0 } else { count };
+    assert!(arrival.unread == arrival.content[read..], "{way:?}");
+    assert_eq!(arrival.stray_writes, 0, "{way:?}");
 }
 
 #[test]
@@ -93,12 +93,12 @@ fn an_error_of_a_read_that_the_kernel_answers_carries_the_exact_count() {
         return under_reading_strace(test, &injections);
     };
     // Each call has 1024 segments, the last one the rest.
-    let check: fn(&Reader, Arrival) = match role.as_str() {
-        "error=EIO:when=1" => |reader, arrival| expect_partial(reader, &arrival, Errno::IO, 0),
+    let check: fn(&ReadWay, Arrival) = match role.as_str() {
+        "error=EIO:when=1" => |way, arrival| expect_partial(way, &arrival, Errno::IO, 0),
         "error=EIO:when=3" => {
-            |reader, arrival| expect_partial(reader, &arrival, Errno::IO, 2 * 1024 * 900)
+            |way, arrival| expect_partial(way, &arrival, Errno::IO, 2 * 1024 * 900)
         }
-        _ => |reader, arrival| expect_partial(reader, &arrival, Errno::ISDIR, 1024 * 900),
+        _ => |way, arrival| expect_partial(way, &arrival, Errno::ISDIR, 1024 * 900),
     };
     answered_by_the_kernel(check);
 }
@@ -111,8 +111,8 @@ fn interruptions_of_reads_that_the_kernel_answers_are_retried() {
         let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
         return under_reading_strace(test, &injections);
     }
-    answered_by_the_kernel(|reader, arrival| {
-        expect_model("interrupted", reader, arrival);
+    answered_by_the_kernel(|way, arrival| {
+        expect_model("interrupted", way, arrival);
     });
 }
 
@@ -122,15 +122,15 @@ fn a_read_that_the_kernel_answers_by_0_is_the_end_and_not_a_spin() {
     if role().is_none() {
         return under_reading_strace(test, &["retval=0:when=2+"]);
     }
-    answered_by_the_kernel(|reader, arrival| {
+    answered_by_the_kernel(|way, arrival| {
         let kind = arrival.error.as_ref().map(io::Error::kind);
-        let expected = (reader.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
-        assert_eq!(kind, expected, "{reader:?}");
-        assert_eq!(arrival.reported, 1024 * 900, "{reader:?}");
+        let expected = (way.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
+        assert_eq!(kind, expected, "{way:?}");
+        assert_eq!(arrival.reported, 1024 * 900, "{way:?}");
         let count = 1024 * 900;
         assert!(
             arrival.received[..count] == arrival.content[..count],
-            "{reader:?}"
+            "{way:?}"
         );
     });
 }

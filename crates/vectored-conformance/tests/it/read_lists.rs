@@ -12,11 +12,11 @@ use vectored::limits::MAX_CALL_BYTES;
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::mixed_sizes;
 use vectored_conformance::outcome::Takes;
-use vectored_conformance::readers::{AtEof, BROKEN_READER, READERS, Reader};
+use vectored_conformance::read_ways::{AtEof, BROKEN_READ_WAY, READ_WAYS, ReadWay};
 use vectored_conformance::source::{self, Feed, Source};
 
 use crate::support::{
-    build_directory, content, expect_filled, expect_model, readers, sizes_around_iov_max,
+    build_directory, content, expect_filled, expect_model, read_ways, sizes_around_iov_max,
     sizes_with_empties,
 };
 
@@ -29,9 +29,9 @@ const PIECES: [usize; 7] = [1, 4095, 7, 60_000, 700, 20_001, 0x10000];
 /// Reads a list from every source, which has more bytes after it.
 fn from_every_source(sizes: &[usize]) {
     let feed = Feed::new(content(&[sizes, &[BEYOND]].concat()), &PIECES);
-    for (reader, mut read_fn) in readers() {
-        for source in source::suiting(reader.takes, build_directory(), &feed) {
-            expect_filled(reader, &mut read_fn, source, sizes);
+    for (way, mut read_fn) in read_ways() {
+        for source in source::suiting(way.takes, build_directory(), &feed) {
+            expect_filled(way, &mut read_fn, source, sizes);
         }
     }
 }
@@ -65,7 +65,7 @@ fn small_lists() -> impl Iterator<Item = Vec<usize>> {
 
 #[test]
 fn short_reads_resume_at_every_cut_of_small_lists_everywhere() {
-    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
         for sizes in small_lists() {
             let bytes: usize = sizes.iter().sum();
             let whole = content(&[bytes + 2]);
@@ -73,7 +73,7 @@ fn short_reads_resume_at_every_cut_of_small_lists_everywhere() {
                 for second in 1..=bytes - first {
                     let feed = Feed::new(whole.clone(), &[first, second, 100]);
                     let source = Source::non_blocking_pipe(feed).unwrap();
-                    expect_filled(reader, &mut read_fn, source, &sizes);
+                    expect_filled(way, &mut read_fn, source, &sizes);
                 }
             }
         }
@@ -88,17 +88,17 @@ fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_coun
         Source::non_blocking_unix_stream,
     ];
     // A function serves for all lists, since the end of a ring waits for the kernel.
-    for (reader, mut read_fn) in readers() {
+    for (way, mut read_fn) in read_ways() {
         for sizes in small_lists() {
             let bytes: usize = sizes.iter().sum();
             for held in 0..=bytes {
                 for open in opens {
                     let source = open(Feed::new(content(&[held]), &[1, 5])).unwrap();
-                    if source.suits(reader.takes) {
-                        let arrival = expect_filled(reader, &mut read_fn, source, &sizes);
+                    if source.suits(way.takes) {
+                        let arrival = expect_filled(way, &mut read_fn, source, &sizes);
                         assert_eq!(arrival.reported, held as u64);
-                        let fails = held < bytes && reader.at_eof == AtEof::Fails;
-                        assert_eq!(arrival.error.is_some(), fails, "{reader:?}");
+                        let fails = held < bytes && way.at_eof == AtEof::Fails;
+                        assert_eq!(arrival.error.is_some(), fails, "{way:?}");
                     }
                 }
             }
@@ -112,9 +112,9 @@ fn the_end_of_the_file_within_long_lists_is_told_with_the_exact_count() {
     let bytes: usize = sizes.iter().sum();
     for held in [0, 1, 100_000, bytes - 1, bytes] {
         let feed = Feed::new(content(&[held]), &[1, 60_000, 333, 0x10000, 0x10000]);
-        for (reader, mut read_fn) in readers() {
-            for source in source::suiting(reader.takes, build_directory(), &feed) {
-                expect_filled(reader, &mut read_fn, source, &sizes);
+        for (way, mut read_fn) in read_ways() {
+            for source in source::suiting(way.takes, build_directory(), &feed) {
+                expect_filled(way, &mut read_fn, source, &sizes);
             }
         }
     }
@@ -124,14 +124,14 @@ fn the_end_of_the_file_within_long_lists_is_told_with_the_exact_count() {
 #[test]
 fn short_reads_resume_mid_segment() {
     let feed = Feed::new(content(&[300_000 + BEYOND]), &[4096, 1, 3333]);
-    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
         for size in [100_000, 5000, 999] {
             let sizes = vec![size; 300_000 / size];
             let source = Source::non_blocking_pipe(feed.clone()).unwrap();
-            let arrival = expect_filled(reader, &mut read_fn, source, &sizes);
-            assert!(arrival.resumptions > 50, "{reader:?}, {size}");
+            let arrival = expect_filled(way, &mut read_fn, source, &sizes);
+            assert!(arrival.resumptions > 50, "{way:?}, {size}");
             expect_filled(
-                reader,
+                way,
                 &mut read_fn,
                 Source::pipe(feed.clone()).unwrap(),
                 &sizes,
@@ -152,19 +152,19 @@ fn lists_that_follow_one_another_share_a_source_without_a_gap() {
     ];
     let whole = content(&[&lists.concat()[..], &[BEYOND]].concat());
     let feed = Feed::new(whole.clone(), &PIECES);
-    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
-        for mut source in source::suiting(reader.takes, build_directory(), &feed) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+        for mut source in source::suiting(way.takes, build_directory(), &feed) {
             let mut at = 0;
             for sizes in lists.iter().chain([&vec![BEYOND]]) {
                 let arrival = source.fill_next(&mut read_fn, sizes).unwrap();
-                let what = format!("{reader:?} from {}, {} segments", source.name, sizes.len());
+                let what = format!("{way:?} from {}, {} segments", source.name, sizes.len());
                 assert!(arrival.error.is_none(), "{what}: {:?}", arrival.error);
                 let end = at + arrival.received.len();
                 assert!(arrival.received == whole[at..end], "{what}");
                 assert_eq!((arrival.stray_writes, arrival.miscounts), (0, 0), "{what}");
                 at = end;
             }
-            assert_eq!(source.finish().unwrap(), b"", "{reader:?}");
+            assert_eq!(source.finish().unwrap(), b"", "{way:?}");
         }
     }
 }
@@ -188,20 +188,20 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
     ] {
         // The system allocates zeroed memory of this size page by page, when it is touched.
         let mut memory = vec![0; total];
-        for reader in READERS {
+        for way in READ_WAYS {
             let source = Source::memory(Feed::new(content(&[10_000]), &[])).unwrap();
             let file = source.into_reader();
             let (first, second) = memory.split_at_mut(5000);
             let mut segments = [IoSliceMut::new(first), IoSliceMut::new(second)];
             let mut cursor = SegmentCursor::new();
-            let outcome = (reader.make)()(file.as_fd(), &mut segments, &mut cursor);
+            let outcome = (way.make)()(file.as_fd(), &mut segments, &mut cursor);
             let kind = outcome.error.as_ref().map(io::Error::kind);
-            let expected = (reader.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
-            assert_eq!(kind, expected, "{reader:?}");
-            assert_eq!(outcome.transferred, 10_000, "{reader:?}");
+            let expected = (way.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
+            assert_eq!(kind, expected, "{way:?}");
+            assert_eq!(outcome.transferred, 10_000, "{way:?}");
             let left = (total - 10_000) as u64;
-            assert_eq!(cursor.remaining_bytes(&segments), left, "{reader:?}");
-            assert!(memory[..10_000] == content(&[10_000]), "{reader:?}");
+            assert_eq!(cursor.remaining_bytes(&segments), left, "{way:?}");
+            assert!(memory[..10_000] == content(&[10_000]), "{way:?}");
             memory[..10_000].fill(0);
         }
     }
@@ -209,7 +209,7 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
 
 #[test]
 fn a_file_that_grows_is_read_on_from_where_it_ended() {
-    for (reader, mut read_fn) in readers() {
+    for (way, mut read_fn) in read_ways() {
         let whole = content(&[3000]);
         let source = Source::memory(Feed::new(whole[..1234].to_vec(), &[])).unwrap();
         let mut file = File::from(source.into_reader());
@@ -218,27 +218,27 @@ fn a_file_that_grows_is_read_on_from_where_it_ended() {
         let mut segments = [IoSliceMut::new(first), IoSliceMut::new(second)];
         let mut cursor = SegmentCursor::new();
         let before = read_fn(file.as_fd(), &mut segments, &mut cursor);
-        assert_eq!(before.transferred, 1234, "{reader:?}");
+        assert_eq!(before.transferred, 1234, "{way:?}");
         // Appends, and sets the position, which positional reads have not moved.
         rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).unwrap();
         file.write_all(&whole[1234..]).unwrap();
         rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(1234)).unwrap();
         let after = read_fn(file.as_fd(), &mut segments, &mut cursor);
-        assert!(after.error.is_none(), "{reader:?}: {:?}", after.error);
-        assert_eq!(after.transferred, 3000 - 1234, "{reader:?}");
-        assert!(landing == whole, "{reader:?}");
+        assert!(after.error.is_none(), "{way:?}: {:?}", after.error);
+        assert_eq!(after.transferred, 3000 - 1234, "{way:?}");
+        assert!(landing == whole, "{way:?}");
     }
 }
 
 fn from_file_system_at(directory: &Path) {
-    for (reader, mut read_fn) in readers() {
+    for (way, mut read_fn) in read_ways() {
         for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
             let whole = content(&[&sizes[..], &[BEYOND]].concat());
             let source = Source::file(directory, Feed::new(whole, &[])).unwrap();
-            expect_filled(reader, &mut read_fn, source, &sizes);
+            expect_filled(way, &mut read_fn, source, &sizes);
             let short: usize = sizes.iter().sum::<usize>() - 1000;
             let source = Source::file(directory, Feed::new(content(&[short]), &[])).unwrap();
-            expect_filled(reader, &mut read_fn, source, &sizes);
+            expect_filled(way, &mut read_fn, source, &sizes);
         }
     }
 }
@@ -286,22 +286,22 @@ proptest! {
         // Pieces of single bytes would take too long with a long list.
         let least = whole.len() / 300;
         let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
-        for (reader, mut read_fn) in readers() {
+        for (way, mut read_fn) in read_ways() {
             let feed = Feed::new(whole.clone(), &pieces);
             let source = source::ALL[open](build_directory(), feed).unwrap();
-            if source.suits(reader.takes) {
-                expect_filled(reader, &mut read_fn, source, &sizes);
+            if source.suits(way.takes) {
+                expect_filled(way, &mut read_fn, source, &sizes);
             }
         }
     }
 }
 
-/// Whether the suite detects a defect of the reader with a list of these sizes.
-fn is_caught(reader: &Reader, sizes: &[usize]) -> bool {
+/// Whether the suite detects a defect of the way with a list of these sizes.
+fn is_caught(way: &ReadWay, sizes: &[usize]) -> bool {
     let whole = content(&[sizes, &[BEYOND]].concat());
     let source = Source::non_blocking_pipe(Feed::new(whole, &PIECES)).unwrap();
-    let arrival = source.fill(reader, &mut (reader.make)(), sizes).unwrap();
-    let check = AssertUnwindSafe(|| expect_model("", reader, arrival));
+    let arrival = source.fill(way, &mut (way.make)(), sizes).unwrap();
+    let check = AssertUnwindSafe(|| expect_model("", way, arrival));
     catch_unwind(check).is_err()
 }
 
@@ -309,10 +309,14 @@ fn is_caught(reader: &Reader, sizes: &[usize]) -> bool {
 fn a_broken_read_cursor_is_caught() {
     for sizes in [mixed_sizes(300), vec![700; 1025], vec![100_000; 3]] {
         assert!(
-            is_caught(&BROKEN_READER, &sizes),
+            is_caught(&BROKEN_READ_WAY, &sizes),
             "{} segments",
             sizes.len()
         );
-        assert!(!is_caught(&READERS[0], &sizes), "{} segments", sizes.len());
+        assert!(
+            !is_caught(&READ_WAYS[0], &sizes),
+            "{} segments",
+            sizes.len()
+        );
     }
 }

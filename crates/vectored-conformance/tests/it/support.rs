@@ -3,34 +3,34 @@
 use std::path::Path;
 
 use vectored::limits::iov_max;
-use vectored_conformance::in_flight::{readers_by, techniques, writers_by};
+use vectored_conformance::in_flight::{read_ways_by, techniques, write_ways_by};
 use vectored_conformance::model::{bytes_lost, list, payload};
-use vectored_conformance::readers::{READERS, ReadFn, Reader};
-use vectored_conformance::rings::{ring_readers, ring_writers};
+use vectored_conformance::read_ways::{READ_WAYS, ReadFn, ReadWay};
+use vectored_conformance::rings::{ring_read_ways, ring_write_ways};
 use vectored_conformance::source::{Arrival, Source};
 use vectored_conformance::target::{Delivery, Target};
-use vectored_conformance::writers::{WRITERS, WriteFn, Writer};
+use vectored_conformance::write_ways::{WRITE_WAYS, WriteFn, WriteWay};
 
 /// The directory of the build, on whatever file system it is.
 pub fn build_directory() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// Every writer with a fresh state.
-pub fn writers() -> impl Iterator<Item = (&'static Writer, WriteFn)> {
-    let in_flight = techniques().flat_map(writers_by);
-    let all = WRITERS.iter().chain(ring_writers()).chain(in_flight);
-    all.map(|writer| (writer, (writer.make)()))
+/// Every way to write a list, with a fresh state.
+pub fn write_ways() -> impl Iterator<Item = (&'static WriteWay, WriteFn)> {
+    let in_flight = techniques().flat_map(write_ways_by);
+    let all = WRITE_WAYS.iter().chain(ring_write_ways()).chain(in_flight);
+    all.map(|way| (way, (way.make)()))
 }
 
 /// Writes a list of these sizes and expects all of it to arrive.
 pub fn expect_whole(
-    writer: &Writer,
+    way: &WriteWay,
     write_fn: &mut WriteFn,
     target: Target,
     sizes: &[usize],
 ) -> Delivery {
-    let what = format!("{writer:?} to {}, {} segments", target.name, sizes.len());
+    let what = format!("{way:?} to {}, {} segments", target.name, sizes.len());
     let data = payload(sizes);
     let delivery = target.deliver(write_fn, &list(&data)).expect(&what);
     expect_all_of(&what, &data.concat(), delivery)
@@ -45,11 +45,11 @@ pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
     delivery
 }
 
-/// Every reader with a fresh state.
-pub fn readers() -> impl Iterator<Item = (&'static Reader, ReadFn)> {
-    let in_flight = techniques().flat_map(readers_by);
-    let all = READERS.iter().chain(ring_readers()).chain(in_flight);
-    all.map(|reader| (reader, (reader.make)()))
+/// Every way to read a list, with a fresh state.
+pub fn read_ways() -> impl Iterator<Item = (&'static ReadWay, ReadFn)> {
+    let in_flight = techniques().flat_map(read_ways_by);
+    let all = READ_WAYS.iter().chain(ring_read_ways()).chain(in_flight);
+    all.map(|way| (way, (way.make)()))
 }
 
 /// Lists with counts around `IOV_MAX`, of tiny segments and of some that take an entry of their own, since they
@@ -78,24 +78,24 @@ pub fn content(sizes: &[usize]) -> Vec<u8> {
 /// Fills a list of these sizes and expects the result of the model, up to the end of the source.
 #[track_caller]
 pub fn expect_filled(
-    reader: &Reader,
+    way: &ReadWay,
     read_fn: &mut ReadFn,
     source: Source,
     sizes: &[usize],
 ) -> Arrival {
-    let what = format!("{reader:?} from {}, {} segments", source.name, sizes.len());
-    let arrival = source.fill(reader, read_fn, sizes).expect(&what);
-    expect_model(&what, reader, arrival)
+    let what = format!("{way:?} from {}, {} segments", source.name, sizes.len());
+    let arrival = source.fill(way, read_fn, sizes).expect(&what);
+    expect_model(&what, way, arrival)
 }
 
 /// Expects the result of the model.
 #[track_caller]
-pub fn expect_model(what: &str, reader: &Reader, arrival: Arrival) -> Arrival {
-    assert!(arrival.ended_well(reader), "{what}: {:?}", arrival.error);
+pub fn expect_model(what: &str, way: &ReadWay, arrival: Arrival) -> Arrival {
+    assert!(arrival.ended_well(way), "{what}: {:?}", arrival.error);
     let expected = arrival.received.len().min(arrival.content.len());
     assert_eq!(arrival.reported, expected as u64, "{what}");
     assert_eq!(arrival.stray_writes, 0, "{what}: bytes outside the list");
     assert_eq!(arrival.miscounts, 0, "{what}");
-    assert_eq!(arrival.lost(reader), 0, "{what}");
+    assert_eq!(arrival.lost(way), 0, "{what}");
     arrival
 }

@@ -1,20 +1,20 @@
-//! Lists of every shape, written to the descriptors of Windows by every writer.
+//! Lists of every shape, written to the descriptors of Windows in every way.
 
 use std::path::Path;
 
 use vectored::limits::iov_max;
 use vectored_conformance::model::{adjacent_list, bytes_lost, list, mixed_sizes, payload};
 use vectored_conformance::target::{self, Delivery};
-use vectored_conformance::writers::{RANDOM_QUEUE, WRITERS};
+use vectored_conformance::write_ways::{RANDOM_QUEUE, WRITE_WAYS};
 
 fn into_every_target(sizes: &[usize]) {
     let data = payload(sizes);
     let whole = data.concat();
-    for writer in WRITERS.iter().chain([&RANDOM_QUEUE]) {
-        let mut write_fn = (writer.make)();
+    for way in WRITE_WAYS.iter().chain([&RANDOM_QUEUE]) {
+        let mut write_fn = (way.make)();
         for segments in [adjacent_list(&whole, sizes), list(&data)] {
-            for target in target::suiting(writer.takes, Path::new(env!("CARGO_TARGET_TMPDIR"))) {
-                let what = format!("{writer:?} to {}, {} segments", target.name, sizes.len());
+            for target in target::suiting(way.takes, Path::new(env!("CARGO_TARGET_TMPDIR"))) {
+                let what = format!("{way:?} to {}, {} segments", target.name, sizes.len());
                 let Delivery {
                     received,
                     reported,

@@ -19,12 +19,12 @@ use std::io::{self, Read};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use vectored_conformance::in_flight::{readers_by, techniques, writers_by};
+use vectored_conformance::in_flight::{read_ways_by, techniques, write_ways_by};
 use vectored_conformance::queue::records::{self, Shared};
-use vectored_conformance::readers::{BROKEN_READER, READERS, Reader};
-use vectored_conformance::rings::{ring_readers, ring_writers};
+use vectored_conformance::read_ways::{BROKEN_READ_WAY, READ_WAYS, ReadWay};
+use vectored_conformance::rings::{ring_read_ways, ring_write_ways};
 use vectored_conformance::soak::{Options, run};
-use vectored_conformance::writers::{BROKEN_WRITER, RANDOM_QUEUE, WRITERS, Writer};
+use vectored_conformance::write_ways::{BROKEN_WRITE_WAY, RANDOM_QUEUE, WRITE_WAYS, WriteWay};
 use vectored_measure::model::TechniqueName;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ const WARM_UP_TRANSFERS: u64 = 500;
 /// Losses that are printed. The rest is counted only.
 const MAX_PRINTED_LOSSES: u64 = 10;
 
-const ONLY_BROKEN_READER: &Reader = &BROKEN_READER;
+const ONLY_BROKEN_READ_WAY: &ReadWay = &BROKEN_READ_WAY;
 
 pub fn main() -> ExitCode {
     let options = match parse(std::env::args().skip(1)) {
@@ -95,19 +95,19 @@ enum Task {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
-    let every = || WRITERS.iter().chain([&RANDOM_QUEUE]).collect();
+    let every = || WRITE_WAYS.iter().chain([&RANDOM_QUEUE]).collect();
     let mut options = Options {
         duration: Duration::from_secs(60),
         seed: 1,
         directory: std::env::temp_dir(),
-        writers: every(),
-        readers: READERS.iter().collect(),
+        write_ways: every(),
+        read_ways: READ_WAYS.iter().collect(),
         scripts: true,
         tokio: true,
         rings: false,
     };
-    let only = |options: &mut Options, writers, readers| {
-        (options.writers, options.readers) = (writers, readers);
+    let only = |options: &mut Options, write_ways, read_ways| {
+        (options.write_ways, options.read_ways) = (write_ways, read_ways);
         (options.scripts, options.tokio) = (false, false);
     };
     while let Some(word) = words.next() {
@@ -118,7 +118,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
             "--form" => match value()?.as_str() {
                 "all" => {}
                 "lists" => {
-                    options.writers = WRITERS.iter().collect();
+                    options.write_ways = WRITE_WAYS.iter().collect();
                     options.tokio = false;
                 }
                 "blocking" => only(&mut options, vec![&RANDOM_QUEUE], vec![]),
@@ -137,15 +137,16 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
                     let (lists_out, lists_in) = lists_of(TechniqueName::new("io-uring"))?;
                     only(
                         &mut options,
-                        ring_writers().iter().chain(lists_out).collect(),
-                        ring_readers().iter().chain(lists_in).collect(),
+                        ring_write_ways().iter().chain(lists_out).collect(),
+                        ring_read_ways().iter().chain(lists_in).collect(),
                     );
                     options.rings = true;
                 }
                 "aio" => {
-                    let (writers, readers) = lists_of(TechniqueName::new("linux-aio"))?;
-                    let (writers, readers) = (writers.iter().collect(), readers.iter().collect());
-                    only(&mut options, writers, readers);
+                    let (write_ways, read_ways) = lists_of(TechniqueName::new("linux-aio"))?;
+                    let (write_ways, read_ways) =
+                        (write_ways.iter().collect(), read_ways.iter().collect());
+                    only(&mut options, write_ways, read_ways);
                 }
                 other => return Err(format!("--backend is plain, uring or aio, not '{other}'")),
             },
@@ -165,10 +166,10 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
             }
             // For the tests that a loss is detected.
             "--broken" => {
-                only(&mut options, vec![&BROKEN_WRITER], vec![]);
+                only(&mut options, vec![&BROKEN_WRITE_WAY], vec![]);
                 options.scripts = true;
             }
-            "--broken-read" => only(&mut options, vec![], vec![ONLY_BROKEN_READER]),
+            "--broken-read" => only(&mut options, vec![], vec![ONLY_BROKEN_READ_WAY]),
             other => return Err(format!("unknown argument '{other}'")),
         }
     }
@@ -176,9 +177,9 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
 }
 
 /// The ways to write and to read by a technique of the measuring engine.
-fn lists_of(technique: TechniqueName) -> Result<(&'static [Writer], &'static [Reader]), String> {
+fn lists_of(technique: TechniqueName) -> Result<(&'static [WriteWay], &'static [ReadWay]), String> {
     if techniques().any(|offered| offered == technique) {
-        Ok((writers_by(technique), readers_by(technique)))
+        Ok((write_ways_by(technique), read_ways_by(technique)))
     } else {
         Err(format!("there is no {technique} here"))
     }

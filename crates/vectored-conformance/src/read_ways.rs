@@ -1,6 +1,6 @@
-//! The table of the functions that read a list from a descriptor, like [`writers`](crate::writers).
+//! The table of the functions that read a list from a descriptor, like [`write_ways`](crate::write_ways).
 //!
-//! To add one, add an entry to [`READERS`]. [`counted`] adapts a function that resumes from a cursor,
+//! To add one, add an entry to [`READ_WAYS`]. [`counted`] adapts a function that resumes from a cursor,
 //! [`whole_list`] and [`positional`] one that takes a whole list.
 
 use std::fmt;
@@ -24,10 +24,10 @@ pub type ReadFn =
     Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], &mut SegmentCursor) -> Outcome>;
 
 /// A function that reads a list.
-pub struct Reader {
+pub struct ReadWay {
     /// The name in messages of failing tests.
     pub name: &'static str,
-    /// The descriptors that it can be used on. A reader for files alone does not move the file's position.
+    /// The descriptors that it can be used on. A way for files alone does not move the file's position.
     pub takes: Takes,
     /// The result at an early end of the file.
     pub at_eof: AtEof,
@@ -37,7 +37,7 @@ pub struct Reader {
     pub make: fn() -> ReadFn,
 }
 
-impl fmt::Debug for Reader {
+impl fmt::Debug for ReadWay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
@@ -64,8 +64,8 @@ pub enum CallScope {
     Segment,
 }
 
-/// The properties that most readers share.
-pub(crate) const EXACT_READER: Reader = Reader {
+/// The properties that most ways share.
+pub(crate) const EXACT_READ_WAY: ReadWay = ReadWay {
     name: "a reader that fills the list",
     takes: Takes::All,
     at_eof: AtEof::Fails,
@@ -73,13 +73,13 @@ pub(crate) const EXACT_READER: Reader = Reader {
     make: || whole_list(|fd, segments| read_exact(fd, segments).into()),
 };
 
-/// Every reader.
-pub const READERS: &[Reader] = &[
-    Reader {
+/// Every way to read a list.
+pub const READ_WAYS: &[ReadWay] = &[
+    ReadWay {
         name: "read_exact",
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "resume_read",
         make: || {
             Box::new(|fd, segments, cursor| {
@@ -88,57 +88,57 @@ pub const READERS: &[Reader] = &[
                 })
             })
         },
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "read_up_to_eof",
         at_eof: AtEof::Stops,
         make: || whole_list(|fd, segments| read_up_to_eof(fd, segments).into()),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "read_exact_at",
         takes: Takes::Files,
         make: || positional(|fd, segments, offset| read_exact_at(fd, segments, offset).into()),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "read_up_to_eof_at",
         takes: Takes::Files,
         at_eof: AtEof::Stops,
         make: || positional(|fd, segments, offset| read_up_to_eof_at(fd, segments, offset).into()),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "Scatter::read_exact",
         make: || scatter(CostModel::default()),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "Scatter::read_exact with little staging memory",
         make: || scatter(CostModel::default().with(|costs| costs.staging_bytes = 1000)),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "Scatter::read_exact that stages nothing",
         make: || scatter(CostModel::default().with(|costs| costs.staging_bytes = 0)),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "Scatter::resume_read",
         make: || scattered(CostModel::default()),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "Scatter::read_up_to_eof",
         at_eof: AtEof::Stops,
         make: || {
             let mut scatter = Scatter::default();
             whole_list(move |fd, segments| scatter.read_up_to_eof(fd, segments).into())
         },
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "Scatter::read_exact_at",
         takes: Takes::Files,
         make: || {
@@ -147,9 +147,9 @@ pub const READERS: &[Reader] = &[
                 scatter.read_exact_at(fd, segments, offset).into()
             })
         },
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "Scatter::read_up_to_eof_at",
         takes: Takes::Files,
         at_eof: AtEof::Stops,
@@ -159,9 +159,9 @@ pub const READERS: &[Reader] = &[
                 scatter.read_up_to_eof_at(fd, segments, offset).into()
             })
         },
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "ScatterReader::read_exact_vectored with a small buffer",
         call_scope: CallScope::ListAndReadAhead,
         make: || {
@@ -170,15 +170,15 @@ pub const READERS: &[Reader] = &[
                 reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
             })
         },
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "ScatterReader::resume_read",
         call_scope: CallScope::ListAndReadAhead,
         make: || buffered(8192),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "ScatterReader::read_up_to_eof",
         at_eof: AtEof::Stops,
         call_scope: CallScope::ListAndReadAhead,
@@ -188,9 +188,9 @@ pub const READERS: &[Reader] = &[
                 reader.on(fd, |reader| reader.read_up_to_eof(segments).into())
             })
         },
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "ScatterReader without a buffer",
         make: || {
             let mut reader = ReusedReader::with_capacity(0);
@@ -198,26 +198,26 @@ pub const READERS: &[Reader] = &[
                 reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
             })
         },
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "read_exact_uninit, segment by segment",
         call_scope: CallScope::Segment,
         make: || segment_by_segment(uninit::read_exact),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
-    Reader {
+    ReadWay {
         name: "read_up_to_eof_uninit, segment by segment",
         at_eof: AtEof::Stops,
         call_scope: CallScope::Segment,
         make: || segment_by_segment(uninit::read_up_to_eof),
-        ..EXACT_READER
+        ..EXACT_READ_WAY
     },
 ];
 
-/// A defective reader, which proves that the suite detects one: its cursor advances one byte too far after
+/// A defective way, which proves that the suite detects one: its cursor advances one byte too far after
 /// every third short read.
-pub const BROKEN_READER: Reader = Reader {
+pub const BROKEN_READ_WAY: ReadWay = ReadWay {
     name: "a broken read cursor",
     make: || {
         let mut short_reads = 0_u64;
@@ -247,7 +247,7 @@ pub const BROKEN_READER: Reader = Reader {
             }
         })
     },
-    ..EXACT_READER
+    ..EXACT_READ_WAY
 };
 
 /// Adapts a function that fills whole lists. The rest of a list is handed to it as a list of its own.

@@ -1,6 +1,6 @@
 //! The table of the functions that write a list to a descriptor.
 //!
-//! To add one, add an entry to [`WRITERS`]. A function that resumes from a cursor fits as it is;
+//! To add one, add an entry to [`WRITE_WAYS`]. A function that resumes from a cursor fits as it is;
 //! [`whole_list`] and [`positional`] adapt one that takes a whole list.
 
 mod adapters;
@@ -36,7 +36,7 @@ use buffered::{PlainWrites, list_by_list, slice_by_slice};
 use segments_buf::SegmentsBuf;
 
 /// A function that writes a list.
-pub struct Writer {
+pub struct WriteWay {
     /// The name in messages of failing tests.
     pub name: &'static str,
     /// The descriptors that it can be used on.
@@ -45,46 +45,46 @@ pub struct Writer {
     pub make: fn() -> WriteFn,
 }
 
-impl fmt::Debug for Writer {
+impl fmt::Debug for WriteWay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
 }
 
-/// Every writer.
-pub const WRITERS: &[Writer] = &[
-    Writer {
+/// Every way to write a list.
+pub const WRITE_WAYS: &[WriteWay] = &[
+    WriteWay {
         name: "write_all",
         takes: Takes::All,
         make: || whole_list(|fd, segments| write_all(fd, segments).into()),
     },
-    Writer {
+    WriteWay {
         name: "Gather::write_all",
         takes: Takes::All,
         make: || gather(CostModel::default()),
     },
-    Writer {
+    WriteWay {
         name: "Gather::write_all with little staging memory",
         takes: Takes::All,
         make: || gather(CostModel::default().with(|costs| costs.staging_bytes = 1000)),
     },
-    Writer {
+    WriteWay {
         name: "Gather::write_all as to a pipe",
         takes: Takes::All,
         make: || gather(CostModel::for_target(TargetKind::Pipe)),
     },
-    Writer {
+    WriteWay {
         name: "Gather::write_all that copies nothing",
         takes: Takes::All,
         make: || gather(CostModel::default().with(|costs| costs.staging_bytes = 0)),
     },
     #[cfg(unix)]
-    Writer {
+    WriteWay {
         name: "SegmentCursor by hand",
         takes: Takes::All,
         make: || Box::new(by_hand),
     },
-    Writer {
+    WriteWay {
         name: "resume_write",
         takes: Takes::All,
         make: || {
@@ -95,7 +95,7 @@ pub const WRITERS: &[Writer] = &[
             })
         },
     },
-    Writer {
+    WriteWay {
         name: "Gather::resume_write",
         takes: Takes::All,
         make: || {
@@ -107,7 +107,7 @@ pub const WRITERS: &[Writer] = &[
             })
         },
     },
-    Writer {
+    WriteWay {
         name: "VectoredWrite::resume_write",
         takes: Takes::All,
         make: || {
@@ -120,7 +120,7 @@ pub const WRITERS: &[Writer] = &[
         },
     },
     #[cfg(unix)]
-    Writer {
+    WriteWay {
         name: "VectoredWrite::resume_write of a UnixStream if it is a socket",
         takes: Takes::All,
         make: || {
@@ -137,7 +137,7 @@ pub const WRITERS: &[Writer] = &[
             })
         },
     },
-    Writer {
+    WriteWay {
         name: "BufSender",
         takes: Takes::All,
         make: || {
@@ -148,7 +148,7 @@ pub const WRITERS: &[Writer] = &[
             })
         },
     },
-    Writer {
+    WriteWay {
         name: "GatherWriter::copying",
         takes: Takes::All,
         make: || {
@@ -157,12 +157,12 @@ pub const WRITERS: &[Writer] = &[
             })
         },
     },
-    Writer {
+    WriteWay {
         name: "GatherWriter::new",
         takes: Takes::All,
         make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::new(fd), segments)),
     },
-    Writer {
+    WriteWay {
         name: "GatherWriter::new that stages no slice behind a call",
         takes: Takes::All,
         make: || {
@@ -172,19 +172,19 @@ pub const WRITERS: &[Writer] = &[
             })
         },
     },
-    Writer {
+    WriteWay {
         name: "GatherWriter::write_vectored",
         takes: Takes::All,
         make: || {
             Box::new(|fd, segments, cursor| list_by_list(GatherWriter::new(fd), segments, cursor))
         },
     },
-    Writer {
+    WriteWay {
         name: "write_all_at",
         takes: Takes::Files,
         make: || positional(|fd, segments, offset| write_all_at(fd, segments, offset).into()),
     },
-    Writer {
+    WriteWay {
         name: "Gather::write_all_at",
         takes: Takes::Files,
         make: || {
@@ -193,30 +193,30 @@ pub const WRITERS: &[Writer] = &[
         },
     },
     #[cfg(unix)]
-    Writer {
+    WriteWay {
         name: "write_all_with without a flag",
         takes: Takes::All,
         make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty())),
     },
     #[cfg(unix)]
-    Writer {
+    WriteWay {
         name: "write_all_with at an offset, without a flag",
         takes: Takes::Files,
         make: || {
             positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
         },
     },
-    Writer {
+    WriteWay {
         name: "write_once, as much as fits at a time",
         takes: Takes::All,
         make: || Box::new(record_by_record),
     },
-    Writer {
+    WriteWay {
         name: "SegmentQueue::write_to",
         takes: Takes::All,
         make: || queued::filled_and_drained(QueuePolicy::default(), queued::write_to),
     },
-    Writer {
+    WriteWay {
         name: "SegmentQueue::write_to as to a pipe",
         takes: Takes::All,
         make: || {
@@ -224,17 +224,17 @@ pub const WRITERS: &[Writer] = &[
             queued::filled_and_drained(policy, queued::write_to)
         },
     },
-    Writer {
+    WriteWay {
         name: "SegmentQueue::write_to that keeps every segment",
         takes: Takes::All,
         make: || queued::filled_and_drained(keeping(), queued::write_to),
     },
-    Writer {
+    WriteWay {
         name: "SegmentQueue::write_some",
         takes: Takes::All,
         make: || queued::filled_and_drained(QueuePolicy::default(), queued::write_some),
     },
-    Writer {
+    WriteWay {
         name: "SegmentQueue::write_some that keeps every segment",
         takes: Takes::All,
         make: || queued::filled_and_drained(keeping(), queued::write_some),
@@ -242,22 +242,22 @@ pub const WRITERS: &[Writer] = &[
 ];
 
 /// A queue that gets a list in pieces and in all ways there are, is written now and then, and gets more in between. Not
-/// in [`WRITERS`], since calls of a few bytes take too long for lists of gigabytes.
-pub const RANDOM_QUEUE: Writer = Writer {
+/// in [`WRITE_WAYS`], since calls of a few bytes take too long for lists of gigabytes.
+pub const RANDOM_QUEUE: WriteWay = WriteWay {
     name: "SegmentQueue at random",
     takes: Takes::All,
     make: queued::at_random,
 };
 
-/// The writers with `RWF_DSYNC`. Not in [`WRITERS`], since each of their calls waits for the disk.
+/// The ways of writing with `RWF_DSYNC`. Not in [`WRITE_WAYS`], since each of their calls waits for the disk.
 #[cfg(unix)]
-pub const DURABLE_WRITERS: &[Writer] = &[
-    Writer {
+pub const DURABLE_WRITE_WAYS: &[WriteWay] = &[
+    WriteWay {
         name: "write_all_with DSYNC",
         takes: Takes::Files,
         make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC)),
     },
-    Writer {
+    WriteWay {
         name: "write_all_with DSYNC at an offset",
         takes: Takes::Files,
         make: || {
@@ -266,10 +266,10 @@ pub const DURABLE_WRITERS: &[Writer] = &[
     },
 ];
 
-/// A defective writer, which proves that the suite detects one: its cursor advances one byte too far after
+/// A defective way, which proves that the suite detects one: its cursor advances one byte too far after
 /// every third short write.
 #[cfg(unix)]
-pub const BROKEN_WRITER: Writer = Writer {
+pub const BROKEN_WRITE_WAY: WriteWay = WriteWay {
     name: "a broken cursor",
     takes: Takes::All,
     make: || {
