@@ -11,7 +11,7 @@ pub enum ScriptedCall {
     Fail(i32),
 }
 
-/// Keeps the bytes that it takes and checks every call. After the end of its script it takes everything.
+/// A sink that keeps the bytes that it takes and checks every call. After the end of its script it takes everything.
 #[derive(Debug)]
 pub struct ScriptedSink {
     script: std::vec::IntoIter<ScriptedCall>,

@@ -41,7 +41,7 @@ pub fn machine_in_words(host: &Host) -> String {
 fn system(host: &Host) -> String {
     let release = host.kernel.split(' ').next().unwrap_or_default();
     visible(&match host.system.split_once(' ') {
-        Some((system, machine)) => format!("{system} {release} {machine}"),
+        Some((system, processor)) => format!("{system} {release} {processor}"),
         None => format!("{} {release}", host.system),
     })
 }

@@ -11,7 +11,7 @@ use crate::transfer::{place, write};
 
 /// Writes lists of short and long buffers: copies runs of short ones together, and references the long ones.
 ///
-/// Each buffer of a system call costs the kernel some 20 ns, however short it is. To copy a short one costs less. The
+/// Each buffer of a system call costs the kernel some 20 ns, however short it is. Copying a short one costs less. The
 /// cost model decides which ones are short; the bytes arrive in the same order in any case.
 ///
 /// Keep the Gather and use it again: it owns the memory into which it copies. Threads may share one; each call that

@@ -21,7 +21,7 @@ use super::std_vectored::recycled;
 /// The time after which a write that nobody reads is taken to be blocked.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Runs on a runtime of one thread, all calls of a sample in one task, as in a program that is asynchronous
+/// `tokio` on a runtime of one thread. All calls of a sample are in one task, as in a program that is asynchronous
 /// anyway. Files are `tokio::fs::File`, which hands each write to a thread; `flush` waits for it.
 pub struct TokioUtil {
     runtime: Rc<Runtime>,

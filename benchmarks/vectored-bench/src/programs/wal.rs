@@ -44,7 +44,7 @@ fn ways(policy: QueuePolicy) -> [(&'static str, Role, FileWay); 6] {
     ]
 }
 
-/// Stands for the end of a record.
+/// The end of a record.
 const TAIL: &[u8; 4] = b"\xfe\xca\0\0";
 
 fn open(harness: &Harness, case: &Case) -> io::Result<Contenders> {

@@ -23,7 +23,7 @@ use vectored_conformance::queue::strict::{RECORD_BYTES, Strict};
 /// Room for everything that a test sends, so that the writer is always ready.
 const ROOMY: usize = 64 << 20;
 
-/// Counts the records of TLS that are written to `inner`.
+/// A writer that counts the records of TLS that are written to `inner`.
 struct CountedRecords<W> {
     inner: W,
     count: Arc<AtomicUsize>,

@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// Takes so many bytes, then is not ready. Counts what it is asked.
+/// A writer that takes so many bytes, then is not ready. It counts its calls.
 #[derive(Default)]
 struct Takes {
     bytes: usize,
@@ -197,7 +197,7 @@ fn a_frame_that_is_too_long_is_an_error_and_the_sink_takes_further_frames() {
     assert_eq!(frames.into_parts().2.len(), 4 + 10 + 4);
 }
 
-/// Puts a part of a frame into the buffer before it fails.
+/// An encoder that puts a part of a frame into the buffer before it fails.
 struct FailsLate;
 
 impl tokio_util::codec::Encoder<&'static str> for FailsLate {

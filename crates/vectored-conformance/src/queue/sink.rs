@@ -20,8 +20,8 @@ pub enum Answer {
     Overreport,
 }
 
-/// Answers by a script, keeps the bytes that it takes, and checks every call. After the end of its script it takes
-/// everything.
+/// A writer that answers by a script, keeps the bytes that it takes, and checks every call. After the end of its
+/// script it takes everything.
 ///
 /// If it does not gather, it is as strict as OpenSSL: after `Pending`, the next call has to begin with the same bytes, and
 /// must not be shorter.

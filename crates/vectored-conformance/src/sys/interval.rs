@@ -9,7 +9,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Sends `SIGALRM` to the thread that made it, until it is dropped.
+/// A timer that sends `SIGALRM` to the thread that made it, until it is dropped.
 ///
 /// With setitimer(2) the kernel would choose the thread, and seldom the one that moves bytes.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ extern "C" fn count(_signal: libc::c_int) {
     CAUGHT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Signals to the thread that made it, again and again until it is dropped.
+/// A source of signals to the thread that made it, again and again until it is dropped.
 ///
 /// The handler is set without `SA_RESTART`, so signals interrupt system calls.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use crate::model::Latency;
 
-/// Values share a bucket with values that differ from them by less than one part in this many.
+/// The number of buckets for the values from one power of two to the next: values in one bucket differ by less than
+/// one part in this many.
 const SUB_BUCKETS: u64 = 128;
 const SUB_BITS: u32 = SUB_BUCKETS.trailing_zeros();
 

@@ -415,7 +415,7 @@ fn cells_without_an_asynchronous_technique_have_no_latencies() {
     assert_eq!(result.latency, Default::default());
 }
 
-/// Leaves the last list of each sample out.
+/// A mover that leaves the last list of each sample out.
 struct OneListShort(Box<dyn Mover>);
 
 impl Mover for OneListShort {
@@ -443,7 +443,7 @@ impl Mover for OneListShort {
     }
 }
 
-/// Changes a byte of one of the lists after they are filled.
+/// A mover that changes a byte of one of the lists after they are filled.
 struct OneByteWrong(Box<dyn ReadMover>);
 
 impl ReadMover for OneByteWrong {

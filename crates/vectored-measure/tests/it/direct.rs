@@ -227,7 +227,7 @@ fn every_call_has_the_flag_and_aligned_segments_in_every_layout() {
     }
 }
 
-/// Faults whose transfers are all the same aligned.
+/// The faults whose transfers are aligned all the same.
 const FAULTS: [Fault; 5] = [
     Fault::ByteChanged,
     Fault::SegmentsSwapped,

@@ -101,7 +101,7 @@ fn every_record_of_several_threads_is_found() {
 
 type WriteList = fn(BorrowedFd<'_>, &[u8]) -> io::Result<()>;
 
-/// Writes each list as the function says.
+/// A mover that writes each list by the function.
 struct Wrong(WriteList);
 
 impl Mover for Wrong {

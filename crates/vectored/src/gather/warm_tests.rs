@@ -50,7 +50,7 @@ fn calls_of(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
     calls
 }
 
-/// Accepts all bytes, and checks the facts that the caller claims.
+/// A sink that accepts all bytes, and checks the facts that the caller claims.
 struct Doubting;
 
 impl Sink for Doubting {

@@ -157,7 +157,7 @@ impl AsyncWrite for ScriptedWriter {
     }
 }
 
-/// Takes everything, and gathers or not.
+/// A writer that takes everything, and gathers or not.
 #[derive(Default)]
 struct Collector {
     gathers: bool,

@@ -56,7 +56,7 @@ impl Drop for OwnedBytes {
     }
 }
 
-/// Drops an owner whose `as_ref` panicked.
+/// A guard that drops an owner whose `as_ref` panicked.
 struct DropOwner<T>(*mut T);
 
 impl<T> Drop for DropOwner<T> {
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives other bytes each time it is asked, and counts its drops. `Cell` makes it `!Sync`.
+    /// An owner that gives other bytes each time it is asked, and counts its drops. `Cell` makes it `!Sync`.
     struct Fickle {
         inline: [u8; 8],
         asked: Cell<usize>,

@@ -1,4 +1,4 @@
-//! Kernels that follow the rules of other systems for one call, as scripts: so those rules are tested on this system.
+//! Scripted kernels with the rules of other systems for one call: so these rules are tested on this system.
 
 use std::io::{self, IoSlice, IoSliceMut};
 
@@ -22,7 +22,7 @@ pub(crate) struct SystemRules {
     /// The most bytes of a call.
     pub(crate) bytes: u64,
     pub(crate) beyond_bytes: Beyond,
-    /// Whether there are calls for lists at all: macOS has those with an offset since version 11.
+    /// Whether there are calls for lists at all: macOS has the ones with an offset since version 11.
     pub(crate) has_lists: bool,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct RuledKernel {
     rules: SystemRules,
     /// All bytes that it moved.
     pub(crate) moved: u64,
-    /// Calls that it refused for what they were: a fault of their caller.
+    /// Calls that it refused as invalid: a fault of their caller.
     pub(crate) invalid: usize,
     /// Lists that it refused since it knows no lists.
     pub(crate) unknown: usize,

@@ -111,11 +111,11 @@ pub(crate) fn retry_interrupted(
     Err(error)
 }
 
-/// Keeps a list from being sent as several messages, by a descriptor that keeps messages apart.
+/// A guard that keeps a list from being sent as several messages, by a descriptor that keeps messages apart.
 ///
-/// To ask whether the descriptor does takes a system call, which costs a good part of a short write. So it is asked only
-/// if the answer matters, and at most once a transfer: a list whose first call takes all of it is one message at any
-/// descriptor.
+/// Asking whether the descriptor does takes a system call, which costs a good part of a short write. So it is asked
+/// only if the answer matters, and at most once a transfer: a list whose first call takes all of it is one message at
+/// any descriptor.
 pub(crate) struct SplitGuard<F> {
     start: SegmentCursor,
     /// The question, until it was asked.

@@ -67,7 +67,7 @@ mod tokio_forms {
 
     use super::*;
 
-    /// Does not gather.
+    /// A writer that does not gather.
     struct Plain(UnixStream);
 
     impl AsyncWrite for Plain {

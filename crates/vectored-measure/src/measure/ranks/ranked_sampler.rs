@@ -12,7 +12,8 @@ use crate::measure::sampling::sampler::{
 use crate::model::{CellSpec, Coordination, TechniqueName};
 use crate::stats::Latencies;
 
-/// Takes each sample on the first [`Conditions::ranks`](crate::model::Conditions::ranks) ranks at the same time; its time is that of the slowest rank.
+/// A sampler that takes each sample on the first [`Conditions::ranks`](crate::model::Conditions::ranks) ranks at the
+/// same time; its time is that of the slowest rank.
 ///
 /// A barrier precedes each sample, with its untimed first call. Latencies, and sends without a copy, are those of
 /// rank 0.

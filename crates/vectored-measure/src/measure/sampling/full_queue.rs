@@ -12,7 +12,7 @@ use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Timed};
 use crate::stats::Latencies;
 
-/// Moves the lists of a batch, and passes on the events.
+/// A function that moves the lists of a batch, and passes on the events.
 pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
 
 /// Where the next transfer of a descriptor goes: to its position, if it has one.

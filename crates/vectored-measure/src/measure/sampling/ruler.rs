@@ -1,4 +1,4 @@
-//! The ruler: the cost of the clock and of the empty timing loop.
+//! The ruler of a run: the cost of the clock and of the empty timing loop.
 
 use std::io;
 

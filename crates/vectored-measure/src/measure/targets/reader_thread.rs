@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// writing more than the batch.
 const SUSPICION: Duration = Duration::from_millis(100);
 
-/// A stream with a reader thread, whose batches become an `R`.
+/// A stream with a reader thread, which makes an `R` of each batch.
 pub(crate) struct ReaderThread<R> {
     stream: StreamKind,
     writer: Option<Arc<OwnedFd>>,
@@ -33,14 +33,14 @@ pub(crate) struct ReaderThread<R> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread does with the bytes of a batch, fewer than were sent only at the end of the stream.
+/// The use of the bytes of a batch. They are fewer than were sent only at the end of the stream.
 pub(crate) type Use<R> = Box<dyn FnOnce(&[u8]) -> R + Send>;
 
 /// An order to the thread.
 enum Order<R> {
     /// Read this many bytes.
     Read(u64),
-    /// All writers have returned.
+    /// Use the bytes: all writers have returned.
     Use(Use<R>),
 }
 
@@ -206,8 +206,8 @@ fn take_surplus(mut stream: &ByteStream) -> io::Result<u64> {
     Ok(taken)
 }
 
-/// Reads a batch into `buffer`; returns the number of bytes, fewer than the
-/// batch only at the end of the stream.
+/// Reads a batch into `buffer`, and returns the number of bytes. They are fewer than the batch only at the end of the
+/// stream.
 fn fill(
     mut stream: &ByteStream,
     buffer: &mut Vec<u8>,

@@ -7,8 +7,8 @@ use fastrand::Rng;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::Errno;
 
-/// Fills every buffer before bytes are read back into it, so that old bytes
-/// cannot pass for bytes that arrived.
+/// The byte that fills every buffer before bytes are read back into it: so old bytes cannot pass for bytes that
+/// arrived.
 pub(crate) const POISON: u8 = 0xa5;
 
 /// A target: it receives the bytes of samples.

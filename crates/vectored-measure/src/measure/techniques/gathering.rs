@@ -19,8 +19,7 @@ pub trait Gathering {
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()>;
 }
 
-/// Fills the array, in every call or once per sample, and passes it to a
-/// [`Gathering`].
+/// A mover that fills the array, in every call or once per sample, and passes it to a [`Gathering`].
 pub struct WithArray<G> {
     pub(super) gathering: G,
     iovecs: Vec<IoSlice<'static>>,
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
     use crate::stats::Latencies;
 
-    /// Notes the address of each array that it is given.
+    /// A gathering that notes the address of each array that it is given.
     #[derive(Default)]
     struct Addresses(Vec<usize>);
 

@@ -20,8 +20,7 @@ pub trait Scattering {
     fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()>;
 }
 
-/// Fills the array, in every call or once per sample, and passes it to a
-/// [`Scattering`].
+/// A mover that fills the array, in every call or once per sample, and passes it to a [`Scattering`].
 pub struct WithArray<S> {
     scattering: S,
     iovecs: Vec<IoSliceMut<'static>>,
@@ -89,8 +88,8 @@ mod tests {
     use super::*;
     use crate::stats::Latencies;
 
-    /// Notes the size of the first segment, and swaps it with the second one. An array that is filled again
-    /// is in the old order.
+    /// A scattering that notes the size of the first segment, and swaps it with the second one. An array that is
+    /// filled again is in the old order.
     #[derive(Default)]
     struct Swapping(Vec<usize>);
 

@@ -135,7 +135,7 @@ impl Writer {
     }
 }
 
-/// Notes the first and the last reading.
+/// A clock that notes its first and its last reading.
 #[derive(Default)]
 struct SpanClock {
     began_ns: Cell<Option<u64>>,

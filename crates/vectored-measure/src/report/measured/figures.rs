@@ -10,7 +10,7 @@ use crate::report::target_names::has_tax;
 use crate::report::words::{Words, verdict_in_words};
 use crate::stats::TIE_ZONE;
 
-/// Stands behind the list of a cell that was measured between the requested ones.
+/// The mark behind the list of a cell that was measured between the requested ones.
 pub(super) const REFINED_MARK: &str = "+";
 
 /// A row for each cell: the requested ones in their order, with those between inserted by size.

@@ -160,8 +160,7 @@ struct Seen {
     repeated: usize,
 }
 
-/// Records the samples of one visit of the engine. A cell that starts over uses
-/// the same marks again.
+/// A mover that records the samples of one visit of the engine. A cell that starts over uses the same marks again.
 struct Watching {
     inner: Box<dyn Mover>,
     seen: Rc<RefCell<Seen>>,

@@ -111,7 +111,7 @@ fn every_fault_is_caught_in_place_of_each_opt_in_technique() {
     }
 }
 
-/// Sends the bytes of the first call of a sample in all its calls.
+/// A mover that sends the bytes of the first call of a sample in all its calls.
 #[derive(Default)]
 struct SameAgain {
     first: Vec<u8>,
@@ -149,7 +149,7 @@ fn cold_calls_that_send_the_segments_of_another_are_caught() {
     }
 }
 
-/// Builds its lists in the first sample and reuses them in later ones.
+/// A mover that builds its lists in the first sample and reuses them in later ones.
 #[derive(Default)]
 struct SetUpOnceForAll {
     lists: Vec<Vec<u8>>,

@@ -28,7 +28,7 @@ fn entries_of_nothing(sizes: &[usize]) -> Vec<iovec> {
     sizes.iter().map(&mut entry).collect()
 }
 
-/// Takes the addresses of bytes, as many a call as `most` says, in turn; 0 is `EAGAIN`.
+/// A sink of addresses. It takes as many bytes a call as `most` says, in turn; 0 is `EAGAIN`.
 struct AddressSink<'m> {
     most: std::iter::Cycle<std::slice::Iter<'m, usize>>,
     taken: Vec<usize>,

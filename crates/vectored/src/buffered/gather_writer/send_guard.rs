@@ -7,7 +7,7 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::staging::StagingBuffer;
 
-/// Removes from the staging buffer the bytes that were sent when it is dropped, also during a panic.
+/// A guard that, when it is dropped, also during a panic, removes from the staging buffer the bytes that were sent.
 pub(super) struct SendGuard<'s> {
     pub(super) staged: &'s mut StagingBuffer,
     /// The position in the list whose first segment is the staged bytes.

@@ -109,7 +109,7 @@ fn a_call_is_of_the_thread_that_started_and_submitted_it() {
     std::thread::spawn(read).join().unwrap();
 }
 
-/// Reads a zero into each of its segments.
+/// A call that reads a zero into each of its segments.
 struct Zeros {
     file: File,
     buffer: [u8; 1024],
@@ -156,7 +156,7 @@ fn the_memory_of_lists_is_kept_up_to_a_limit() {
     }
 }
 
-/// Panics when it begins, after it has given a slice.
+/// A call that panics when it begins, after it has given a slice.
 struct Panics(Option<[u8; 1]>);
 
 impl Call for Panics {
