@@ -39,3 +39,4 @@ for file in pkgconfig/vectored.pc cmake/vectored/vectored-config.cmake cmake/vec
     fi
 done
 echo "   installed the C library in '$root'"
+[ -n "${3-}" ] || echo "   for pkg-config and the loader: PKG_CONFIG_PATH='$lib/pkgconfig' LD_LIBRARY_PATH='$lib'"

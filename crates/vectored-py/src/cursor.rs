@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyMemoryView, PySlice};
+use pyo3::types::{PyIterator, PyList, PyMemoryView, PySlice};
 use vectored::SegmentCursor;
 
 use crate::transfer::{move_by, with_list};
@@ -47,6 +47,19 @@ impl Cursor {
             cursor: self,
             at: state.at,
         })
+    }
+
+    /// Takes the position for a call that goes on with these buffers.
+    ///
+    /// # Errors
+    ///
+    /// As [`take`](Cursor::take), and `TypeError` for an iterator, of which the first call would take all.
+    pub fn take_for(&self, buffers: &Bound<'_, PyAny>) -> PyResult<InUse<'_>> {
+        if buffers.cast::<PyIterator>().is_ok() {
+            let message = "buffers must be a list, not an iterator: the first call would use it up";
+            return Err(PyTypeError::new_err(message));
+        }
+        self.take()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -53,7 +53,7 @@ impl Gather {
     }
 
     /// Write all buffers in order, and return their bytes, as the function write_all.
-    #[pyo3(signature = (fd, buffers, *, offset = None))]
+    #[pyo3(signature = (fd, buffers, offset = None))]
     fn write_all(
         &self,
         fd: &Bound<'_, PyAny>,
@@ -77,7 +77,7 @@ impl Gather {
         buffers: &Bound<'_, PyAny>,
         cursor: &Bound<'_, Cursor>,
     ) -> PyResult<u64> {
-        let mut cursor = cursor.get().take()?;
+        let mut cursor = cursor.get().take_for(buffers)?;
         self.with_gather(|gather| {
             write(fd, buffers, &mut cursor.at, |fd, list, cursor| {
                 list.resume_gather(gather, fd, cursor)

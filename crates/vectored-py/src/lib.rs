@@ -31,6 +31,13 @@ mod native {
         read_exact, read_up_to_eof, resume_read, resume_write, write_all, write_once,
     };
 
+    /// For `GatherWriter`: the descriptor of a file, or the exception that the functions would raise.
+    #[pyfunction]
+    #[pyo3(name = "_descriptor")]
+    fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<i32> {
+        crate::sys::descriptor(file)
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::sys::refuse_other_interpreters(module.py())?;

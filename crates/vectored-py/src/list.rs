@@ -15,7 +15,7 @@ use crate::transfer::{place, read, write};
 ///
 /// On a non-blocking descriptor that is full, it raises BlockingIOError. Use resume_write if you expect that.
 #[pyfunction]
-#[pyo3(signature = (fd, buffers, *, offset = None))]
+#[pyo3(signature = (fd, buffers, offset = None))]
 pub fn write_all(
     fd: &Bound<'_, PyAny>,
     buffers: &Bound<'_, PyAny>,
@@ -40,7 +40,7 @@ pub fn resume_write(
     buffers: &Bound<'_, PyAny>,
     cursor: &Bound<'_, Cursor>,
 ) -> PyResult<u64> {
-    let mut cursor = cursor.get().take()?;
+    let mut cursor = cursor.get().take_for(buffers)?;
     write(fd, buffers, &mut cursor.at, |fd, list, cursor| {
         list.resume_write(fd, cursor)
     })
@@ -64,7 +64,7 @@ pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult
 ///
 /// It raises EOFError if the file or stream ends before that. The first `done` bytes of the list are then those read.
 #[pyfunction]
-#[pyo3(signature = (fd, buffers, *, offset = None))]
+#[pyo3(signature = (fd, buffers, offset = None))]
 pub fn read_exact(
     fd: &Bound<'_, PyAny>,
     buffers: &Bound<'_, PyAny>,
@@ -82,7 +82,7 @@ pub fn read_exact(
 ///
 /// If they are fewer than the buffers have, the file or stream has ended. With `offset`, as read_exact.
 #[pyfunction]
-#[pyo3(signature = (fd, buffers, *, offset = None))]
+#[pyo3(signature = (fd, buffers, offset = None))]
 pub fn read_up_to_eof(
     fd: &Bound<'_, PyAny>,
     buffers: &Bound<'_, PyAny>,
@@ -106,7 +106,7 @@ pub fn resume_read(
     buffers: &Bound<'_, PyAny>,
     cursor: &Bound<'_, Cursor>,
 ) -> PyResult<u64> {
-    let mut cursor = cursor.get().take()?;
+    let mut cursor = cursor.get().take_for(buffers)?;
     read(fd, buffers, &mut cursor.at, |fd, list, cursor| {
         list.resume_read(fd, cursor)
     })

@@ -3,6 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use vectored::bindings::{RawList, RawListMut, interruptible};
@@ -101,6 +102,15 @@ fn listed<'py>(buffers: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     if let Some(remedy) = remedy {
         return Err(PyTypeError::new_err(format!(
             "buffers must be a list of bytes-like objects, not one object of the type '{}': {remedy}",
+            buffers.get_type().name()?
+        )));
+    }
+    // A new name would stay in the interpreter's cache of attributes.
+    let has = |name| buffers.hasattr(name);
+    let py = buffers.py();
+    if !has(intern!(py, "__iter__"))? && !has(intern!(py, "__getitem__"))? {
+        return Err(PyTypeError::new_err(format!(
+            "buffers must be a list of bytes-like objects, not '{}'",
             buffers.get_type().name()?
         )));
     }

@@ -1,10 +1,15 @@
 """Which objects are taken, for how long they are locked, and that nothing is copied or leaked."""
 
 import array
+import bz2
 import gc
+import gzip
 import io
+import lzma
 import mmap
 import os
+import socket
+import ssl
 import sys
 import tempfile
 import threading
@@ -62,7 +67,8 @@ class Objects(Descriptors):
         for wrong in ("text", 7, None, [b"nested"]):
             with self.assertRaises(TypeError) as caught:
                 vectored.write_all(self.null, [b"a", b"b", wrong])
-            self.assertEqual(caught.exception.__notes__, ["at index 2 of the list of buffers"])
+            remedy = ": encode it" if wrong == "text" else ""
+            self.assertEqual(caught.exception.__notes__, [f"at index 2 of the list of buffers{remedy}"])
 
     def test_a_single_buffer_is_no_list(self):
         for wrong in (b"bytes", bytearray(b"more"), memoryview(b"view")):
@@ -107,6 +113,45 @@ class Objects(Descriptors):
         with self.assertRaises(io.UnsupportedOperation) as caught:
             vectored.write_all(io.BytesIO(), [b"abc"])
         self.assertIn("'BytesIO' has no descriptor", caught.exception.__notes__[0])
+        for wrong, remedy in (([b"abc"], "swapped"), ("name", "open the path"), (null.fileno, "call it")):
+            with self.assertRaisesRegex(TypeError, remedy):
+                vectored.write_all(wrong, [b"abc"])
+        closed = socket.socket()
+        closed.close()
+        with self.assertRaises(ValueError) as caught:
+            vectored.write_all(closed, [b"abc"])
+        self.assertIn("closed", caught.exception.__notes__[0])
+
+    def test_what_encodes_its_bytes_is_refused(self):
+        near, far = socket.socketpair()
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        options = {"do_handshake_on_connect": False, "server_hostname": "localhost"}
+        with near, far, context.wrap_socket(near, **options) as encoder, tempfile.TemporaryDirectory() as place:
+            for open_it in (gzip.open, bz2.open, lzma.open):
+                with open_it(os.path.join(place, "file"), "wb") as file:
+                    with self.assertRaisesRegex(TypeError, "its own methods"):
+                        vectored.write_all(file, [b"abc"])
+            with self.assertRaisesRegex(TypeError, "'ssl' encodes"):
+                vectored.write_all(encoder, [b"abc"])
+            far.setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                far.recv(1)
+
+    def test_errors_name_what_a_beginner_got_wrong(self):
+        with self.assertRaisesRegex(TypeError, "a list of bytes-like objects, not 'int'"):
+            vectored.write_all(self.null, 5)
+        for call, wrong, remedy in ((vectored.write_all, "text", "encode"), (vectored.read_exact, b"abcd", "a bytearray")):
+            with self.assertRaises((TypeError, BufferError)) as caught:
+                call(self.null, [wrong])
+            self.assertIn(remedy, caught.exception.__notes__[-1])
+        for call in (vectored.resume_write, vectored.Gather().resume_write):
+            with self.assertRaisesRegex(TypeError, "not an iterator"):
+                call(self.null, iter([b"abc"]), vectored.Cursor())
+        # At an offset, as os.pwritev takes it.
+        with tempfile.TemporaryFile(buffering=0) as file:
+            vectored.write_all(file, [b"abc"], 2)
+            self.assertEqual(file.read(), b"\0\0abc")
 
     def test_an_object_that_changes_the_list_while_it_is_exported_changes_nothing(self):
         if sys.version_info < (3, 12):
@@ -266,7 +311,10 @@ class Leaks(Descriptors):
             counts = [sys.getrefcount(one) for one in (piece, *views, *target, null)]
             gc.collect()
             tracemalloc.start()
-            work()
+            # Caches of the interpreter fill.
+            for _ in range(20):
+                work()
+            gc.collect()
             before = tracemalloc.get_traced_memory()[0]
             for _ in range(200):
                 work()

@@ -221,13 +221,18 @@ class Files(unittest.TestCase):
                 vectored.GatherWriter(1, 0)
             with self.assertRaises(OSError):
                 vectored.GatherWriter(10_000)
-            for wrong in ("name", b"name", None):
-                with self.assertRaisesRegex(TypeError, "open\\(path"):
+            with self.assertRaisesRegex(TypeError, "not 'str': open the path with buffering=0"):
+                vectored.GatherWriter("name")
+            for wrong in (b"name", None):
+                with self.assertRaisesRegex(TypeError, "an int or have a method fileno, not '"):
                     vectored.GatherWriter(wrong)
+            with gzip.GzipFile(fileobj=io.BytesIO(), mode="wb") as encoder:
+                with self.assertRaisesRegex(TypeError, "'gzip' encodes what is written"):
+                    vectored.GatherWriter(encoder)
             with self.assertRaises(io.UnsupportedOperation) as caught:
                 vectored.GatherWriter(io.BytesIO())
             self.assertIn("no descriptor", caught.exception.__notes__[0])
-            with self.assertRaisesRegex(ValueError, "not -1"):
+            with self.assertRaisesRegex(ValueError, "(-1)"):
                 vectored.GatherWriter(-1)
             with self.assertRaises(TypeError):
                 vectored.GatherWriter(1, 1.5)

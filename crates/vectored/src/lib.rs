@@ -93,6 +93,7 @@
 //! loop {
 //!     match resume_write(&socket, &list, &mut cursor) {
 //!         Ok(_) => break,
+//!         // By poll(2), as the example `poll_server` does, or the program's event loop.
 //!         Err(error) if error.kind() == ErrorKind::WouldBlock => wait_until_writable()?,
 //!         Err(error) => return Err(error.into()),
 //!     }
@@ -104,21 +105,34 @@
 //! # fn main() {}
 //! ```
 //!
-//! # A header and a payload, read
+//! # Headers and payloads, read
 //!
 //! ```
-//! use std::io::IoSliceMut;
-//! use vectored::Scatter;
+//! use std::io::{ErrorKind, IoSliceMut};
+//! use vectored::ScatterReader;
 //!
 //! # fn main() -> std::io::Result<()> {
-//! # let (source, mut writer) = std::io::pipe()?;
-//! # std::io::Write::write_all(&mut writer, b"\0\0\0\x05hello")?;
-//! let (mut header, mut payload) = ([0; 4], [0; 5]);
-//! Scatter::new().read_exact(&source, &mut [&mut header[..], &mut payload].map(IoSliceMut::new))?;
-//! assert_eq!((u32::from_be_bytes(header), &payload), (5, b"hello"));
+//! # let source = &b"\0\0\0\x05hello\0\0\0\x02so"[..];
+//! # let mut payloads: Vec<Vec<u8>> = Vec::new();
+//! let mut reader = ScatterReader::new(source); // reads ahead; a long payload goes straight to its place
+//! let mut header = [0; 4];
+//! loop {
+//!     match reader.read_exact_vectored(&mut [IoSliceMut::new(&mut header)]) {
+//!         Ok(_) => {}
+//!         // The stream ends between two records.
+//!         Err(error) if error.kind() == ErrorKind::UnexpectedEof && error.transferred() == 0 => break,
+//!         Err(error) => return Err(error.into()),
+//!     }
+//!     let mut payload = vec![0; u32::from_be_bytes(header) as usize];
+//!     reader.read_exact_vectored(&mut [IoSliceMut::new(&mut payload)])?;
+//! #   payloads.push(payload);
+//! }
+//! # assert_eq!(payloads, [&b"hello"[..], b"so"]);
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`ScatterReader`] also reads a payload and the next header by one call.
 //!
 //! # What to use when
 //!
@@ -128,7 +142,7 @@
 //! | write a list of long segments, or only one list | [`write_all`] |
 //! | write a record or a message in one call or not at all | [`write_once`] |
 //! | write to a non-blocking descriptor | [`resume_write`], [`Gather::resume_write`] |
-//! | join the messages of a connection or a log into few calls | [`SegmentQueue`], blocking, non-blocking, or with the feature `tokio` asynchronous |
+//! | join the messages of a connection or a log into few calls | [`SegmentQueue`]: `write_to`; non-blocking `write_some`; to a socket of tokio `drain_to` (feature `tokio`) |
 //! | write many short slices, and sometimes a long one | [`GatherWriter`]; to a `Stdout`, a `Box<dyn Write>` or a TLS stream [`GatherWriter::copying`] |
 //! | fill a list | [`read_exact`], or [`Scatter`] if segments are short |
 //! | fill a list up to the end of the file | [`read_up_to_eof`], [`Scatter::read_up_to_eof`] |
@@ -150,6 +164,8 @@
 //! - A list that takes several calls is not atomic: another writer may write between two of them.
 //! - A [`TransferError`] counts the bytes that were moved before it. Its page has what happens at signals, timeouts and full
 //!   descriptors.
+//! - Counts of whole lists are `u64`, since a list may name the same memory twice. Those of one call are `usize`.
+//! - No function waits for a socket of tokio: a `SegmentQueue` does, by `drain_to`.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
 //!   passed by value is closed at the end of the call.
 //! - Functions and methods that do the same have the same name, at an offset with `_at`. The one of [`ScatterReader`] is

@@ -23,7 +23,8 @@ that went before it. Reads are the same in the other direction.
 Arguments of all functions:
 
 - `fd`: an int, or an object with a method `fileno`, such as a file or a socket. The functions bypass the buffer of a
-  file object: flush it first, or open it with `buffering=0`.
+  file object: flush it first, or open it with `buffering=0`. One that has read may have read ahead, so open that with
+  `buffering=0`, too. What encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
   `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other

@@ -23,7 +23,8 @@ that went before it. Reads are the same in the other direction.
 Arguments of all functions:
 
 - `fd`: an int, or an object with a method `fileno`, such as a file or a socket. The functions bypass the buffer of a
-  file object: flush it first, or open it with `buffering=0`.
+  file object: flush it first, or open it with `buffering=0`. One that has read may have read ahead, so open that with
+  `buffering=0`, too. What encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
   `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
@@ -43,7 +44,7 @@ Exceptions of all functions:
 """
 
 import io
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal, Protocol, final
 
 from typing_extensions import Buffer
@@ -71,7 +72,7 @@ IOV_MAX: int
 
 __version__: str
 
-def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
+def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
     """Write all buffers in order, and return their bytes. Nothing is copied.
 
     With `offset`, write at that place of a file. The file's position is neither used nor moved.
@@ -82,7 +83,7 @@ def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | 
     On a non-blocking descriptor that is full, it raises BlockingIOError. Use resume_write if you expect that.
     """
 
-def resume_write(fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+def resume_write(fd: int | _HasFileno, buffers: Collection[Buffer], cursor: Cursor) -> int:
     """Write from the cursor to the end of the list, and return the bytes of this call. Nothing is copied.
 
     The cursor moves by exactly the bytes that were written, also if an exception is raised. After BlockingIOError, wait
@@ -99,7 +100,7 @@ def write_once(fd: int | _HasFileno, buffers: Iterable[Buffer]) -> int:
     the limit of a file's size, a non-blocking stream socket, and a signal during a long write.
     """
 
-def read_exact(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
+def read_exact(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
     """Read until all buffers are full, and return their bytes. What follows stays in the stream.
 
     With `offset`, read from that place of a file. The file's position is neither used nor moved.
@@ -107,13 +108,13 @@ def read_exact(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int |
     It raises EOFError if the file or stream ends before that. The first `done` bytes of the list are then those read.
     """
 
-def read_up_to_eof(fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
+def read_up_to_eof(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
     """Read until all buffers are full or the file ends, and return the bytes read.
 
     If they are fewer than the buffers have, the file or stream has ended. With `offset`, as read_exact.
     """
 
-def resume_read(fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+def resume_read(fd: int | _HasFileno, buffers: Collection[Buffer], cursor: Cursor) -> int:
     """Read from the cursor on until the buffers are full, and return the bytes of this call.
 
     The cursor moves by exactly the bytes that were read, also if an exception is raised. After BlockingIOError, wait
@@ -164,10 +165,10 @@ class Gather:
     def cost_model(self) -> CostModel:
         """The costs by which it decides."""
 
-    def write_all(self, fd: int | _HasFileno, buffers: Iterable[Buffer], *, offset: int | None = None) -> int:
+    def write_all(self, fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
         """Write all buffers in order, and return their bytes, as the function write_all."""
 
-    def resume_write(self, fd: int | _HasFileno, buffers: Iterable[Buffer], cursor: Cursor) -> int:
+    def resume_write(self, fd: int | _HasFileno, buffers: Collection[Buffer], cursor: Cursor) -> int:
         """Write from the cursor to the end of the list, and return the bytes of this call, as the function resume_write."""
 
 @final

@@ -7,7 +7,7 @@ import operator
 import os
 import threading
 
-from ._vectored import Cursor, Gather
+from ._vectored import Cursor, Gather, _descriptor
 
 # So many short pieces take less memory than the buffer itself.
 _MAX_PIECES = 4096
@@ -41,24 +41,9 @@ def _set_done(error, done):
         error.done = done
 
 
-def _descriptor(file):
-    return file if isinstance(file, int) else file.fileno()
-
-
 def _check_writable(file):
     """Refuse what is no open file, or not open for writing: here rather than when what is buffered is lost."""
-    if not isinstance(file, int) and not hasattr(file, "fileno"):
-        raise TypeError(
-            f"file must be a descriptor or a file object, not '{type(file).__name__}': "
-            "for a path, pass open(path, 'wb', buffering=0)"
-        )
-    try:
-        fd = _descriptor(file)
-    except io.UnsupportedOperation as error:
-        error.add_note("the file has no descriptor: pass one of the system, such as open(path, 'wb', buffering=0)")
-        raise
-    if fd < 0:
-        raise ValueError(f"a descriptor must be 0 or more, not {fd}")
+    fd = _descriptor(file)
     if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise io.UnsupportedOperation("the file is not open for writing")
 

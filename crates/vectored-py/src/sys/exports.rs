@@ -7,7 +7,7 @@ use libc::iovec;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use vectored::bindings::{RawList, RawListMut};
 
 /// What the transfer does with the bytes.
@@ -60,7 +60,7 @@ impl<'py> Exports<'py> {
                     }
                     exports
                         .push(&object, access)
-                        .map_err(|error| with_index(buffers.py(), error, access, index))?;
+                        .map_err(|error| with_index(&object, error, access, index))?;
                 }
             }
         }
@@ -177,15 +177,20 @@ fn as_buffer_error(object: &Bound<'_, PyAny>, error: PyErr, access: Access) -> P
     refused
 }
 
-/// The error with a note of the object's index in its list.
-fn with_index(py: Python<'_>, error: PyErr, access: Access, index: usize) -> PyErr {
-    let is_ours =
-        error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py);
-    if is_ours {
-        let mut note = format!("at index {index} of the list of buffers");
-        if error.is_instance_of::<PyBufferError>(py) && access == Access::Read {
-            note += ": copy it, for example by bytes(view) or numpy.ascontiguousarray(array)";
-        }
+/// The error with a note of the object's index in its list, and of what to do.
+fn with_index(object: &Bound<'_, PyAny>, error: PyErr, access: Access, index: usize) -> PyErr {
+    let py = object.py();
+    let is_buffer = error.is_instance_of::<PyBufferError>(py);
+    if is_buffer || error.is_instance_of::<PyTypeError>(py) {
+        let remedy = match access {
+            _ if object.is_instance_of::<PyString>() => ": encode it",
+            Access::Read if is_buffer => {
+                ": copy it, for example by bytes(view) or numpy.ascontiguousarray(array)"
+            }
+            Access::Write if object.is_instance_of::<PyBytes>() => ": read into a bytearray",
+            _ => "",
+        };
+        let note = format!("at index {index} of the list of buffers{remedy}");
         if let Err(other) = error.value(py).call_method1("add_note", (note,)) {
             return other;
         }

@@ -14,17 +14,24 @@ use std::ffi::c_int;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::OnceLock;
 
-use pyo3::exceptions::{PyImportError, PyOSError, PyValueError};
-use pyo3::ffi;
+use pyo3::exceptions::{PyImportError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList, PyString, PyTuple};
+use pyo3::{ffi, intern};
+
+/// Modules whose files encode what is written: the bytes of their descriptors are not those of the program.
+const ENCODERS: [&str; 5] = ["ssl", "OpenSSL.SSL", "gzip", "bz2", "lzma"];
 
 /// The descriptor of an int, or of an object with a method `fileno`.
 ///
 /// # Errors
 ///
-/// `TypeError` for any other object, `ValueError` if the number is negative or the file is closed, `io.UnsupportedOperation`
-/// for a file in memory, with a note of what takes its place.
+/// `TypeError` for any other object and for one of [`ENCODERS`], `ValueError` if the number is negative or the file is closed,
+/// `io.UnsupportedOperation` for a file in memory, with a note of what takes its place.
 pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
+    if !file.is_exact_instance_of::<PyInt>() {
+        refuse_encoders(file)?;
+    }
     // SAFETY: `file` is an object, and this thread is attached to the interpreter, as its type says.
     let fd: c_int = unsafe { ffi::PyObject_AsFileDescriptor(file.as_ptr()) };
     if fd < 0 {
@@ -34,9 +41,47 @@ pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
     }
 }
 
+fn refuse_encoders(file: &Bound<'_, PyAny>) -> PyResult<()> {
+    for class in file.get_type().mro() {
+        let module = class.getattr(intern!(file.py(), "__module__"))?;
+        let module = module.cast::<PyString>()?.to_cow()?;
+        if ENCODERS.contains(&&*module) {
+            return Err(PyTypeError::new_err(format!(
+                "an object of the module '{module}' encodes what is written to it, and its descriptor has the encoded bytes: use \
+                 its own methods"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The error of an object that gives no descriptor. `BytesIO` raises one whose only text is the word "fileno".
 fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = file.py();
+    if error.is_instance_of::<PyTypeError>(py)
+        && !file.hasattr(intern!(py, "fileno")).unwrap_or(true)
+    {
+        let remedy = if file.is_instance_of::<PyList>() || file.is_instance_of::<PyTuple>() {
+            ": are the file and the buffers swapped?"
+        } else if file.is_instance_of::<PyString>()
+            || file.hasattr(intern!(py, "__fspath__")).unwrap_or(false)
+        {
+            ": open the path with buffering=0"
+        } else if file.is_callable() {
+            ": call it"
+        } else {
+            ""
+        };
+        let name = file.get_type().name();
+        return name.map_or_else(
+            |error| error,
+            |name| {
+                let message =
+                    format!("a file must be an int or have a method fileno, not '{name}'{remedy}");
+                PyTypeError::new_err(message)
+            },
+        );
+    }
     // The bases of `io.UnsupportedOperation`, which need no import.
     if error.is_instance_of::<PyOSError>(py) && error.is_instance_of::<PyValueError>(py) {
         let note = file.get_type().name().map(|name| {
@@ -47,6 +92,9 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
         });
         // The exception is the right one even without the note.
         let _ = note.and_then(|note| error.value(py).call_method1("add_note", (note,)));
+    } else if error.is_instance_of::<PyValueError>(py) && !file.is_instance_of::<PyInt>() {
+        let note = "a socket that is closed has the descriptor -1";
+        let _ = error.value(py).call_method1("add_note", (note,));
     }
     error
 }

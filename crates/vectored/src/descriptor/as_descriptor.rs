@@ -13,7 +13,12 @@ use super::borrowed::BorrowedDescriptor;
 ///   references to them, `Box`, `Arc` and `Rc` of them. For a type of another crate, pass its `BorrowedHandle` or
 ///   `BorrowedSocket`.
 ///
-/// The functions bypass the buffer of [`Stdout`](std::io::Stdout): flush it first. A [`Stderr`](std::io::Stderr) has no
+/// A number is a descriptor by `BorrowedFd::borrow_raw`. A `Box<dyn Write>`, a `Vec` and a TLS stream have none: use
+/// [`GatherWriter::copying`](crate::GatherWriter::copying), and [`ScatterReader`](crate::ScatterReader) for any `Read`. A socket of tokio
+/// has one, but no function here waits for it: use [`SegmentQueue::drain_to`](crate::SegmentQueue).
+///
+/// The functions bypass the buffer of [`Stdin`](std::io::Stdin), which may have read ahead, and that of
+/// [`Stdout`](std::io::Stdout): flush it first. A [`Stderr`](std::io::Stderr) has no
 /// buffer, so it needs no flush. The functions do not take its lock: hold a [`StderrLock`](std::io::StderrLock) if other
 /// threads print at the same time.
 ///
@@ -68,7 +73,8 @@ use super::borrowed::BorrowedDescriptor;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no descriptor that this crate knows",
     label = "does not implement `AsDescriptor`",
-    note = "on Unix every type with `AsFd` implements `AsDescriptor`",
+    note = "a `BufWriter`: flush it and pass `get_ref()`; any other `Write`: `GatherWriter::copying`; any `Read`: `ScatterReader`",
+    note = "a number: `BorrowedFd::borrow_raw`; on Unix every type with `AsFd` implements `AsDescriptor`",
     note = "on Windows pass a `BorrowedHandle` or a `BorrowedSocket` of a type that is not of the standard library"
 )]
 pub trait AsDescriptor: sealed::Sealed {
