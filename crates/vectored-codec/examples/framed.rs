@@ -47,7 +47,6 @@ async fn receive_frames(socket: TcpStream) -> io::Result<[u32; TASKS as usize]> 
     Ok(received)
 }
 
-/// A message of 1 to 20,000 bytes.
 fn message_of(task: u8, number: u32) -> Bytes {
     let bytes = [20_000, 1, 30, 2_000][number as usize % 4];
     Bytes::from(vec![task; bytes])

@@ -104,7 +104,6 @@ const RING_WEIGHT: usize = 4;
 /// Transfers of a queue through tokio are as frequent as those of this many ways.
 const TOKIO_WEIGHT: usize = 4;
 
-/// The counts of one transfer.
 struct TransferCounts {
     arrived: u64,
     faults: u64,

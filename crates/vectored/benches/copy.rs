@@ -83,7 +83,6 @@ impl Source {
     }
 }
 
-/// A `memcpy` for each segment.
 fn copy_plain(segments: &[IoSlice<'_>], staging: &mut Vec<u8>) {
     staging.clear();
     for segment in segments {

@@ -21,7 +21,6 @@ pub enum Technique {
     WritevByChunks,
     /// Copies into a buffer of `CHUNK_BYTES`, and a `write` whenever it is full.
     CopiedByChunks,
-    /// One `write` for each segment.
     WriteEach,
     /// `Gather` with the default model for pipes.
     Adaptive,

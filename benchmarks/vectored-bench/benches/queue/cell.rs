@@ -19,7 +19,6 @@ const TAIL: &[u8] = b"\r\n";
 /// The writes of a technique in a round.
 const TURNS: u32 = 10;
 
-/// The two questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Copy or keep values of these bytes, so many in one call.

@@ -14,7 +14,6 @@ use vectored::cost::TargetKind;
 /// A file is emptied before it would exceed this.
 const MAX_FILE_BYTES: u64 = 8 << 20;
 
-/// The kinds of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Unix,
@@ -37,7 +36,6 @@ impl Kind {
         }
     }
 
-    /// The directory of a file.
     fn directory(self, disk: &Path) -> &Path {
         match self {
             Kind::Disk => disk,

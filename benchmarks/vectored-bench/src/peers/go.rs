@@ -18,7 +18,6 @@ use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
 
 use super::peer::ONE_CALL;
 
-/// The folder of the Go source.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/go");
 
 /// The Go process.

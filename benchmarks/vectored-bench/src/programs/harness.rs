@@ -162,7 +162,6 @@ fn pin(cpu: usize) -> io::Result<()> {
 
 type Serving = Pin<Box<dyn Future<Output = io::Result<()>>>>;
 
-/// Served connections.
 struct Served {
     harness: Harness,
     client: Option<Box<dyn Client>>,

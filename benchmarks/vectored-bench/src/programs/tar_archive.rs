@@ -50,7 +50,6 @@ fn ways(policy: QueuePolicy) -> [(&'static str, Role, TarWay); 6] {
     ]
 }
 
-/// The block of the format.
 const BLOCK_BYTES: usize = 512;
 
 /// The most padding, and the end of an archive.

@@ -34,7 +34,6 @@ const NAMED_PIPE: c_int = 7;
 const TCP: c_int = 12;
 const FS: c_int = 6;
 
-/// `UV_RUN_DEFAULT`.
 const RUN_DEFAULT: c_int = 0;
 
 /// The functions that are used.
@@ -112,7 +111,6 @@ impl Memory {
     }
 }
 
-/// An event loop.
 #[derive(Debug)]
 struct Loop {
     uv: Uv,

@@ -128,7 +128,6 @@ async fn connect(capacity: usize) -> Connection {
     }
 }
 
-/// What was sent.
 struct Sent {
     bytes: Vec<u8>,
     /// How often a write emptied the queue.

@@ -88,7 +88,6 @@ pub fn expect_filled(
     expect_model(&what, way, arrival)
 }
 
-/// Expects the result of the model.
 #[track_caller]
 pub fn expect_model(what: &str, way: &ReadWay, arrival: Arrival) -> Arrival {
     assert!(arrival.ended_well(way), "{what}: {:?}", arrival.error);

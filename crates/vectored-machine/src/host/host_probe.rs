@@ -87,7 +87,6 @@ trait Kernel {
     -> Result<usize, Errno>;
 }
 
-/// The running kernel.
 struct ThisKernel;
 
 impl Kernel for ThisKernel {

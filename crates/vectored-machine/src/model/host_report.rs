@@ -23,7 +23,7 @@ pub struct HostReport {
     /// The reason for each field of `host` that could not be determined, by its dotted name; also the
     /// reason for empty flag lists.
     pub unknown: BTreeMap<String, String>,
-    /// The clock, measured.
+    /// The cost of the clock.
     pub ruler: Ruler,
     /// Support for io_uring.
     pub io_uring: IoUringOffer,

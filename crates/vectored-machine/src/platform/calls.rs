@@ -25,7 +25,6 @@ pub fn pwritev2(
     }
 }
 
-/// `preadv2(2)`.
 pub(crate) fn preadv2(
     fd: impl AsFd,
     slices: &mut [IoSliceMut<'_>],

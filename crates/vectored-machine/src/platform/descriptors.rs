@@ -82,7 +82,6 @@ pub(crate) fn buffer_bytes(socket: impl AsFd) -> (Option<u64>, Option<u64>) {
     )
 }
 
-/// A stream socket of this family.
 pub(crate) fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket_with(family, SocketType::STREAM, AT_ONCE, None)?;
     afterwards(&socket)?;

@@ -32,18 +32,20 @@ pub trait ListQueue: Sized {
     /// The most lists in flight.
     fn depth(&self) -> u32;
 
-    /// Writes `count` lists. `list` gives that of a number, which counts from 0; it is called in order.
+    /// Writes `count` lists. `list` returns the list of a number. It is called for each number from 0 on, in order.
     ///
     /// At most [`depth`](ListQueue::depth) lists are in flight. When one has ended, the next one begins. `on_event` is
     /// called when a list begins and when it has ended.
     ///
     /// # Errors
     ///
-    /// The first error, in the order of the lists. All lists before it have been written whole, and of it the first
-    /// bytes that [`ListError::transferred`] counts. Lists after it, of which fewer than the depth had begun, may have
-    /// been written whole, in part, or not at all. An error is [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor
-    /// is non-blocking and full, [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise that of the
-    /// kernel. `EINVAL` of [`AioQueue`](crate::in_flight::AioQueue) usually means that the driver of the descriptor does not offer that interface.
+    /// The first error, in the order of the lists. All lists before it have been written whole. Of its list, the
+    /// first bytes have been written, which [`ListError::transferred`] counts. Lists after it, of which fewer than
+    /// the depth had begun, may have been written whole, in part, or not at all. An error is
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and full,
+    /// [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise that of the kernel. `EINVAL` of
+    /// [`AioQueue`](crate::in_flight::AioQueue) usually means that the driver of the descriptor does not offer that
+    /// interface.
     ///
     /// # Panics
     ///

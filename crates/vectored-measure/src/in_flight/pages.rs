@@ -21,7 +21,6 @@ pub(crate) struct PageQueue {
     list_bytes: u64,
 }
 
-/// The direction of the transfers.
 #[derive(Clone, Copy)]
 enum Direction {
     Write,

@@ -30,7 +30,7 @@ pub struct Experiments {
     pub seed: u64,
     /// The machine, and possible disturbances of the run.
     pub host: Host,
-    /// The clock, measured.
+    /// The cost of the clock.
     pub ruler: Ruler,
     /// The experiments, in the order in which they were run.
     pub experiments: Vec<Reproduction>,

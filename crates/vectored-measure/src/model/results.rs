@@ -45,7 +45,7 @@ pub struct Results {
     pub rivals: Vec<TechniqueName>,
     /// The machine, and possible disturbances of the run.
     pub host: Host,
-    /// The clock, measured.
+    /// The cost of the clock.
     pub ruler: Ruler,
     /// The requested cells, in their order.
     pub cells: Vec<Cell>,

@@ -64,7 +64,6 @@ impl RecordPlan {
         }
     }
 
-    /// The number of repeats of each row.
     pub(super) fn row_repeats(&self) -> Vec<usize> {
         vec![self.repeats; self.rows().len()]
     }

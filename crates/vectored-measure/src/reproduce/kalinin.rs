@@ -68,7 +68,6 @@ impl ElementPlan {
         }
     }
 
-    /// The number of repeats of each row.
     pub(super) fn row_repeats(&self) -> Vec<usize> {
         vec![self.repeats; self.rows().len()]
     }

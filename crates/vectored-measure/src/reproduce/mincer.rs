@@ -185,7 +185,6 @@ impl PassPlan {
         }
     }
 
-    /// The number of repeats of each row.
     pub(super) fn row_repeats(&self) -> Vec<usize> {
         vec![REPEATS; self.rows().len()]
     }
@@ -377,7 +376,6 @@ impl Way {
     }
 }
 
-/// One timed call.
 fn once(iovec_setup: IovecSetup) -> Timed {
     Timed {
         iovec_setup,

@@ -15,7 +15,7 @@ pub struct AsynchronousPair<'a> {
     pub technique: TechniqueName,
     /// The synchronous one: see [`TechniqueName::vectored_call`].
     pub synchronous: TechniqueName,
-    /// The time of the first ÷ that of the second.
+    /// The time of `technique` ÷ that of `synchronous`.
     pub stats: PairStats,
     /// The outcome that follows from `stats`.
     pub outcome: AsynchronousOutcome,

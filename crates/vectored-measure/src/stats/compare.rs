@@ -27,9 +27,8 @@ pub const MIN_RUNS: usize = 3;
 /// The smallest change that is reported then.
 pub const CALLED_FROM_WITH_FEW_RUNS: f64 = 0.05;
 
-/// The lower bound on the standard deviation between runs, with few runs: ten runs of one build on a
-/// shared virtual machine differed by 0.3 to 4.7 % in the mean over a target's cells, and by 0.5 to 5 %
-/// in nine cells of ten.
+/// The lower bound on the standard deviation between runs, with few runs. Ten runs of one build on a shared virtual
+/// machine differed by 0.3 to 4.7 % in the mean over a target's cells, and by 0.5 to 5 % in nine cells of ten.
 const FEW_RUNS_SD: f64 = 0.05;
 
 /// The lower bound for cells with a thread at the other end, where ten runs differed by 3 to 30 %.

@@ -123,7 +123,6 @@ mod tests {
         latencies
     }
 
-    /// Values of all magnitudes.
     fn values(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u64>> {
         prop::collection::vec(
             (any::<u64>(), 0_u32..64).prop_map(|(ns, shift)| ns >> shift),

@@ -8,7 +8,6 @@ pub fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, Value)>> {
     prop::collection::vec((any::<prop::sample::Index>(), hostile()), 1..6)
 }
 
-/// The JSON with these changes.
 pub fn changed(text: &str, changes: &[(prop::sample::Index, Value)]) -> String {
     let mut value: Value = serde_json::from_str(text).unwrap();
     for (place, change) in changes {

@@ -53,7 +53,6 @@ fn spec(direct: DirectIo, target: Target, operation: Operation, blocks: &[usize]
     }
 }
 
-/// The targets of each operation.
 const CASES: [(Operation, Target); 3] = [
     (Operation::Write, Target::File),
     (Operation::Write, Target::FileOverwrite),

@@ -42,7 +42,6 @@ pub fn sentences(results: &Results) -> Vec<String> {
     said.collect()
 }
 
-/// A run in Markdown.
 pub fn markdown(results: &Results) -> String {
     vectored_report::markdown(&measured(results))
 }
@@ -52,7 +51,6 @@ pub fn html(results: &Results) -> String {
     vectored_report::html(&[measured(results)])
 }
 
-/// A run as CSV.
 pub fn csv(results: &Results) -> String {
     csv_of(&[results])
 }

@@ -73,7 +73,6 @@ pub fn unwatched<'a>(progress: &'a mut dyn FnMut(Progress), stop: &'a AtomicBool
     }
 }
 
-/// Runs this number of rounds.
 pub fn run_rounds_quietly(
     experiment: &Experiment,
     rounds: u32,

@@ -278,7 +278,6 @@ mod tests {
 
     use super::*;
 
-    /// All that this system has.
     fn targets(directory: &Path) -> Vec<CalibrationTarget<'_>> {
         vec![
             CalibrationTarget::File(directory),

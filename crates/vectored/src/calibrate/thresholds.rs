@@ -39,7 +39,6 @@ const STAGING_STEP_BYTES: usize = 64 << 10;
 /// Retries measure these multiples of the crossover, in turn: near ones refine it, far ones confirm it.
 const RETRY_FACTORS: [f64; 6] = [1.4, 0.7, 3.0, 0.33, 1.15, 0.87];
 
-/// The longest time of one retry.
 const MAX_RETRY_TIME: Duration = Duration::from_micros(400);
 
 /// The least number of pairs of batches at each length, for any budget.

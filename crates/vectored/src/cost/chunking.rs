@@ -9,10 +9,10 @@
 /// one, and both work at the same time. So a list of more than `threshold_bytes`, and of more than one chunk, is sent in
 /// chunks; any other list is sent in one call.
 ///
-/// With a reader of 64 KiB buffers on another CPU (2-core Zen 4 VM, Linux 6.18, plain C, 41 rounds in turns), calls of
-/// 8 KiB took at most 1.26 times as long as the best for lists of 42 to 70 KB, whether the writer paused for 0,
-/// 1, 3 or 10 µs before each list; one call took 1.0 to 5.4 times as long. A pipe that nobody reads meanwhile takes one
-/// call: calls of 8 KiB took 1.3 to 1.4 times as long. Rules by the pause before a list, or by `FIONREAD`, took 0.5 to 3.7
+/// Figures with a reader of 64 KiB buffers on another CPU (2-core Zen 4 VM, Linux 6.18, plain C, 41 rounds in turns),
+/// for lists of 42 to 70 KB and a pause of the writer of 0, 1, 3 or 10 µs before each list: calls of 8 KiB took at
+/// most 1.26 times as long as the best, one call 1.0 to 5.4 times. A pipe that nobody reads meanwhile takes one call:
+/// calls of 8 KiB took 1.3 to 1.4 times as long. Rules by the pause before a list, or by `FIONREAD`, took 0.5 to 3.7
 /// times as long as the best: they learn too late whether a reader is at work.
 ///
 /// If the writer and the reader share one CPU, or the other CPUs are busy, chunks are slower: calls of 8 KiB took 1.4

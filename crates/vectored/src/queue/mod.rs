@@ -47,9 +47,10 @@ pub use self::segment::{IntoSegment, Segment};
 ///
 /// Write it when no more messages are at hand, and not after each.
 ///
-/// The queue owns its data and its position, so it can be written at any time, in parts, to a blocking or a non-blocking
-/// descriptor: bytes that were written are gone from the queue, whether the call succeeds, fails, or is cancelled, and no
-/// others. So no write loses or repeats bytes, and every error is returned by the call that it belongs to.
+/// The queue owns its data and its position, so it can be written at any time, in parts, to a blocking or a
+/// non-blocking descriptor. Exactly the bytes that were written are gone from the queue, whether the call succeeds,
+/// fails, or is cancelled. So no write loses or repeats bytes, and every error is returned by the call that it
+/// belongs to.
 ///
 /// In a steady state, messages cost no allocation: the memory of the copied bytes is used again. When the queue becomes
 /// empty, memory of more than [`retained_bytes`](QueuePolicy::retained_bytes) is freed.
@@ -244,11 +245,12 @@ impl SegmentQueue {
 
     /// Marks the end of a record: calls end at the end of a record, unless the kernel ends them earlier.
     ///
-    /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`), or
-    /// write to one pipe up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096), do not mix, as long as each call takes all
-    /// its bytes: a full disk or a signal can end a call earlier. A record of more than [`iov_max`](crate::limits::iov_max)
-    /// segments, or more than [`MAX_CALL_BYTES`], takes several calls. Bytes after the last end are
-    /// written too, so end a record before the queue is written. Without any end, calls end anywhere.
+    /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`) do
+    /// not mix, nor do records on one pipe with up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096). That holds as
+    /// long as each call takes all its bytes: a full disk or a signal can end a call earlier. A record of more than
+    /// [`iov_max`](crate::limits::iov_max) segments, or more than [`MAX_CALL_BYTES`], takes several calls. Bytes
+    /// after the last end are written too, so end a record before the queue is written. Without any end, calls end
+    /// anywhere.
     #[inline]
     pub fn end_record(&mut self) {
         let end = self.written.wrapping_add(self.len() as u64);

@@ -122,9 +122,9 @@ impl QueuePolicy {
     /// ```
     ///
     /// The costs of a model are measured in a loop of equal calls. The 100 ns stand for what keeping a segment costs
-    /// besides, and the 2000 ns for what a call costs more, when other work was done before: both numbers, and the
-    /// limits, were chosen so that the formulas come near the measured thresholds of [`for_target`](Self::for_target),
-    /// within a factor of 2.5. Invalid costs (negative or NaN) give thresholds within the limits.
+    /// besides its `iovec`. The 2000 ns stand for what a call costs more after other work. Both numbers, and the limits,
+    /// were chosen so that the formulas come near the measured thresholds of [`for_target`](Self::for_target), within
+    /// a factor of 2.5. Invalid costs (negative or NaN) give thresholds within the limits.
     ///
     /// [`chunk_bytes`](QueuePolicy::chunk_bytes) is that of the model. All other fields are those of
     /// [`TargetKind::Other`], since a model has no kind of target. For a file, take the higher limit of its kind:

@@ -162,7 +162,6 @@ impl AsyncWrite for ScriptedWriter {
 struct Collector {
     gathers: bool,
     taken: Vec<u8>,
-    /// The bytes of each call.
     calls: Vec<usize>,
     /// The most bytes that it takes of a slice.
     most: Option<usize>,

@@ -23,7 +23,6 @@ pub(crate) trait Span {
     /// The address of the first byte. Of an empty one it may be any, and null.
     fn start(&self) -> *const u8;
 
-    /// The number of bytes.
     fn byte_len(&self) -> usize;
 
     /// The address after the last byte.

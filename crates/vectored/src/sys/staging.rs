@@ -126,7 +126,6 @@ impl StagingBuffer {
         self.filled = filled - bytes;
     }
 
-    /// All of its memory.
     #[inline(always)]
     fn memory(&mut self) -> &mut [MaybeUninit<u8>] {
         let memory = self.pages.as_mut_ptr().cast();
@@ -207,7 +206,6 @@ impl StagingBuffer {
 impl Deref for StagingBuffer {
     type Target = [u8];
 
-    /// The content.
     #[inline(always)]
     fn deref(&self) -> &[u8] {
         let memory = self.pages.as_ptr().cast();

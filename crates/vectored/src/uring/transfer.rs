@@ -43,7 +43,6 @@ enum Place {
     /// The place that was submitted: an offset, or the position of the descriptor. Whether that can seek is not
     /// known.
     Submitted(Option<u64>),
-    /// An offset of a file.
     Offset(u64),
     /// The position of a file, which was here.
     Position(u64),

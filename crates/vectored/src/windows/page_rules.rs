@@ -44,9 +44,9 @@ impl PageRules {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault: an offset that is not a
-    /// multiple of the sector, a segment that does not begin at a page or does not have whole pages (the last one may be
-    /// shorter), a length of the last segment that is not a multiple of the sector.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault. A fault is an offset
+    /// that is not a multiple of the sector, a segment that does not begin at a page or does not have whole pages
+    /// (the last one may be shorter), or a length of the last segment that is not a multiple of the sector.
     pub fn check<S: Deref<Target = [u8]>>(&self, segments: &[S], offset: u64) -> io::Result<()> {
         if offset % self.sector_bytes as u64 != 0 {
             let what = format!("offset {offset}");

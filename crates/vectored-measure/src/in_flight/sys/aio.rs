@@ -66,7 +66,6 @@ struct Slot {
     first: usize,
     /// Bytes of the list that were not moved.
     left_bytes: u64,
-    /// Bytes of the call in flight.
     call_bytes: usize,
 }
 
@@ -166,7 +165,6 @@ impl fmt::Debug for AioQueue {
 struct AioScope<'r, 'l, 'b> {
     queue: &'r mut AioQueue,
     fd: BorrowedFd<'r>,
-    /// The list of each slot.
     lists: Vec<Option<List<'l, 'b>>>,
     /// Lists that are over and were not returned.
     over: VecDeque<Ended<List<'l, 'b>>>,

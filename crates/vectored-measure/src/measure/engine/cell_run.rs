@@ -277,7 +277,6 @@ impl<'a> CellRun<'a> {
     }
 }
 
-/// One sample.
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
     /// The time of all calls of the sample.

@@ -1,10 +1,10 @@
 //! The prices of advice: the cost of one more call in a program, measured in some 150 ms each.
 //!
-//! A price depends on more than the call. The time of `write(2)` differs by a factor of two or three
-//! between states of the machine that a log does not show: whether the reader of a pipe sleeps and
-//! must be woken, the size of the pages that a file's memory consists of, the load of the host. Each
-//! price is therefore sampled in several states. Its value comes from the states that are usual in
-//! programs, and its interval covers all of them.
+//! A price depends on more than the call. The time of `write(2)` differs by a factor of two or three between states
+//! of the machine that a log does not show. Such states are whether the reader of a pipe sleeps and must be woken,
+//! the size of the pages that a file's memory consists of, and the load of the host. Each price is therefore sampled
+//! in several states. Its value comes from the states that are usual in programs, and its interval covers all of
+//! them.
 
 pub(crate) mod arithmetic;
 pub(crate) mod movers;
@@ -108,7 +108,6 @@ pub fn measure_prices(
     Ok(prices)
 }
 
-/// The sampler for a probe.
 fn sampler<'a>(
     manner: Manner,
     directory: &Path,

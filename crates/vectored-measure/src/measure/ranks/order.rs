@@ -10,12 +10,10 @@ use crate::model::{CellSpec, TechniqueName};
 pub(crate) enum Order {
     /// The ranks of the cell open it; the others rest until it is closed.
     Cell(CellSpec, Vec<TechniqueName>, DrainChoice),
-    /// A round begins.
     Round(u32),
     /// A sample of this many calls.
     Sample(Contender, u32),
     /// The cell is closed.
     Close,
-    /// The run has ended.
     End,
 }

@@ -20,7 +20,6 @@ use crate::stats::Latencies;
 /// in the page cache.
 const MAX_TRIES: u32 = 8;
 
-/// A read cell.
 pub(crate) struct ReadCell {
     pub name: String,
     pub source: Box<dyn Source>,

@@ -42,7 +42,6 @@ enum Order {
 enum Report {
     /// The bytes are ready, and writing begins.
     Ready,
-    /// All bytes are written.
     Written(io::Result<()>),
 }
 

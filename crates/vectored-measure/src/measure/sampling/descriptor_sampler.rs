@@ -74,7 +74,6 @@ pub struct DescriptorSampler<'a> {
     cell: Option<OpenCell>,
 }
 
-/// The cell that is open.
 enum OpenCell {
     Write(WriteCell),
     Read(ReadCell),
@@ -562,7 +561,6 @@ fn alignment_of(spec: &CellSpec) -> usize {
     memory_bytes.max(ALIGNMENT)
 }
 
-/// The segments of a cell.
 fn payload(spec: &CellSpec, seed: u64) -> Payload {
     Payload::new(
         spec.workload.sizes(),

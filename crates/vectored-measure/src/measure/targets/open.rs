@@ -160,7 +160,6 @@ impl TargetOpener {
         Ok(Box::new(ForeignSocketSink::new(socket)))
     }
 
-    /// Refuses it.
     #[cfg(windows)]
     fn peer(&mut self, _path: &str) -> io::Result<Box<dyn Sink>> {
         Err(lacks("sockets of other programs"))
@@ -179,7 +178,6 @@ fn nameless() -> io::Error {
     io::Error::other("this kind of target needs a path, and the cell has none")
 }
 
-/// An open target.
 pub(crate) struct OpenTarget {
     pub sink: Box<dyn Sink>,
     pub drain_mode: DrainMode,

@@ -36,9 +36,7 @@ pub(crate) struct ReaderThread<R> {
 /// The use of the bytes of a batch. They are fewer than were sent only at the end of the stream.
 pub(crate) type Use<R> = Box<dyn FnOnce(&[u8]) -> R + Send>;
 
-/// An order to the thread.
 enum Order<R> {
-    /// Read this many bytes.
     Read(u64),
     /// Use the bytes: all writers have returned.
     Use(Use<R>),

@@ -19,7 +19,6 @@ impl<Q: ListQueue> Queue<Q> {
     /// No queue yet.
     const NONE: Self = Queue(None);
 
-    /// A queue of this depth.
     fn of_depth(&mut self, depth: u32) -> io::Result<&mut Q> {
         if self.0.as_ref().is_none_or(|queue| queue.depth() != depth) {
             // The old queue goes before the new one is made, since both count against the limits of the system.
@@ -136,7 +135,6 @@ impl<Q: ListQueue> ReadMover for AsynchronousRead<Q> {
 /// Which list each call fills: the one that has been free for the longest time, as [`ListQueue::read`] says.
 struct Holders {
     free: VecDeque<usize>,
-    /// The list of each call.
     list_of: Vec<usize>,
     /// The last call of each list.
     held: Vec<u32>,

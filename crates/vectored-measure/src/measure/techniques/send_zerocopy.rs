@@ -62,7 +62,6 @@ struct ZerocopySends {
     socket: Option<u64>,
     /// Sends to it of which the kernel has not notified yet.
     outstanding: u64,
-    /// The notifications.
     counts: ZerocopyCounts,
 }
 
@@ -137,7 +136,6 @@ impl ZerocopySends {
         Ok(())
     }
 
-    /// Waits for a notification.
     fn wait(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
         let patience = patience_of(fd)?;
         let (before, began) = (self.outstanding, Instant::now());

@@ -26,7 +26,6 @@ const AGE_BATCH_BYTES: u64 = 1 << 20;
 /// compared, since streams have to be read anyway.
 const PROOF_EVERY: u32 = 5;
 
-/// A write cell.
 pub(crate) struct WriteCell {
     pub name: String,
     pub sink: Box<dyn Sink>,

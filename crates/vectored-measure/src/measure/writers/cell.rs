@@ -36,7 +36,6 @@ pub(crate) struct WritersOpening<'s> {
     pub seed: u64,
 }
 
-/// The cell.
 pub(crate) struct WritersCell {
     name: String,
     spec: CellSpec,

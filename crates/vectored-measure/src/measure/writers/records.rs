@@ -18,7 +18,6 @@ pub(crate) struct Batch<'a> {
     pub records_each: u32,
 }
 
-/// The head of a record.
 pub(crate) fn head(mark: u32, writer: u32, number: u32) -> [u8; RECORD_HEAD_BYTES] {
     let mut head = [0; RECORD_HEAD_BYTES];
     let words = [mark, writer, number, check_word(mark, writer, number)];

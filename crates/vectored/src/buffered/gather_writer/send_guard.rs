@@ -19,7 +19,6 @@ pub(super) struct SendGuard<'s> {
 }
 
 impl SendGuard<'_> {
-    /// How many of the staged bytes were sent.
     fn sent_staged_bytes(&self) -> usize {
         match self.cursor.segment() {
             0 => self.cursor.offset().min(self.staged.len()),

@@ -55,7 +55,6 @@ struct Part {
 }
 
 struct Owned {
-    /// The number of its part.
     part: usize,
     owner: Owner,
 }

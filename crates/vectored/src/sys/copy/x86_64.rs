@@ -241,9 +241,9 @@ copy_short_run! {
 copy_short_run! {
     /// The loop by registers of 32 bytes for segments of more than 32: up to 256 bytes.
     ///
-    /// They are those of AVX-512, since `ymm16` and above need no `vzeroupper`. (What they gain is said at
-    /// `Copier::is_wide`.) From 65 bytes on, the outer 64 bytes at each end are loaded first; of more than 128, the
-    /// next 64 bytes at each end are copied, and all meet again at `66:` for the stores of the outer ones.
+    /// The registers are those of AVX-512, since `ymm16` and above need no `vzeroupper`. (`Copier::is_wide` has their
+    /// gain.) From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64 bytes
+    /// at each end are copied then. All lengths meet again at `66:` for the stores of the outer bytes.
     ///
     /// # Safety
     ///
