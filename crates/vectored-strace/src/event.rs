@@ -179,12 +179,24 @@ pub enum Action<'a> {
         /// Whether the call changes the file (`truncate`).
         changes: bool,
     },
-    /// `link`, `linkat`, successful.
+    /// `link`, `symlink`, `rename` and the like, successful: two names of one file.
     Link {
         /// The existing path, as it was passed.
         from: &'a [u8],
         /// The new path, as it was passed.
         to: &'a [u8],
+    },
+    /// `inotify_add_watch` or `fanotify_mark` for writes, successful.
+    Watch {
+        /// The file or folder; empty for all of a file system.
+        path: &'a [u8],
+    },
+    /// `setsockopt(TCP_CORK)`, successful.
+    Cork {
+        /// The socket.
+        descriptor: Descriptor<'a>,
+        /// Whether the kernel gathers what is written from now on.
+        on: bool,
     },
     /// `wait4`, `waitpid`, `waitid`, which returned a child.
     Wait {

@@ -109,6 +109,9 @@ fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReaso
         Syscall::Truncate => by_path(arguments, true),
         Syscall::Link if is_success(body.result()) => link(arguments),
         Syscall::Link => Ok(None),
+        Syscall::Watch if is_success(body.result()) => Ok(watch(arguments)),
+        Syscall::Watch => Ok(None),
+        Syscall::SetOption => descriptors::set_option(arguments),
         Syscall::Wait => Ok(waited(body)),
         Syscall::WaitId => Ok(waited_by_id(body)),
         Syscall::Submit => Ok(Some(Action::Submit { unseen: false })),
@@ -198,6 +201,32 @@ fn link<'a>(mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, SkipReas
         }
         if arguments.comma().is_err() {
             return Ok(None);
+        }
+    }
+}
+
+/// `inotify_add_watch(3, "x", IN_MODIFY) = 1`, `fanotify_mark(3, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD, "x") = 0`; `None` if
+/// writes are no event of it.
+fn watch(mut arguments: Arguments<'_>) -> Option<Action<'_>> {
+    let (mut path, mut modify, mut all) = (&b""[..], false, false);
+    loop {
+        let is_path = arguments.rest().starts_with(b"\"");
+        let argument = arguments.any().ok()?;
+        if is_path {
+            path = argument
+                .trim_ascii_end()
+                .strip_suffix(b"...")
+                .unwrap_or(argument);
+            path = path.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        }
+        // A mask of bare numbers may have it.
+        modify |= descriptors::has(argument, b"IN_MODIFY", 2)
+            || descriptors::has(argument, b"FAN_MODIFY", 2);
+        all |= descriptors::has(argument, b"FAN_MARK_MOUNT", 0x10)
+            || descriptors::has(argument, b"FAN_MARK_FILESYSTEM", 0x100);
+        if arguments.comma().is_err() {
+            let path = if all { b"" } else { path };
+            return modify.then_some(Action::Watch { path });
         }
     }
 }

@@ -144,6 +144,21 @@ pub(crate) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     }
 }
 
+/// `setsockopt(3, SOL_TCP, TCP_CORK, [1], 4) = 0`.
+pub(crate) fn set_option<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let descriptor = arguments.descriptor()?;
+    arguments.comma()?;
+    let level = arguments.any()?;
+    arguments.comma()?;
+    let option = arguments.any()?;
+    let value = rest_of_arguments(&mut arguments)?;
+    let is_cork = matches!((level, option), (_, b"TCP_CORK") | (b"0x6", b"0x3"));
+    Ok((is_cork && succeeded(arguments)?).then_some(Action::Cork {
+        descriptor,
+        on: !value.starts_with(b", [0]"),
+    }))
+}
+
 /// `ioctl(3, FIOCLEX) = 0`.
 pub(crate) fn device_control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let descriptor = arguments.descriptor()?;
@@ -301,7 +316,7 @@ fn open_flags(text: &[u8]) -> OpenFlags {
 }
 
 /// Whether `flags` has the word `flag`, or as a number (`-X raw`) one of its `bits`.
-fn has(flags: &[u8], flag: &[u8], bits: u64) -> bool {
+pub(crate) fn has(flags: &[u8], flag: &[u8], bits: u64) -> bool {
     flags
         .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
         .any(|word| word == flag || leading_any(word).is_ok_and(|(number, _)| number & bits != 0))

@@ -52,6 +52,8 @@ pub(crate) enum Syscall {
     StatusOfPath,
     Truncate,
     Link,
+    Watch,
+    SetOption,
     Wait,
     WaitId,
     Submit,
@@ -138,6 +140,10 @@ fn syscall(name: &[u8]) -> Syscall {
     const fn list(direction: Direction, positional: bool) -> Syscall {
         Syscall::Transfer(ArgumentShape::List { positional }, direction)
     }
+    if name == b"inotify_add_watch" {
+        // Longer than a key.
+        return Syscall::Watch;
+    }
     names!(key(name),
         b"write" => plain(Write, false),
         b"read" => plain(Read, false),
@@ -179,7 +185,10 @@ fn syscall(name: &[u8]) -> Syscall {
         b"newfstatat" | b"fstatat64" | b"statx" | b"mknodat" => Syscall::StatusAt,
         b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"mknod" => Syscall::StatusOfPath,
         b"truncate" | b"truncate64" => Syscall::Truncate,
-        b"link" | b"linkat" => Syscall::Link,
+        b"link" | b"linkat" | b"symlink" | b"symlinkat" => Syscall::Link,
+        b"rename" | b"renameat" | b"renameat2" => Syscall::Link,
+        b"fanotify_mark" => Syscall::Watch,
+        b"setsockopt" => Syscall::SetOption,
         b"wait4" | b"waitpid" => Syscall::Wait,
         b"waitid" => Syscall::WaitId,
         b"io_uring_enter" | b"io_submit" => Syscall::Submit,

@@ -151,6 +151,8 @@ fn text_of_action(action: &Action) -> String {
         }
         Action::Path { path, changes } => format!("path {} {changes}", lossy(path)),
         Action::Link { from, to } => format!("link {} to {}", lossy(from), lossy(to)),
+        Action::Watch { path } => format!("watch {}", lossy(path)),
+        Action::Cork { descriptor, on } => format!("cork {} {on}", to(descriptor)),
         Action::Wait { child } => format!("wait for {child}"),
         Action::Submit { unseen } => format!("submit {unseen}"),
         Action::Sync(descriptor) => format!("sync {}", descriptor.as_ref().map_or("-".into(), to)),

@@ -46,8 +46,8 @@ pub(crate) struct OpenFile {
     /// Whether `flock` or `fcntl` was called on it: closing it may release a lock that another process
     /// waits for.
     pub(crate) was_locked: bool,
-    /// Whether bytes were transferred. Until then a folder looks like a file.
-    pub(crate) was_used: bool,
+    /// Whether the kernel gathers what is written (`TCP_CORK`).
+    pub(crate) is_corked: bool,
     /// Number of its first descriptor.
     pub(crate) first_number: i32,
     /// Number of the descriptor of the last transfer, or of the first descriptor.
@@ -93,7 +93,7 @@ impl OpenFile {
             held: HeldFindings::default(),
             has_other_writers: false,
             was_locked: false,
-            was_used: false,
+            is_corked: false,
             first_number: number,
             number,
             text: Vec::new(),

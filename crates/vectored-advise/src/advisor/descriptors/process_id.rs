@@ -4,5 +4,5 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ProcessId {
     pub(super) key: usize,
-    pub(super) generation: u32,
+    pub(in crate::advisor) generation: u32,
 }

@@ -7,6 +7,7 @@ use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::{NameSet, last_part};
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::findings::held::HeldFindings;
+use crate::advisor::runs::barriers::Barrier;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 
@@ -23,8 +24,12 @@ pub(crate) struct FileGroups {
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
     by_last_part: FxHashMap<u64, Vec<usize>>,
     groups: Slab<Group>,
-    /// Hashes of the last parts of two paths of one file, in both directions.
+    /// Hashes of the last parts of other paths of a file, with that of the first.
     links: FxHashMap<u64, u64>,
+    /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
+    watched: NameSet,
+    /// Whether all files are watched, or a folder whose name does not show.
+    watches_all: bool,
     /// Files that were mapped into memory, and those mapped for writing.
     mapped: NameSet,
     mapped_to_write: NameSet,
@@ -45,10 +50,19 @@ struct Group {
     reader: Option<usize>,
     written: Latest,
     read: Latest,
+    /// As `read`, by process.
+    looked_at: Latest,
     /// Threads that wrote. Each began after the last write of those before it.
     writers: Vec<Writer>,
-    has_many_writers: bool,
-    /// Findings of writes. They are counted if the file has one writer at a time.
+    /// The group of the other end, if it has one of its own.
+    peer: usize,
+    /// The process that first read what is written to it.
+    drain: Option<ProcessId>,
+    /// Processes that have it open and whose transfers may not show.
+    submitted: Latest,
+    /// Why no write to it is counted.
+    listed: Option<Barrier>,
+    /// Findings of writes. They are counted unless the rest of the log gives a reason not to.
     held: HeldFindings,
 }
 
@@ -75,6 +89,8 @@ impl FileGroups {
             by_last_part: FxHashMap::default(),
             groups,
             links: FxHashMap::default(),
+            watched: NameSet::default(),
+            watches_all: false,
             mapped: NameSet::default(),
             mapped_to_write: NameSet::default(),
         }
@@ -91,7 +107,9 @@ impl FileGroups {
             });
         }
         let known = self.by_name.get(name).copied();
-        let key = match known.or_else(|| self.linked(name)) {
+        let alike = self.root(name);
+        let linked = if self.links.is_empty() { None } else { self.by_last_part.get(&alike) };
+        let key = match known.or_else(|| linked?.first().copied()) {
             Some(key) => key,
             None => {
                 let key = self.groups.insert(Group {
@@ -101,8 +119,7 @@ impl FileGroups {
                     ..Group::default()
                 });
                 self.by_name.insert(name.to_vec(), key);
-                let alike = self.by_last_part.entry(hash(last_part(name))).or_default();
-                alike.push(key);
+                self.by_last_part.entry(alike).or_default().push(key);
                 key
             }
         };
@@ -118,18 +135,19 @@ impl FileGroups {
             // Links before this are forgotten.
             self.links.clear();
         }
-        let (from, to) = (hash(last_part(from)), hash(last_part(to)));
-        self.links.insert(from, to);
-        self.links.insert(to, from);
+        let (from, to) = (self.root(from), hash(last_part(to)));
+        if from != to {
+            self.links.insert(to, from);
+            if let Some(alike) = self.by_last_part.remove(&to) {
+                self.by_last_part.entry(from).or_default().extend(alike);
+            }
+        }
     }
 
-    /// The group of the same file under its other name.
-    fn linked(&self, name: &[u8]) -> Option<usize> {
-        if self.links.is_empty() {
-            return None;
-        }
-        let other = self.links.get(&hash(last_part(name)))?;
-        self.by_last_part.get(other)?.first().copied()
+    /// The hash of the last part of a path of a file, the same for all names of it.
+    fn root(&self, path: &[u8]) -> u64 {
+        let own = hash(last_part(path));
+        self.links.get(&own).copied().unwrap_or(own)
     }
 
     /// Removes an open file description from its group. If it was the last one, returns the held
@@ -142,7 +160,10 @@ impl FileGroups {
         }
         let group = self.groups.try_remove(key)?;
         self.by_name.remove(&group.name);
-        let last = hash(last_part(&group.name));
+        if let Some(peer) = self.groups.get_mut(group.peer) {
+            peer.peer = 0;
+        }
+        let last = self.root(&group.name);
         if let Some(alike) = self.by_last_part.get_mut(&last) {
             alike.retain(|&other| other != key);
             if alike.is_empty() {
@@ -161,15 +182,23 @@ impl FileGroups {
         let Some(old) = self.groups.get_mut(from) else {
             return;
         };
-        let (writers, has_many) = (old.writers.clone(), old.has_many_writers);
-        let reader = old.reader;
+        let (writers, listed) = (old.writers.clone(), old.listed);
+        let (reader, drain) = (old.reader, old.drain);
+        let peer = std::mem::take(&mut old.peer);
         let held = std::mem::take(&mut old.held);
+        if peer != 0 {
+            self.pair(peer, to);
+        }
         let Some(new) = self.groups.get_mut(to) else {
             return;
         };
         let first_of = |writers: &[Writer]| writers.first().map(|writer| writer.thread);
         let differ = !new.writers.is_empty() && first_of(&new.writers) != first_of(&writers);
-        new.has_many_writers |= has_many || differ && !writers.is_empty();
+        if differ && !writers.is_empty() {
+            new.listed = Some(Barrier::SeveralWriters);
+        }
+        new.listed = new.listed.or(listed);
+        new.drain = new.drain.or(drain);
         if new.writers.is_empty() {
             new.writers = writers;
         }
@@ -193,16 +222,80 @@ impl FileGroups {
             .collect()
     }
 
-    /// The held findings of writes; `None` if the file has several writers and they are listed at once.
+    /// The held findings of writes; `None` if they are listed at once.
     pub(crate) fn held(&mut self, key: usize) -> Option<&mut HeldFindings> {
         let group = self.groups.get_mut(key).filter(|_| key != 0)?;
-        (!group.has_many_writers).then_some(&mut group.held)
+        group.listed.is_none().then_some(&mut group.held)
     }
 
-    /// Whether several threads write to it.
-    pub(crate) fn has_many_writers(&self, key: usize) -> bool {
-        let group = self.groups.get(key).filter(|_| key != 0);
-        group.is_some_and(|group| group.has_many_writers)
+    /// Why no write to it is counted.
+    pub(crate) fn listed(&self, key: usize) -> Option<Barrier> {
+        self.groups.get(key).filter(|_| key != 0)?.listed
+    }
+
+    /// Lists all writes from now on, and returns the held findings.
+    pub(crate) fn list(&mut self, key: usize, reason: Barrier) -> Option<HeldFindings> {
+        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
+        group.listed.get_or_insert(reason);
+        Some(std::mem::take(&mut group.held))
+    }
+
+    /// Notes that what is written to the one comes out of the other.
+    pub(crate) fn pair(&mut self, one: usize, other: usize) {
+        if one != other && one != 0 && other != 0 {
+            for (key, peer) in [(one, other), (other, one)] {
+                if let Some(group) = self.groups.get_mut(key) {
+                    group.peer = peer;
+                }
+            }
+        }
+    }
+
+    /// Notes that a process reads a pipe or socket. If it also writes what it reads, returns the group of what it writes.
+    pub(crate) fn note_drain(&mut self, key: usize, process: ProcessId) -> Option<usize> {
+        let written = match self.groups.get(key).filter(|_| key != 0)?.peer {
+            0 => key,
+            peer => peer,
+        };
+        let group = self.groups.get_mut(written)?;
+        group.drain.get_or_insert(process);
+        group
+            .writers
+            .iter()
+            .any(|writer| writer.process == process)
+            .then_some(written)
+    }
+
+    /// Notes that a process has it open whose transfers may not show.
+    pub(crate) fn submit(&mut self, key: usize, process: ProcessId) {
+        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
+            group.submitted.note(1, process.generation as usize);
+        }
+    }
+
+    /// Notes that each write to a file or to the files of a folder is an event for its watcher; without a path to any file.
+    pub(crate) fn watch(&mut self, path: &[u8]) {
+        match last_part(path.strip_suffix(b"/").unwrap_or(path)) {
+            b"" | b"." | b".." => self.watches_all = true,
+            name => self.watched.insert(name),
+        }
+    }
+
+    /// Why others may see a process's writes to the file at any time, if so.
+    pub(crate) fn seen(&self, key: usize, process: ProcessId) -> Option<Barrier> {
+        let group = self.groups.get(key).filter(|_| key != 0)?;
+        if group.submitted.by_others(process.generation as usize) > 0 {
+            return Some(Barrier::Submitted);
+        }
+        let mut parts = group.name.rsplit(|&byte| byte == b'/');
+        let mut is_watched = || {
+            let name = parts.next().unwrap_or_default();
+            // A name alone may be in any folder.
+            let folder = parts.next();
+            self.watched.has(name)
+                || folder.map_or(!self.watched.is_empty(), |folder| self.watched.has(folder))
+        };
+        (self.watches_all || !self.watched.is_empty() && is_watched()).then_some(Barrier::Watched)
     }
 
     /// Notes a write. True if the thread is the one that wrote last, so that nothing else changes.
@@ -216,7 +309,7 @@ impl FileGroups {
                 writer.last = event;
                 true
             }
-            _ => group.has_many_writers,
+            _ => group.listed.is_some(),
         }
     }
 
@@ -242,11 +335,16 @@ impl FileGroups {
             None => true,
         };
         let is_known = group.writers.iter().any(|one| one.thread == new.thread);
-        if comes_after && !is_known && group.writers.len() < WRITERS_MAX {
+        let reason = if !comes_after || is_known || group.writers.len() >= WRITERS_MAX {
+            Barrier::SeveralWriters
+        } else {
             group.writers.push(new);
-            return None;
-        }
-        group.has_many_writers = true;
+            match group.drain {
+                Some(process) if process == new.process => Barrier::WakeUp,
+                _ => return None,
+            }
+        };
+        group.listed.get_or_insert(reason);
         Some(std::mem::take(&mut group.held))
     }
 
@@ -274,20 +372,38 @@ impl FileGroups {
         self.groups.get(key).is_some_and(|group| group.was_locked)
     }
 
-    /// Notes a read (or a look at the size) or a write (or a possible change) through a member.
+    /// Notes a read (or a look at the size) or a write (or a possible change) through a member, by a process.
     #[inline]
-    pub(crate) fn note(&mut self, key: usize, event: u64, by: usize, is_read: bool) {
+    pub(crate) fn note(
+        &mut self,
+        key: usize,
+        event: u64,
+        by: usize,
+        process: ProcessId,
+        is_read: bool,
+    ) {
         if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
-            if is_read { group.read.note(event, by) } else { group.written.note(event, by) }
+            if is_read {
+                group.read.note(event, by);
+                group.looked_at.note(event, process.generation as usize);
+            } else {
+                group.written.note(event, by);
+            }
         }
     }
 
     /// As [`FileGroups::note`], for all files that a path may lead to.
-    pub(crate) fn note_path(&mut self, path: &[u8], event: u64, is_read: bool) {
-        let alike = self.by_last_part.get(&hash(last_part(path)));
+    pub(crate) fn note_path(&mut self, path: &[u8], event: u64, process: ProcessId, is_read: bool) {
+        let alike = self.by_last_part.get(&self.root(path));
         for key in alike.cloned().unwrap_or_default() {
-            self.note(key, event, usize::MAX, is_read);
+            self.note(key, event, usize::MAX, process, is_read);
         }
+    }
+
+    /// Whether another process looked at the file since an event.
+    pub(crate) fn was_observed_since(&self, key: usize, event: u64, process: ProcessId) -> bool {
+        let group = self.groups.get(key);
+        group.is_some_and(|group| group.looked_at.by_others(process.generation as usize) > event)
     }
 
     /// Notes a mapping into memory. It lasts for good, since `munmap` does not name the file.

@@ -31,6 +31,14 @@ pub(crate) enum Barrier {
     BothWays,
     /// The same file was used through another open file description.
     SameFile,
+    /// Another process looked at the file while it was written.
+    Observed,
+    /// inotify or fanotify.
+    Watched,
+    /// A pipe or socket whose other end the same process reads.
+    WakeUp,
+    /// Two descriptors of one open file description, in turn.
+    TwoDescriptors,
     /// The file is mapped into memory.
     Mapped,
     /// `stat`: the program may have asked for the file's size.
@@ -133,6 +141,16 @@ impl Barrier {
             Barrier::SyncOther => "a sync of another file between them",
             Barrier::BothWays => "reads and writes of the same open file in turn",
             Barrier::SameFile => "a use of the same file through another descriptor between them",
+            Barrier::Observed => {
+                "another process reads the file, or asks for its size, while it is written"
+            }
+            Barrier::Watched => "inotify or fanotify watches it: each write is an event",
+            Barrier::WakeUp => {
+                "the same process reads the other end: each write wakes one of its threads"
+            }
+            Barrier::TwoDescriptors => {
+                "a call through another descriptor of the same open file between them: with a buffer for each, the order changes"
+            }
             Barrier::Mapped => {
                 "the file is mapped into memory, where its bytes can be seen or changed without a call"
             }
@@ -144,7 +162,7 @@ impl Barrier {
                 "lseek(SEEK_CUR) between them, which shows the offset that the calls moved"
             }
             Barrier::Submitted => {
-                "io_uring or AIO in the same process, whose transfers the log does not show"
+                "io_uring or AIO in a process that has it open, whose transfers the log does not show"
             }
             Barrier::Reopened => "the file is closed and opened again between them",
             Barrier::Datagrams => {
@@ -167,7 +185,7 @@ impl Barrier {
                 "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk"
             }
             Barrier::Direct => "O_DIRECT",
-            Barrier::More => "MSG_MORE, which gathers in the kernel already",
+            Barrier::More => "MSG_MORE or TCP_CORK, which gathers in the kernel already",
             Barrier::OtherWriters => {
                 "other processes may write to the same FIFO, and a write of more than PIPE_BUF may be split"
             }

@@ -65,6 +65,8 @@ pub(crate) struct DirectionRuns {
     pub(crate) ended_ns: u64,
     /// Whether the last transfer gave an offset.
     pub(crate) is_positional: bool,
+    /// Number of the descriptor of the last transfer.
+    pub(crate) number: i32,
     /// Whether the last transfer had `MSG_MORE`.
     pub(crate) has_more: bool,
     /// Whether the last transfer is too large for a small read.

@@ -24,8 +24,9 @@ impl Tracker {
                 close_on_exec,
             } => {
                 let kind = if packets { FdKind::Other } else { FdKind::Pipe };
-                self.make(read, kind, close_on_exec, caller);
-                self.make(write, kind, close_on_exec, caller);
+                let [read, write] =
+                    [read, write].map(|end| self.make(end, kind, close_on_exec, caller));
+                self.groups.pair(read, write);
             }
             Action::Socket {
                 descriptor,
@@ -48,9 +49,10 @@ impl Tracker {
                 kind,
                 close_on_exec,
             } => {
-                for descriptor in descriptors {
-                    self.make(descriptor, kind_of_socket(kind), close_on_exec, caller);
-                }
+                let kind = kind_of_socket(kind);
+                let [one, other] =
+                    descriptors.map(|end| self.make(end, kind, close_on_exec, caller));
+                self.groups.pair(one, other);
             }
             Action::Duplicate {
                 from,
@@ -102,6 +104,20 @@ impl Tracker {
             }
             Action::Sync(descriptor) => self.sync(descriptor, caller),
             Action::Signal => self.mark_wait(caller, Barrier::Signal),
+            Action::Wait { child } => self.note_awaited_child(child, caller),
+            Action::Path { path, changes } => {
+                self.groups
+                    .note_path(path, self.event, caller.process, !changes);
+            }
+            Action::Link { from, to } => self.groups.link(from, to),
+            Action::Watch { path } => self.groups.watch(path),
+            Action::Cork { descriptor, on } => {
+                let key = self.resolve(descriptor, caller);
+                if let Some(open_file) = self.kernel.open_files.get_mut(key) {
+                    open_file.is_corked = on;
+                }
+            }
+            Action::Fifo(named) => self.fifo(named, caller),
             // Others change no descriptor.
             _ => {}
         }
@@ -125,7 +141,7 @@ impl Tracker {
 
     fn set_flags(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags, caller: Caller) {
         let open_file = self.resolve(descriptor, caller);
-        self.add_barrier(open_file, Barrier::Control, true);
+        self.add_barrier(open_file, Barrier::Control, true, caller);
         if let Some(known) = self.kernel.open_files.get_mut(open_file) {
             // F_SETFL cannot change O_SYNC, but `flags` has it.
             known.flags = flags;
@@ -171,7 +187,18 @@ impl Tracker {
     pub(super) fn submit(&mut self, unseen: bool, caller: Caller) {
         let event = if unseen { u64::MAX } else { self.event };
         let last = self.submitted.entry(caller.process).or_default();
+        let is_first = *last == 0;
         *last = event.max(*last);
+        if is_first {
+            for open_file in self.kernel.open_files_of(caller.process) {
+                let group = self
+                    .kernel
+                    .open_files
+                    .get(open_file)
+                    .map(|known| known.group);
+                self.groups.submit(group.unwrap_or(0), caller.process);
+            }
+        }
         self.mark_wait(caller, Barrier::Submitted);
     }
 
@@ -209,7 +236,6 @@ impl Tracker {
     pub(super) fn other(
         &mut self,
         effect: Effect,
-        name: &[u8],
         descriptor: Option<Descriptor<'_>>,
         caller: Caller,
     ) {
@@ -218,28 +244,32 @@ impl Tracker {
             .and_then(|descriptor| self.kernel.open_file_of(caller.process, descriptor.number));
         match effect {
             Effect::Harmless => {}
-            Effect::ObservesSize(reason) => {
-                // `newfstatat` with the descriptor of a folder looks at a name in it.
-                let by_number = matches!(name, b"fstat" | b"fstat64");
-                let used = known.filter(|&open_file| by_number || self.was_used(open_file));
-                match used {
-                    Some(open_file) => self.look_at(open_file, reason),
-                    None => {
-                        if let Some(thread) = self.kernel.at(caller.thread) {
-                            thread.last_stat = self.event;
+            Effect::ObservesSize(reason) => match (known, descriptor) {
+                (Some(open_file), _) => self.look_at(open_file, reason, caller),
+                (None, by) => {
+                    match by.map(|by| by.leads_to) {
+                        // It may have come with a message.
+                        Some(Some(text)) => {
+                            self.groups
+                                .note_path(text, self.event, caller.process, true);
                         }
+                        Some(None) => self.looked_at = self.event,
+                        None => {}
+                    }
+                    if let Some(thread) = self.kernel.at(caller.thread) {
+                        thread.last_stat = self.event;
                     }
                 }
-            }
+            },
             Effect::ExposesWrites(reason) => {
                 if let Some(open_file) = known {
-                    self.add_barrier(open_file, reason, false);
+                    self.add_barrier(open_file, reason, false, caller);
                 }
                 self.mark_exposure(caller, reason);
             }
             Effect::Waits(reason) => {
                 if let Some(open_file) = known {
-                    self.add_barrier(open_file, reason, true);
+                    self.add_barrier(open_file, reason, true, caller);
                     if reason == Barrier::Lock
                         && let Some(open_file) = self.kernel.open_files.get_mut(open_file)
                     {
@@ -267,40 +297,32 @@ impl Tracker {
             return;
         };
         let key = self.resolve(descriptor, caller);
-        self.other(
-            Effect::Waits(Barrier::Unread),
-            name,
-            Some(descriptor),
-            caller,
-        );
+        self.other(Effect::Waits(Barrier::Unread), Some(descriptor), caller);
         self.note_writer(key, caller);
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.position = None;
         }
     }
 
-    fn was_used(&self, open_file: usize) -> bool {
-        let open_file = self.kernel.open_files.get(open_file);
-        open_file.is_some_and(|open_file| open_file.was_used)
-    }
-
-    fn look_at(&mut self, key: usize, reason: Barrier) {
+    fn look_at(&mut self, key: usize, reason: Barrier, caller: Caller) {
         if let Some(open_file) = self.kernel.open_files.get_mut(key)
             && open_file.kind == FdKind::File
         {
             open_file.runs[WRITES].barrier.get_or_insert(reason);
-            self.groups.note(open_file.group, self.event, key, true);
+            self.groups
+                .note(open_file.group, self.event, key, caller.process, true);
         }
     }
 
     /// Puts a barrier between earlier and later transfers through an open file description.
-    fn add_barrier(&mut self, key: usize, reason: Barrier, reads_too: bool) {
+    fn add_barrier(&mut self, key: usize, reason: Barrier, reads_too: bool, caller: Caller) {
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.runs[WRITES].barrier.get_or_insert(reason);
             if reads_too {
                 open_file.runs[READS].barrier.get_or_insert(reason);
             }
-            self.groups.note(open_file.group, self.event, key, false);
+            self.groups
+                .note(open_file.group, self.event, key, caller.process, false);
         }
     }
 
@@ -351,7 +373,7 @@ impl Tracker {
         }
         let reader = open_file.reader;
         if asks_size {
-            self.look_at(key, Barrier::Size);
+            self.look_at(key, Barrier::Size, caller);
         }
         if reader != 0 && reader != serial {
             self.note_reader(key, serial);

@@ -62,18 +62,22 @@ impl Tracker {
             .open(caller.process, descriptor.number, open_file, close_on_exec);
         if let Some(key) = key {
             // The file may have been truncated.
-            self.groups.note(group, self.event, key, false);
+            self.groups
+                .note(group, self.event, key, caller.process, false);
+            if self.submitted.contains_key(&caller.process) {
+                self.groups.submit(group, caller.process);
+            }
         }
     }
 
-    /// Adds a new pipe or socket.
+    /// Adds a new pipe or socket, and returns its group.
     pub(super) fn make(
         &mut self,
         descriptor: Descriptor<'_>,
         kind: FdKind,
         close_on_exec: bool,
         caller: Caller,
-    ) {
+    ) -> usize {
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
         open_file.since = self.event;
         if let Some(text) = descriptor.leads_to {
@@ -83,9 +87,10 @@ impl Tracker {
         if open_file.kind.is_shared_object() {
             open_file.group = self.groups.join(&open_file.text, b"");
         }
-        let number = descriptor.number;
+        let (number, group) = (descriptor.number, open_file.group);
         self.kernel
             .open(caller.process, number, open_file, close_on_exec);
+        group
     }
 
     pub(super) fn kind_of(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> FdKind {

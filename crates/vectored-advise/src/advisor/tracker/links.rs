@@ -20,6 +20,8 @@ pub(super) struct LinkContext<'a> {
     pub(super) submitted: u64,
     /// The last event that may have been any call of any thread.
     pub(super) lost: u64,
+    /// The last event that may have asked for the size of any file.
+    pub(super) looked_at: u64,
     pub(super) groups: &'a FileGroups,
     /// The transfer.
     pub(super) call: &'a RunCall,
@@ -58,6 +60,9 @@ impl LinkContext<'_> {
         }
         if self.lost > runs.last {
             return Link::Barrier(Barrier::Unread);
+        }
+        if runs.number != transfer.descriptor.number {
+            return Link::Barrier(Barrier::TwoDescriptors);
         }
         if runs.barrier == Some(Barrier::Reopened) {
             // Whatever else the program calls on its new descriptor.
@@ -108,7 +113,7 @@ impl LinkContext<'_> {
         match open_file.kind {
             FdKind::Unknown | FdKind::Socket => Link::Barrier(Barrier::UnknownTarget),
             FdKind::File if is_read && !is_positional => Link::Barrier(Barrier::SharedOffset),
-            _ if !is_read && self.groups.has_many_writers(open_file.group) => {
+            _ if !is_read && self.groups.listed(open_file.group).is_some() => {
                 Link::Barrier(Barrier::SeveralWriters)
             }
             _ => Link::Broken,
@@ -142,26 +147,41 @@ impl LinkContext<'_> {
             }
             _ => {}
         }
+        let group = match open_file.kind {
+            FdKind::File => open_file.group,
+            _ => 0,
+        };
+        let own = barrier_of_thread(thread, key, open_file.kind, is_read, runs.last);
+        if own.is_none() && !is_read && group != 0 {
+            if self
+                .groups
+                .was_observed_since(group, runs.last, thread.process)
+            {
+                return Some(Barrier::Observed);
+            }
+            if let Some(reason) = self.groups.seen(group, thread.process) {
+                return Some(reason);
+            }
+        }
         if runs.barrier.is_some() {
             return runs.barrier;
         }
         if self.submitted > runs.last {
             return Some(Barrier::Submitted);
         }
-        if let Some(reason) = barrier_of_thread(thread, key, open_file.kind, is_read, runs.last) {
-            return Some(reason);
+        if own.is_some() {
+            return own;
         }
-        let group = match open_file.kind {
-            FdKind::File => open_file.group,
-            _ => 0,
-        };
+        if !is_read && group != 0 && self.looked_at > runs.last {
+            return Some(Barrier::Stat);
+        }
         if group != 0 && self.groups.is_mapped(group, is_read) {
             return Some(Barrier::Mapped);
         }
         if group != 0 && self.groups.was_used_since(group, runs.last, key, is_read) {
             return Some(Barrier::SameFile);
         }
-        if transfer.more || runs.has_more {
+        if transfer.more || runs.has_more || open_file.is_corked {
             return Some(Barrier::More);
         }
         let gap_ns = self.call.began_ns.saturating_sub(runs.ended_ns);

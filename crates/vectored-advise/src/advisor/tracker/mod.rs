@@ -39,6 +39,8 @@ pub(super) struct Tracker {
     submitted: FxHashMap<ProcessId, u64>,
     /// The last event that may have been any call of any thread.
     lost: u64,
+    /// The last event that may have asked for the size of any file.
+    looked_at: u64,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
     closed: VecDeque<usize>,
     /// Last parts of the paths of FIFOs.
@@ -73,6 +75,7 @@ impl Tracker {
             awaited: FxHashMap::default(),
             submitted: FxHashMap::default(),
             lost: 0,
+            looked_at: 0,
             closed: VecDeque::new(),
             fifos: NameSet::default(),
             pattern_counts: PatternCounts::default(),
@@ -172,42 +175,31 @@ impl Tracker {
         let caller = Caller { thread, process };
         match &event.action {
             Action::Transfer(transfer) => self.transfer(event, transfer, caller),
-            Action::Other { descriptor } => {
-                let class = classes.classify(event.name);
-                self.evidence |= class.evidence;
-                self.other(class.effect, event.name, *descriptor, caller);
-            }
             Action::Unread { descriptor } => self.unread(event.name, *descriptor, caller),
-            Action::Wait { child } => {
-                self.note_awaited_child(*child, caller);
-                let class = classes.classify(event.name);
-                self.evidence |= class.evidence;
-                self.other(class.effect, event.name, None, caller);
-            }
-            Action::Path { path, changes } => {
-                self.groups.note_path(path, self.event, !changes);
-                let class = classes.classify(event.name);
-                self.other(class.effect, event.name, None, caller);
-            }
-            Action::Link { from, to } => {
-                self.groups.link(from, to);
-                let class = classes.classify(event.name);
-                self.other(class.effect, event.name, None, caller);
-            }
             Action::Submit { unseen } => {
                 self.evidence |= classes.classify(event.name).evidence;
                 self.submit(*unseen, caller);
             }
-            Action::Fifo(named) => {
-                let class = classes.classify(event.name);
-                let descriptor = match named {
-                    Named::Descriptor(descriptor) => Some(*descriptor),
-                    Named::Path(_) => None,
+            action => {
+                // The descriptor, if the name of the call decides.
+                let by_name = match action {
+                    Action::Other { descriptor } => Some(*descriptor),
+                    Action::Fifo(Named::Descriptor(descriptor))
+                    | Action::Cork { descriptor, .. } => Some(Some(*descriptor)),
+                    Action::Fifo(Named::Path(_))
+                    | Action::Wait { .. }
+                    | Action::Path { .. }
+                    | Action::Link { .. }
+                    | Action::Watch { .. } => Some(None),
+                    _ => None,
                 };
-                self.other(class.effect, event.name, descriptor, caller);
-                self.fifo(*named, caller);
+                if let Some(descriptor) = by_name {
+                    let class = classes.classify(event.name);
+                    self.evidence |= class.evidence;
+                    self.other(class.effect, descriptor, caller);
+                }
+                self.change(action, caller);
             }
-            action => self.change(action, caller),
         }
         if let Some(thread) = self.kernel.at(thread) {
             thread.last = self.event;

@@ -252,8 +252,7 @@ fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Opt
     if row.kind == FindingKind::SeekThenTransfer && open_file.has_shared_offset {
         Some(Barrier::SharedOffset)
     } else if !row.is_read {
-        let has_many_writers = groups.has_many_writers(open_file.group);
-        has_many_writers.then_some(Barrier::SeveralWriters)
+        groups.listed(open_file.group)
     } else if row.grade == Grade::ReadsAhead || open_file.kind == FdKind::File && !row.is_positional
     {
         open_file.shared_reads

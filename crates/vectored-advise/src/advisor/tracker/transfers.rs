@@ -69,7 +69,8 @@ impl Tracker {
             }
         }
         self.note_use(key, direction, transfer);
-        self.groups.note(group, self.event, key, is_read);
+        self.groups
+            .note(group, self.event, key, caller.process, is_read);
     }
 
     /// Notes which thread uses an open file description.
@@ -79,14 +80,13 @@ impl Tracker {
         let (thread, open_file) = self.kernel.both(caller.thread, key)?;
         let serial = thread.serial;
         let written_before = thread.filed_out;
-        open_file.was_used = true;
         if transfer.descriptor.number >= 0 {
             // A program may use a duplicate and close it.
             open_file.number = transfer.descriptor.number;
         }
         let is_new = open_file.runs[usize::from(is_read)].last_caller.thread != serial;
         let group = open_file.group;
-        let is_stream_socket = open_file.kind.is_socket();
+        let kind = open_file.kind;
         let uses_offset = transfer.offset.is_none() && (is_read || !open_file.flags.append);
         if uses_offset && open_file.offset_user != serial {
             open_file.has_shared_offset |= open_file.offset_user != 0;
@@ -95,11 +95,17 @@ impl Tracker {
         if is_read {
             if transfer.offset.is_none() && open_file.reader != serial {
                 self.note_reader(key, serial);
+                if matches!(kind, FdKind::Pipe | FdKind::Unix)
+                    && let Some(written) = self.groups.note_drain(group, caller.process)
+                    && let Some(held) = self.groups.list(written, Barrier::WakeUp)
+                {
+                    self.list(key, WRITES, held, Barrier::WakeUp);
+                }
             }
         } else if !self.groups.is_last_writer(group, self.event, serial) {
             self.note_writer(key, caller);
         }
-        if transfer.addressed && is_stream_socket {
+        if transfer.addressed && kind.is_socket() {
             self.pass_descriptors(key, is_read, caller);
         }
         let thread = if is_new {
@@ -143,12 +149,19 @@ impl Tracker {
             },
             submitted,
             lost: self.lost,
+            looked_at: self.looked_at,
             groups: &self.groups,
             call: &self.call,
             limits: self.limits,
             max_delay_ns: self.max_delay_ns,
         };
         let link = surroundings.link(key, open_file, transfer, sought);
+        if link == Link::Barrier(Barrier::Observed) {
+            self.list_writes(key, Barrier::Observed);
+        }
+        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
+            return;
+        };
         let (between, other) = user.written_before.of_others(key);
         let in_turn = !is_read && between > open_file.runs[direction].last;
         let limits = self.limits.of(is_read && open_file.kind == FdKind::File);
@@ -166,6 +179,7 @@ impl Tracker {
         runs.last = self.event;
         runs.ended_ns = self.call.ended_ns;
         runs.is_positional = transfer.offset.is_some();
+        runs.number = transfer.descriptor.number;
         runs.has_more = transfer.more;
         runs.is_large = is_read && transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes;
         runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
@@ -219,14 +233,14 @@ impl Tracker {
         let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
-        open_file.was_used = true;
         open_file.position = None;
         if open_file.kind == FdKind::File {
             open_file.runs[WRITES]
                 .barrier
                 .get_or_insert(Barrier::BothWays);
         }
-        self.groups.note(open_file.group, number, key, true);
+        self.groups
+            .note(open_file.group, number, key, caller.process, true);
         if open_file.kind.has_peer()
             && let Some(thread) = self.kernel.at(caller.thread)
         {
@@ -373,8 +387,17 @@ impl Tracker {
             is_other && kernel.comes_after(caller.process, writer.last, writer.process)
         };
         let held = self.groups.add_writer(group, new, is_over, is_younger);
-        if let Some(held) = held {
-            self.list(key, WRITES, held, Barrier::SeveralWriters);
+        if let (Some(held), Some(reason)) = (held, self.groups.listed(group)) {
+            self.list(key, WRITES, held, reason);
+        }
+    }
+
+    /// Lists all writes to a file.
+    #[cold]
+    fn list_writes(&mut self, key: usize, reason: Barrier) {
+        let group = self.kernel.open_files.get(key).map(|known| known.group);
+        if let Some(held) = group.and_then(|group| self.groups.list(group, reason)) {
+            self.list(key, WRITES, held, reason);
         }
     }
 

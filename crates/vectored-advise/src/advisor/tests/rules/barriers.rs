@@ -202,7 +202,7 @@ fn transfers_that_do_not_show_may_use_any_descriptor_of_the_process() {
             vectored_strace::event::Action::Submit { unseen },
         )
     };
-    let expected = "adjacent-writes file 2→1: write 4 (io_uring or AIO in the same process, whose transfers the log does not show)";
+    let expected = "adjacent-writes file 2→1: write 4 (io_uring or AIO in a process that has it open, whose transfers the log does not show)";
     for by in [1, 2] {
         check! { open(3), thread(2), write(3, 8), submit(false).by(by), write(3, 8) => expected }
         check! { open(3), thread(2), submit(true).by(by), write(3, 8), write(3, 8) => expected }
