@@ -286,6 +286,10 @@ pub struct Tally {
     /// order. Merging changes the order in which the bytes of the two reach the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_between: Option<String>,
+    /// What ended runs of writes, and how many: before such a call a buffer must be written.
+    pub ends: Vec<(String, u64)>,
+    /// Whether a signal killed one of the processes: it would lose what is in a buffer.
+    pub killed: bool,
     /// Calls by file, the most first, up to 16 files. `descriptor` and `path` are those of the first.
     pub files: Vec<FileCalls>,
     /// Number of further files.

@@ -23,6 +23,8 @@ pub(crate) struct Process {
     pub(crate) runtime: Option<Runtime>,
     /// Patterns in which this process is counted.
     pub(crate) counted: Bits,
+    /// Whether a signal killed it.
+    pub(crate) killed: bool,
     /// Parent, if its fork showed.
     pub(crate) parent: Option<ProcessId>,
     /// Event of that fork; 0 if it did not show or its order is unknown.
@@ -137,6 +139,7 @@ impl KernelTables {
             program,
             runtime: None,
             counted: Bits::default(),
+            killed: false,
             parent: None,
             born: 0,
             table,

@@ -211,6 +211,15 @@ impl KernelTables {
         Some(())
     }
 
+    /// Notes that a signal kills the process of a thread.
+    pub(crate) fn note_kill(&mut self, number: u32) {
+        let key = self.by_number.get(&number).copied();
+        let process = key.and_then(|key| Some(self.threads.get(key)?.process));
+        if let Some(process) = process.and_then(|process| self.process_mut(process)) {
+            process.killed = true;
+        }
+    }
+
     /// Ends a thread, and its process if that was the last one or `process_ended` says so. Unless it is `last`, a line with
     /// its own end may follow.
     pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool, last: bool) {

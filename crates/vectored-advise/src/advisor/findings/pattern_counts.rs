@@ -26,6 +26,8 @@ pub(crate) struct RunOwner<'a> {
     pub(crate) runtime: Option<Runtime>,
     /// Process ID.
     pub(crate) process: u32,
+    /// Whether a signal killed it.
+    pub(crate) killed: bool,
     /// Kind of file behind the descriptor.
     pub(crate) target: DescriptorKind,
     /// Path, or the text that the log shows.
@@ -123,6 +125,7 @@ impl PatternCounts {
                 process: owner.process,
                 descriptor: row.descriptor,
                 runtime: owner.runtime,
+                killed: owner.killed,
                 ..row.tally.clone()
             },
             sites: row.sites.clone(),
@@ -358,6 +361,7 @@ mod tests {
                 program: 0,
                 runtime: None,
                 process: 1,
+                killed: false,
                 target: DescriptorKind::File,
                 path: path.as_bytes(),
             };

@@ -3,7 +3,8 @@
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::{Found, TransferMode, classify};
 use crate::advisor::findings::row::{Row, add_sites, has_site};
-use crate::advisor::findings::tally::{add_sizes, join_ranges};
+use crate::advisor::findings::tally::{add_ends, add_sizes, join_ranges};
+use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
 use crate::advisor::runs::run_builder::RunKind;
@@ -47,6 +48,11 @@ impl Pending {
             tally.long_list_calls += moved.long_list_calls;
             add_sizes(&mut tally.sizes, &moved.sizes.0);
             add_sizes(&mut tally.list_sizes, &moved.list_sizes.0);
+        }
+        if !mode.is_read
+            && let Some(call) = run.ended_by.and_then(Barrier::before)
+        {
+            add_ends(&mut tally.ends, call, 1);
         }
         let steps = row.pattern.steps();
         let ranges = run.ranges(&row.pattern, found.start);

@@ -45,6 +45,10 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     };
+    for (call, runs) in &new.ends {
+        add_ends(&mut known.ends, call, *runs);
+    }
+    known.killed |= new.killed;
     known.order_between = first(known.order_between.take(), &new.order_between);
     for site in &new.sites {
         match known.sites.iter_mut().find(|one| one.site == site.site) {
@@ -100,6 +104,14 @@ fn first(known: Option<String>, new: &Option<String>) -> Option<String> {
     match (known, new) {
         (Some(one), Some(other)) if *other < one => Some(other.clone()),
         (one, other) => one.or_else(|| other.clone()),
+    }
+}
+
+/// Adds runs that ended before a call.
+pub(crate) fn add_ends(known: &mut Vec<(String, u64)>, call: &str, runs: u64) {
+    match known.binary_search_by(|end| end.0.as_str().cmp(call)) {
+        Ok(place) => known[place].1 = known[place].1.saturating_add(runs),
+        Err(place) => known.insert(place, (call.to_owned(), runs)),
     }
 }
 

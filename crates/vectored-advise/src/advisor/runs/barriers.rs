@@ -124,7 +124,25 @@ impl Barrier {
 
     /// The reason in words. If the log lacks something, also the option of strace that adds it.
     pub(crate) fn in_words(self, max_delay_ns: u64) -> String {
-        let words = match self {
+        match self {
+            Barrier::Gap => format!("a gap of more than {}", delay_in_words(max_delay_ns)),
+            other => other.words().to_owned(),
+        }
+    }
+
+    /// The call before which a buffer must be written, if the program makes one.
+    pub(crate) fn before(self) -> Option<&'static str> {
+        match self {
+            Barrier::BothWays => Some("a read of the same open file"),
+            Barrier::Reopened => Some("close"),
+            Barrier::Gap => Some("a pause"),
+            other if other.is_of_the_log() => None,
+            other => Some(other.words().split_once(" between them")?.0),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
             Barrier::Poll => "poll, select or epoll_wait between them",
             Barrier::Sleep => "a sleep between them",
             Barrier::Thread => "futex between them: another thread may continue",
@@ -135,7 +153,7 @@ impl Barrier {
             Barrier::OtherStream => "a write to another pipe or socket between them",
             Barrier::StreamClosed => "a close of a pipe or socket between them",
             Barrier::OtherTransfer => {
-                "a read or write between them on a terminal, a device or another special descriptor"
+                "a read or write of a terminal, a device or another special descriptor between them"
             }
             Barrier::SyncOwn => "fsync between them",
             Barrier::SyncOther => "a sync of another file between them",
@@ -180,7 +198,7 @@ impl Barrier {
             Barrier::UnreadFlags => {
                 "the log has the flags of open as numbers: trace again without -X raw"
             }
-            Barrier::Gap => return format!("a gap of more than {}", delay_in_words(max_delay_ns)),
+            Barrier::Gap => "a gap",
             Barrier::SyncFlag => {
                 "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk"
             }
@@ -224,8 +242,7 @@ impl Barrier {
             Barrier::Filtered => {
                 "the log may have been filtered, and waits would not show: trace again without -e"
             }
-        };
-        words.to_owned()
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use vectored_machine::model::FAST_IOVECS;
 
+use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{
     FSYNC, LSEEK, Pattern, PatternFinder, PatternStep, size_class,
 };
@@ -152,6 +153,8 @@ pub(crate) struct Run {
     pub(crate) has_between: bool,
     /// Path of another file that was written between them, the first one met.
     pub(crate) order_between: Vec<u8>,
+    /// The barrier after it.
+    pub(crate) ended_by: Option<Barrier>,
     /// Descriptor of the first call.
     pub(crate) descriptor: i32,
     /// Call sites: number of the site, calls, bytes.
@@ -200,6 +203,7 @@ impl Run {
             seeks: 0,
             has_between: false,
             order_between: Vec::new(),
+            ended_by: None,
             descriptor: 0,
             sites: Vec::new(),
             streak: (0, 0),

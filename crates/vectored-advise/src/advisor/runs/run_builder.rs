@@ -174,12 +174,12 @@ impl DirectionRuns {
     /// Ends the current run and chain.
     pub(crate) fn end(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         self.last = 0;
-        self.barrier = None;
+        let barrier = self.barrier.take();
         match self.calls {
             0 => {}
             1 if self.goes_on() => self.chain_first(limits),
             1 => self.alone(limits, on_end),
-            _ => self.end_run(on_end),
+            _ => self.end_run(barrier, on_end),
         }
         self.calls = 0;
         self.end_chain(on_end);
@@ -200,7 +200,11 @@ impl DirectionRuns {
     /// Ends the run before an unsound link. A single call goes to the chain.
     fn part(&mut self, by: RunKind, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         if self.calls > 1 {
-            self.end_run(on_end);
+            let barrier = match by {
+                RunKind::Barrier(reason) => Some(reason),
+                RunKind::Joined | RunKind::Sought => None,
+            };
+            self.end_run(barrier, on_end);
         } else if self.goes_on() {
             self.chain_first(limits);
             if self.chained != Some(by) {
@@ -246,12 +250,13 @@ impl DirectionRuns {
         if self.first.is_list {
             let run = self.run.get_or_insert_with(|| Box::new(Run::new()));
             run.push(&self.first, self.first_site, limits);
-            self.end_run(on_end);
+            self.end_run(None, on_end);
         }
     }
 
-    fn end_run(&mut self, on_end: OnRunEnd<'_>) {
+    fn end_run(&mut self, by: Option<Barrier>, on_end: OnRunEnd<'_>) {
         if let Some(run) = &mut self.run {
+            run.ended_by = by;
             on_end(run, RunKind::Joined);
             run.clear();
         }

@@ -2,6 +2,7 @@
 
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::tests::events::summary;
+use crate::advisor::wording::sentences::action;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
@@ -381,7 +382,7 @@ fn datagrams_are_listed_whatever_their_addresses() {
     let socket = "socket(AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_UDP) = 3<UDP:[7]>";
     let listed = "datagrams datagram 2→1: sendto 5 (each call sends a datagram: sendmmsg sends several in one call and keeps them apart)";
     check(&[socket, send, send], &[listed]);
-    let heard = "datagrams datagram 2→1: sendto 5 (a read or write between them on a terminal, a device or another special descriptor)";
+    let heard = "datagrams datagram 2→1: sendto 5 (a read or write of a terminal, a device or another special descriptor between them)";
     check(&[socket, send, receive, send], &[heard]);
     check(&[socket, receive, receive], &[]);
 }
@@ -770,4 +771,48 @@ fn a_corked_socket_gathers_already() {
     );
     let counted = "adjacent-writes tcp 2→1: write 5 [adjacent]";
     check(&[make, &cork("1"), &cork("0"), write, write], &[counted]);
+}
+
+/// The actions of the findings that are counted.
+fn actions(log: &str) -> Vec<String> {
+    let tallies = tallies_of(log, true);
+    let findings = tallies.findings.iter();
+    findings.map(|(key, tally)| action(key, tally)).collect()
+}
+
+#[test]
+fn a_buffer_is_written_before_the_calls_that_ended_runs() {
+    let sync = "fdatasync(3</tmp/f>) = 0";
+    let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
+    let five = [WRITE; 5];
+    let ended = [
+        &five[..],
+        &[sync],
+        &five,
+        &[fork],
+        &five,
+        &[sync],
+        &five,
+        &[sync],
+    ]
+    .concat();
+    let log = log_of(&[&[OPEN][..], &ended].concat());
+    assert_eq!(
+        actions(&log),
+        [
+            "Collect the writes in a buffer, and write that when it is full, and before fsync (3 times), fork or execve \
+             (once): 4 calls instead of 20."
+        ]
+    );
+    let log = log_of(&[&[OPEN][..], &five].concat());
+    let plain =
+        "Collect the writes in a buffer, and write that when it is full: 1 call instead of 5.";
+    assert_eq!(actions(&log), [plain]);
+    let killed = format!(
+        "{plain} A signal killed a process that wrote it: it would lose the bytes that are in a buffer then."
+    );
+    assert_eq!(
+        actions(&(log + "1 1795312737.000000 +++ killed by SIGKILL +++\n")),
+        [killed]
+    );
 }

@@ -152,6 +152,9 @@ impl Tracker {
         self.calls += u64::from(is_call);
         self.note_time(event);
         if let Action::Exit { process_ended } = event.action {
+            if event.name == b"killed" {
+                self.kernel.note_kill(event.thread);
+            }
             self.kernel
                 .end_thread(event.thread, process_ended, !is_call);
             return self.settle_dropped();

@@ -143,6 +143,7 @@ impl Tracker {
             program: user.program,
             runtime: process.as_ref().and_then(|process| process.runtime),
             process: user.process_number,
+            killed: direction == WRITES && process.as_ref().is_some_and(|process| process.killed),
             target,
             path: name,
         };

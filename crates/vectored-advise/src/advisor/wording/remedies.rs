@@ -92,8 +92,8 @@ fn writes(runtime: Option<Runtime>) -> &'static str {
              gather.write_all(&file, &segments) of a vectored::Gather for one record"
         }
         Some(Runtime::C) => {
-            "setvbuf(stream, NULL, _IOFBF, 65536) before the first use, no fflush in between; \
-             writev(fd, iov, count) for one record, or a buffer of 64 KiB before write"
+            "static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer) before the first use; \
+             writev(fd, iov, count) for one record"
         }
         None => {
             "collect the bytes in a buffer of 64 KiB and write that; writev(2) for one record whose \
@@ -167,8 +167,8 @@ fn reads(runtime: Option<Runtime>) -> &'static str {
             "BufReader::with_capacity(65536, file), or vectored::ScatterReader::new(file) for records"
         }
         Some(Runtime::C) => {
-            "setvbuf(stream, NULL, _IOFBF, 65536) before the first use; or read(fd, buffer, 65536), and \
-             take the pieces from the buffer"
+            "static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer) before the first use; or \
+             read(fd, buffer, 65536)"
         }
         None => "read 64 KiB at once, and take the pieces from that buffer",
     }

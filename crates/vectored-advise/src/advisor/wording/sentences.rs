@@ -14,6 +14,9 @@ const LARGE_BYTES: u64 = 2048;
 /// Runs up to this length are records; longer ones are streams.
 const RECORD_CALLS: u64 = 16;
 
+/// Calls that are named before which a buffer must be written; the others are counted.
+const NAMED_ENDS: usize = 3;
+
 /// Characters of a file's name in a sentence.
 const NAMED_CHARACTERS: usize = 60;
 
@@ -147,13 +150,17 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         FindingKind::AdjacentWrites if is_record(key, tally) => {
             format!("Write the {} pieces in one call", key.steps.len())
         }
-        FindingKind::AdjacentWrites => match key.target {
-            DescriptorKind::File => {
-                "Collect the writes in a buffer, and write that when it is full"
-            }
-            _ => "Collect the writes in a buffer, and send it when it is full or before waiting",
+        FindingKind::AdjacentWrites => {
+            let what = match key.target {
+                DescriptorKind::File => {
+                    "Collect the writes in a buffer, and write that when it is full"
+                }
+                _ => {
+                    "Collect the writes in a buffer, and send it when it is full or before waiting"
+                }
+            };
+            what.to_owned() + &before(tally)
         }
-        .to_owned(),
         FindingKind::SmallReads => "Read more at once, through a larger buffer".to_owned(),
         FindingKind::PositionalWrites => {
             "Write adjacent ranges in one call, at the offset of the first".to_owned()
@@ -177,7 +184,7 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     };
     let order = match key.grade {
         Grade::ReadsAhead => BEFORE_POLL.to_owned(),
-        _ => order_in_words(tally),
+        _ => order_in_words(tally) + if tally.killed { KILLED } else { "" },
     };
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
@@ -188,9 +195,40 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     }
 }
 
+/// The calls before which a buffer must be written, the most frequent first: ` and before fsync (100 times)`.
+fn before(tally: &Tally) -> String {
+    let mut ends: Vec<&(String, u64)> = tally.ends.iter().collect();
+    ends.sort_by_key(|end| std::cmp::Reverse(end.1));
+    let rest: u64 = ends.iter().skip(NAMED_ENDS).map(|end| end.1).sum();
+    let mut named: Vec<String> = ends
+        .iter()
+        .take(NAMED_ENDS)
+        .map(|(call, runs)| format!("{} ({})", visible(call), times(*runs)))
+        .collect();
+    if rest > 0 {
+        named.push(format!("other calls ({})", times(rest)));
+    }
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!(", and before {}", named.join(", "))
+    }
+}
+
+/// `once`, `100 times`.
+fn times(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        _ => format!("{} times", short_count(number)),
+    }
+}
+
 /// Advice for a program with an event loop.
 const BEFORE_POLL: &str =
     " Empty the buffer before poll or select: they do not report bytes that are in it.";
+
+const KILLED: &str =
+    " A signal killed a process that wrote it: it would lose the bytes that are in a buffer then.";
 
 /// The effect of merging on the order of writes; empty if none is known.
 fn order_in_words(tally: &Tally) -> String {
