@@ -348,12 +348,18 @@ pub enum Runtime {
     Perl,
     /// A shell script.
     Shell,
-    /// Go, by the file that its runtime reads first.
+    /// Go.
     Go,
+    /// Erlang, Elixir.
+    Erlang,
+    /// Nim.
+    Nim,
+    /// Common Lisp, Scheme.
+    Lisp,
     /// C++, by `libstdc++` or `libc++`.
     #[serde(rename = "c++")]
     Cpp,
-    /// Rust, by `libgcc_s` without a library of C++.
+    /// Rust.
     Rust,
     /// C, by a C library and nothing else of these.
     C,

@@ -1,10 +1,11 @@
 //! From a log to an advisory: connects the advisor to log files, to strace and to the prices of this
 //! machine.
 
+use std::collections::HashSet;
 use std::env;
 use std::error::Error;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
@@ -14,9 +15,9 @@ use std::time::Duration;
 use anyhow::Context;
 use vectored_advise::advisor::{
     About, Analysis, Options, Tallies, Traced, Untraced, advise, merge, operation_of,
-    without_strace,
+    runtime_of_executable, without_strace,
 };
-use vectored_advise::model::{Advisory, Skipped, WallSource};
+use vectored_advise::model::{Advisory, Runtime, Skipped, WallSource};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
@@ -166,8 +167,17 @@ pub fn follow_command(
         }
     }
     let cannot = "cannot read the log of strace";
+    let mut programs = HashSet::new();
     while let Some(event) = reader.next().context(cannot)? {
         read_input = read_input || input.is_some_and(|input| reads(&event, input));
+        if let Action::Execute { program } = event.action
+            && !programs.contains(program)
+        {
+            programs.insert(program.to_vec());
+            if let Some(runtime) = runtime_of(Path::new(OsStr::from_bytes(program))) {
+                analysis.name_runtime(program, runtime);
+            }
+        }
         if let Action::Open {
             descriptor, path, ..
         } = &event.action
@@ -181,6 +191,17 @@ pub fn follow_command(
     }
     Ok(Observed::of(analysis, &reader.counts(), read_input))
 }
+
+/// The runtime of an executable file, as far as the file tells.
+fn runtime_of(program: &Path) -> Option<Runtime> {
+    let mut bytes = Vec::new();
+    let file = File::open(program).ok()?;
+    file.take(MOST_PROGRAM_BYTES).read_to_end(&mut bytes).ok()?;
+    runtime_of_executable(&bytes)
+}
+
+/// Bytes of an executable file that are searched.
+const MOST_PROGRAM_BYTES: u64 = 32 << 20;
 
 /// Whether a path names a FIFO, which strace does not distinguish from a file.
 fn is_fifo(path: &Path) -> bool {

@@ -7,6 +7,7 @@ use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::options::Options;
 use crate::advisor::runs::call_effects::ClassCache;
 use crate::advisor::tracker::Tracker;
+use crate::model::Runtime;
 use vectored_strace::{Counts, Event, EventSink, Item, LogError, read_logs_to};
 
 /// Reads logs event by event, and counts calls that fewer calls could replace.
@@ -62,6 +63,12 @@ impl Analysis {
     /// Notes a path that leads to a FIFO, which a log may not show. It holds for the rest of this log.
     pub fn name_fifo(&mut self, path: &[u8]) {
         self.tracker.name_fifo(path);
+    }
+
+    /// Notes the runtime of a program whose name does not tell it, by the path in its `execve`. It holds for the rest of this
+    /// log.
+    pub fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {
+        self.tracker.name_runtime(program, runtime);
     }
 
     /// Ends the last log and returns the tallies.

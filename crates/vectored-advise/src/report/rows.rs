@@ -6,7 +6,7 @@
 use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{visible, words};
 
-use crate::advisor::wording::remedies::{language, remedy, runtime_of};
+use crate::advisor::wording::remedies::{language, option_of, remedy, runtime_of};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Tally, WallSource,
 };
@@ -108,7 +108,10 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
             Grade::Unknown => "what lies between the calls is not known",
         },
         action: shortened(&finding.action, SHOWN_SENTENCE),
-        remedy: Some((language(runtime), remedy(kind, target, runtime))),
+        remedy: Some(match option_of(kind, &finding.key.program) {
+            Some(option) => ("Option", option),
+            None => (language(runtime), remedy(kind, target, runtime)),
+        }),
         part,
     }
 }

@@ -4,7 +4,6 @@
 use crate::advisor::descriptors::fd_table::{FdTable, Slot};
 use crate::advisor::descriptors::open_file::{Bits, OpenFile};
 use crate::advisor::descriptors::process_id::ProcessId;
-use crate::advisor::descriptors::runtime::surer;
 use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::Runtime;
@@ -386,7 +385,7 @@ impl KernelTables {
             && known.program == 0
         {
             known.program = program;
-            known.runtime = surer(known.runtime, runtime);
+            known.runtime = known.runtime.or(runtime);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The runtime of a program, from its name and from the files that it opens at its start.
+//! The runtime of a program, from its name, or from its executable: what that itself needs, not its libraries.
 
 use crate::advisor::descriptors::name_set::last_part;
 use crate::model::Runtime;
@@ -15,14 +15,16 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
             b".pl" => Some(Runtime::Perl),
             b".js" | b".mjs" | b".cjs" => Some(Runtime::Node),
             b".sh" => Some(Runtime::Shell),
+            b".lisp" | b".scm" => Some(Runtime::Lisp),
+            b".erl" | b".exs" => Some(Runtime::Erlang),
             _ => None,
         };
         if by_extension.is_some() {
             return by_extension;
         }
     }
-    // `python3.11`, `lua5.4`, `php-fpm8.2`.
-    let is_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    // `python3.11`, `lua5.4`, `php-fpm8.2`, `guile-3.0`.
+    let is_version = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     let length = name.iter().rposition(|byte| !is_version(byte));
     match &name[..length.map_or(0, |last| last + 1)] {
         b"python" | b"pypy" => Some(Runtime::Python),
@@ -33,44 +35,125 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
         b"lua" | b"luajit" => Some(Runtime::Lua),
         b"perl" => Some(Runtime::Perl),
         b"sh" | b"bash" | b"dash" | b"zsh" | b"ksh" | b"ash" => Some(Runtime::Shell),
+        b"beam.smp" | b"beam" | b"erl" | b"escript" | b"elixir" => Some(Runtime::Erlang),
+        b"sbcl" | b"guile" | b"ecl" | b"clisp" | b"racket" => Some(Runtime::Lisp),
         _ => None,
     }
 }
 
-/// The runtime by a file that the program opens: a shared library, or a module of an interpreter. A
-/// script with `#!` has its own name, not its interpreter's.
-pub(crate) fn runtime_of_file(path: &[u8]) -> Option<Runtime> {
-    if path.ends_with(b"/transparent_hugepage/hpage_pmd_size") {
+/// The runtime by the bytes of an executable file; `None` if they do not tell.
+///
+/// A script with `#!` has that of its interpreter. A program that needs no library of these languages but a C library is
+/// one of C, unless it holds the texts of another runtime.
+pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
+    if let Some(rest) = file.strip_prefix(b"#!") {
+        let line = rest.split(|&byte| byte == b'\n').next()?;
+        let mut words = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty());
+        let interpreter = words.next()?;
+        return match last_part(interpreter) {
+            b"env" => runtime_of_program(words.find(|word| word[0] != b'-')?),
+            _ => runtime_of_program(interpreter),
+        };
+    }
+    let has = |text: &[u8]| file.windows(text.len()).any(|window| window == text);
+    let segments = segments(file)?;
+    let notes = segments.iter().filter(|segment| segment.kind == 4);
+    let is_of_go = |note: &Segment| {
+        let end = note.offset.saturating_add(note.bytes.min(4096));
+        let text = file.get(note.offset..end).unwrap_or_default();
+        text.windows(4).any(|name| name == b"Go\0\0")
+    };
+    if notes.into_iter().any(is_of_go) {
         return Some(Runtime::Go);
     }
-    let name = last_part(path);
-    if name.ends_with(b".pm") {
-        return Some(Runtime::Perl);
+    let needed = needed_libraries(file, &segments)?;
+    let needs = |name: &str| {
+        needed
+            .iter()
+            .any(|library| library.starts_with(name.as_bytes()))
+    };
+    if needs("libstdc++.so") || needs("libc++.so") {
+        return Some(Runtime::Cpp);
     }
-    let has = |part: &[u8]| path.windows(part.len()).any(|window| window == part);
-    if name.starts_with(b"__init__.") && has(b"/encodings/") {
-        return Some(Runtime::Python);
+    if has(b"/rustc/") {
+        return Some(Runtime::Rust);
     }
-    let library = name.strip_prefix(b"lib")?;
-    match library {
-        _ if library.starts_with(b"jvm.so") => Some(Runtime::Java),
-        _ if library.starts_with(b"ruby") && has(b".so") => Some(Runtime::Ruby),
-        _ if library.starts_with(b"node.so") => Some(Runtime::Node),
-        _ if library.starts_with(b"stdc++.so") || library.starts_with(b"c++.so") => {
-            Some(Runtime::Cpp)
-        }
-        _ if library.starts_with(b"gcc_s.so") => Some(Runtime::Rust),
-        _ if library.starts_with(b"c.so.6") || library.starts_with(b"c.musl") => Some(Runtime::C),
-        _ => None,
+    if has(b"(Attempt to read from nil?)") {
+        return Some(Runtime::Nim);
     }
+    // Haskell, OCaml, Free Pascal, Forth, R, Fortran, D.
+    let others = [&b"GHC"[..], b"caml_", b"FPC ", b"Gforth"]
+        .into_iter()
+        .any(has);
+    let other_libraries = ["libR.so", "libgfortran", "libphobos", "libHS"]
+        .into_iter()
+        .any(needs);
+    let is_c = (needs("libc.so") || needs("libc.musl")) && !others && !other_libraries;
+    is_c.then_some(Runtime::C)
 }
 
-/// The more specific of two: `libc` is opened by most runtimes.
-pub(crate) fn surer(one: Option<Runtime>, other: Option<Runtime>) -> Option<Runtime> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
+/// A segment of an ELF file.
+struct Segment {
+    kind: usize,
+    offset: usize,
+    address: usize,
+    bytes: usize,
+}
+
+/// The segments of an ELF file of 64 bits, little-endian.
+fn segments(file: &[u8]) -> Option<Vec<Segment>> {
+    if !file.starts_with(b"\x7fELF\x02\x01") {
+        return None;
     }
+    let (start, size, count) = (
+        number(file, 32, 8)?,
+        number(file, 54, 2)?,
+        number(file, 56, 2)?,
+    );
+    let segment = |index: usize| {
+        let header = file.get(start.checked_add(index * size)?..)?;
+        Some(Segment {
+            kind: number(header, 0, 4)?,
+            offset: number(header, 8, 8)?,
+            address: number(header, 16, 8)?,
+            bytes: number(header, 32, 8)?,
+        })
+    };
+    Some((0..count).map_while(segment).collect())
+}
+
+/// The libraries that an ELF file names itself (`DT_NEEDED`).
+fn needed_libraries<'a>(file: &'a [u8], segments: &[Segment]) -> Option<Vec<&'a [u8]>> {
+    let dynamic = segments.iter().find(|segment| segment.kind == 2)?;
+    let entries = (0..dynamic.bytes / 16).map_while(|index| {
+        let entry = file.get(dynamic.offset.checked_add(index * 16)?..)?;
+        Some((number(entry, 0, 8)?, number(entry, 8, 8)?))
+    });
+    let entries: Vec<(usize, usize)> = entries.take_while(|entry| entry.0 != 0).collect();
+    let names = entries.iter().find(|entry| entry.0 == 5)?.1;
+    let loaded = segments.iter().find(|segment| {
+        segment.kind == 1 && names >= segment.address && names - segment.address < segment.bytes
+    })?;
+    let names = file.get((names - loaded.address).checked_add(loaded.offset)?..)?;
+    let needed = entries.iter().filter(|entry| entry.0 == 1);
+    Some(
+        needed
+            .filter_map(|&(_, at)| names.get(at..)?.split(|&byte| byte == 0).next())
+            .collect(),
+    )
+}
+
+/// A number of `bytes` bytes.
+fn number(file: &[u8], at: usize, bytes: usize) -> Option<usize> {
+    let field = file.get(at..at + bytes)?;
+    Some(
+        field
+            .iter()
+            .rev()
+            .fold(0, |number, &byte| number << 8 | usize::from(byte)),
+    )
 }
 
 #[cfg(test)]
@@ -87,27 +170,25 @@ mod tests {
         assert_eq!(of("pythonic"), None);
         assert_eq!(of(""), None);
         assert_eq!(of("42"), None);
-        let of = |path: &str| runtime_of_file(path.as_bytes());
-        assert_eq!(of("/usr/lib/jvm/lib/server/libjvm.so"), Some(Runtime::Java));
-        assert_eq!(of("/lib/libstdc++.so.6"), Some(Runtime::Cpp));
-        assert_eq!(of("/lib/libruby-3.1.so.3.1"), Some(Runtime::Ruby));
-        assert_eq!(of("/lib/x86_64-linux-gnu/libc.so.6"), Some(Runtime::C));
-        assert_eq!(of("/usr/lib/libcurl.so.4"), None);
         assert_eq!(
-            of("/usr/lib/python3.11/encodings/__init__.py"),
-            Some(Runtime::Python)
+            of("/usr/lib/erlang/erts-13/bin/beam.smp"),
+            Some(Runtime::Erlang)
         );
-        assert_eq!(
-            of("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"),
-            Some(Runtime::Go)
+        assert_eq!(of("guile-3.0"), Some(Runtime::Lisp));
+        let of = |file: &[u8]| runtime_of_executable(file);
+        assert_eq!(of(b"#!/usr/bin/env -S python3 -u\n"), Some(Runtime::Python));
+        assert_eq!(of(b"#! /bin/sh\n"), Some(Runtime::Shell));
+        assert_eq!(of(b"#!"), None);
+        // This test itself.
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(of(&own), Some(Runtime::Rust));
+        let libraries = needed_libraries(&own, &segments(&own).unwrap()).unwrap();
+        assert!(
+            libraries.iter().any(|name| name.starts_with(b"libc.")),
+            "{libraries:?}"
         );
-        assert_eq!(
-            surer(Some(Runtime::C), Some(Runtime::Cpp)),
-            Some(Runtime::Cpp)
-        );
-        assert_eq!(
-            surer(Some(Runtime::Node), Some(Runtime::Cpp)),
-            Some(Runtime::Node)
-        );
+        for end in [0, 6, 60, 100, 1000] {
+            assert_eq!(of(&own[..end]), None);
+        }
     }
 }

@@ -165,6 +165,7 @@ impl Tracker {
         let name = program.rsplit(|&byte| byte == b'/').next();
         let name = self.pattern_counts.program(name.unwrap_or(program));
         let runtime = runtime_of_program(program);
+        let runtime = runtime.or_else(|| self.runtimes.get(program).copied());
         for (open_file, is_kept) in self.kernel.open_files_at_execute(caller.process) {
             self.end_runs_of_process(open_file, caller.process, is_kept);
             self.leave_to_another(open_file, caller.process);

@@ -3,7 +3,6 @@
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
 use crate::advisor::descriptors::name_set::last_part;
 use crate::advisor::descriptors::open_file::OpenFile;
-use crate::advisor::descriptors::runtime::{runtime_of_file, surer};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
@@ -22,12 +21,6 @@ impl Tracker {
             _ => kind_of_path(path),
         };
         let name = descriptor.leads_to.unwrap_or(path);
-        let runtime = runtime_of_file(path);
-        if let Some(process) = self.kernel.process_mut(caller.process)
-            && runtime.is_some()
-        {
-            process.runtime = surer(process.runtime, runtime);
-        }
         let is_fifo = kind == FdKind::File && self.fifos.has(last_part(name));
         let mut open_file = OpenFile::new(kind, flags, descriptor.number);
         open_file.since = self.event;

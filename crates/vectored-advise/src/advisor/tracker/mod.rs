@@ -21,6 +21,7 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{ClassCache, FilterEvidence};
 use crate::advisor::runs::run::{MergeLimits, RunCall};
 use crate::advisor::untraced::CallTimes;
+use crate::model::Runtime;
 use rustc_hash::FxHashMap;
 use vectored_strace::event::{Action, Event, Named};
 
@@ -43,6 +44,8 @@ pub(super) struct Tracker {
     looked_at: u64,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
     closed: VecDeque<usize>,
+    /// Runtimes of programs, by their paths.
+    runtimes: FxHashMap<Vec<u8>, Runtime>,
     /// Last parts of the paths of FIFOs.
     fifos: NameSet,
     pattern_counts: PatternCounts,
@@ -77,6 +80,7 @@ impl Tracker {
             lost: 0,
             looked_at: 0,
             closed: VecDeque::new(),
+            runtimes: FxHashMap::default(),
             fifos: NameSet::default(),
             pattern_counts: PatternCounts::default(),
             uses: DescriptorUses::default(),
@@ -213,6 +217,11 @@ impl Tracker {
         if !self.kernel.dropped.is_empty() {
             self.settle_dropped();
         }
+    }
+
+    /// As [`Analysis::name_runtime`](crate::advisor::analysis::Analysis::name_runtime).
+    pub(super) fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {
+        self.runtimes.insert(program.to_vec(), runtime);
     }
 
     /// Notes a name that the log shows beside a thread. It is no event.

@@ -24,11 +24,29 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Perl) => "Perl",
         Some(Runtime::Shell) => "Shell",
         Some(Runtime::Go) => "Go",
+        Some(Runtime::Erlang) => "Erlang",
+        Some(Runtime::Nim) => "Nim",
+        Some(Runtime::Lisp) => "Lisp",
         Some(Runtime::Cpp) => "C++",
         Some(Runtime::Rust) => "Rust",
         Some(Runtime::C) => "C",
         None => "In general",
     }
+}
+
+/// The option of a known program that has it make larger calls.
+pub fn option_of(kind: FindingKind, program: &str) -> Option<&'static str> {
+    Some(match (kind, program) {
+        (FindingKind::AdjacentWrites, "tcpdump") => "no -U, which writes each packet at once",
+        (FindingKind::AdjacentWrites, "split" | "sed") => "no -u, which writes each line at once",
+        (FindingKind::AdjacentWrites, "grep") => "no --line-buffered",
+        (FindingKind::AdjacentWrites, "jq") => "no --unbuffered",
+        (FindingKind::AdjacentWrites | FindingKind::SmallReads, "tar" | "bsdtar") => {
+            "-b 128: records of 64 KiB"
+        }
+        (FindingKind::AdjacentWrites | FindingKind::SmallReads, "dd") => "bs=64K",
+        _ => return None,
+    })
 }
 
 /// The change to make in the program. The calls named may transfer only a part, unless the text says
@@ -74,7 +92,9 @@ fn writes(runtime: Option<Runtime>) -> &'static str {
             "fwrite has no buffer for files: append to a string and fwrite that when it is long; \
              output_buffering=65536 or ob_start(null, 65536) for echo"
         }
-        Some(Runtime::Lua) => "file:setvbuf(\"full\", 65536), io.stdout:setvbuf(\"full\", 65536)",
+        Some(Runtime::Lua) => {
+            "collect lines in a table, and file:write(table.concat(lines)) when they have 64 KiB"
+        }
         Some(Runtime::Perl) => {
             "$| = 0 (no autoflush), print in place of syswrite; join small strings before print"
         }
@@ -83,6 +103,15 @@ fn writes(runtime: Option<Runtime>) -> &'static str {
              awk write them"
         }
         Some(Runtime::Go) => "w := bufio.NewWriterSize(file, 65536), and w.Flush() at the end",
+        Some(Runtime::Erlang) => {
+            "file:open(Path, [write, raw, {delayed_write, 65536, 2000}]); file:write(File, [Header, Body]) for one record"
+        }
+        Some(Runtime::Nim) => {
+            "append to a string with add, and file.write(text) when it has 64 KiB"
+        }
+        Some(Runtime::Lisp) => {
+            "SBCL: :buffering :full, and finish-output at the end; Guile: (setvbuf port 'block 65536)"
+        }
         Some(Runtime::Cpp) => {
             "'\\n' in place of std::endl, no std::unitbuf; std::ios::sync_with_stdio(false) for cout; \
              rdbuf()->pubsetbuf(buffer, 65536) before open; writev(2) for one record"
@@ -130,6 +159,11 @@ fn socket_writes(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Go) => {
             "b := net.Buffers{header, body}; b.WriteTo(conn), or bufio.NewWriter(conn) and Flush"
         }
+        Some(Runtime::Erlang) => "gen_tcp:send(Socket, [Header, Body]) once, before waiting",
+        Some(Runtime::Nim) => "socket.send(header & body) once, before waiting",
+        Some(Runtime::Lisp) => {
+            "write all pieces to a string stream, and send that once, before waiting"
+        }
         Some(Runtime::Rust) => {
             "gather.write_all(&stream, &segments) of a vectored::Gather; or \
              vectored::GatherWriter::new(stream) and flush() before waiting"
@@ -153,12 +187,17 @@ fn reads(runtime: Option<Runtime>) -> &'static str {
         }
         Some(Runtime::Ruby) => "IO#read or each_line in place of sysread; io.read(65536)",
         Some(Runtime::Php) => "fread($file, 65536), file_get_contents; stream_set_chunk_size",
-        Some(Runtime::Lua) => "file:read(65536), file:setvbuf(\"full\", 65536)",
+        Some(Runtime::Lua) => "file:read(65536), and take the pieces from that string",
         Some(Runtime::Perl) => "read or readline in place of sysread; sysread of 65536 bytes",
         Some(Runtime::Shell) => {
             "awk, sed or another program that reads all lines, in place of `while read`"
         }
         Some(Runtime::Go) => "bufio.NewReaderSize(file, 65536)",
+        Some(Runtime::Erlang) => "file:open(Path, [read, raw, binary, {read_ahead, 65536}])",
+        Some(Runtime::Nim) => "file.readChars(buffer) into 64 KiB, and take the pieces from that",
+        Some(Runtime::Lisp) => {
+            "SBCL: read-sequence into 64 KiB; Guile: (setvbuf port 'block 65536)"
+        }
         Some(Runtime::Cpp) => {
             "rdbuf()->pubsetbuf(buffer, 65536) before open; std::ios::sync_with_stdio(false) for cin; \
              read(fd, buffer, 65536)"
@@ -185,12 +224,17 @@ fn stream_reads(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Node) => "take whole chunks of the 'data' event, and cut them in memory",
         Some(Runtime::Ruby) => "readpartial(65536), gets or read, and no sysread",
         Some(Runtime::Php) => "fread($stream, 65536) or fgets; socket_recv with a buffer of 64 KiB",
-        Some(Runtime::Lua) => "io.stdin:setvbuf(\"full\", 65536), file:read(65536)",
+        Some(Runtime::Lua) => "file:read(65536), and take the pieces from that string",
         Some(Runtime::Perl) => "read or readline in place of sysread; sysread of 65536 bytes",
         Some(Runtime::Shell) => {
             "awk, sed or another program that reads all lines, in place of `while read`"
         }
         Some(Runtime::Go) => "bufio.NewReaderSize(conn, 65536), one for the whole connection",
+        Some(Runtime::Erlang) => "gen_tcp:recv(Socket, 0), {buffer, 65536}; cut in memory",
+        Some(Runtime::Nim) => "socket.recv(65536), and take the pieces from that string",
+        Some(Runtime::Lisp) => {
+            "read what has arrived at once, and take the pieces from that buffer"
+        }
         Some(Runtime::Rust) => {
             "BufReader::with_capacity(65536, stream), or vectored::ScatterReader::new(stream)"
         }
@@ -210,9 +254,15 @@ fn writes_at(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Rust) => {
             "gather.write_all_at(&file, &segments, offset) of a vectored::Gather"
         }
-        Some(Runtime::Php | Runtime::Lua | Runtime::Perl | Runtime::Shell) => {
-            "join the pieces in a string, and write that once at the offset of the first"
-        }
+        Some(Runtime::Erlang) => "file:pwrite(File, [{Offset, Bytes}, …]) with all pieces",
+        Some(
+            Runtime::Php
+            | Runtime::Lua
+            | Runtime::Perl
+            | Runtime::Shell
+            | Runtime::Nim
+            | Runtime::Lisp,
+        ) => "join the pieces in a string, and write that once at the offset of the first",
         Some(Runtime::Cpp | Runtime::C) | None => {
             "pwritev(fd, iov, count, offset), or one buffer and pwrite"
         }
@@ -229,9 +279,15 @@ fn reads_at(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Rust) => {
             "scatter.read_exact_at(&file, &mut segments, offset) of a vectored::Scatter"
         }
-        Some(Runtime::Php | Runtime::Lua | Runtime::Perl | Runtime::Shell) => {
-            "read the whole range once from the offset of the first, and cut it in memory"
-        }
+        Some(Runtime::Erlang) => "file:pread(File, [{Offset, Count}, …]) with all pieces",
+        Some(
+            Runtime::Php
+            | Runtime::Lua
+            | Runtime::Perl
+            | Runtime::Shell
+            | Runtime::Nim
+            | Runtime::Lisp,
+        ) => "read the whole range once from the offset of the first, and cut it in memory",
         Some(Runtime::Cpp | Runtime::C) | None => {
             "preadv(fd, iov, count, offset), or one large pread"
         }
@@ -252,7 +308,10 @@ fn seeks(runtime: Option<Runtime>) -> &'static str {
             "`read` seeks back to the end of each line: mapfile -t lines < file reads all at once, or let awk \
              read them"
         }
-        Some(Runtime::Php | Runtime::Lua | Runtime::Perl) => {
+        Some(Runtime::Erlang) => {
+            "file:pwrite(File, Offset, Bytes), file:pread(File, Offset, Count)"
+        }
+        Some(Runtime::Php | Runtime::Lua | Runtime::Perl | Runtime::Nim | Runtime::Lisp) => {
             "no positional calls: read or write in the order of offsets, a whole range at once"
         }
         Some(Runtime::Cpp | Runtime::C) | None => {
@@ -274,6 +333,9 @@ fn tiny(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Php) => "implode(\"\", $parts), and one fwrite",
         Some(Runtime::Lua) => "table.concat(parts), and one file:write",
         Some(Runtime::Perl) => "join(\"\", @parts), and one print",
+        Some(Runtime::Erlang) => "iolist_to_binary(Parts), and one file:write",
+        Some(Runtime::Nim) => "join(parts), and one write",
+        Some(Runtime::Lisp) => "write all parts to a string stream, and that at once",
         Some(Runtime::Shell) => "join the pieces in a variable, and print it once",
         Some(Runtime::Cpp | Runtime::C) | None => "memcpy into one buffer, then write",
     }
@@ -302,7 +364,10 @@ fn syncs(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Php) => "fdatasync($file) (PHP 8.1) once for several records",
         Some(Runtime::Perl) => "$file->sync (IO::Handle) once for several records",
         Some(Runtime::Shell) => "sync -d FILE once, after several records",
-        Some(Runtime::Lua) => "let the library that syncs do so once for several records",
+        Some(Runtime::Erlang) => "file:datasync(File) once for several records",
+        Some(Runtime::Lua | Runtime::Nim | Runtime::Lisp) => {
+            "let what syncs do so once for several records"
+        }
         Some(Runtime::Cpp | Runtime::C) | None => "fdatasync(fd) once for several records",
     }
 }
@@ -327,7 +392,10 @@ fn datagrams(runtime: Option<Runtime>) -> &'static str {
 mod tests {
     use super::*;
 
-    const RUNTIMES: [Runtime; 12] = [
+    const RUNTIMES: [Runtime; 15] = [
+        Runtime::Erlang,
+        Runtime::Nim,
+        Runtime::Lisp,
         Runtime::Python,
         Runtime::Java,
         Runtime::Node,
@@ -363,7 +431,8 @@ mod tests {
             (Runtime::Java, DescriptorKind::File, "BufferedOutputStream"),
             (Runtime::Node, DescriptorKind::Tcp, "cork"),
             (Runtime::Ruby, DescriptorKind::Pipe, "$stdout.sync"),
-            (Runtime::Lua, DescriptorKind::File, "setvbuf"),
+            (Runtime::Lua, DescriptorKind::File, "table.concat"),
+            (Runtime::Erlang, DescriptorKind::File, "delayed_write"),
             (Runtime::Cpp, DescriptorKind::File, "std::endl"),
             (Runtime::Php, DescriptorKind::File, "fwrite"),
         ] {
@@ -404,7 +473,13 @@ mod tests {
                     let lacks = |word: &&str| !has_descriptors && text.contains(*word);
                     let lacking = of_c.iter().find(|word| lacks(word));
                     assert_eq!(lacking, None, "{runtime:?} {kind:?}: {text}");
-                    let scripts = [Runtime::Shell, Runtime::Lua, Runtime::Perl, Runtime::Php];
+                    let scripts = [
+                        Runtime::Shell,
+                        Runtime::Lua,
+                        Runtime::Perl,
+                        Runtime::Php,
+                        Runtime::Nim,
+                    ];
                     if scripts.contains(&runtime) {
                         let positional = ["pread", "pwrite"];
                         let positional = positional.iter().find(|word| text.contains(**word));
