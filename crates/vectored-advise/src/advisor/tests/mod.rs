@@ -5,6 +5,8 @@ mod events;
 mod histories;
 mod merging;
 mod naive;
+mod observers;
 mod reading;
 mod rules;
 mod texts;
+mod unread;

@@ -7,18 +7,18 @@ use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
 /// The findings of a log; with `shows_all` it is known to hold every call.
-fn found_in(log: &str, shows_all: bool) -> Vec<String> {
+pub(super) fn found_in(log: &str, shows_all: bool) -> Vec<String> {
     summary(&tallies_of(log, shows_all))
 }
 
-fn tallies_of(log: &str, shows_all: bool) -> Tallies {
+pub(super) fn tallies_of(log: &str, shows_all: bool) -> Tallies {
     let (tallies, skipped) = read(log, shows_all);
     assert_eq!(skipped, 0, "{log}");
     tallies
 }
 
 /// The tallies of a log, and the number of reasons for which lines were skipped.
-fn read(log: &str, shows_all: bool) -> (Tallies, usize) {
+pub(super) fn read(log: &str, shows_all: bool) -> (Tallies, usize) {
     let mut analysis = Analysis::new(Options {
         shows_all,
         ..Options::default()
@@ -33,22 +33,22 @@ fn read(log: &str, shows_all: bool) -> (Tallies, usize) {
 }
 
 /// A log of these calls, 10 µs apart.
-fn log_of(calls: &[&str]) -> String {
+pub(super) fn log_of(calls: &[&str]) -> String {
     let line = |(number, call): (usize, &&str)| format!("1 1795312736.000{number:02}0 {call}\n");
     calls.iter().enumerate().map(line).collect()
 }
 
-const OPEN: &str = r#"openat(AT_FDCWD</>, "/tmp/f", O_RDWR|O_CREAT, 0666) = 3</tmp/f>"#;
-const OPEN_AGAIN: &str = r#"openat(AT_FDCWD</>, "/tmp/f", O_RDONLY) = 4</tmp/f>"#;
-const WRITE: &str = r#"write(3</tmp/f>, "x"..., 20) = 20"#;
-const READ: &str = r#"read(3</tmp/f>, "x"..., 20) = 20"#;
-const WRITES: &str = "adjacent-writes file 2→1: write 5 [adjacent]";
+pub(super) const OPEN: &str = r#"openat(AT_FDCWD</>, "/tmp/f", O_RDWR|O_CREAT, 0666) = 3</tmp/f>"#;
+pub(super) const OPEN_AGAIN: &str = r#"openat(AT_FDCWD</>, "/tmp/f", O_RDONLY) = 4</tmp/f>"#;
+pub(super) const WRITE: &str = r#"write(3</tmp/f>, "x"..., 20) = 20"#;
+pub(super) const READ: &str = r#"read(3</tmp/f>, "x"..., 20) = 20"#;
+pub(super) const WRITES: &str = "adjacent-writes file 2→1: write 5 [adjacent]";
 const READS: &str = "small-reads file 2→1: read 5 [adjacent]";
-const MAPPED: &str =
+pub(super) const MAPPED: &str =
     "(the file is mapped into memory, where its bytes can be seen or changed without a call)";
 
 #[track_caller]
-fn check(calls: &[&str], expected: &[&str]) {
+pub(super) fn check(calls: &[&str], expected: &[&str]) {
     assert_eq!(found_in(&log_of(calls), true), expected, "{calls:#?}");
 }
 
@@ -443,334 +443,6 @@ fn the_name_beside_a_thread_is_its_program_and_lies_between_no_calls() {
     let tallies = tallies_of(&[execute, log.concat()].concat(), true);
     let programs: Vec<&str> = tallies.findings.keys().map(|key| &*key.program).collect();
     assert_eq!(programs, ["tool"]);
-}
-
-#[test]
-fn what_could_not_be_read_ends_runs() {
-    let unread = "adjacent-writes file 2→1: write 5 (a line between them that could not be read)";
-    let poll = "adjacent-writes file 2→1: write 5 (poll, select or epoll_wait between them)";
-    let thread = "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2";
-    let by_2 = |call: &str| format!("{WRITE}\n2 1795312736.000035 {call}");
-    for (between, expected) in [
-        ("fsync(3</tmp/f>saved\n) = 0", unread),
-        (
-            "write(2</dev/pts/0<char 136:0>>, \"s\"..., 6saved\n) = 6",
-            unread,
-        ),
-        ("saved", unread),
-        ("<... futex resumed>) = 0", unread),
-        ("fsync(9999999999999999999999)", unread),
-        ("dup2(3</tmp/f>, 4 <unfinished ...>", unread),
-        ("poll([{fd=9, events=POLLIN}], 1, -1 <unfinished ...>", poll),
-        ("poll([{fd=9, events=POLLIN}], 1, -1saved", poll),
-    ] {
-        let (tallies, skipped) = read(&log_of(&[OPEN, WRITE, between, WRITE]), true);
-        assert_eq!(summary(&tallies), [expected], "{between}");
-        assert!(skipped > 0, "{between}");
-        // By another thread.
-        let by_2 = by_2(between);
-        let (tallies, _) = read(&log_of(&[OPEN, thread, &by_2, WRITE]), true);
-        let expected = if expected == poll || between.ends_with("...>") { WRITES } else { unread };
-        assert_eq!(summary(&tallies), [expected], "{by_2}");
-    }
-    for write in [
-        "write(3</tmp/f>, \"x\"..., 20 <unfinished ...>",
-        "write(3</tmp/f>, \"x\"..., 20saved",
-        "write(fd=3, buf=\"x\", count=20) = 20",
-        "write(3</tmp/f>, \"x\"..., 20 <detached ...>",
-        "write(3</tmp/f>, 0x7f00, 0x99999999999999999999) = 20",
-    ] {
-        let by_2 = by_2(write);
-        let (tallies, _) = read(&log_of(&[OPEN, thread, &by_2, WRITE]), true);
-        assert!(
-            tallies.findings.is_empty(),
-            "{by_2}: {:?}",
-            summary(&tallies)
-        );
-    }
-}
-
-#[test]
-fn after_a_lost_line_a_number_alone_names_no_file() {
-    let open = "openat(AT_FDCWD, \"/tmp/f\", O_WRONLY) = 3";
-    let write = "write(3, \"x\"..., 20) = 20";
-    let unknown = "adjacent-writes unknown 2→1: write 5 (the log does not say what the descriptor leads to: trace again with -yy)";
-    let (tallies, _) = read(&log_of(&[open, "saved", write, write]), true);
-    assert_eq!(summary(&tallies), [unknown]);
-    let (tallies, _) = read(&log_of(&["saved", open, write, write]), true);
-    assert_eq!(summary(&tallies), [WRITES]);
-}
-
-#[test]
-fn a_number_that_is_used_again_is_another_process() {
-    let writes = [OPEN, WRITE, WRITE, "+++ killed by SIGKILL +++"];
-    let tallies = tallies_of(&log_of(&[writes, writes].concat()), true);
-    assert_eq!((tallies.processes, tallies.transfers), (2, 4));
-    assert_eq!(
-        summary(&tallies),
-        ["adjacent-writes file 4→2: write 5 [adjacent]"]
-    );
-}
-
-#[test]
-fn a_clone_is_one_call_whenever_its_child_begins() {
-    let clone = |end: &str| format!("clone(child_stack=NULL, flags=SIGCHLD{end}");
-    let child = "\n2 1795312736.000015 set_robust_list(0x7f, 24) = 0";
-    let unfinished = clone(" <unfinished ...>") + child;
-    for calls in [
-        vec![
-            unfinished.as_str(),
-            "<... clone resumed>, child_tidptr=0x7f) = 2",
-        ],
-        vec![
-            "clone(Process 2 attached\nchild_stack=0, flags=SIGCHLD) = 2",
-            "getpid() = 1",
-        ],
-    ] {
-        assert_eq!(tallies_of(&log_of(&calls), true).calls, 2, "{calls:?}");
-    }
-}
-
-#[test]
-fn flags_as_numbers_may_be_any() {
-    let numbers = "(the log has the flags of open as numbers: trace again without -X raw)";
-    let files = |open: &str| open.replace("O_RDWR|O_CREAT", "0x42");
-    let listed = format!("adjacent-writes file 2→1: write 5 {numbers}");
-    check(&[&files(OPEN), WRITE, WRITE], &[&listed]);
-    check(
-        &[OPEN, "fcntl(3</tmp/f>, 0x4, 0x4000) = 0", WRITE, WRITE],
-        &[&listed],
-    );
-    // It may create a file, for which another process waits.
-    let open = "openat(-100, \"/tmp/g\", 0x241, 0x1b6) = 4</tmp/g>";
-    let created = "adjacent-writes file 2→1: write 5 (rename, unlink or the like between them)";
-    check(&[OPEN, WRITE, open, WRITE], &[created]);
-    let write = "write(4<pipe:[7]>, \"x\"..., 20) = 20";
-    let pipe = |flags: &str| format!("pipe2([3<pipe:[7]>, 4<pipe:[7]>], {flags}) = 0");
-    for packets in ["O_DIRECT", "0x4000", "0x14000"] {
-        check(&[&pipe(packets), write, write], &[]);
-    }
-    let merged = "adjacent-writes pipe 2→1: write 5 [adjacent]";
-    for bytes in ["O_CLOEXEC", "0x80000", "0"] {
-        check(&[&pipe(bytes), write, write], &[merged]);
-    }
-    let map = "mmap(NULL, 4096, 0x3, 0x1, 3</tmp/f>, 0) = 0x7f00";
-    let mapped = format!("small-reads file 2→1: read 5 {MAPPED}");
-    check(&[OPEN, map, READ, READ], &[&mapped]);
-}
-
-/// A process 2 that is forked, calls something between two writes of process 1, and the reason why those are not counted.
-#[track_caller]
-fn check_observer(before: &[&str], by_2: &str, expected: &[&str]) {
-    let mut log = log_of(
-        &[
-            &["clone(child_stack=NULL, flags=SIGCHLD) = 2", OPEN][..],
-            before,
-        ]
-        .concat(),
-    );
-    log += &format!("1 1795312736.000300 {WRITE}\n1 1795312736.000310 {WRITE}\n");
-    log += &format!("2 1795312736.000320 {by_2}\n");
-    log += &format!("1 1795312736.000330 {WRITE}\n1 1795312736.000340 {WRITE}\n");
-    assert_eq!(found_in(&log, true), expected, "{log}");
-}
-
-#[test]
-fn what_another_process_looks_at_is_not_counted_at_all() {
-    let observed = [
-        "adjacent-writes file 2→1: write 5 (another process reads the file, or asks for its size, while it is written)",
-    ];
-    let observed = [observed[0].replace("2→1", "4→2")];
-    let observed: Vec<&str> = observed.iter().map(String::as_str).collect();
-    let opened = "openat(AT_FDCWD</>, \"/tmp/f\", O_RDONLY) = 5</tmp/f>";
-    for (before, by_2) in [
-        // Through an open of its own, or a descriptor that came with a message.
-        (
-            "getpid() = 1",
-            "newfstatat(5</tmp/f>, \"\", {st_size=20}, AT_EMPTY_PATH) = 0",
-        ),
-        (
-            "getpid() = 1",
-            "statx(5</tmp/f>, \"\", AT_EMPTY_PATH, STATX_ALL, {stx_size=20}) = 0",
-        ),
-        ("getpid() = 1", "fstat(5</tmp/f>, {st_size=20}) = 0"),
-        ("getpid() = 1", "lseek(5</tmp/f>, 0, SEEK_END) = 20"),
-        ("getpid() = 1", "stat(\"/tmp/f\", {st_size=20}) = 0"),
-        ("getpid() = 1", "read(5</tmp/f>, \"\", 4096) = 0"),
-        // By another name.
-        (
-            "link(\"/tmp/f\", \"/tmp/g\") = 0",
-            "stat(\"/tmp/g\", {st_size=20}) = 0",
-        ),
-        (
-            "symlinkat(\"f\", 7</tmp>, \"g\") = 0",
-            "newfstatat(7</tmp>, \"g\", {st_size=20}, 0) = 0",
-        ),
-        (
-            "rename(\"/tmp/f\", \"/tmp/g\") = 0",
-            "stat(\"/tmp/g\", {st_size=20}) = 0",
-        ),
-    ] {
-        check_observer(&[before], by_2, &observed);
-    }
-    // A descriptor that the log does not name.
-    let stat =
-        "adjacent-writes file 2→1: write 5 (stat between them, which may see the file's size)";
-    let both = ["adjacent-writes file 4→2: write 5 [adjacent]"];
-    check_observer(&["getpid() = 1"], "fstat(5, {st_size=20}) = 0", &both);
-    check(&[OPEN, WRITE, "fstat(5, {st_size=20}) = 0", WRITE], &[stat]);
-    // Of another file.
-    let four = ["adjacent-writes file 4→1: write 5 [adjacent]"];
-    check_observer(&[], "fstat(5</tmp/h>, {st_size=20}) = 0", &four);
-    check_observer(&[], opened, &both);
-    // What the writer itself asks for is known beforehand.
-    let own = ["adjacent-writes file 4→2: write 5 [adjacent]"];
-    let log = log_of(&[
-        OPEN,
-        WRITE,
-        WRITE,
-        "fstat(3</tmp/f>, {st_size=20}) = 0",
-        WRITE,
-        WRITE,
-    ]);
-    assert_eq!(found_in(&log, true), own);
-}
-
-#[test]
-fn what_is_watched_is_not_counted() {
-    let watched = [
-        "adjacent-writes file 4→1: write 5 (inotify or fanotify watches it: each write is an event)",
-    ];
-    let counted = ["adjacent-writes file 4→1: write 5 [adjacent]"];
-    for (watch, expected) in [
-        (
-            "inotify_add_watch(4<anon_inode:inotify>, \"/tmp\", IN_MODIFY|IN_CREATE) = 1",
-            watched,
-        ),
-        (
-            "inotify_add_watch(4<anon_inode:inotify>, \"/tmp/f\", IN_ACCESS|IN_MODIFY) = 1",
-            watched,
-        ),
-        (
-            "inotify_add_watch(4<anon_inode:inotify>, \".\", 0xfff) = 1",
-            watched,
-        ),
-        (
-            "fanotify_mark(4, FAN_MARK_ADD|FAN_MARK_MOUNT, FAN_MODIFY, AT_FDCWD, \"/\") = 0",
-            watched,
-        ),
-        (
-            "fanotify_mark(4, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD</>, \"/tmp/f\") = 0",
-            watched,
-        ),
-        (
-            "inotify_add_watch(4<anon_inode:inotify>, \"/tmp\", IN_CREATE) = 1",
-            counted,
-        ),
-        (
-            "inotify_add_watch(4<anon_inode:inotify>, \"/srv\", IN_MODIFY) = 1",
-            counted,
-        ),
-    ] {
-        let log =
-            log_of(&[OPEN]) + &format!("2 1795312736.000005 {watch}\n") + &log_of(&[WRITE; 4]);
-        assert_eq!(found_in(&log, true), expected, "{watch}");
-    }
-    // The transfers of a process with a ring do not show.
-    let submitted = [
-        "adjacent-writes file 4→1: write 5 (io_uring or AIO in a process that has it open, whose transfers the log does not show)",
-    ];
-    for by_2 in [
-        [
-            OPEN_AGAIN,
-            "io_uring_enter(5, 1, 1, IORING_ENTER_GETEVENTS, NULL, 8) = 1",
-        ],
-        [
-            "io_uring_enter(5, 1, 1, IORING_ENTER_GETEVENTS, NULL, 8) = 1",
-            OPEN_AGAIN,
-        ],
-    ] {
-        let by_2: String = by_2
-            .iter()
-            .map(|call| format!("2 1795312736.000005 {call}\n"))
-            .collect();
-        let log = log_of(&[OPEN]) + &by_2 + &log_of(&[WRITE; 4]);
-        assert_eq!(found_in(&log, true), submitted, "{by_2}");
-    }
-}
-
-#[test]
-fn writes_through_two_descriptors_keep_their_order() {
-    let two = "adjacent-writes file 4→1: write 5 (a call through another descriptor of the same open file between them: with a buffer for each, the order changes)";
-    let dup = "dup2(3</tmp/f>, 2) = 2</tmp/f>";
-    let other = &WRITE.replace('3', "2");
-    check(&[OPEN, dup, WRITE, other, WRITE, other], &[two]);
-    check(&[OPEN, dup, other, other], &[WRITES]);
-}
-
-#[test]
-fn bytes_to_oneself_wake_a_thread() {
-    let woken = |kind: &str| {
-        format!(
-            "adjacent-writes {kind} 4→1: write 1 (the same process reads the other end: each write wakes one of its threads)"
-        )
-    };
-    let pair =
-        "socketpair(AF_UNIX, SOCK_STREAM, 0, [3<UNIX-STREAM:[7->8]>, 4<UNIX-STREAM:[8->7]>]) = 0";
-    let thread = "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2";
-    let child = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
-    for (kind, make, ends) in [
-        (
-            "pipe",
-            "pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0",
-            ["3<pipe:[7]>", "4<pipe:[7]>"],
-        ),
-        ("pipe", "pipe([3, 4]) = 0", ["3", "4"]),
-        (
-            "unix",
-            pair,
-            ["3<UNIX-STREAM:[7->8]>", "4<UNIX-STREAM:[8->7]>"],
-        ),
-        (
-            "unix",
-            "socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0",
-            ["3", "4"],
-        ),
-    ] {
-        let write = &format!("write({}, \"x\", 1) = 1", ends[1]);
-        let read = format!("2 1795312736.000005 read({}, \"x\", 16) = 1\n", ends[0]);
-        let counted = format!("adjacent-writes {kind} 4→1: write 1 [adjacent]");
-        for (by, expected) in [(thread, woken(kind)), (child, counted)] {
-            let begin = log_of(&[make, by]);
-            let writes = log_of(&[write, write, write, write]);
-            for log in [
-                format!("{begin}{read}{writes}"),
-                format!("{begin}{writes}{read}"),
-            ] {
-                assert_eq!(found_in(&log, true), [expected.as_str()], "{log}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_corked_socket_gathers_already() {
-    let make = "socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3<TCP:[7]>";
-    let write = "write(3<TCP:[7]>, \"x\"..., 20) = 20";
-    let cork = |on: &str| format!("setsockopt(3<TCP:[7]>, SOL_TCP, TCP_CORK, [{on}], 4) = 0");
-    let corked = "adjacent-writes tcp 2→1: write 5 (MSG_MORE or TCP_CORK, which gathers in the kernel already)";
-    check(&[make, &cork("1"), write, write], &[corked]);
-    check(
-        &[
-            make,
-            "setsockopt(3<TCP:[7]>, 0x6, 0x3, [1], 4) = 0",
-            write,
-            write,
-        ],
-        &[corked],
-    );
-    let counted = "adjacent-writes tcp 2→1: write 5 [adjacent]";
-    check(&[make, &cork("1"), &cork("0"), write, write], &[counted]);
 }
 
 /// The actions of the findings that are counted.

@@ -1,0 +1,217 @@
+//! Others that notice when bytes arrive.
+
+use crate::advisor::tests::texts::*;
+
+/// A process 2 that is forked, calls something between two writes of process 1, and the reason why those are not counted.
+#[track_caller]
+fn check_observer(before: &[&str], by_2: &str, expected: &[&str]) {
+    let mut log = log_of(
+        &[
+            &["clone(child_stack=NULL, flags=SIGCHLD) = 2", OPEN][..],
+            before,
+        ]
+        .concat(),
+    );
+    log += &format!("1 1795312736.000300 {WRITE}\n1 1795312736.000310 {WRITE}\n");
+    log += &format!("2 1795312736.000320 {by_2}\n");
+    log += &format!("1 1795312736.000330 {WRITE}\n1 1795312736.000340 {WRITE}\n");
+    assert_eq!(found_in(&log, true), expected, "{log}");
+}
+
+#[test]
+fn what_another_process_looks_at_is_not_counted_at_all() {
+    let observed = [
+        "adjacent-writes file 2→1: write 5 (another process reads the file, or asks for its size, while it is written)",
+    ];
+    let observed = [observed[0].replace("2→1", "4→2")];
+    let observed: Vec<&str> = observed.iter().map(String::as_str).collect();
+    let opened = "openat(AT_FDCWD</>, \"/tmp/f\", O_RDONLY) = 5</tmp/f>";
+    for (before, by_2) in [
+        // Through an open of its own, or a descriptor that came with a message.
+        (
+            "getpid() = 1",
+            "newfstatat(5</tmp/f>, \"\", {st_size=20}, AT_EMPTY_PATH) = 0",
+        ),
+        (
+            "getpid() = 1",
+            "statx(5</tmp/f>, \"\", AT_EMPTY_PATH, STATX_ALL, {stx_size=20}) = 0",
+        ),
+        ("getpid() = 1", "fstat(5</tmp/f>, {st_size=20}) = 0"),
+        ("getpid() = 1", "lseek(5</tmp/f>, 0, SEEK_END) = 20"),
+        ("getpid() = 1", "stat(\"/tmp/f\", {st_size=20}) = 0"),
+        ("getpid() = 1", "read(5</tmp/f>, \"\", 4096) = 0"),
+        // By another name.
+        (
+            "link(\"/tmp/f\", \"/tmp/g\") = 0",
+            "stat(\"/tmp/g\", {st_size=20}) = 0",
+        ),
+        (
+            "symlinkat(\"f\", 7</tmp>, \"g\") = 0",
+            "newfstatat(7</tmp>, \"g\", {st_size=20}, 0) = 0",
+        ),
+        (
+            "rename(\"/tmp/f\", \"/tmp/g\") = 0",
+            "stat(\"/tmp/g\", {st_size=20}) = 0",
+        ),
+    ] {
+        check_observer(&[before], by_2, &observed);
+    }
+    // A descriptor that the log does not name.
+    let stat =
+        "adjacent-writes file 2→1: write 5 (stat between them, which may see the file's size)";
+    let both = ["adjacent-writes file 4→2: write 5 [adjacent]"];
+    check_observer(&["getpid() = 1"], "fstat(5, {st_size=20}) = 0", &both);
+    check(&[OPEN, WRITE, "fstat(5, {st_size=20}) = 0", WRITE], &[stat]);
+    // Of another file.
+    let four = ["adjacent-writes file 4→1: write 5 [adjacent]"];
+    check_observer(&[], "fstat(5</tmp/h>, {st_size=20}) = 0", &four);
+    check_observer(&[], opened, &both);
+    // What the writer itself asks for is known beforehand.
+    let own = ["adjacent-writes file 4→2: write 5 [adjacent]"];
+    let log = log_of(&[
+        OPEN,
+        WRITE,
+        WRITE,
+        "fstat(3</tmp/f>, {st_size=20}) = 0",
+        WRITE,
+        WRITE,
+    ]);
+    assert_eq!(found_in(&log, true), own);
+}
+
+#[test]
+fn what_is_watched_is_not_counted() {
+    let watched = [
+        "adjacent-writes file 4→1: write 5 (inotify or fanotify watches it: each write is an event)",
+    ];
+    let counted = ["adjacent-writes file 4→1: write 5 [adjacent]"];
+    for (watch, expected) in [
+        (
+            "inotify_add_watch(4<anon_inode:inotify>, \"/tmp\", IN_MODIFY|IN_CREATE) = 1",
+            watched,
+        ),
+        (
+            "inotify_add_watch(4<anon_inode:inotify>, \"/tmp/f\", IN_ACCESS|IN_MODIFY) = 1",
+            watched,
+        ),
+        (
+            "inotify_add_watch(4<anon_inode:inotify>, \".\", 0xfff) = 1",
+            watched,
+        ),
+        (
+            "fanotify_mark(4, FAN_MARK_ADD|FAN_MARK_MOUNT, FAN_MODIFY, AT_FDCWD, \"/\") = 0",
+            watched,
+        ),
+        (
+            "fanotify_mark(4, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD</>, \"/tmp/f\") = 0",
+            watched,
+        ),
+        (
+            "inotify_add_watch(4<anon_inode:inotify>, \"/tmp\", IN_CREATE) = 1",
+            counted,
+        ),
+        (
+            "inotify_add_watch(4<anon_inode:inotify>, \"/srv\", IN_MODIFY) = 1",
+            counted,
+        ),
+    ] {
+        let log =
+            log_of(&[OPEN]) + &format!("2 1795312736.000005 {watch}\n") + &log_of(&[WRITE; 4]);
+        assert_eq!(found_in(&log, true), expected, "{watch}");
+    }
+    // The transfers of a process with a ring do not show.
+    let submitted = [
+        "adjacent-writes file 4→1: write 5 (io_uring or AIO in a process that has it open, whose transfers the log does not show)",
+    ];
+    for by_2 in [
+        [
+            OPEN_AGAIN,
+            "io_uring_enter(5, 1, 1, IORING_ENTER_GETEVENTS, NULL, 8) = 1",
+        ],
+        [
+            "io_uring_enter(5, 1, 1, IORING_ENTER_GETEVENTS, NULL, 8) = 1",
+            OPEN_AGAIN,
+        ],
+    ] {
+        let by_2: String = by_2
+            .iter()
+            .map(|call| format!("2 1795312736.000005 {call}\n"))
+            .collect();
+        let log = log_of(&[OPEN]) + &by_2 + &log_of(&[WRITE; 4]);
+        assert_eq!(found_in(&log, true), submitted, "{by_2}");
+    }
+}
+
+#[test]
+fn writes_through_two_descriptors_keep_their_order() {
+    let two = "adjacent-writes file 4→1: write 5 (a call through another descriptor of the same open file between them: with a buffer for each, the order changes)";
+    let dup = "dup2(3</tmp/f>, 2) = 2</tmp/f>";
+    let other = &WRITE.replace('3', "2");
+    check(&[OPEN, dup, WRITE, other, WRITE, other], &[two]);
+    check(&[OPEN, dup, other, other], &[WRITES]);
+}
+
+#[test]
+fn bytes_to_oneself_wake_a_thread() {
+    let woken = |kind: &str| {
+        format!(
+            "adjacent-writes {kind} 4→1: write 1 (the same process reads the other end: each write wakes one of its threads)"
+        )
+    };
+    let pair =
+        "socketpair(AF_UNIX, SOCK_STREAM, 0, [3<UNIX-STREAM:[7->8]>, 4<UNIX-STREAM:[8->7]>]) = 0";
+    let thread = "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2";
+    let child = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
+    for (kind, make, ends) in [
+        (
+            "pipe",
+            "pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0",
+            ["3<pipe:[7]>", "4<pipe:[7]>"],
+        ),
+        ("pipe", "pipe([3, 4]) = 0", ["3", "4"]),
+        (
+            "unix",
+            pair,
+            ["3<UNIX-STREAM:[7->8]>", "4<UNIX-STREAM:[8->7]>"],
+        ),
+        (
+            "unix",
+            "socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0",
+            ["3", "4"],
+        ),
+    ] {
+        let write = &format!("write({}, \"x\", 1) = 1", ends[1]);
+        let read = format!("2 1795312736.000005 read({}, \"x\", 16) = 1\n", ends[0]);
+        let counted = format!("adjacent-writes {kind} 4→1: write 1 [adjacent]");
+        for (by, expected) in [(thread, woken(kind)), (child, counted)] {
+            let begin = log_of(&[make, by]);
+            let writes = log_of(&[write, write, write, write]);
+            for log in [
+                format!("{begin}{read}{writes}"),
+                format!("{begin}{writes}{read}"),
+            ] {
+                assert_eq!(found_in(&log, true), [expected.as_str()], "{log}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_corked_socket_gathers_already() {
+    let make = "socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3<TCP:[7]>";
+    let write = "write(3<TCP:[7]>, \"x\"..., 20) = 20";
+    let cork = |on: &str| format!("setsockopt(3<TCP:[7]>, SOL_TCP, TCP_CORK, [{on}], 4) = 0");
+    let corked = "adjacent-writes tcp 2→1: write 5 (MSG_MORE or TCP_CORK, which gathers in the kernel already)";
+    check(&[make, &cork("1"), write, write], &[corked]);
+    check(
+        &[
+            make,
+            "setsockopt(3<TCP:[7]>, 0x6, 0x3, [1], 4) = 0",
+            write,
+            write,
+        ],
+        &[corked],
+    );
+    let counted = "adjacent-writes tcp 2→1: write 5 [adjacent]";
+    check(&[make, &cork("1"), &cork("0"), write, write], &[counted]);
+}

@@ -1,0 +1,118 @@
+//! Lines, calls and flags that could not be read.
+
+use crate::advisor::tests::events::summary;
+use crate::advisor::tests::texts::*;
+
+#[test]
+fn what_could_not_be_read_ends_runs() {
+    let unread = "adjacent-writes file 2→1: write 5 (a line between them that could not be read)";
+    let poll = "adjacent-writes file 2→1: write 5 (poll, select or epoll_wait between them)";
+    let thread = "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2";
+    let by_2 = |call: &str| format!("{WRITE}\n2 1795312736.000035 {call}");
+    for (between, expected) in [
+        ("fsync(3</tmp/f>saved\n) = 0", unread),
+        (
+            "write(2</dev/pts/0<char 136:0>>, \"s\"..., 6saved\n) = 6",
+            unread,
+        ),
+        ("saved", unread),
+        ("<... futex resumed>) = 0", unread),
+        ("fsync(9999999999999999999999)", unread),
+        ("dup2(3</tmp/f>, 4 <unfinished ...>", unread),
+        ("poll([{fd=9, events=POLLIN}], 1, -1 <unfinished ...>", poll),
+        ("poll([{fd=9, events=POLLIN}], 1, -1saved", poll),
+    ] {
+        let (tallies, skipped) = read(&log_of(&[OPEN, WRITE, between, WRITE]), true);
+        assert_eq!(summary(&tallies), [expected], "{between}");
+        assert!(skipped > 0, "{between}");
+        // By another thread.
+        let by_2 = by_2(between);
+        let (tallies, _) = read(&log_of(&[OPEN, thread, &by_2, WRITE]), true);
+        let expected = if expected == poll || between.ends_with("...>") { WRITES } else { unread };
+        assert_eq!(summary(&tallies), [expected], "{by_2}");
+    }
+    for write in [
+        "write(3</tmp/f>, \"x\"..., 20 <unfinished ...>",
+        "write(3</tmp/f>, \"x\"..., 20saved",
+        "write(fd=3, buf=\"x\", count=20) = 20",
+        "write(3</tmp/f>, \"x\"..., 20 <detached ...>",
+        "write(3</tmp/f>, 0x7f00, 0x99999999999999999999) = 20",
+    ] {
+        let by_2 = by_2(write);
+        let (tallies, _) = read(&log_of(&[OPEN, thread, &by_2, WRITE]), true);
+        assert!(
+            tallies.findings.is_empty(),
+            "{by_2}: {:?}",
+            summary(&tallies)
+        );
+    }
+}
+
+#[test]
+fn after_a_lost_line_a_number_alone_names_no_file() {
+    let open = "openat(AT_FDCWD, \"/tmp/f\", O_WRONLY) = 3";
+    let write = "write(3, \"x\"..., 20) = 20";
+    let unknown = "adjacent-writes unknown 2→1: write 5 (the log does not say what the descriptor leads to: trace again with -yy)";
+    let (tallies, _) = read(&log_of(&[open, "saved", write, write]), true);
+    assert_eq!(summary(&tallies), [unknown]);
+    let (tallies, _) = read(&log_of(&["saved", open, write, write]), true);
+    assert_eq!(summary(&tallies), [WRITES]);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_process() {
+    let writes = [OPEN, WRITE, WRITE, "+++ killed by SIGKILL +++"];
+    let tallies = tallies_of(&log_of(&[writes, writes].concat()), true);
+    assert_eq!((tallies.processes, tallies.transfers), (2, 4));
+    assert_eq!(
+        summary(&tallies),
+        ["adjacent-writes file 4→2: write 5 [adjacent]"]
+    );
+}
+
+#[test]
+fn a_clone_is_one_call_whenever_its_child_begins() {
+    let clone = |end: &str| format!("clone(child_stack=NULL, flags=SIGCHLD{end}");
+    let child = "\n2 1795312736.000015 set_robust_list(0x7f, 24) = 0";
+    let unfinished = clone(" <unfinished ...>") + child;
+    for calls in [
+        vec![
+            unfinished.as_str(),
+            "<... clone resumed>, child_tidptr=0x7f) = 2",
+        ],
+        vec![
+            "clone(Process 2 attached\nchild_stack=0, flags=SIGCHLD) = 2",
+            "getpid() = 1",
+        ],
+    ] {
+        assert_eq!(tallies_of(&log_of(&calls), true).calls, 2, "{calls:?}");
+    }
+}
+
+#[test]
+fn flags_as_numbers_may_be_any() {
+    let numbers = "(the log has the flags of open as numbers: trace again without -X raw)";
+    let files = |open: &str| open.replace("O_RDWR|O_CREAT", "0x42");
+    let listed = format!("adjacent-writes file 2→1: write 5 {numbers}");
+    check(&[&files(OPEN), WRITE, WRITE], &[&listed]);
+    check(
+        &[OPEN, "fcntl(3</tmp/f>, 0x4, 0x4000) = 0", WRITE, WRITE],
+        &[&listed],
+    );
+    // It may create a file, for which another process waits.
+    let open = "openat(-100, \"/tmp/g\", 0x241, 0x1b6) = 4</tmp/g>";
+    let created = "adjacent-writes file 2→1: write 5 (rename, unlink or the like between them)";
+    check(&[OPEN, WRITE, open, WRITE], &[created]);
+    let write = "write(4<pipe:[7]>, \"x\"..., 20) = 20";
+    let pipe = |flags: &str| format!("pipe2([3<pipe:[7]>, 4<pipe:[7]>], {flags}) = 0");
+    for packets in ["O_DIRECT", "0x4000", "0x14000"] {
+        check(&[&pipe(packets), write, write], &[]);
+    }
+    let merged = "adjacent-writes pipe 2→1: write 5 [adjacent]";
+    for bytes in ["O_CLOEXEC", "0x80000", "0"] {
+        check(&[&pipe(bytes), write, write], &[merged]);
+    }
+    let map = "mmap(NULL, 4096, 0x3, 0x1, 3</tmp/f>, 0) = 0x7f00";
+    let mapped = format!("small-reads file 2→1: read 5 {MAPPED}");
+    check(&[OPEN, map, READ, READ], &[&mapped]);
+}
