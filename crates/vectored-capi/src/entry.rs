@@ -87,7 +87,7 @@ pub(crate) unsafe fn transfer(
     }
 }
 
-/// Runs what returns 0, or -1 with `errno`.
+/// Runs `run`, and returns 0, or -1 with `errno`.
 #[inline(always)]
 pub(crate) fn status(run: impl FnOnce() -> Result<(), Failure>) -> c_int {
     match guarded(run) {
@@ -99,7 +99,7 @@ pub(crate) fn status(run: impl FnOnce() -> Result<(), Failure>) -> c_int {
     }
 }
 
-/// Runs what returns a value, or `otherwise` with `errno`.
+/// Runs `run`, and returns its value, or `otherwise` with `errno`.
 pub(crate) fn value<T>(otherwise: T, run: impl FnOnce() -> Result<T, Failure>) -> T {
     guarded(run).unwrap_or_else(|failure| {
         set_errno(failure.code);

@@ -17,7 +17,7 @@ impl Results {
     /// [`ranks`](Results::ranks) from the cells. Pure: the same cells give the same findings, so it can be repeated on
     /// loaded results.
     ///
-    /// `calibrated` are the models from before the run. Those of a rank are left out, as its process calls MPI.
+    /// `calibrated` are the models from before the run. The models of a rank are left out, as its process calls MPI.
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
         let mut cells: Vec<&Cell> = self.cells.iter().chain(&self.refined_cells).collect();
         judge_ranks(&mut self.ranks, &cells);

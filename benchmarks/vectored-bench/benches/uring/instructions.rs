@@ -18,7 +18,7 @@ const LISTS: u32 = 64;
 
 /// The lists whose instructions are counted.
 pub struct Counted {
-    /// The technique of the measuring engine, or else what this bench does.
+    /// Whether the technique of the measuring engine is counted, and not this bench's own.
     pub of_technique: bool,
     pub segments: usize,
     pub depth: u32,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use vectored_measure::in_flight::Place;
 
-/// The capacity of pipes and sockets: of a list, without a reader at work.
+/// The capacity of pipes and sockets: they hold a list without a reader at work.
 const CAPACITY: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -181,7 +181,7 @@ fn compare(
     let mut servers = starts.collect::<io::Result<Vec<Server>>>()?;
     for round in 0..=rounds {
         for index in 0..servers.len() {
-            // Another one begins each round.
+            // Another technique begins each round.
             let at = (index + round) % techniques.len();
             let cpu_ns = servers[at].load(command)?;
             // The first round warms up.

@@ -200,7 +200,7 @@ fn lines_keep_within_the_width() {
             assert!(line.chars().count() <= width, "{line}");
         }
     }
-    // However narrow, it ends.
+    // The rendering ends at any width.
     text(&document(&report()), 0);
 }
 

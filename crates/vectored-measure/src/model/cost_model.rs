@@ -35,7 +35,7 @@ pub struct FittedModel {
     /// cells. A model that was fitted to cells is judged by cross-validation: in each cell by a fit to
     /// the others.
     pub regret_median: Option<f64>,
-    /// The same, 95th percentile.
+    /// Regret of choosing by the model: 95th percentile over cells.
     pub regret_p95: Option<f64>,
 }
 

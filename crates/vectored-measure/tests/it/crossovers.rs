@@ -37,8 +37,8 @@ fn crossovers_lie_in_their_intervals_under_shared_load() {
         sigma: 0.1,
         shared: true,
     };
-    // Twice the noise, in the same time. What another run would differ is part
-    // of each width, and alone makes one of 1.2 to 1.5 of it.
+    // The noise is twice as strong, for the same time. Each width includes the difference between runs, which alone
+    // is a factor of 1.2 to 1.5.
     check_coverage("AR(1) 0.6 over time, sigma 0.1", noise, 2.0);
 }
 
@@ -190,7 +190,7 @@ fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usiz
     }
 }
 
-/// All cells of a run on an invented machine, those between the grid's last.
+/// All cells of a run on an invented machine. The cells between those of the grid come last.
 pub fn measure(
     machine: CostModel,
     noise: Noise,

@@ -145,7 +145,7 @@ mod tests {
                 .zip(&places)
                 .map(|(memory, &(from, bytes))| IoSlice::new(&memory[from..from + bytes]))
                 .collect();
-            // The model: without empty segments, all but the last are whole pages at pages.
+            // The model: without empty segments, all segments but the last are whole pages that begin at pages.
             let filled: Vec<_> = places.iter().filter(|place| place.1 > 0).collect();
             let are_pages = filled.iter().all(|place| place.0 == 0)
                 && filled.iter().rev().skip(1).all(|place| place.1 % 4096 == 0);

@@ -92,7 +92,7 @@ fn a_list_that_one_counter_refuses_changes_nothing_for_another() {
         };
         let (first, second) = (outcome(), outcome());
         assert_eq!(first, second, "{name}");
-        // Two values that are copied together are none.
+        // Two values that are copied together are no value.
         let is_copied = name.contains("Gather") && !name.contains("copies nothing");
         if !is_copied {
             assert_eq!(second, (Ok(16), Ok(u64::from_ne_bytes([3; 8]))), "{name}");

@@ -11,7 +11,7 @@ pub struct CellExtras {
     pub proof_calls: u64,
     /// The times of single transfers.
     pub latencies: Vec<(TechniqueName, Latencies)>,
-    /// What several writers did.
+    /// The samples of several writers.
     pub writers: Vec<(TechniqueName, WriterSamples)>,
     /// The numbers of sends without a copy.
     pub zerocopy: Vec<(TechniqueName, ZerocopyCounts)>,
@@ -20,7 +20,7 @@ pub struct CellExtras {
 }
 
 impl CellExtras {
-    /// Adds those of a later visit.
+    /// Adds the figures of a later visit.
     pub(crate) fn merge(&mut self, later: CellExtras) {
         self.proof_calls += later.proof_calls;
         for (technique, latencies) in later.latencies {

@@ -1,4 +1,4 @@
-//! Times transfers while the queue is full, and what asynchronous writes and reads share.
+//! Times transfers while the queue is full, for asynchronous writes and reads.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::stats::Latencies;
 /// A function that moves the lists of a batch, and passes on the events.
 pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
 
-/// Where the next transfer of a descriptor goes: to its position, if it has one.
+/// The place of the next transfer of a descriptor: its position, if it has one.
 pub(crate) fn next_place(fd: BorrowedFd<'_>) -> io::Result<Place> {
     if appends(fd)? {
         return Ok(Place::Stream);

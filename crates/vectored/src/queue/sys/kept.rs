@@ -1,7 +1,8 @@
 //! The segments of a queue that were not copied, and the copied bytes between them.
 //!
-//! A call of the kernel gets pointers and lengths. They are stored as such, apart from the owners of the segments: to make the
-//! list of a call reads 16 bytes a segment, and a segment without an owner costs nothing when it is removed.
+//! A call of the kernel gets pointers and lengths. They are stored as such, apart from the owners of the segments:
+//! making the list of a call reads 16 bytes a segment, and a segment without an owner costs nothing when it is
+//! removed.
 //!
 //! # Safety
 //!
@@ -311,7 +312,7 @@ impl Kept {
     ///
     /// # Panics
     ///
-    /// Panics when [`drop_owners`](Kept::drop_owners) does.
+    /// When [`drop_owners`](Kept::drop_owners) does.
     pub(in crate::queue) fn clear(&mut self) {
         self.parts.clear();
         (self.start, self.first_number, self.may_adjoin) = (0, 0, false);

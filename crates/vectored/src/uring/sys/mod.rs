@@ -145,7 +145,7 @@ pub(super) struct Calls<C: Call> {
     given: Vec<asan::Given>,
 }
 
-/// Less than a cache line.
+/// The state of a call. It has less than a cache line.
 struct Slot<C> {
     call: Option<InFlight<C>>,
     used_at_end: *const SegmentQueue,
@@ -161,7 +161,7 @@ struct Slot<C> {
     uses_lists: bool,
 }
 
-// SAFETY: its call is `Send`, and the other pointer is that of no access.
+// SAFETY: the call is `Send`, and the other pointer is only prefetched, never followed.
 unsafe impl<C: Send> Send for Slot<C> {}
 
 /// A pointer from `Box::leak`: a `Box` asserts, whenever it moves, that nothing else uses its content.

@@ -70,7 +70,7 @@ proptest! {
             assert_eq!(synced, expected);
             result
         });
-        // Remembered: another transfer is not refused anything.
+        // The refusal is remembered: another transfer is not refused anything.
         if is_proved && sizes.iter().any(|&size| size > 0) {
             prop_assert_eq!(support.known(ALL.0, || identity(1)), asked.common(refuses).0);
             kernel.refusals = 0;

@@ -105,7 +105,7 @@ fn a_ring_that_cannot_be_entered_is_disabled() {
     }
 }
 
-/// gVisor and qemu-user have no `MADV_WIPEONFORK`, which is no matter of the depth.
+/// gVisor and qemu-user have no `MADV_WIPEONFORK`, whatever the depth.
 #[test]
 fn a_system_without_wiped_pages_has_no_ring() {
     let test = "uring::refusals::a_system_without_wiped_pages_has_no_ring";

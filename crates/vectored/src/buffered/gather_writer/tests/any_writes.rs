@@ -119,7 +119,7 @@ proptest! {
     fn a_writer_that_copies_makes_the_calls_of_a_buf_writer(
         steps in any_steps(), script in any_script(), capacity in 1..100_usize
     ) {
-        // The two treat lists differently.
+        // The two writers treat lists differently.
         let steps = steps.iter().filter(|step| !matches!(step, Step::Vectored(_)));
         let (ours, theirs) = (Shared::new(&script), Shared::new(&script));
         let mut writer = GatherWriter::copying_with_capacity(capacity, ours.clone());
