@@ -164,7 +164,7 @@
 //! - A list that takes several calls is not atomic: another writer may write between two of them.
 //! - A [`TransferError`] counts the bytes that were moved before it. Its page has what happens at signals, timeouts and full
 //!   descriptors.
-//! - Counts of whole lists are `u64`, since a list may name the same memory twice. Those of one call are `usize`.
+//! - Counts of whole lists are `u64`, since a list may name the same memory twice. Counts of one call are `usize`.
 //! - No function waits for a socket of tokio: a `SegmentQueue` does, by `drain_to`.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
 //!   passed by value is closed at the end of the call.

@@ -20,9 +20,9 @@ use crate::model::writers::MAX_WRITERS;
 pub struct Axis {
     /// The name of the field. The option is its kebab case.
     pub name: &'static str,
-    /// Its help: a line, and after an empty line what else is to be known.
+    /// The help: a line, and after an empty line what else is to be known.
     pub about: &'static str,
-    /// Its values.
+    /// The values.
     pub values: Values,
     /// Sets one value.
     pub set: fn(&mut Conditions, &str) -> Result<(), String>,

@@ -165,8 +165,8 @@ words! {
         /// Every call fills it, within the timed region.
         #[default]
         Timed = "timed",
-        /// It is filled before the timed region, as if the caller kept it. This makes no difference for techniques
-        /// without an array.
+        /// The array is filled before the timed region, as if the caller kept it: no difference for techniques
+        /// without one.
         Once = "once",
     }
 }

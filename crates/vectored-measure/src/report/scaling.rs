@@ -11,9 +11,9 @@ use crate::report::target_names::{conditions_in_words, file_system_in_words, pla
 pub(crate) struct Crowd {
     /// Singular and plural.
     pub noun: (&'static str, &'static str),
-    /// Their number in a cell, if it has any.
+    /// The number of them in a cell, if it has any.
     pub count: fn(&Cell) -> Option<u32>,
-    /// Their number in conditions.
+    /// The number of them in conditions.
     pub count_in: fn(&mut Conditions) -> &mut Option<u32>,
     /// The calls of all together in a second.
     pub rate: fn(&TechniqueResult) -> Option<f64>,

@@ -40,7 +40,7 @@ const MIN_SD: f64 = 0.004;
 /// The weight of the typical variance, in degrees of freedom.
 const PRIOR_DEGREES: f64 = 4.0;
 
-/// Compares runs. Those of one side must be of one build on one machine. `None` if a side is empty.
+/// Compares runs. The runs of one side must be of one build on one machine. `None` if a side is empty.
 pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
     if base.is_empty() || new.is_empty() {
         return None;

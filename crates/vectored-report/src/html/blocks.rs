@@ -177,7 +177,7 @@ fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Neighbouring maps. Those with the same legend share it.
+/// Neighbouring maps. Maps with the same legend share it.
 fn maps(group: &[Block]) -> Markup {
     let maps: Vec<&Map> = group
         .iter()

@@ -427,7 +427,7 @@ impl<B: Buffer> Ring<B> {
             }
             match call.call_ended(result, was_cancelled, is_of_other_thread) {
                 Some(result) => return Some((call, result)),
-                // It comes before the transfers that have not begun.
+                // The call comes before the transfers that have not begun.
                 None => self.waiting.push_front(call),
             }
         }

@@ -201,7 +201,7 @@ impl OpenTarget {
 /// How a target is emptied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum DrainMode {
-    /// Its sink empties it between samples, or it is never full.
+    /// The sink empties it between samples, or it is never full.
     NotNeeded,
     /// The measuring thread empties it between samples.
     BetweenSamples,
