@@ -80,7 +80,7 @@ class Interrupts(Descriptors):
                 os.close(sink)
                 wait_until_blocked(process, lambda: buffered_bytes(source) >= 32768)
                 process.send_signal(signal.SIGINT)
-                # It ends although nobody reads.
+                # The process ends although nobody reads.
                 output, _ = process.communicate(timeout=60)
                 sent = b"".join(b"%07d\n" % i for i in range(200_000))
                 with open(source, "rb") as reader:

@@ -328,7 +328,7 @@ static void queues(void)
     CHECK(vectored_queue_write_some(NULL, 1) == -1 && errno == EFAULT);
     CHECK(released == 0 && vectored_queue_len(queue) == 0);
 
-    /* Short ones are copied and released at once, long ones when they are written. */
+    /* Short segments are copied and released at once, long ones when they are written. */
     CHECK(vectored_queue_push(queue, "short", 5, release, &released) == 0 && released == 1);
     CHECK(vectored_queue_push(queue, large, sizeof large, release, &released) == 0);
     CHECK(vectored_queue_push(queue, large, sizeof large, NULL, NULL) == 0 && released == 1);
@@ -394,7 +394,7 @@ static void queues_without_memory(void)
     CHECK(vectored_queue_put(queue, zeros, giant) == -1 && errno == ENOMEM);
     CHECK(vectored_queue_len(queue) == 6);
     CHECK(vectored_queue_put(queue, ", after", 7) == 0);
-    /* It is not copied, so it needs no memory. */
+    /* A long segment is not copied, so it needs no memory. */
     CHECK(vectored_queue_push(queue, zeros, giant, release, &released) == 0 && released == 0);
     struct iovec next[3];
     CHECK(vectored_queue_segments(queue, next, 3) == 2);

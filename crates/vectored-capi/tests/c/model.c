@@ -109,7 +109,7 @@ static void *run_other_end(void *argument)
             break;
         some = other->writes ? write(other->fd, model + other->moved, most)
                              : read(other->fd, received + other->moved, most > 0 ? most : 1);
-        /* It interrupts the other thread in its calls. */
+        /* The signal interrupts the other thread in its calls. */
         pthread_kill(other->writer, SIGUSR1);
         if (some < 0 && errno == EINTR)
             continue;
@@ -132,7 +132,7 @@ static void wait_for(int fd, short events)
     CHECK(poll(&ready, 1, -1) >= 0 || errno == EINTR);
 }
 
-/* Where the cursor must be after `moved` bytes: on the next byte, or at the end. */
+/* The place where the cursor must be after `moved` bytes: on the next byte, or at the end. */
 static void check_cursor(vectored_cursor cursor, size_t moved)
 {
     size_t before = 0;

@@ -1,5 +1,6 @@
-/* What the header says about threads and about the release of segments: handles go from thread to thread, a model is shared,
- * a forked process uses its copies, and each segment of a queue is released once, whatever happens to the queue. */
+/* The claims of the header about threads and about the release of segments: handles go from thread to thread, a model
+   is shared, * a forked process uses its copies, and each segment of a queue is released once, whatever happens to the
+   queue. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -82,7 +83,7 @@ static void *use_all(void *argument)
     CHECK(vectored_queue_write_all(of->queue, of->pair[1], &done) >= 10);
     CHECK(vectored_scatter_read_exact(of->scatter, of->pair[0], into, 3, &done) == 30);
     CHECK(memcmp(to[2], text, 10) == 0 && read(of->pair[0], rest, sizeof rest) == (ssize_t)20);
-    /* For the next thread. */
+    /* The bytes are for the next thread. */
     CHECK(vectored_queue_put(of->queue, text, 10) == 0);
     return NULL;
 }
@@ -133,7 +134,7 @@ static void *push_all(void *argument)
         CHECK(owned[i] != NULL);
         memset(owned[i], (int)(i % 251), bytes);
         CHECK(vectored_queue_push(argument, owned[i], bytes, release, &released[i]) == 0);
-        /* Short ones are copied and released at once. */
+        /* Short segments are copied and released at once. */
         CHECK(released[i] == (bytes == 10));
     }
     return NULL;
