@@ -1,6 +1,6 @@
-/* The claims of the header about threads and about the release of segments: handles go from thread to thread, a model
-   is shared, * a forked process uses its copies, and each segment of a queue is released once, whatever happens to the
-   queue. */
+/* The claims of the header about threads and about the release of segments: handles go from thread to thread, a model is
+ * shared, a forked process uses its copies, and each segment of a queue is released once, whatever happens to the
+ * queue. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
