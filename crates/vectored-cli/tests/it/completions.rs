@@ -42,19 +42,27 @@ fn run(
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// The lines of a shell's answer, sorted.
+/// The lines of a shell's answer, sorted; of lists the last word.
 fn words(text: &str) -> Vec<&str> {
-    let mut words: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+    let lines = text.lines().filter(|line| !line.is_empty());
+    let mut words: Vec<&str> = lines.filter_map(|line| line.rsplit(',').next()).collect();
     words.sort_unstable();
     words
 }
 
 /// What is typed, and what the shell must offer for its last word.
-const CASES: [(&str, &[&str]); 6] = [
+const CASES: [(&str, &[&str]); 10] = [
     ("vectored me", &["measure"]),
     ("vectored co", &["compare", "completions", "copy"]),
     ("vectored measure --page-c", &["--page-cache"]),
     ("vectored measure --page-cache ", &["cold", "hot"]),
+    ("vectored measure --target fi", &["file", "file-overwrite"]),
+    ("vectored measure --target file,un", &["unix"]),
+    (
+        "vectored measure --technique writev,cop",
+        &["copy-then-write"],
+    ),
+    ("vectored reproduce apue-3.5 --to p", &["pipe"]),
     ("vectored host --format m", &["markdown"]),
     (
         "vectored reproduce mincer --iovec-setup ",
