@@ -39,8 +39,9 @@ use cluster::Launch;
 use target_path::TargetName;
 use terminal::{ColorWhen, print_message, set_color};
 
-/// Replaces the tips of clap that lead astray: the best of several subcommands would be its last, and it would put `--`
-/// before any unknown word, which `vectored advise` would run as a command.
+/// Replaces the tips of clap that lead astray: the best of several subcommands would be its last, an option of another
+/// subcommand would be taken for a similar one of this, and `--` would be put before any unknown word, which `vectored advise`
+/// would run as a command.
 fn mend_tip(error: &mut clap::Error) {
     if let Some(ContextValue::Strings(mut names)) = error.remove(ContextKind::SuggestedSubcommand) {
         names.reverse();
@@ -49,11 +50,28 @@ fn mend_tip(error: &mut clap::Error) {
             ContextValue::Strings(names),
         );
     }
+    let word = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => word.clone(),
+        _ => String::new(),
+    };
+    let owners = owners_of(&word);
+    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg) {
+        // `--sizes` is meant by `--size`, and `--pin` not by `--min`.
+        if owners.is_none() || similar.starts_with(&word) || word.starts_with(similar.as_str()) {
+            return;
+        }
+        // The usage shows it, too.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+    }
+    let words = std::env::args_os().skip_while(|word| word != "advise");
+    let traced = command_in(&words.skip(1).collect::<Vec<_>>());
     let tip = match subcommand().as_deref() {
+        name if owners.is_some() && (name != Some("advise") || traced.is_none()) => {
+            owners.unwrap_or_default()
+        }
         Some("advise") => {
-            let words = std::env::args_os().skip_while(|word| word != "advise");
-            let words: Vec<OsString> = words.skip(1).collect();
-            let command = command_in(&words).unwrap_or("COMMAND".to_owned());
+            let command = traced.unwrap_or("COMMAND".to_owned());
             format!("to run a command, put -- before it: vectored advise -- {command}")
         }
         Some("measure") => match error.get(ContextKind::InvalidArg) {
@@ -69,7 +87,14 @@ fn mend_tip(error: &mut clap::Error) {
             let names: Vec<&str> = names.map(clap::Command::get_name).collect();
             format!("the experiments are {}", names.join(", "))
         }
-        _ => return,
+        _ => {
+            // Only `vectored advise` takes words after it.
+            let is_dashes = |tip: &ContextValue| tip.to_string().contains("'-- ");
+            if error.get(ContextKind::Suggested).is_some_and(is_dashes) {
+                error.remove(ContextKind::Suggested);
+            }
+            return;
+        }
     };
     if matches!(
         error.kind(),
@@ -78,6 +103,23 @@ fn mend_tip(error: &mut clap::Error) {
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
     }
+}
+
+/// The subcommands that have an option: `--min is an option of vectored reproduce apue-3.5`.
+fn owners_of(option: &str) -> Option<String> {
+    let name = option.strip_prefix("--")?;
+    let mut owners: Vec<String> = Vec::new();
+    let mut left = vec![(String::from("vectored"), Cli::command())];
+    while let Some((path, command)) = left.pop() {
+        let has_option = command
+            .get_arguments()
+            .any(|arg| arg.get_long() == Some(name));
+        owners.extend(has_option.then(|| path.clone()));
+        let nested = command.get_subcommands();
+        left.extend(nested.map(|one| (format!("{path} {}", one.get_name()), one.clone())));
+    }
+    owners.sort_unstable();
+    (!owners.is_empty()).then(|| format!("{option} is an option of {}", owners.join(", ")))
 }
 
 /// The command-line arguments, with invalid UTF-8 replaced.
