@@ -213,8 +213,9 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.unmatched_cells > 0 {
         notes.push(format!(
-            "Not compared: {}, not measured under the same conditions in every run.",
-            words::count(comparison.unmatched_cells, "cell")
+            "Not compared: {}, not measured under the same conditions in every run. To measure all cells of the first base run: {}",
+            words::count(comparison.unmatched_cells, "cell"),
+            visible(&comparison.command)
         ));
     }
     notes

@@ -28,7 +28,10 @@ pub fn machines_document(runs: &[&Results]) -> Document {
             Tone::Plain,
             "No run has lists that differ only in a size, so there are no crossovers to compare.",
         ))],
-        Some(table) => vec![Block::Bars(bars(runs)), Block::Table(table)],
+        Some(table) => {
+            let answer = vec![Block::Bars(bars(runs)), Block::Table(table)];
+            answer.into_iter().chain(missing(runs)).collect()
+        }
     };
     Document {
         title: format!(
@@ -75,6 +78,18 @@ fn table(runs: &[&Results]) -> Option<Table> {
         rows: rows.collect(),
         columns: names.chain(figures).collect(),
     })
+}
+
+/// A sentence for each target that not every run has.
+fn missing(runs: &[&Results]) -> Vec<Block> {
+    let (kinds, titles) = kinds(runs);
+    let sentence = |kind: &Conditions| {
+        let without = runs.iter().filter(|run| cells(run, kind).next().is_none());
+        let names: Vec<String> = without.map(|run| machine_name(run, runs)).collect();
+        let text = format!("not measured by {}.", names.join("; "));
+        (!names.is_empty()).then(|| Block::Sentence(Sentence::of(titles.of(kind), text)))
+    };
+    kinds.into_iter().filter_map(sentence).collect()
 }
 
 /// The machines by target and list.

@@ -12,8 +12,8 @@
 use vectored_machine::model::Host;
 
 use crate::model::{
-    COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
-    FloorChange, Results, TechniqueName,
+    AXES, COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
+    FloorChange, Results, Target, TechniqueName,
 };
 use crate::stats::holm::holm_rejects;
 use crate::stats::series::has_helper;
@@ -80,6 +80,7 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
         cells: done(cells),
         floors: floors(&everywhere),
         unmatched_cells: lists.len() - everywhere.len(),
+        command: command_line(base[0]),
         unmatched_techniques,
     })
 }
@@ -122,6 +123,66 @@ fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> Vec<List<'a>> {
             new: find(new, first),
         })
         .collect()
+}
+
+/// The command line that measures the cells of a run.
+fn command_line(run: &Results) -> String {
+    let mut options: Vec<(String, Vec<String>)> = Vec::new();
+    let mut add = |option: &str, value: String| {
+        let index = options.iter().position(|(other, _)| other == option);
+        let index = index.unwrap_or_else(|| {
+            options.push((option.to_owned(), Vec::new()));
+            options.len() - 1
+        });
+        if !options[index].1.contains(&value) {
+            options[index].1.push(value);
+        }
+    };
+    let is_grid = run.cells.iter().all(|cell| cell.segment_bytes.is_some());
+    for cell in &run.cells {
+        let conditions = &cell.conditions;
+        let name = || conditions.target.name().to_owned();
+        add("target", conditions.path.clone().unwrap_or_else(name));
+        match (cell.segment_bytes, &cell.segment_sizes) {
+            (Some(bytes), _) if is_grid => {
+                add("segments", cell.segment_count.to_string());
+                add("sizes", bytes.to_string());
+            }
+            (bytes, runs) => {
+                let all = bytes.map(|bytes| vec![(cell.segment_count, bytes)]);
+                let runs = all.as_ref().or(runs.as_ref()).into_iter().flatten();
+                let runs: Vec<String> = runs
+                    .map(|(count, bytes)| format!("{count}x{bytes}"))
+                    .collect();
+                add("mix", runs.join(","));
+            }
+        }
+        let saved = serde_json::to_value(conditions).unwrap_or_default();
+        for axis in AXES {
+            match &saved[axis.name] {
+                serde_json::Value::Null => {}
+                serde_json::Value::String(word) => add(&axis.option(), word.clone()),
+                other => add(&axis.option(), other.to_string()),
+            }
+        }
+    }
+    let usual = serde_json::to_value(Conditions::write(Target::Pipe)).unwrap_or_default();
+    let mut line = "vectored measure".to_owned();
+    for (option, values) in options {
+        let saved = &usual[option.replace('-', "_")];
+        let default = saved
+            .as_str()
+            .map_or_else(|| saved.to_string(), str::to_owned);
+        match &option[..] {
+            name if name != "target" && values == [default] => {}
+            "direct" => line += " --direct",
+            "mix" => values
+                .iter()
+                .for_each(|list| line += &format!(" --mix {list}")),
+            _ => line += &format!(" --{option} {}", values.join(",")),
+        }
+    }
+    line
 }
 
 /// Whether two cells are of the same list under the same conditions.

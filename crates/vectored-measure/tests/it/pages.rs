@@ -114,6 +114,7 @@ fn without_a_crossover_the_table_and_the_chart_say_the_same() {
             row.is_some_and(|row| row.contains(words)),
             "{words}: {table}"
         );
+        assert!(table.contains("\nfile: not measured by other, "), "{table}");
         let page = vectored_report::html(&[document]);
         let chart = format!("<td class=\"value\">{words}</td>");
         assert!(page.contains(&chart), "{words}");
