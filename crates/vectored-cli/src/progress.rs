@@ -81,8 +81,8 @@ impl Drop for Bar {
 fn message(progress: Progress) -> String {
     let doing = match progress.open {
         None => format!(
-            "{} {}/{} cells",
-            progress.target, progress.cells_sampled, progress.cells
+            "{}/{} cells, now {}",
+            progress.cells_sampled, progress.cells, progress.target
         ),
         Some(1) => "deciding: 1 cell open".to_owned(),
         Some(open) => format!("deciding: {open} cells open"),
@@ -144,7 +144,7 @@ mod tests {
             budget_ns: 16_000_000_000,
             target: Target::Pipe,
         };
-        assert_eq!(message(first), "pipe 12/51 cells  4/16 s");
+        assert_eq!(message(first), "12/51 cells, now pipe  4/16 s");
         let open = |open| message(Progress { open, ..first });
         assert_eq!(open(Some(9)), "deciding: 9 cells open  4/16 s");
         assert_eq!(open(Some(1)), "deciding: 1 cell open  4/16 s");

@@ -274,8 +274,25 @@ pub struct Map {
     pub rows: Vec<MapRow>,
     /// The letters that are used.
     pub keys: Vec<Key>,
-    /// How to read the squares.
+    /// How to read the figures of the squares: a sentence.
+    pub figures: Text,
+    /// How to read the squares otherwise.
     pub legend: Text,
+}
+
+impl Map {
+    /// The line below it: the letters, and how to read the squares.
+    pub(crate) fn legend_in_words(&self, has_figures: bool) -> String {
+        let keys = self.keys.iter();
+        let keys: Vec<String> = keys
+            .map(|key| format!("{} {}", key.letter, key.name))
+            .collect();
+        let stop = if keys.is_empty() { "" } else { "." };
+        let figures = if has_figures { &*self.figures } else { "" };
+        let parts = [&(keys.join(", ") + stop), figures, &*self.legend];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// A row of a map.

@@ -29,7 +29,7 @@ read back and compared: all of them on pipes and sockets, and those of every fif
 files. On /dev/null, on other devices and on sockets of other programs they cannot be \
 compared.
 
-The answer is printed: a map and a sentence for each target. Everything is saved as JSON in $XDG_STATE_HOME/vectored (by default \
+The answer is printed: a map and a sentence for each target, and at the end what holds on all. Everything is saved as JSON in $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored). The path of the saved file is the last line on standard error. \
 Ctrl-C stops the run and keeps what was measured.";
 

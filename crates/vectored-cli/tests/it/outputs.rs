@@ -109,7 +109,7 @@ fn output_to_a_fifo_is_written_not_replaced() {
     assert!(
         std::io::read_to_string(reader)
             .unwrap()
-            .contains("? undecided.")
+            .contains("next best")
     );
 }
 

@@ -76,6 +76,52 @@ fn where_nothing_is_sure_that_is_the_answer() {
     assert_eq!(results.crossovers, []);
 }
 
+#[test]
+fn the_last_sentence_says_what_holds_on_every_target() {
+    let mut results = run_on(machine());
+    results
+        .cells
+        .retain(|cell| [2, 16].contains(&cell.segment_count));
+    let mut others = results.cells.clone();
+    for cell in &mut others {
+        cell.conditions.target = Target::Unix;
+    }
+    results.cells.extend(others);
+    let overall = |results: &Results| {
+        let said = sentences(results);
+        said.into_iter()
+            .find(|sentence| sentence.starts_with("overall: "))
+    };
+    let never = "never one by one (up to 13 times as long).";
+    let both = format!("overall: copy up to 1 KiB, gather from 4 KiB on; {never}");
+    assert_eq!(overall(&results).unwrap(), both);
+    let change = |results: &mut Results, bytes, change: &dyn Fn(&mut Cell)| {
+        let mut cells = results.cells.iter_mut();
+        change(
+            cells
+                .find(|cell| cell.segment_bytes == Some(bytes))
+                .unwrap(),
+        );
+    };
+    // A cell without a winner does not end the rule of the others, a cell with another winner does.
+    let open = |cell: &mut Cell| (cell.verdict, cell.winner) = (Verdict::Open, None);
+    change(&mut results, 64, &open);
+    assert_eq!(overall(&results).unwrap(), both);
+    let gather = |cell: &mut Cell| cell.winner = Some(TechniqueName::WRITEV);
+    change(&mut results, 64, &gather);
+    let less = format!("overall: copy up to 16 B, gather from 4 KiB on; {never}");
+    assert_eq!(overall(&results).unwrap(), less);
+    // Without a rule for both counts each has its own.
+    change(&mut results, 16, &gather);
+    let each = "2 segments: gather from 4 KiB on; 16: copy up to 1 KiB, gather from 1674 B on";
+    assert_eq!(
+        overall(&results).unwrap(),
+        format!("overall: {each}; {never}")
+    );
+    results.cells.truncate(results.cells.len() / 2);
+    assert_eq!(overall(&results), None);
+}
+
 /// The sentences about the crossovers of lists of `segment_count` segments.
 fn said_of(results: &Results, segment_count: usize) -> Option<String> {
     let subject = format!("{segment_count} segments: ");
@@ -84,7 +130,7 @@ fn said_of(results: &Results, segment_count: usize) -> Option<String> {
 }
 
 #[test]
-fn sizes_without_a_winner_are_counted_among_those_with_one() {
+fn sizes_without_a_winner_end_a_rule() {
     let mut results = run_on(machine().with(|costs| {
         // Neither many calls nor a list ever pays.
         costs.call_ns = 1e5;
@@ -100,7 +146,8 @@ fn sizes_without_a_winner_are_counted_among_those_with_one() {
     }
     results.find(Vec::new());
     let after = &sentences(&results)[0];
-    assert!(after.contains("copy in 2 of 6 cells"), "{after}");
+    let rule = "copy up to 16 B and from 16 KiB on, probably copy between; never";
+    assert!(after.contains(rule), "{after}");
 }
 
 #[test]
@@ -188,9 +235,10 @@ fn a_sentence_does_not_contradict_cells_beside_a_thread() {
     (largest.winner, largest.leader) = (each, each);
     results.find(Vec::new());
     let other = &sentences(&results)[0];
-    assert!(other.contains("copy in 5 of 6 cells"), "{other}");
-    let without = "never one by one without a thread at the other end (";
-    assert!(other.contains(without), "{other}");
+    assert!(
+        other.starts_with("pipe: copy up to 4 KiB; never gather"),
+        "{other}"
+    );
 }
 
 #[test]

@@ -134,14 +134,7 @@ fn map(map: &Map) -> String {
         });
         text += &row([escaped(&line.head)].into_iter().chain(squares));
     }
-    let keys = map
-        .keys
-        .iter()
-        .map(|key| format!("{} {}", key.letter, key.name));
-    let keys = keys.collect::<Vec<_>>().join(", ");
-    let stop = if keys.is_empty() { "" } else { ". " };
-    let legend = format!("{keys}{stop}{}", map.legend);
-    text + &format!("\n{}\n", escaped(&legend))
+    text + &format!("\n{}\n", escaped(&map.legend_in_words(true)))
 }
 
 fn caption(title: &str) -> String {

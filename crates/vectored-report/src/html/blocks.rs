@@ -193,7 +193,7 @@ fn maps(group: &[Block]) -> Markup {
                 @for key in &alike[0].keys {
                     span.key { b class=(series(key.series)) { (key.letter) } " " (key.name) } " "
                 }
-                span { (alike[0].legend) }
+                span { (alike[0].figures) " " (alike[0].legend) }
             }
         }
     }

@@ -7,9 +7,9 @@ use crate::terminal::lines::{BOLD, Screen, left, right, width};
 /// A longer title stands on a line of its own.
 const LONGEST_TITLE: usize = 24;
 
-/// Prints maps that have their columns in common, below one line of heads. If that is too wide, squares
-/// have only their letters; if it still is, the columns are split.
-pub(super) fn maps(maps: &[&Map], screen: &mut Screen) {
+/// Prints maps that have their columns in common, below one line of heads, and returns whether squares have their figures.
+/// If that is too wide, they have only their letters; if it still is, the columns are split.
+pub(super) fn maps(maps: &[&Map], screen: &mut Screen) -> bool {
     let is_short = |map: &&&Map| width(&map.title) <= LONGEST_TITLE;
     let titles = maps
         .iter()
@@ -58,17 +58,7 @@ pub(super) fn maps(maps: &[&Map], screen: &mut Screen) {
             }
         }
     }
-}
-
-/// Prints how to read the maps before.
-pub(super) fn legend(map: &Map, screen: &mut Screen) {
-    let keys = map.keys.iter();
-    let keys: Vec<String> = keys
-        .map(|key| format!("{} {}", key.letter, key.name))
-        .collect();
-    let stop = if keys.is_empty() { "" } else { ". " };
-    let legend = format!("{}{stop}{}", keys.join(", "), map.legend);
-    screen.paragraph("", "", 2, &legend);
+    shape.figure > 0
 }
 
 /// The columns of titles and of the heads of rows.

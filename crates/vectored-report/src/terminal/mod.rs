@@ -69,7 +69,7 @@ impl Screen {
         };
         let shown: Vec<&Block> = blocks.iter().filter(shown).collect();
         let mut before = None;
-        let mut number = 0;
+        let (mut number, mut has_figures) = (0, false);
         let groups = shown.chunk_by(|one, other| are_one_map(one, other));
         let groups: Vec<&[&Block]> = groups.collect();
         for (index, group) in groups.iter().enumerate() {
@@ -91,10 +91,11 @@ impl Screen {
                 }
                 Block::Table(of) => table::table(of, self),
                 Block::Map(of) => {
-                    map::maps(&maps_of(group), self);
+                    has_figures |= map::maps(&maps_of(group), self);
                     let next = groups.get(index + 1).map(|group| group[0]);
                     if !next.is_some_and(|next| shares_legend(of, next)) {
-                        map::legend(of, self);
+                        self.paragraph("", "", 2, &of.legend_in_words(has_figures));
+                        has_figures = false;
                     }
                 }
                 Block::Details(details) => {

@@ -51,6 +51,7 @@ fn of_texts(next: &mut dyn FnMut() -> String, drawn: &mut dyn FnMut() -> String)
             name: next().into(),
             series: Series::default(),
         }],
+        figures: next().into(),
         legend: next().into(),
     };
     let item = Item {

@@ -104,9 +104,14 @@ fn map(title: &str, share: f64) -> Map {
         title: title.into(),
         row_head: "segments".into(),
         heads: SIZES.map(Into::into).to_vec(),
-        rows: ["2", "16", "1000"].into_iter().enumerate().map(row).collect(),
+        rows: ["2", "16", "1000"]
+            .into_iter()
+            .enumerate()
+            .map(row)
+            .collect(),
         keys: [("C", "copy", 2), ("G", "gather", 3)].map(key).to_vec(),
-        legend: "The figure says how many times as long the next best takes. = is a tie within 2 %, ? undecided.".into(),
+        figures: "2×: the next best takes twice as long.".into(),
+        legend: "= is a tie within 2 %, ? undecided.".into(),
     }
 }
 

@@ -1,13 +1,16 @@
-//! The answer for one set of conditions, in a sentence that could be said aloud.
+//! The answer for each set of conditions, and for all of them, in sentences that could be said aloud.
 //!
-//! It says what is certain: where copying ends and gathering begins, which technique wins everywhere, which one never
-//! pays, and what remains undecided. Cells in which a thread at the other end worked are told apart, since their times
-//! depend on two threads.
+//! They say what is certain: where copying ends and gathering begins, which technique wins everywhere, which one never
+//! pays, and what remains undecided. Lists beside which a thread at the other end worked give no rule of their own,
+//! since their times depend on two threads, but they end a rule that they contradict.
 
-use vectored_report::words::{about, count, enumerated};
-use vectored_report::{Block, Sentence};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
-use crate::model::{Cell, Crossover, ListShape, Results, TechniqueName, Verdict};
+use vectored_report::words::{about, bytes, count, enumerated};
+use vectored_report::{Block, Sentence, Tone};
+
+use crate::model::{Cell, Crossover, Results, Role, TechniqueName, Verdict};
 use crate::report::measured::Group;
 use crate::report::measured::crossings::{contradicts, crossovers};
 use crate::report::measured::maps::has_helper;
@@ -15,307 +18,353 @@ use crate::report::shape_text::{SIZE, list_of_cell, shape_in_words};
 use crate::report::words::{Words, tally};
 use crate::stats::TIE_ZONE;
 
-/// Lists of a fixed mix that the sentence names.
-const MAX_MIXES: usize = 3;
+/// Clauses of a sentence about different lists. The map has the others.
+const MAX_CLAUSES: usize = 4;
 
-/// The sentence.
-pub(super) fn answer(group: &Group<'_>, results: &Results) -> Block {
-    let (helped, own): (Vec<&Cell>, Vec<&Cell>) =
-        group.cells.iter().partition(|cell| has_helper(cell));
-    let rivals = results.rivals.iter();
-    let here = rivals.filter(|rival| own.iter().any(|cell| cell.technique(**rival).is_some()));
-    let mut parts = match (here.count(), &own[..]) {
-        (_, []) => Vec::new(),
-        (0 | 1, _) => vec![tally(&own, &results.rivals)],
-        _ => clauses(group, &own, results),
-    };
-    parts.extend(losers(&own, &helped, results));
-    let mut text = if parts.is_empty() { String::new() } else { format!("{}.", parts.join("; ")) };
-    // Beside cells without such a thread, the small letters of the map are enough.
-    if own.is_empty() {
-        text = format!(
-            "with a thread at the other end {}.",
-            tally(&helped, &results.rivals)
-        );
+/// A sentence for each set of conditions, `None` if all its lists have one segment; and the sentences about all of them.
+pub(super) fn answers(groups: &[Group<'_>], results: &Results) -> (Vec<Option<Block>>, Vec<Block>) {
+    let rivals = &results.rivals[..];
+    let all = lists(groups, results);
+    // What never pays under any conditions is said once.
+    let never_pays = |rival: &TechniqueName| groups.len() > 1 && slowness(&all, *rival).is_some();
+    let (losers, others): (Vec<TechniqueName>, Vec<TechniqueName>) =
+        rivals.iter().partition(|rival| never_pays(rival));
+    let each = groups.iter().map(|group| {
+        let cells = lists(std::slice::from_ref(group), results);
+        (!cells.is_empty()).then(|| answer(group, &cells, (&others, groups.len() == 1), results))
+    });
+    let each = each.collect();
+    let mut last = Vec::new();
+    if groups
+        .iter()
+        .any(|group| lists(std::slice::from_ref(group), results).len() < group.cells.len())
+    {
+        let text = "A list of one segment leaves nothing to copy or to gather.";
+        last.push(Block::Sentence(Sentence::toned(Tone::Strong, text)));
     }
-    Block::Sentence(Sentence::of(group.title.as_str(), text.trim_start()))
+    if groups.len() > 1 && rivals.len() > 1 && !all.is_empty() {
+        let mut parts = common_rules(&all, rivals);
+        parts.extend(never(&all, &losers, true, rivals));
+        if parts.is_empty() {
+            parts.push("no rule holds everywhere".to_owned());
+        }
+        last.push(Block::Sentence(Sentence {
+            tone: Tone::Strong,
+            ..Sentence::of("overall", format!("{}.", parts.join("; ")))
+        }));
+    }
+    (each, last)
 }
 
-/// The winners of the cells of one shape.
-enum Outcome<'a> {
+/// The cells that leave a choice: with one segment, all but asynchronous techniques make the same call.
+fn lists<'a>(groups: &[Group<'a>], results: &Results) -> Vec<&'a Cell> {
+    let mut rivals = results.rivals.iter();
+    let has_others = rivals.any(|rival| rival.role() == Role::Other);
+    let cells = groups.iter().flat_map(|group| &group.cells).copied();
+    let is_list = |cell: &&Cell| cell.segment_count > 1 || has_others;
+    cells.filter(is_list).collect()
+}
+
+fn answer(
+    group: &Group<'_>,
+    cells: &[&Cell],
+    (may_lose, is_alone): (&[TechniqueName], bool),
+    results: &Results,
+) -> Block {
+    let rivals = &results.rivals[..];
+    let is_here =
+        |rival: &&TechniqueName| cells.iter().any(|cell| cell.technique(**rival).is_some());
+    let mut parts = match rivals.iter().filter(is_here).count() {
+        0 | 1 => vec![tally(cells, rivals)],
+        _ => {
+            let said = |series: Vec<&'_ Cell>| {
+                let here = crossovers(group, series[0].shape(), results);
+                match here[..] {
+                    [only] if !contradicts(&series, &here) => Said::Crosses(only),
+                    _ => Said::Words(of_sizes(&series, rivals)),
+                }
+            };
+            clauses(cells, said, rivals)
+        }
+    };
+    // Beside others, the last sentence has figures.
+    parts.extend(never(cells, may_lose, is_alone, rivals));
+    let is_helped = cells.iter().all(|cell| has_helper(cell));
+    let place = if is_helped { "with a thread at the other end " } else { "" };
+    let text = format!("{place}{}.", parts.join("; "));
+    Block::Sentence(Sentence::of(group.title.as_str(), text))
+}
+
+/// The rules that hold under all conditions: one for lists of every shape if it has both ends, otherwise one for each.
+fn common_rules(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<String> {
+    let (text, between) = rule(cells, rivals);
+    let has_one_size = |cell: &&Cell| cell.segment_bytes.is_some();
+    if cells.iter().all(has_one_size) && between.start > 0 && between.end < by_size(cells).len() {
+        return vec![text];
+    }
+    clauses(cells, |series| Said::Words(rule(&series, rivals).0), rivals)
+}
+
+/// What is said of the lists of a series.
+enum Said<'a> {
     /// The winner changes once.
     Crosses(&'a Crossover),
-    /// One technique wins in all cells that have a winner.
-    Wins {
-        winner: TechniqueName,
-        everywhere: bool,
-    },
-    /// All that is known is which techniques may be the fastest: these.
-    Undecided {
-        candidates: Vec<TechniqueName>,
-        is_tie: bool,
-    },
-    /// Several winners, without a rule.
-    Mixed,
+    /// Empty if there is nothing to say.
+    Words(String),
 }
 
-impl Outcome<'_> {
+impl Said<'_> {
     /// Whether one clause can be about both.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Outcome::Crosses(one), Outcome::Crosses(other)) => {
+            (Said::Crosses(one), Said::Crosses(other)) => {
                 (one.below, one.above) == (other.below, other.above)
             }
-            (
-                Outcome::Wins { winner, everywhere },
-                Outcome::Wins {
-                    winner: other,
-                    everywhere: others,
-                },
-            ) => winner == other && everywhere == others,
-            (
-                Outcome::Undecided { candidates, is_tie },
-                Outcome::Undecided {
-                    candidates: others,
-                    is_tie: other,
-                },
-            ) => candidates == others && is_tie == other,
-            (Outcome::Mixed, Outcome::Mixed) => true,
+            (Said::Words(one), Said::Words(other)) => one == other,
             _ => false,
         }
     }
 }
 
-/// The cells of a shape, with what happens in them.
-struct OfShape<'a> {
-    shape: ListShape<'a>,
-    /// All cells of the shape, also those with a thread at the other end.
-    cells: Vec<&'a Cell>,
-    outcome: Outcome<'a>,
-}
+/// The name of a series, the number of its segments if they are equal, and what is said of it.
+type OfSeries<'a> = (String, Option<usize>, Said<'a>);
 
-fn clauses(group: &Group<'_>, cells: &[&Cell], results: &Results) -> Vec<String> {
-    let mut shapes: Vec<ListShape<'_>> = cells
-        .iter()
-        .filter(|cell| cell.swept_bytes().is_some())
-        .map(|cell| cell.shape())
-        .collect();
-    shapes.sort_unstable();
-    shapes.dedup();
-    let all: Vec<OfShape<'_>> = shapes
-        .into_iter()
-        .map(|shape| {
-            let is_here = |cell: &&&Cell| cell.shape() == shape && cell.swept_bytes().is_some();
-            let own: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
-            let cells: Vec<&Cell> = group.cells.iter().filter(is_here).copied().collect();
-            let outcome = outcome(group, shape, (&own, &cells), results);
-            OfShape {
-                shape,
-                cells,
-                outcome,
+/// A clause for each series of which the same can be said. A series has the lists that differ in one size only, or one fixed
+/// mix.
+fn clauses<'a, 'b>(
+    cells: &[&'b Cell],
+    said: impl Fn(Vec<&'b Cell>) -> Said<'a>,
+    rivals: &[TechniqueName],
+) -> Vec<String> {
+    let mut all: Vec<(String, Vec<&Cell>)> = Vec::new();
+    for &cell in cells {
+        let name = match cell.swept_bytes() {
+            Some(_) => shape_in_words(cell.shape()),
+            None => list_of_cell(cell),
+        };
+        match all.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, series)) => series.push(cell),
+            None => all.push((name, vec![cell])),
+        }
+    }
+    // Of lists that only a thread at the other end could take, nothing is certain.
+    let is_alone = cells.iter().any(|cell| !has_helper(cell));
+    all.retain(|(_, series)| !is_alone || series.iter().any(|cell| !has_helper(cell)));
+    all.sort_by_key(|(_, series)| {
+        let swept = series[0].swept_bytes().map(|_| series[0].shape());
+        (swept.is_none(), swept)
+    });
+    let all = all.into_iter().map(|(name, series)| {
+        let uniform = series[0].segment_bytes.map(|_| series[0].segment_count);
+        (name, uniform, said(series))
+    });
+    let all: Vec<OfSeries<'_>> = all.collect();
+    let chunks: Vec<_> = all.chunk_by(|one, other| one.2.is_like(&other.2)).collect();
+    let mut clauses = Vec::new();
+    for chunk in &chunks {
+        let names: Vec<&str> = chunk.iter().map(|(name, ..)| name.as_str()).collect();
+        let counts = chunk
+            .iter()
+            .map(|(_, count, _)| Some((*count)?.to_string()));
+        let counts: Option<Vec<String>> = counts.collect();
+        let mut names_lists = counts.is_some() && chunks.len() == 1;
+        let text = match &chunk[0].2 {
+            Said::Words(text) if text.is_empty() => continue,
+            Said::Words(text) => text.clone(),
+            Said::Crosses(crossover) => {
+                let verb = |technique| Words::among(technique, rivals).verb;
+                let (below, above) = (verb(crossover.below), verb(crossover.above));
+                names_lists |= counts.is_some() && chunk.len() > 1;
+                let places = places(chunk);
+                if counts.is_some() {
+                    format!("{below} below {places}, {above} above")
+                } else {
+                    format!("{below} if {SIZE} is below {places}, otherwise {above}")
+                }
             }
-        })
-        .collect();
-    let alike: Vec<&[OfShape<'_>]> = all
-        .chunk_by(|one, other| one.outcome.is_like(&other.outcome))
-        .collect();
-    let mut clauses: Vec<String> = Vec::new();
-    for together in &alike {
-        let clause = clause(together, &results.rivals, alike.len() == 1);
-        // The places of a crossover name their lists.
-        let is_swept = together.iter().any(|one| one.shape.swept_mix.is_some());
-        let names_lists = matches!(together[0].outcome, Outcome::Crosses(_)) && !is_swept;
-        clauses.push(if is_swept || (alike.len() > 1 && !names_lists) {
-            format!("{}: {clause}", shapes_in_words(together))
-        } else {
-            clause
+        };
+        clauses.push(match counts {
+            _ if names_lists => text,
+            Some(counts) if clauses.is_empty() => {
+                format!("{} segments: {text}", enumerated(&counts))
+            }
+            Some(counts) => format!("{}: {text}", enumerated(&counts)),
+            None => format!("{}: {text}", enumerated(&names)),
         });
     }
-    let mixes = cells.iter().filter(|cell| cell.swept_bytes().is_none());
-    let mixes: Vec<&Cell> = mixes.copied().collect();
-    clauses.extend(
-        mixes
-            .iter()
-            .take(MAX_MIXES)
-            .map(|cell| mix(cell, &results.rivals)),
-    );
-    if let Some(more) = mixes.len().checked_sub(MAX_MIXES).filter(|&more| more > 0) {
-        clauses.push(format!("{} on the map", count(more, "more list")));
+    if clauses.len() > MAX_CLAUSES {
+        clauses.truncate(MAX_CLAUSES);
+        clauses.push("others on the map".to_owned());
     }
     clauses
 }
 
-/// `2 segments`; `16 and 1000 segments`; mixes by their sizes.
-fn shapes_in_words(together: &[OfShape<'_>]) -> String {
-    let swept = together.iter().any(|one| one.shape.swept_mix.is_some());
-    if swept || together.len() == 1 {
-        let names: Vec<String> = together
-            .iter()
-            .map(|one| shape_in_words(one.shape))
-            .collect();
-        return enumerated(&names);
-    }
-    let counts: Vec<String> = together
-        .iter()
-        .map(|one| one.shape.segment_count.to_string())
-        .collect();
-    format!("{} segments", enumerated(&counts))
-}
-
-fn outcome<'a>(
-    group: &Group<'_>,
-    shape: ListShape<'_>,
-    (cells, all): (&[&'a Cell], &[&Cell]),
-    results: &'a Results,
-) -> Outcome<'a> {
-    let here = crossovers(group, shape, results);
-    if let [only] = here[..]
-        && !contradicts(all, &here)
-    {
-        return Outcome::Crosses(only);
-    }
-    let mut winners: Vec<TechniqueName> = cells.iter().filter_map(|cell| cell.winner).collect();
-    winners.sort_unstable();
-    winners.dedup();
-    match winners[..] {
-        [winner] if here.is_empty() => Outcome::Wins {
-            winner,
-            everywhere: all.iter().all(|cell| cell.winner == Some(winner)),
-        },
-        [] => Outcome::Undecided {
-            candidates: candidates(cells, &results.rivals),
-            is_tie: cells.iter().all(|cell| cell.verdict == Verdict::Tie),
-        },
-        _ => Outcome::Mixed,
-    }
-}
-
-/// The rivals that are not certainly slower than another in each of the cells.
-fn candidates(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<TechniqueName> {
-    let measured =
-        |rival: &&TechniqueName| cells.iter().any(|cell| cell.technique(**rival).is_some());
-    let all = rivals.iter().filter(measured).copied();
-    all.filter(|&rival| ratios_of_loser(cells, rival).is_none())
-        .collect()
-}
-
-/// The times of a technique ÷ those of the fastest, if it is certainly slower in every cell.
-fn ratios_of_loser(cells: &[&Cell], technique: TechniqueName) -> Option<Vec<f64>> {
-    let ratio = |cell: &&Cell| {
-        let result = cell.technique(technique)?;
-        // In a tie only what is beyond the tie zone is slower.
-        let least = match cell.verdict {
-            Verdict::Tie => 1.0 + TIE_ZONE,
-            _ => 1.0,
-        };
-        let is_slower = cell.leader != Some(technique) && result.ratio_low? > least;
-        is_slower.then_some(result.ratio_to_leader)
+/// `936 B`; `936 B (2 segments), 462 B (16) and 272 B (1000)`; of many series the first and the last.
+fn places(series: &[OfSeries<'_>]) -> String {
+    let crossings = series.iter().filter_map(|(_, count, said)| match said {
+        Said::Crosses(crossover) => Some((about(crossover.at_bytes), *count)),
+        Said::Words(_) => None,
+    });
+    let place = |(index, (at, of)): (usize, (String, Option<usize>))| match (of, index) {
+        (Some(of), 0) if series.len() > 1 => format!("{at} ({})", count(of, "segment")),
+        (Some(of), _) if series.len() > 1 => format!("{at} ({of})"),
+        _ => at,
     };
-    let ratios: Option<Vec<f64>> = cells.iter().map(ratio).collect();
-    ratios.filter(|ratios| !ratios.is_empty())
+    let words: Vec<String> = crossings.enumerate().map(place).collect();
+    match &words[..] {
+        [first, _, _, .., last] => format!("{first} to {last}"),
+        all => enumerated(all),
+    }
 }
 
-fn clause(together: &[OfShape<'_>], rivals: &[TechniqueName], is_alone: bool) -> String {
-    let verb = |technique: TechniqueName| Words::among(technique, rivals).verb;
-    let first = &together[0];
-    match &first.outcome {
-        Outcome::Crosses(crossover) => {
-            let (below, above) = (verb(crossover.below), verb(crossover.above));
-            if first.shape.swept_mix.is_some() {
-                return format!(
-                    "{below} if {SIZE} is below {}, otherwise {above}",
-                    places(together, is_alone)
-                );
-            }
-            format!(
-                "{below} below {}, {above} above",
-                places(together, is_alone)
-            )
-        }
-        Outcome::Wins {
-            winner,
-            everywhere: true,
-        } => format!("always {}", verb(*winner)),
-        Outcome::Wins { winner, .. } => {
-            let cells = || together.iter().flat_map(|one| &one.cells);
-            let won = cells().filter(|cell| cell.winner == Some(*winner)).count();
-            format!(
-                "{} in {won} of {}",
-                verb(*winner),
-                count(cells().count(), "cell")
-            )
-        }
-        Outcome::Undecided { candidates, is_tie } => undecided(candidates, *is_tie, rivals),
-        Outcome::Mixed => {
-            let cells: Vec<&Cell> = together
-                .iter()
-                .flat_map(|one| one.cells.iter().copied())
-                .collect();
-            tally(&cells, rivals)
-        }
+/// The cells by size, ascending.
+fn by_size<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
+    let mut sizes: BTreeMap<Option<usize>, Vec<&Cell>> = BTreeMap::new();
+    for &cell in cells {
+        sizes.entry(cell.swept_bytes()).or_default().push(cell);
     }
+    sizes.into_values().collect()
+}
+
+/// The winner of the smallest sizes and that of the largest, `copy up to 256 B, gather from 1 KiB on`, and the places of the
+/// sizes between.
+fn rule(cells: &[&Cell], rivals: &[TechniqueName]) -> (String, Range<usize>) {
+    let sizes = by_size(cells);
+    let winners: Vec<Option<TechniqueName>> = sizes.iter().map(|cells| winner(cells)).collect();
+    let alike = |winners: &mut dyn Iterator<Item = &Option<TechniqueName>>| {
+        let mut winners = winners.peekable();
+        let first = winners.peek().copied().copied().flatten();
+        winners
+            .take_while(|winner| first.is_some() && **winner == first)
+            .count()
+    };
+    let all = winners.len();
+    let is_alone = |cells: &[Vec<&Cell>]| cells.iter().flatten().any(|cell| !has_helper(cell));
+    let ends = [alike(&mut winners.iter()), alike(&mut winners.iter().rev())];
+    let is_sure = |cells: &[Vec<&Cell>]| is_alone(cells) || !is_alone(&sizes);
+    let low = ends[0] * usize::from(is_sure(&sizes[..ends[0]]));
+    let high = ends[1] * usize::from(is_sure(&sizes[all - ends[1]..]));
+    let verb = |index: usize| winners[index].map_or("", |winner| Words::among(winner, rivals).verb);
+    let below = || format!("{} up to {}", verb(0), size(sizes[low - 1][0]));
+    let above = |verb: &str| format!("{verb} from {} on", size(sizes[all - high][0]));
+    let text = match (low, high) {
+        (0, 0) => String::new(),
+        (1, _) if sizes[0][0].swept_bytes().is_none() => verb(0).to_owned(),
+        (low, _) if low == all => format!("always {}", verb(0)),
+        (_, 0) => below(),
+        (0, _) => above(verb(all - 1)),
+        _ if winners[0] == winners[all - 1] => format!("{} {}", below(), above("and")),
+        _ => format!("{}, {}", below(), above(verb(all - 1))),
+    };
+    (text, low..(all - high).max(low))
+}
+
+/// `4 KiB`, in a swept mix `SIZE = 4 KiB`.
+fn size(cell: &Cell) -> String {
+    let bytes = bytes(cell.swept_bytes().unwrap_or_default() as u64);
+    match cell.swept_mix {
+        Some(_) => format!("{SIZE} = {bytes}"),
+        None => bytes,
+    }
+}
+
+/// The technique that wins in at least half of these cells, and may be the fastest in the others.
+fn winner(cells: &[&Cell]) -> Option<TechniqueName> {
+    let winner = cells.iter().find_map(|cell| cell.winner)?;
+    let wins = cells
+        .iter()
+        .filter(|cell| cell.winner == Some(winner))
+        .count();
+    let may_win = |cell: &&Cell| match cell.winner {
+        Some(other) => other == winner,
+        None => cell.technique(winner).is_some() && slower(cell, winner).is_none(),
+    };
+    (2 * wins >= cells.len() && cells.iter().all(may_win)).then_some(winner)
+}
+
+/// The rule of a series, and what may be the fastest in the sizes without one.
+fn of_sizes(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
+    let (rule, between) = rule(cells, rivals);
+    let sizes = by_size(cells);
+    let rest: Vec<&Cell> = sizes[between.clone()].concat();
+    let (decided, open): (Vec<&Cell>, Vec<&Cell>) =
+        rest.iter().partition(|cell| cell.winner.is_some());
+    let place = match between {
+        _ if open.is_empty() || !decided.is_empty() => "",
+        Range { start: 0, .. } => "below",
+        Range { end, .. } if end == sizes.len() => "above",
+        _ => "between",
+    };
+    match (rule.is_empty(), place) {
+        (true, "") => match winner(&decided) {
+            Some(only) => {
+                let sizes: Vec<String> = decided.iter().map(|cell| size(cell)).collect();
+                let verb = Words::among(only, rivals).verb;
+                format!("{verb} at {}, otherwise undecided", enumerated(&sizes))
+            }
+            None => tally(cells, rivals),
+        },
+        (true, _) => undecided(cells, rivals),
+        (false, "") => rule,
+        (false, place) => match &candidates(&open, rivals)[..] {
+            [] => rule,
+            [only] => format!("{rule}, probably {only} {place}"),
+            all if all.len() == rivals.len() => rule,
+            some => format!("{rule}, {} {place}", some.join(" or ")),
+        },
+    }
+}
+
+/// What the rivals are called that are not certainly slower than another in each of the cells.
+fn candidates(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<&'static str> {
+    let is_here = |rival: TechniqueName| cells.iter().any(|cell| cell.technique(rival).is_some());
+    let all = rivals.iter().copied();
+    let all = all.filter(|&rival| is_here(rival) && slowness(cells, rival).is_none());
+    all.map(|rival| Words::among(rival, rivals).way).collect()
 }
 
 /// `copy or gather undecided`, `copy and gather take the same time`.
-fn undecided(candidates: &[TechniqueName], is_tie: bool, rivals: &[TechniqueName]) -> String {
-    let names = candidates.iter().map(|&one| Words::among(one, rivals).way);
-    match &names.collect::<Vec<_>>()[..] {
-        names if is_tie => format!("{} take the same time", enumerated(names)),
-        [only] => format!("probably {only}"),
-        names => format!("{} undecided", names.join(" or ")),
-    }
-}
-
-/// `936 B`; `936 B (2 segments), 462 B (16) and 272 B (1000)`; of many shapes the first and the last.
-fn places(together: &[OfShape<'_>], is_alone: bool) -> String {
-    let mut places: Vec<(String, String)> = Vec::new();
-    for one in together {
-        if let Outcome::Crosses(crossover) = &one.outcome {
-            let shape = match one.shape.swept_mix {
-                Some(_) => String::new(),
-                None if places.is_empty() => count(one.shape.segment_count, "segment"),
-                None => one.shape.segment_count.to_string(),
-            };
-            places.push((about(crossover.at_bytes), shape));
+fn undecided(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
+    match &candidates(cells, rivals)[..] {
+        all if cells.iter().all(|cell| cell.verdict == Verdict::Tie) => {
+            format!("{} take the same time", enumerated(all))
         }
-    }
-    let with_shape = |(at, shape): &(String, String)| {
-        if shape.is_empty() { at.clone() } else { format!("{at} ({shape})") }
-    };
-    match &places[..] {
-        [(at, _)] if is_alone => at.clone(),
-        [first, _, _, .., last] => format!("{} to {}", with_shape(first), with_shape(last)),
-        all => enumerated(&all.iter().map(with_shape).collect::<Vec<_>>()),
+        [only] => format!("probably {only}"),
+        all => format!("{} undecided", all.join(" or ")),
     }
 }
 
-/// `9 × 16 B + 1 × 4 KiB: copy (1.34×)`.
-fn mix(cell: &Cell, rivals: &[TechniqueName]) -> String {
-    let cells = [cell];
-    let list = list_of_cell(cell);
-    let words = match (cell.verdict, cell.winner) {
-        (Verdict::Faster, Some(winner)) => Words::among(winner, rivals).verb.to_owned(),
-        (verdict, _) => undecided(&candidates(&cells, rivals), verdict == Verdict::Tie, rivals),
+/// Its time ÷ that of the fastest, if it is certainly slower.
+fn slower(cell: &Cell, technique: TechniqueName) -> Option<f64> {
+    let result = cell.technique(technique)?;
+    // In a tie only what is beyond the tie zone is slower.
+    let least = match cell.verdict {
+        Verdict::Tie => 1.0 + TIE_ZONE,
+        _ => 1.0,
     };
-    format!("{list}: {words}")
+    let is_slower = cell.leader != Some(technique) && result.ratio_low? > least;
+    is_slower.then_some(result.ratio_to_leader)
 }
 
-/// `never one by one (1.4 to 39 times as long)`, and of one that may be the fastest beside a thread at the other end: `never one
-/// by one without a thread at the other end (1.4 to 39 times as long)`.
-fn losers(cells: &[&Cell], helped: &[&Cell], results: &Results) -> Option<String> {
-    let losers = results.rivals.iter().filter_map(|&rival| {
-        let ratios = ratios_of_loser(cells, rival)?;
-        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = ratios.iter().copied().fold(0.0, f64::max);
-        let (least, most) = (aloud(least), aloud(most));
-        let times = if least == most { most } else { format!("{least} to {most}") };
-        let place = if helped.is_empty() || ratios_of_loser(helped, rival).is_some() {
-            ""
-        } else {
-            " without a thread at the other end"
-        };
-        let way = Words::among(rival, &results.rivals).way;
-        Some(format!("{way}{place} ({times} times as long)"))
+/// The largest of these ratios, if it is certainly slower in every cell.
+fn slowness(cells: &[&Cell], technique: TechniqueName) -> Option<f64> {
+    let ratios: Option<Vec<f64>> = cells.iter().map(|cell| slower(cell, technique)).collect();
+    ratios?.into_iter().reduce(f64::max)
+}
+
+/// `never one by one`, with figures `never one by one (up to 39 times as long)`, of those that never pay.
+fn never(
+    cells: &[&Cell],
+    of: &[TechniqueName],
+    has_figures: bool,
+    rivals: &[TechniqueName],
+) -> Option<String> {
+    let limit = if cells.len() == 1 { "" } else { "up to " };
+    let losers = of.iter().filter_map(|&rival| {
+        let times = aloud(slowness(cells, rival)?);
+        let way = Words::among(rival, rivals).way;
+        let figure = format!(" ({limit}{times} times as long)");
+        Some(way.to_owned() + if has_figures { &figure } else { "" })
     });
     let losers: Vec<String> = losers.collect();
     (!losers.is_empty()).then(|| format!("never {}", losers.join(" or ")))

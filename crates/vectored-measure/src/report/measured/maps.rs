@@ -8,19 +8,37 @@ use crate::report::measured::Group;
 use crate::report::shape_text::{list_of_cell, shape_in_words, swept_list_in_words};
 use crate::report::words::{Words, named_leader, nearest_rival, verdict_in_words};
 
+/// The maps of a run, which have one legend.
+pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
+    let letters = letters(&results.rivals);
+    let (keys, legend) = (keys(results, &letters), legend(groups));
+    let figures = "2×: the next best takes twice as long.";
+    let figures = Text::from(if keys.is_empty() { "" } else { figures });
+    let maps = groups
+        .iter()
+        .flat_map(|group| of_group(group, &results.rivals, &letters));
+    let with_legend = |map| {
+        Block::Map(Map {
+            keys: keys.clone(),
+            figures: figures.clone(),
+            legend: legend.clone(),
+            ..map
+        })
+    };
+    maps.map(with_legend).collect()
+}
+
 /// A map of the lists that have a place on it, by their shape and size, and one of fixed mixes.
-pub(super) fn maps(group: &Group<'_>, results: &Results) -> Vec<Block> {
-    let rivals = &results.rivals[..];
-    // All maps of a run have one legend.
-    let all: Vec<&Cell> = results.cells.iter().collect();
+fn of_group(
+    group: &Group<'_>,
+    rivals: &[TechniqueName],
+    letters: &[(TechniqueName, char)],
+) -> Vec<Map> {
     let mut maps = Vec::new();
     let (sized, mixed): (Vec<&Cell>, Vec<&Cell>) = group
         .cells
         .iter()
         .partition(|cell| cell.swept_bytes().is_some());
-    let letters = letters(rivals);
-    let legend = legend(&all, rivals);
-    let keys = keys(&all, &letters);
     if !sized.is_empty() {
         let sizes = sorted(sized.iter().filter_map(|cell| cell.swept_bytes()).collect());
         let row = |shape: ListShape<'_>| MapRow {
@@ -35,7 +53,7 @@ pub(super) fn maps(group: &Group<'_>, results: &Results) -> Vec<Block> {
                     let is_here =
                         |cell: &&&Cell| cell.shape() == shape && cell.swept_bytes() == Some(bytes);
                     let found = sized.iter().find(is_here);
-                    found.map(|cell| square(cell, rivals, &letters))
+                    found.map(|cell| square(cell, rivals, letters))
                 })
                 .collect(),
         };
@@ -50,25 +68,23 @@ pub(super) fn maps(group: &Group<'_>, results: &Results) -> Vec<Block> {
                 .into_iter()
                 .map(row)
                 .collect(),
-            keys: keys.clone(),
-            legend: legend.clone(),
+            ..Map::default()
         });
     }
     if !mixed.is_empty() {
         let row = |cell: &&Cell| MapRow {
             head: list_of_cell(cell).into(),
-            squares: vec![Some(square(cell, rivals, &letters))],
+            squares: vec![Some(square(cell, rivals, letters))],
         };
         maps.push(Map {
             title: group.title.as_str().into(),
             row_head: "list".into(),
             heads: vec!["winner".into()],
             rows: mixed.iter().map(row).collect(),
-            keys,
-            legend,
+            ..Map::default()
         });
     }
-    maps.into_iter().map(Block::Map).collect()
+    maps
 }
 
 fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
@@ -150,8 +166,13 @@ fn letters(rivals: &[TechniqueName]) -> Vec<(TechniqueName, char)> {
 }
 
 /// The letters of techniques that win somewhere.
-fn keys(cells: &[&Cell], letters: &[(TechniqueName, char)]) -> Vec<Key> {
-    let wins = |technique: TechniqueName| cells.iter().any(|cell| cell.winner == Some(technique));
+fn keys(results: &Results, letters: &[(TechniqueName, char)]) -> Vec<Key> {
+    let wins = |technique: TechniqueName| {
+        results
+            .cells
+            .iter()
+            .any(|cell| cell.winner == Some(technique))
+    };
     let shown = letters.iter().filter(|(technique, _)| wins(*technique));
     let key = |&(technique, letter): &(TechniqueName, char)| {
         let words = Words::of(technique);
@@ -164,16 +185,33 @@ fn keys(cells: &[&Cell], letters: &[(TechniqueName, char)]) -> Vec<Key> {
     shown.map(key).collect()
 }
 
-fn legend(cells: &[&Cell], rivals: &[TechniqueName]) -> Text {
-    let mut legend = String::new();
-    if rivals.len() > 1 {
-        legend += "The next best takes so many times as long; = tie, ? undecided";
-    }
-    if cells.iter().any(|cell| has_helper(cell)) {
-        legend += "; small letters: beside a thread at the other end";
-    }
-    if !legend.is_empty() {
-        legend.push('.');
-    }
-    legend.trim_start_matches("; ").into()
+/// What occurs on some map.
+fn legend(groups: &[Group<'_>]) -> Text {
+    let cells = || groups.iter().flat_map(|group| &group.cells).copied();
+    let is = |verdict: Verdict| cells().any(|cell| cell.verdict == verdict);
+    let has_hole = |group: &Group<'_>| {
+        let sized = group
+            .cells
+            .iter()
+            .filter(|cell| cell.swept_bytes().is_some());
+        let sized: Vec<&Cell> = sized.copied().collect();
+        let shapes = sorted(sized.iter().map(|cell| cell.shape()).collect());
+        let sizes = sorted(sized.iter().filter_map(|cell| cell.swept_bytes()).collect());
+        shapes.len() * sizes.len() > sized.len()
+    };
+    let parts = [
+        (is(Verdict::Tie), "= tie"),
+        (is(Verdict::Open), "? undecided"),
+        (groups.iter().any(has_hole), "- not measured"),
+        (
+            cells().any(|cell| cell.winner.is_some() && has_helper(cell)),
+            "small letters: a thread at the other end took part",
+        ),
+    ];
+    let parts = parts
+        .into_iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, words)| words);
+    let legend = parts.collect::<Vec<_>>().join(", ");
+    if legend.is_empty() { legend } else { legend + "." }.into()
 }

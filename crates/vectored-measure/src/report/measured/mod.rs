@@ -35,9 +35,10 @@ machine, the target, the number of pieces and their size. This page shows measur
 pub fn document(results: &Results) -> Document {
     let groups = groups(results);
     let mut answer = warnings::warnings(results);
-    answer.extend(groups.iter().flat_map(|group| maps::maps(group, results)));
-    for group in &groups {
-        answer.push(answers::answer(group, results));
+    answer.extend(maps::maps(&groups, results));
+    let (sentences, last) = answers::answers(&groups, results);
+    for (group, sentence) in std::iter::zip(&groups, sentences) {
+        answer.extend(sentence);
         answer.extend(
             results
                 .rate_per_s
@@ -55,6 +56,7 @@ pub fn document(results: &Results) -> Document {
         .chain(WRITERS.answers(results))
         .chain(RANKS.answers(results));
     answer.extend(others.map(|(place, text)| Block::Sentence(Sentence::of(place, text))));
+    answer.extend(last);
 
     let mut parts = vec![run(results)];
     parts.extend(groups.iter().map(|group| section(group, results)));

@@ -13,7 +13,8 @@ use crate::report::words::nearest_rival;
 pub(super) fn sentence(group: &Group<'_>, results: &Results, rate: f64) -> Option<Block> {
     let mut nearest: Vec<f64> = Vec::new();
     let mut worst: Vec<f64> = Vec::new();
-    for cell in group.cells.iter().filter(|cell| !has_helper(cell)) {
+    let is_alone = |cell: &&&Cell| !has_helper(cell) && cell.segment_count > 1;
+    for cell in group.cells.iter().filter(is_alone) {
         let Some(winner) = cell.winner.and_then(|winner| cell.technique(winner)) else {
             continue;
         };
