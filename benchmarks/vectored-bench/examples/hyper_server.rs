@@ -6,7 +6,9 @@
 //! - Up to `copy_below_bytes(2)`, copying the body costs less than a second segment: `writev(false)`. On
 //!   the machine of the default models, a list became faster under hyper between 4 and 8 KiB.
 //! - Up to `join_below_bytes`, copying the body costs less than a call. So if clients send requests without waiting for
-//!   answers, one call for all answers that are ready is cheaper: `pipeline_flush(true)`, which also copies.
+//!   answers, one call for all answers that are ready is cheaper: `pipeline_flush(true)`, which also copies. hyper then
+//!   buffers answers without a limit: a client that sends requests and reads nothing makes the server hold all answers. So it
+//!   is for clients that you trust.
 //!
 //! Longer bodies keep hyper's default, a list. Measure the thresholds on your machine with [`CostModel::calibrate`].
 //!
@@ -38,11 +40,11 @@ struct Setting {
 }
 
 impl Setting {
-    fn choose(model: &CostModel, body_bytes: usize, clients_pipeline: bool) -> Setting {
+    fn choose(model: &CostModel, body_bytes: usize, trusted_clients_pipeline: bool) -> Setting {
         let copies_body = body_bytes <= model.copy_below_bytes(2);
         Setting {
             writev: copies_body.then_some(false),
-            pipeline_flush: clients_pipeline
+            pipeline_flush: trusted_clients_pipeline
                 && body_bytes < QueuePolicy::from_model(model).join_below_bytes,
         }
     }

@@ -20,8 +20,8 @@ use vectored::SegmentQueue;
 /// their stream has no item ready. Until then items may wait in the queue, up to
 /// [`limit_bytes`](vectored::queue::QueuePolicy::limit_bytes) and one item.
 ///
-/// If the writer fails, the error is returned by the method that called it, and the queue holds exactly the bytes that
-/// were not written. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put its whole
+/// If the writer fails, the error is returned by the method that called it, and the queue holds the bytes that the
+/// writer has not taken. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put its whole
 /// item in, or nothing of it.
 ///
 /// Frames are read by `tokio_util::codec::FramedRead`. A `FramedQueue` passes reads on to its writer, so a

@@ -41,10 +41,15 @@ impl fmt::Display for Text {
 }
 
 /// Escapes control characters, and characters that reorder or hide others, in external text such as a host name or a
-/// path.
+/// path. What is longer than any text of ours is cut: a file may hold anything.
 pub fn visible(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
+    const MAX_CHARS: usize = 8000;
+    let mut safe = String::with_capacity(text.len().min(MAX_CHARS));
+    for (number, c) in text.chars().enumerate() {
+        if number == MAX_CHARS {
+            safe.push('…');
+            break;
+        }
         let hides = matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');

@@ -11,7 +11,7 @@ use vectored_advise::report::{TOP, answer, document};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_report::{TerminalOptions, csv_of, json, parse, terminal};
 
-use crate::damage::{changed, changes, cut};
+use crate::damage::{changed, changes, cut, texts_stay_text};
 
 const HOSTILE: &str = "</script><script>alert(1)</script>|`x`[a](b)\n\u{1b}[2J\u{202e}\"'&*_";
 
@@ -540,6 +540,15 @@ fn an_advisory_that_no_log_can_have_is_refused() {
             .to_string();
         assert!(error.contains(word), "{place}: {error}");
     }
+}
+
+#[test]
+fn every_text_of_advice_stays_text() {
+    let count = texts_stay_text(&json(&fixed()), |text| {
+        let found = parse::<Advisory>(text).ok()?;
+        Some((document(&found, TOP), csv_of(&[&found])))
+    });
+    assert!(count > 10, "{count}");
 }
 
 proptest! {

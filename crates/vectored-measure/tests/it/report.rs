@@ -2,13 +2,16 @@
 
 use vectored_machine::model::{CpuInfo, DirectoryInfo, Host};
 use vectored_measure::model::{
-    Cell, Conditions, Drain, LeftOut, OpenBecause, Results, SCHEMA, Target, TechniqueName,
-    TechniqueResult, Verdict,
+    Cell, Conditions, Drain, Experiments, LeftOut, OpenBecause, Results, SCHEMA, Target,
+    TechniqueName, TechniqueResult, Verdict,
 };
+use vectored_measure::report::experiments::document;
 use vectored_measure::report::measured;
 use vectored_report::{TerminalOptions, terminal};
-use vectored_report::{json, parse};
+use vectored_report::{csv_of, json, parse};
 
+use crate::damage::texts_stay_text;
+use crate::experiments;
 use crate::shown::{csv, html, markdown, text};
 use crate::support::WRITES;
 
@@ -454,6 +457,20 @@ fn foreign_text_stays_text() {
     assert!(!markdown.contains(" <b>") && markdown.contains("\\<b>"));
     assert!(!markdown.contains(" [x]") && markdown.contains("\\[x\\]"));
     assert!(!markdown.contains(" | `rm`") && markdown.contains("\\| \\`rm\\`"));
+}
+
+#[test]
+fn every_text_of_a_result_stays_text() {
+    let count = texts_stay_text(&json(&results()), |text| {
+        let results = parse::<Results>(text).ok()?;
+        Some((measured(&results), csv(&results)))
+    });
+    assert!(count > 10, "{count}");
+    let count = texts_stay_text(&json(&experiments::all()), |text| {
+        let found = parse::<Experiments>(text).ok()?;
+        Some((document(&found), csv_of(&[&found])))
+    });
+    assert!(count > 10, "{count}");
 }
 
 #[test]

@@ -20,8 +20,8 @@ use crate::write::positional::write_all_at;
 /// memcpy(3) does. So other threads may change them, as with writev(2): it is unspecified then which bytes are written.
 /// The address of an empty segment may be null.
 ///
-/// Each method calls the function that it names, and refuses a list in which a segment has more than `isize::MAX` bytes, with
-/// `EINVAL` and before any byte, as writev(2) does.
+/// Each method calls the function that it names, and refuses a list in which a segment has more than `isize::MAX` bytes, or
+/// ends beyond the last address, with `EINVAL` and before any byte, as writev(2) does.
 ///
 /// A segment at an address that cannot be read is `EFAULT` if it is referenced. If it is copied, as short segments are
 /// by a [`Gather`], this process reads it, and receives `SIGSEGV`: that is excluded by the promise of

@@ -85,7 +85,10 @@ pub(super) fn coalesce<'s>(
     for slice in slices {
         let (base, len) = (slice.start().expose_provenance(), slice.byte_len());
         match &mut last {
-            Some((last_base, last_len)) if *last_base + *last_len == base => *last_len += len,
+            // A list of another language may end beyond the last address: the kernel answers `EFAULT`.
+            Some((last_base, last_len)) if last_base.wrapping_add(*last_len) == base => {
+                *last_len += len;
+            }
             _ => {
                 if let Some(done) = last.replace((base, len)) {
                     entries.get_mut(count)?.write(entry(done.0, done.1));

@@ -57,7 +57,12 @@ pub(crate) unsafe fn list_mut<'a>(
         match (entry.iov_base.is_null(), entry.iov_len) {
             (true, 0) => entry.iov_base = std::ptr::dangling_mut::<u8>().cast(),
             (true, _) => return Err(refusal(libc::EFAULT)),
-            (false, len) if len > isize::MAX as usize => return Err(refusal(libc::EINVAL)),
+            (false, len)
+                if len > isize::MAX as usize
+                    || entry.iov_base.addr().checked_add(len).is_none() =>
+            {
+                return Err(refusal(libc::EINVAL));
+            }
             (false, _) => {}
         }
         // SAFETY: `IoSliceMut` is guaranteed to have the layout of `iovec`. The bytes are the caller's to write for `'a`, by

@@ -116,10 +116,13 @@ pub(crate) fn part_mut<'a>(
     unsafe { std::mem::transmute::<Entry, IoSliceMut<'a>>(part) }
 }
 
-/// Whether every segment is as long as an object can be. In a list of another language any length may stand.
-pub(crate) fn are_objects(segments: &[IoSlice<'_>]) -> bool {
-    let longest = segments.iter().map(Span::byte_len).max();
-    longest.is_none_or(|longest| isize::try_from(longest).is_ok())
+/// Whether every segment is as long as an object can be, and ends within the address space. In a list of another language any
+/// numbers may stand.
+pub(crate) fn are_objects<S: Span>(segments: &[S]) -> bool {
+    segments.iter().all(|segment| {
+        let (start, bytes) = (segment.start().addr(), segment.byte_len());
+        isize::try_from(bytes).is_ok() && start.checked_add(bytes).is_some()
+    })
 }
 
 #[inline(always)]

@@ -50,7 +50,9 @@ use crate::transfer::write_loop::FnSink;
 /// system call of its own (`getsockopt(SO_TYPE)`), which took 120 ns on a file and 350 ns on a socket, where a
 /// `pwritev` of 20 bytes to a file took 800 ns. If the one call is short after all, the rest is refused, and
 /// the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is not a
-/// socket and is not recognized. There, too, each call is a packet, or several if it exceeds `PIPE_BUF`.
+/// socket and is not recognized. There, too, each call is a packet, or several if it exceeds `PIPE_BUF`, and a read into a
+/// shorter list loses the end of its packet without an error. The writer alone sets the mode, and a reader cannot see it:
+/// read such a pipe by calls of `PIPE_BUF` bytes.
 ///
 /// The functions that read a stream into a list ([`read_exact`](crate::read_exact),
 /// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read), those of

@@ -1,4 +1,4 @@
-//! The directory in which temporary files are created.
+//! The room that the temporary files of a cell need in their directory.
 
 use std::path::Path;
 

@@ -167,6 +167,41 @@ fn a_list_that_cannot_be_is_refused_by_every_method() {
 }
 
 #[test]
+fn a_segment_that_ends_beyond_the_last_address_is_an_error() {
+    let wrapping = iovec {
+        iov_base: without_provenance_mut(usize::MAX - 7),
+        iov_len: 100_000,
+    };
+    let after = iovec {
+        iov_base: without_provenance_mut(wrapping.iov_base.addr().wrapping_add(100_000)),
+        ..wrapping
+    };
+    let (_reader, writer) = io::pipe().unwrap();
+    let mut gather = Gather::default();
+    for iov in [vec![wrapping], vec![wrapping, after], vec![wrapping; 1100]] {
+        // SAFETY: no byte of the list is read: this process copies no long segment, and the kernel refuses the addresses.
+        let list = unsafe { RawList::new(iov.as_ptr(), iov.len()) }.unwrap();
+        let mut cursor = SegmentCursor::new();
+        for refused in [
+            list.write_all(&writer),
+            list.resume_write(&writer, &mut cursor),
+            list.write_once(&writer),
+            list.gather_all(&mut gather, &writer),
+            list.resume_gather(&mut gather, &writer, &mut cursor),
+        ] {
+            let code = refused.unwrap_err().io_error().raw_os_error();
+            assert!(
+                matches!(code, Some(libc::EINVAL | libc::EFAULT)),
+                "{code:?}"
+            );
+        }
+        // SAFETY: the list is refused.
+        let refused = unsafe { RawListMut::new(iov.as_ptr(), iov.len()) };
+        assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    }
+}
+
+#[test]
 fn an_array_that_cannot_be_is_refused() {
     let code = |iov: *const iovec, count| {
         // SAFETY: the array is null, or has more entries than any.
