@@ -14,6 +14,12 @@ pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";
 pub struct Advisory {
     /// [`ADVISORY_SCHEMA`].
     pub schema: String,
+    /// Sum of the positive savings of all findings, in s. Each call is in one finding at most.
+    pub saving_s: f64,
+    /// Its interval: lower end.
+    pub saving_low_s: f64,
+    /// Its interval: upper end.
+    pub saving_high_s: f64,
     /// Version of the program that wrote it.
     pub version: String,
     /// When it was made, RFC 3339, UTC.
@@ -52,12 +58,6 @@ pub struct Advisory {
     pub descriptors: Vec<DescriptorUse>,
     /// Number of further files and descriptors, each with fewer calls than those in `descriptors`.
     pub more_descriptors: u64,
-    /// Sum of the positive savings of all findings, in s. Each call is in one finding at most.
-    pub saving_s: f64,
-    /// Its interval: lower end.
-    pub saving_low_s: f64,
-    /// Its interval: upper end.
-    pub saving_high_s: f64,
 }
 
 /// Lines that were skipped.
@@ -134,6 +134,8 @@ pub struct Uncounted {
     pub tally: Tally,
     /// The pattern in one line.
     pub pattern: String,
+    /// Time that merging them would save at most, in s, if it changed nothing else; `None` without a price.
+    pub at_most_s: Option<f64>,
 }
 
 /// The reads or the writes of a program through one file, standard stream or kind of descriptor.

@@ -246,13 +246,25 @@ pub struct RunFacts {
 /// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason.
 pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Notes) -> Advisory {
     let mut wanted: Vec<(DescriptorKind, Operation)> = Vec::new();
-    for key in observed.tallies.findings.keys() {
+    let tallies = &observed.tallies;
+    for key in tallies.findings.keys() {
         let price = (key.target, operation_of(key));
         if !wanted.contains(&price) {
             wanted.push(price);
         }
     }
-    let (host, prices) = prices(costs, &wanted, notes);
+    let counted = wanted.len();
+    for ((key, _), tally) in &tallies.uncounted {
+        let price = (key.target, operation_of(key));
+        let has_price = !matches!(
+            key.target,
+            DescriptorKind::Datagram | DescriptorKind::Unknown
+        );
+        if has_price && tally.calls >= MIN_LISTED_CALLS && !wanted.contains(&price) {
+            wanted.push(price);
+        }
+    }
+    let (host, prices) = prices(costs, &wanted, counted, notes);
     let about = About {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: facts.started_at,
@@ -274,6 +286,8 @@ fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
             cpu_s: Some(usage.user_s + usage.system_s),
             source: WallSource::Untraced,
         }),
+        // The CPU time of a process that outlived its parent is not known.
+        CommandTimes::Traced(_) if tallies.processes > tallies.awaited.saturating_add(1) => None,
         CommandTimes::Traced(usage) => {
             let traced = Traced {
                 wall_s: tallies.span_ns? as f64 / 1e9,
@@ -292,10 +306,14 @@ fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
     }
 }
 
-/// The prices of calls of these kinds, as far as they are known.
+/// Calls of a listed pattern from which on its price is measured.
+const MIN_LISTED_CALLS: u64 = 100;
+
+/// The prices of calls of these kinds, as far as they are known. The first `counted` are needed.
 fn prices(
     costs: &Costs,
     wanted: &[(DescriptorKind, Operation)],
+    counted: usize,
     notes: &Notes,
 ) -> (Host, Vec<Price>) {
     let (host, prices, missing) = match costs {
@@ -310,7 +328,7 @@ fn prices(
         let mut known = prices.iter();
         known.any(|price| (price.target, price.operation) == (target, operation))
     };
-    let lacking: Vec<String> = wanted
+    let lacking: Vec<String> = wanted[..counted]
         .iter()
         .filter(|one| !is_known(one))
         .map(|&(target, operation)| to_transfer(target, operation))

@@ -71,6 +71,11 @@ impl Analysis {
         self.tracker.name_runtime(program, runtime);
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.tracker.is_full()
+    }
+
     /// Ends the last log and returns the tallies.
     pub fn finish(mut self) -> Tallies {
         self.begin_log();

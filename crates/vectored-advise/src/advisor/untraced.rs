@@ -38,9 +38,74 @@ pub(super) struct CallTimes {
     /// The part of each gap that lies in its later call, if that call can wait.
     in_waits: TimeHistogram,
     strace_overhead_ns: u64,
+    busy: BusyTime,
+}
+
+/// Time in which a thread ran between its calls, or was in a call that cannot wait, in slices of the log's time.
+#[derive(Debug, Default)]
+struct BusyTime {
+    slices: Vec<u64>,
+    /// Length of a slice, in ns; 0 before the first.
+    slice_ns: u64,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+impl BusyTime {
+    const SLICES: u64 = 4096;
+
+    fn add(&mut self, from_ns: u64, to_ns: u64) {
+        if self.slice_ns == 0 {
+            (self.slice_ns, self.began_ns) = (1 << 16, from_ns);
+        }
+        self.ended_ns = self.ended_ns.max(to_ns);
+        let (mut from, to) = (
+            from_ns.saturating_sub(self.began_ns),
+            to_ns.saturating_sub(self.began_ns),
+        );
+        while to / self.slice_ns >= Self::SLICES {
+            self.slice_ns *= 2;
+            let sum = |pair: &[u64]| {
+                pair.iter()
+                    .fold(0, |sum: u64, busy| sum.saturating_add(*busy))
+            };
+            let pairs = self.slices.chunks(2).map(sum);
+            self.slices = pairs.collect();
+        }
+        while from < to {
+            let slice = (from / self.slice_ns) as usize;
+            let end = to.min((slice as u64 + 1).saturating_mul(self.slice_ns));
+            if self.slices.len() <= slice {
+                self.slices.resize(slice + 1, 0);
+            }
+            self.slices[slice] = self.slices[slice].saturating_add(end - from);
+            from = end;
+        }
+    }
+
+    /// Time in which no thread was busy.
+    fn idle_ns(&self) -> u64 {
+        let busy = self.slices.iter().map(|busy| *busy.min(&self.slice_ns));
+        let busy = busy.fold(0, u64::saturating_add);
+        (self.ended_ns - self.began_ns).saturating_sub(busy)
+    }
 }
 
 impl CallTimes {
+    /// Adds a call of a thread whose call before it ended at `since_ns`; returns the end of this one.
+    #[inline]
+    pub(super) fn note_busy(&mut self, event: &Event<'_>, since_ns: u64) -> u64 {
+        let Some(began_ns) = event.began_ns else {
+            return since_ns;
+        };
+        let ended_ns = began_ns.saturating_add(event.took_ns.unwrap_or(0));
+        let busy_ns = if can_wait(event) { began_ns } else { ended_ns };
+        if since_ns > 0 {
+            self.busy.add(since_ns, busy_ns);
+        }
+        ended_ns
+    }
+
     /// Adds a call.
     #[inline]
     pub(super) fn note(&mut self, event: &Event<'_>) {
@@ -73,8 +138,15 @@ impl CallTimes {
 
     /// Time that the program waited in calls that can wait, in ns, without what strace added to each.
     pub(super) fn waited_ns(&self) -> u64 {
-        self.in_waits
-            .beyond(self.gaps.quantile(0.5).min(MAX_OVERHEAD_NS))
+        let waited_ns = self
+            .in_waits
+            .beyond(self.gaps.quantile(0.5).min(MAX_OVERHEAD_NS));
+        // A thread that waits while another works is no wait of the program.
+        if self.busy.slice_ns == 0 {
+            waited_ns
+        } else {
+            waited_ns.min(self.busy.idle_ns())
+        }
     }
 }
 
@@ -209,6 +281,37 @@ mod tests {
         let mut calls: Vec<(u64, u64)> = (0..100).map(|call| (call * 100_000, 40_000)).collect();
         calls.push((0, 10_000_000));
         assert_eq!(pace(&calls).waited_ns(), 0);
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_while_another_runs_is_no_wait_of_the_program() {
+        let sleep = |began_ns| {
+            let mut event = Event::new(b"nanosleep", Action::Other { descriptor: None });
+            (event.began_ns, event.took_ns) = (Some(began_ns), Some(10_000_000));
+            event
+        };
+        let mut alone = CallTimes::default();
+        let mut beside = CallTimes::default();
+        let mut since_ns = 0;
+        for call in 0..100 {
+            let event = sleep(1 + call * 10_100_000);
+            for times in [&mut alone, &mut beside] {
+                times.note(&event);
+                times.note_busy(&event, since_ns);
+            }
+            since_ns = event.began_ns.unwrap() + 10_000_000;
+        }
+        let mut works = sleep(since_ns);
+        works.name = b"getpid";
+        beside.note_busy(&works, 1);
+        assert!(alone.waited_ns() > 900_000_000, "{}", alone.waited_ns());
+        assert!(beside.waited_ns() < 20_000_000, "{}", beside.waited_ns());
+        // Times of no clock.
+        for ns in [u64::MAX, u64::MAX - 1, 1] {
+            beside.note_busy(&sleep(ns), 1);
+            beside.note_busy(&works, ns);
+            assert!(beside.waited_ns() <= alone.waited_ns());
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use vectored_report::words;
 use crate::advisor::UNPRICED;
 use crate::model::{Advisory, Finding, FindingKind, Tally, WallSource};
 use crate::report::figures::{seconds, share, span};
-use crate::report::shares::{at_least, estimated_share, most_share};
+use crate::report::shares::{at_least, estimated_share, most_share, uncounted_s, uncounted_share};
 
 /// Below this share of the wall time the answer is "Little to gain".
 const LITTLE_SHARE: f64 = 0.01;
@@ -13,7 +13,26 @@ const LITTLE_SHARE: f64 = 0.01;
 /// The answer in a sentence or two: what merging would save altogether, or that there is nothing to
 /// gain.
 pub fn answer(advisory: &Advisory) -> String {
+    let listed_s = uncounted_s(advisory);
+    let matters = uncounted_share(advisory).is_none_or(|share| share >= LITTLE_SHARE);
+    let most = if listed_s > advisory.saving_s && matters {
+        let calls = advisory.uncounted.iter().map(|one| one.tally.calls);
+        format!(
+            " The {} calls that are listed and not counted would save at most {}.",
+            words::grouped(calls.fold(0, u64::saturating_add)),
+            seconds(listed_s),
+        )
+    } else {
+        String::new()
+    };
+    counted(advisory) + &most
+}
+
+/// What merging the counted calls would save.
+fn counted(advisory: &Advisory) -> String {
     let transfers = advisory.transfers;
+    let unread = advisory.skipped.iter().map(|skipped| skipped.lines);
+    let unread = unread.fold(0, u64::saturating_add);
     if advisory.findings.iter().all(|one| one.saving_s <= 0.0) {
         if has_unpriced(advisory) {
             return format!(
@@ -23,6 +42,10 @@ pub fn answer(advisory: &Advisory) -> String {
             );
         }
         return match (transfers, advisory.uncounted.is_empty()) {
+            (0, _) if unread > 0 => format!(
+                "Nothing is known: {} of the log could not be read, and no other call moves bytes.",
+                words::count(usize::try_from(unread).unwrap_or(usize::MAX), "line")
+            ),
             (0, _) => "Nothing to gain: the log has no call that moves bytes.".to_owned(),
             (1, true) => "Nothing to gain: there is one call that moves bytes.".to_owned(),
             (_, true) if advisory.findings.is_empty() => format!(
@@ -35,9 +58,10 @@ pub fn answer(advisory: &Advisory) -> String {
                 words::grouped(transfers)
             ),
             (_, false) => format!(
-                "No certain saving: of {} calls that move bytes, some could be merged, but that could \
+                "No certain saving: of {} calls that move bytes, {} could be merged, but that could \
                  change what the program does.",
-                words::grouped(transfers)
+                words::grouped(transfers),
+                words::grouped(listed_transfers(advisory))
             ),
         };
     }
@@ -55,7 +79,7 @@ pub fn answer(advisory: &Advisory) -> String {
                 format!(", {} of the traced time of {wall}", at_least(saved_share))
             }
             Some(WallSource::Estimated) => format!(
-                ", {} of an estimated wall time of {wall}",
+                ", {} of the wall time, which is only estimated as {wall}",
                 estimated_share(advisory, saved_share)
             ),
             _ => format!(", {said} of the wall time of {wall} (measured without strace)"),
@@ -84,6 +108,9 @@ pub fn answer(advisory: &Advisory) -> String {
         total(&|tally| tally.calls),
     );
     let of_calls = if left == "1" { "call" } else { "calls" };
+    if left == calls {
+        return format!("{begin} {saving} {interval}{of}.");
+    }
     format!("{begin} {saving} {interval}{of}: {left} {of_calls} instead of {calls}.")
 }
 
@@ -104,6 +131,15 @@ fn lower(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()
+}
+
+/// Calls that move bytes and are listed.
+fn listed_transfers(advisory: &Advisory) -> u64 {
+    let calls = advisory.uncounted.iter().map(|one| match one.key.kind {
+        FindingKind::SeekThenTransfer => one.tally.merged_calls,
+        _ => one.tally.calls,
+    });
+    calls.fold(0, u64::saturating_add)
 }
 
 /// Whether some calls are listed only because their cost is unknown.

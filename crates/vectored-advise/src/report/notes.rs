@@ -5,7 +5,7 @@ use vectored_machine::report::machine_in_words;
 use vectored_report::{visible, words};
 
 use crate::advisor::operation_of;
-use crate::model::{Advisory, Finding, WallSource};
+use crate::model::{Advisory, Finding, FindingKey, WallSource};
 use crate::report::figures::{seconds, shortened, span};
 use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE};
 
@@ -28,11 +28,22 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
             shortened(&skipped.reason, SHOWN_SENTENCE)
         ));
     }
+    if advisory
+        .uncounted
+        .iter()
+        .any(|one| one.reason.contains("trace again"))
+    {
+        notes.push("To trace again: strace -f -s1 -v -yy -ttt -T -o trace.log COMMAND".to_owned());
+    }
     let used = |price: &&Price| {
-        let of_price = |one: &Finding| {
-            one.key.target == price.target && operation_of(&one.key) == price.operation
-        };
-        advisory.findings.iter().any(of_price)
+        let of_price =
+            |key: &FindingKey| key.target == price.target && operation_of(key) == price.operation;
+        let findings = advisory.findings.iter().map(|one| &one.key);
+        let listed = advisory
+            .uncounted
+            .iter()
+            .filter(|one| one.at_most_s > Some(0.0));
+        findings.chain(listed.map(|one| &one.key)).any(of_price)
     };
     let costs: Vec<String> = advisory.prices.iter().filter(used).map(cost).collect();
     if !costs.is_empty() {

@@ -8,9 +8,10 @@ use vectored_report::{visible, words};
 
 use crate::advisor::wording::remedies::{language, option_of, remedy, runtime_of};
 use crate::model::{
-    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Tally, WallSource,
+    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
+    WallSource,
 };
-use crate::report::figures::{share, shortened, span};
+use crate::report::figures::{seconds, share, shortened, span};
 use crate::report::shares::estimated_share;
 
 /// Characters of a source, a path or a call site that are shown.
@@ -113,6 +114,22 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
             None => (language(runtime), remedy(kind, target, runtime)),
         }),
         part,
+    }
+}
+
+/// Why a finding is not counted, and what it would save at most.
+pub(super) fn listed_reason(one: &Uncounted) -> String {
+    let reason = shortened(&one.reason, SHOWN_SENTENCE);
+    let saving = match one.at_most_s.filter(|saving| *saving > 0.0) {
+        Some(saving) => seconds(saving),
+        None => return reason,
+    };
+    let is_go = runtime_of(&one.key, &one.tally) == Some(Runtime::Go);
+    // Go moves a goroutine from thread to thread.
+    if is_go && reason.starts_with("several threads") {
+        format!("{reason}; if one goroutine writes them, bufio saves at most {saving}")
+    } else {
+        format!("{reason}; merging them would save at most {saving}")
     }
 }
 

@@ -92,6 +92,12 @@ fn check(advisory: &Advisory) -> Result<(), String> {
         tally(&finding.key, &finding.tally).map_err(|why| format!("{} {why}", pattern()))?;
     }
     for left in &advisory.uncounted {
+        if left
+            .at_most_s
+            .is_some_and(|saving| !saving.is_finite() || saving < 0.0)
+        {
+            return Err(format!("{:?} has a saving that is no number", left.pattern));
+        }
         tally(&left.key, &left.tally).map_err(|why| format!("{:?} {why}", left.pattern))?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::report::answer::answer;
 use crate::report::figures::{seconds, shortened};
 use crate::report::notes::notes;
 use crate::report::rows::{
-    Item, Listed, SHOWN_CHARACTERS, SHOWN_PATTERN, SHOWN_SENTENCE, Used, item, location, used,
+    Item, Listed, SHOWN_CHARACTERS, SHOWN_PATTERN, Used, item, listed_reason, location, used,
 };
 use crate::report::shares::{most_share, share_of, uncounted_share};
 
@@ -90,18 +90,14 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
         share_of: share_of(advisory.wall_source),
         extent: extent(advisory),
         items,
-        more: (!rest.is_empty()).then(|| {
-            let saving = rest
-                .iter()
-                .fold(0.0, |sum, one| sum + one.saving_s.max(0.0));
+        more: rest.first().filter(|one| one.saving_s > 0.0).map(|_| {
+            let saving: Vec<f64> = rest.iter().map(|one| one.saving_s).collect();
+            let saving: Vec<f64> = saving.into_iter().filter(|saving| *saving > 0.0).collect();
             format!(
-                "{} would save {}.",
-                words::count(rest.len(), "more finding"),
-                match (saving > 0.0, rest.len()) {
-                    (false, _) => "nothing".to_owned(),
-                    (true, 1) => seconds(saving),
-                    (true, _) => format!("{} in total", seconds(saving)),
-                }
+                "{} would save {}{}.",
+                words::count(saving.len(), "more finding"),
+                seconds(saving.iter().fold(0.0, |sum, one| sum + one)),
+                if saving.len() == 1 { "" } else { " in total" },
             )
         }),
         listed: listed
@@ -109,7 +105,7 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
             .map(|one| Listed {
                 pattern: shortened(&one.pattern, SHOWN_PATTERN),
                 location: location(&one.key, &one.tally),
-                reason: shortened(&one.reason, SHOWN_SENTENCE),
+                reason: listed_reason(one),
             })
             .collect(),
         more_listed: more_in_json(advisory.uncounted.len() - listed.len(), "pattern"),

@@ -49,17 +49,18 @@ pub(super) fn most_share(advisory: &Advisory) -> Option<f64> {
     Some(advisory.saving_s / wall_s * factor)
 }
 
-/// Order of magnitude of a call without a price, in ns: it decides only what is shown.
-const CALL_NS: f64 = 1000.0;
+/// What merging the uncounted calls would save at most, in s.
+pub(super) fn uncounted_s(advisory: &Advisory) -> f64 {
+    let uncounted = advisory.uncounted.iter();
+    uncounted
+        .filter_map(|one| one.at_most_s)
+        .fold(0.0, |sum, saving| sum + saving)
+}
 
-/// Rough share of the wall time that merging the uncounted calls would save.
+/// Its share of the wall time.
 pub(super) fn uncounted_share(advisory: &Advisory) -> Option<f64> {
     let wall_s = advisory.wall_s.filter(|wall| *wall > 0.0)?;
-    let calls = advisory.uncounted.iter().fold(0, |sum: u64, one| {
-        let saved = one.tally.calls.saturating_sub(one.tally.merged_calls);
-        sum.saturating_add(saved)
-    });
-    Some(calls as f64 * CALL_NS * 1e-9 / wall_s)
+    Some(uncounted_s(advisory) / wall_s)
 }
 
 /// The time that shares refer to.

@@ -74,6 +74,11 @@ impl FdTable {
         })
     }
 
+    /// Numbers that are kept, open or not.
+    pub(super) fn len(&self) -> u64 {
+        (self.near.len() + self.far.len()) as u64
+    }
+
     pub(super) fn leads_to(&self, open_file: usize) -> bool {
         self.open().any(|open| open.1 == open_file)
     }

@@ -35,7 +35,7 @@ pub(crate) struct Process {
     /// It has called `execve`.
     pub(super) has_executed: bool,
     /// Whether it is in [`KernelTables::process_count`].
-    pub(super) is_counted: bool,
+    pub(crate) is_counted: bool,
 }
 
 /// An open file description to which a process has closed its last descriptor.
@@ -65,12 +65,26 @@ pub(crate) struct KernelTables {
     pub(crate) dropped: Vec<DroppedFile>,
     /// Number of processes in the log.
     pub(crate) process_count: u64,
+    /// Descriptors that were copied or looked through.
+    pub(crate) work: u64,
     generation: u32,
     thread_count: u64,
     pub(super) ended_threads: usize,
     /// The process that ended last: its held findings are counted after its end.
     pub(crate) ended: Option<(ProcessId, Process)>,
 }
+
+/// Open file descriptions, processes and threads that are known at once.
+const OPEN_FILES_MAX: usize = 1 << 15;
+const PROCESSES_MAX: usize = 1 << 15;
+const THREADS_MAX: usize = 1 << 17;
+
+/// Descriptors that may be copied or looked through, and for each event.
+const WORK_MIN: u64 = 1 << 20;
+const WORK_AN_EVENT: u64 = 16;
+
+/// Generations of a process that are looked through for a common ancestor.
+pub(super) const ANCESTORS_MAX: usize = 256;
 
 /// Entries of the cache in front of `by_number`.
 pub(super) const RECENT: usize = 64;
@@ -89,11 +103,31 @@ impl KernelTables {
             open_files: Slab::new(),
             dropped: Vec::new(),
             process_count: 0,
+            work: 0,
             generation: 0,
             thread_count: 0,
             ended_threads: 0,
             ended: None,
         }
+    }
+
+    /// Whether there is more than a bounded memory and time allow, after so many events.
+    #[inline]
+    pub(crate) fn is_full(&self, events: u64) -> bool {
+        self.open_files.len() > OPEN_FILES_MAX
+            || self.processes.len() > PROCESSES_MAX
+            || self.threads.len() > THREADS_MAX
+            || self.work > WORK_MIN + events * WORK_AN_EVENT
+    }
+
+    /// Forgets all but the counts.
+    pub(crate) fn forget(&mut self) {
+        *self = KernelTables {
+            process_count: self.process_count,
+            generation: self.generation,
+            thread_count: self.thread_count,
+            ..KernelTables::new()
+        };
     }
 
     /// The key of a thread, which is created if it is new.
@@ -295,6 +329,7 @@ impl KernelTables {
         };
         let open = table.open().map(|open| open.0);
         let closed: Vec<i32> = open.filter(|open| (first..=last).contains(open)).collect();
+        self.work += table.len();
         for number in closed {
             self.close(process, number);
         }
@@ -308,10 +343,14 @@ impl KernelTables {
                 .get(table)
                 .is_some_and(|table| table.leads_to(open_file))
         };
-        let leads_there = match self.open_files.get(open_file) {
-            Some(known) if known.descriptors > 1 => table.is_some_and(others),
-            _ => false,
-        };
+        let is_duplicated = self
+            .open_files
+            .get(open_file)
+            .is_some_and(|known| known.descriptors > 1);
+        let leads_there = is_duplicated && table.is_some_and(others);
+        if is_duplicated && let Some(table) = table.and_then(|table| self.fd_tables.get(table)) {
+            self.work += table.len();
+        }
         let Some(known) = self.open_files.get_mut(open_file) else {
             return;
         };
@@ -350,6 +389,7 @@ impl KernelTables {
     pub(super) fn copied(&mut self, table: usize, executed: bool) -> Option<usize> {
         let mut copy = self.fd_tables.get(table)?.clone();
         copy.processes = 1;
+        self.work += copy.len();
         let gone: Vec<i32> = copy
             .open()
             .filter(|open| executed && open.2)
@@ -390,18 +430,20 @@ impl KernelTables {
     }
 
     /// Keys of a process's open file descriptions, one for each descriptor.
-    pub(crate) fn open_files_of(&self, process: ProcessId) -> Vec<usize> {
+    pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<usize> {
         let table = self.process(process).map(|process| process.table);
         let table = table.and_then(|table| self.fd_tables.get(table));
+        self.work += table.map_or(0, FdTable::len);
         table.map_or(Vec::new(), |table| {
             table.open().map(|open| open.1).collect()
         })
     }
 
     /// As [`KernelTables::open_files_of`], and whether the descriptor stays open at `execve`.
-    pub(crate) fn open_files_at_execute(&self, process: ProcessId) -> Vec<(usize, bool)> {
+    pub(crate) fn open_files_at_execute(&mut self, process: ProcessId) -> Vec<(usize, bool)> {
         let table = self.process(process).map(|process| process.table);
         let table = table.and_then(|table| self.fd_tables.get(table));
+        self.work += table.map_or(0, FdTable::len);
         let mut open_files: Vec<(usize, bool)> = table.map_or(Vec::new(), |table| {
             table.open().map(|open| (open.1, !open.2)).collect()
         });

@@ -1,7 +1,9 @@
 //! `fork`, `execve` and the ends of processes and threads, in any order of the log's lines.
 
 use crate::advisor::descriptors::fd_table::{FdTable, Slot};
-use crate::advisor::descriptors::kernel_tables::{KernelTables, NO_THREAD, Process, RECENT};
+use crate::advisor::descriptors::kernel_tables::{
+    ANCESTORS_MAX, KernelTables, NO_THREAD, Process, RECENT,
+};
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::thread::Thread;
 use crate::model::Runtime;
@@ -57,34 +59,30 @@ impl KernelTables {
         }
     }
 
-    /// Whether `process` is `of` or a descendant of it. No process is its own ancestor, so the loop
-    /// ends.
-    fn descends_from(&self, mut process: ProcessId, of: ProcessId) -> bool {
-        while process != of {
-            match self.process(process).and_then(|known| known.parent) {
-                Some(parent) => process = parent,
-                None => return false,
-            }
-        }
-        true
+    /// The ancestors of a process, itself first, as far as they are looked through.
+    fn line_of(&self, process: ProcessId) -> impl Iterator<Item = ProcessId> + '_ {
+        let parent = |one: &ProcessId| self.process(*one).and_then(|known| known.parent);
+        std::iter::successors(Some(process), parent).take(ANCESTORS_MAX)
+    }
+
+    /// Whether `process` is `of` or a descendant of it, or too deep to tell.
+    fn descends_from(&self, process: ProcessId, of: ProcessId) -> bool {
+        let mut line = self.line_of(process);
+        line.any(|one| one == of) || self.line_of(process).count() == ANCESTORS_MAX
     }
 
     /// Whether all that `process` does from now on comes after `event` of `of`: it is that process, or
     /// descends from a child that was forked later.
-    pub(crate) fn comes_after(&self, mut process: ProcessId, event: u64, of: ProcessId) -> bool {
-        loop {
-            if process == of {
-                return true;
-            }
-            let Some(known) = self.process(process) else {
-                return false;
-            };
-            match known.parent {
-                Some(parent) if parent == of => return known.born > event,
-                Some(parent) => process = parent,
-                None => return false,
-            }
-        }
+    pub(crate) fn comes_after(&self, process: ProcessId, event: u64, of: ProcessId) -> bool {
+        let is_child = |one: &ProcessId| {
+            self.process(*one)
+                .is_some_and(|known| known.parent == Some(of))
+        };
+        process == of
+            || self
+                .line_of(process)
+                .find(is_child)
+                .is_some_and(|child| self.process(child).is_some_and(|known| known.born > event))
     }
 
     fn is_found(&self, thread: usize) -> bool {
@@ -172,6 +170,7 @@ impl KernelTables {
             return;
         };
         let mut taken = FdTable::default();
+        self.work += from.len();
         for (number, open_file, close_on_exec) in from.open() {
             if into.get(number) == Slot::Unseen && !(executed && close_on_exec) {
                 let slot = Slot::Open {

@@ -1,6 +1,6 @@
 //! Files, pipes and sockets, and what was done to each through any of its open file descriptions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::advisor::descriptors::latest::Latest;
@@ -22,7 +22,7 @@ const WRITERS_MAX: usize = 8;
 pub(crate) struct FileGroups {
     by_name: HashMap<Vec<u8>, usize>,
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
-    by_last_part: FxHashMap<u64, Vec<usize>>,
+    by_last_part: FxHashMap<u64, BTreeSet<usize>>,
     groups: Slab<Group>,
     /// Hashes of the last parts of other paths of a file, with that of the first.
     links: FxHashMap<u64, u64>,
@@ -96,6 +96,14 @@ impl FileGroups {
         }
     }
 
+    /// Forgets all open file descriptions.
+    pub(crate) fn forget(&mut self) {
+        self.by_name.clear();
+        self.by_last_part.clear();
+        self.groups.clear();
+        self.groups.insert(Group::default());
+    }
+
     /// Adds an open file description to the group of its name, and returns the key of that. The log
     /// shows the whole path; a path in a call may be relative, so only its last part is used.
     pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> usize {
@@ -119,7 +127,7 @@ impl FileGroups {
                     ..Group::default()
                 });
                 self.by_name.insert(name.to_vec(), key);
-                self.by_last_part.entry(alike).or_default().push(key);
+                self.by_last_part.entry(alike).or_default().insert(key);
                 key
             }
         };
@@ -165,7 +173,7 @@ impl FileGroups {
         }
         let last = self.root(&group.name);
         if let Some(alike) = self.by_last_part.get_mut(&last) {
-            alike.retain(|&other| other != key);
+            alike.remove(&key);
             if alike.is_empty() {
                 self.by_last_part.remove(&last);
             }
@@ -393,11 +401,20 @@ impl FileGroups {
     }
 
     /// As [`FileGroups::note`], for all files that a path may lead to.
-    pub(crate) fn note_path(&mut self, path: &[u8], event: u64, process: ProcessId, is_read: bool) {
-        let alike = self.by_last_part.get(&self.root(path));
-        for key in alike.cloned().unwrap_or_default() {
+    /// Returns their number.
+    pub(crate) fn note_path(
+        &mut self,
+        path: &[u8],
+        event: u64,
+        process: ProcessId,
+        is_read: bool,
+    ) -> u64 {
+        let alike = self.by_last_part.get(&self.root(path)).cloned();
+        let alike = alike.unwrap_or_default();
+        for &key in &alike {
             self.note(key, event, usize::MAX, process, is_read);
         }
+        alike.len() as u64
     }
 
     /// Whether another process looked at the file since an event.

@@ -44,6 +44,9 @@ pub struct Untraced {
 /// The reason why a finding without a price is not counted.
 pub const UNPRICED: &str = "what such a call costs is not known";
 
+/// The reason why a finding is not counted whose saving is below 0.
+pub const DEARER: &str = "the copies that merging needs cost more than the calls";
+
 /// Prices the findings of tallies. A finding without a price is listed.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory {
     fold_files(&mut tallies);
@@ -53,12 +56,15 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         None => (traced_wall_s, traced_wall_s.map(|_| WallSource::Traced)),
     };
     let counted = std::mem::take(&mut tallies.findings);
-    let (counted, unpriced): (Vec<_>, Vec<_>) = counted
+    let (counted, useless): (Vec<_>, Vec<_>) = counted
         .into_iter()
         .map(|(key, tally)| (price(&key, &tally, prices), key, tally))
-        .partition(|(saving, ..)| saving.is_some());
-    for (_, key, tally) in unpriced {
-        let known = tallies.uncounted.entry((key, UNPRICED.to_owned()));
+        .partition(|(saving, ..)| {
+            saving.is_some_and(|saving| saving.high_s > 0.0 || saving.s >= 0.0)
+        });
+    for (saving, key, tally) in useless {
+        let reason = if saving.is_some() { DEARER } else { UNPRICED };
+        let known = tallies.uncounted.entry((key, reason.to_owned()));
         join(known.or_default(), &tally);
     }
     let finding = |(saving, key, tally): (Option<Saving>, FindingKey, Tally)| {
@@ -77,6 +83,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     };
     let uncounted = |((key, reason), tally): ((FindingKey, String), Tally)| Uncounted {
         pattern: pattern(&key, &tally),
+        at_most_s: price(&key, &tally, prices).map(|saving| saving.high_s.max(0.0)),
         key,
         reason,
         tally,

@@ -280,6 +280,8 @@ impl PatternCounts {
                 // All of it is listed, or it counts only what several files share.
                 continue;
             }
+            // Threads to which strace was attached count as one process, elsewhere.
+            tally.processes = tally.processes.max(1);
             tally.files = named_files(files);
             tally.sites = sites
                 .iter()

@@ -27,6 +27,8 @@ pub struct Tallies {
     pub bytes: u64,
     /// Processes.
     pub processes: u64,
+    /// Ended processes that their parents waited for: their CPU time is known.
+    pub awaited: u64,
     /// Time from the begin of the first call to the end of the last, in ns, summed over the logs; `None`
     /// if a log has no times.
     pub span_ns: Option<u64>,
@@ -49,6 +51,7 @@ impl Default for Tallies {
             transfers: 0,
             bytes: 0,
             processes: 0,
+            awaited: 0,
             span_ns: Some(0),
             waited_ns: 0,
         }
@@ -72,6 +75,7 @@ impl Tallies {
         self.transfers = self.transfers.saturating_add(other.transfers);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.processes = self.processes.saturating_add(other.processes);
+        self.awaited = self.awaited.saturating_add(other.awaited);
         let spans = self.span_ns.zip(other.span_ns);
         self.span_ns = spans.map(|(one, other)| one.saturating_add(other));
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);

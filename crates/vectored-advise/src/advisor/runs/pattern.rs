@@ -292,7 +292,11 @@ fn periodicity(steps: &[PatternStep]) -> Periodicity {
         let repeats = |&period: &usize| steps[period..] == steps[..steps.len() - period];
         (1..=PERIOD_MAX.min(steps.len() / 2)).find(repeats)
     };
-    let but_last = &steps[..steps.len().saturating_sub(1)];
+    // Three steps a, a, b are a record, unless the last is cut short.
+    let but_last = match steps {
+        [_, two, last] if last.call != two.call || last.size_class > two.size_class => &[],
+        _ => &steps[..steps.len().saturating_sub(1)],
+    };
     let (whole, missed) = (period_of(steps), false);
     match whole.map(|period| Periodicity::Periodic { period, missed }) {
         Some(periodicity) => periodicity,

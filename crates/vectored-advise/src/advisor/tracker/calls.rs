@@ -106,8 +106,9 @@ impl Tracker {
             Action::Signal => self.mark_wait(caller, Barrier::Signal),
             Action::Wait { child } => self.note_awaited_child(child, caller),
             Action::Path { path, changes } => {
-                self.groups
-                    .note_path(path, self.event, caller.process, !changes);
+                self.kernel.work +=
+                    self.groups
+                        .note_path(path, self.event, caller.process, !changes);
             }
             Action::Link { from, to } => self.groups.link(from, to),
             Action::Watch { path } => self.groups.watch(path),
@@ -182,6 +183,7 @@ impl Tracker {
             self.awaited.clear();
         }
         self.awaited.insert(child, (self.event, caller.process));
+        self.awaited_count += 1;
     }
 
     /// Notes transfers through descriptors that the log does not name.

@@ -36,6 +36,7 @@ pub(super) struct Tracker {
     groups: FileGroups,
     /// Ended processes that were waited for: the event of the wait, and the waiting process.
     awaited: FxHashMap<u32, (u64, ProcessId)>,
+    awaited_count: u64,
     /// Processes that submitted transfers that do not show: the last event.
     submitted: FxHashMap<ProcessId, u64>,
     /// The last event that may have been any call of any thread.
@@ -76,6 +77,7 @@ impl Tracker {
             kernel: KernelTables::new(),
             groups: FileGroups::new(),
             awaited: FxHashMap::default(),
+            awaited_count: 0,
             submitted: FxHashMap::default(),
             lost: 0,
             looked_at: 0,
@@ -99,14 +101,7 @@ impl Tracker {
     }
 
     pub(super) fn close(mut self, options: &Options, into: &mut Tallies) {
-        let open_files: Vec<usize> = self.kernel.open_files.iter().map(|(key, _)| key).collect();
-        for open_file in open_files {
-            self.end_all_runs(open_file);
-            self.settle_reads(open_file);
-        }
-        for held in self.groups.take_all_held() {
-            self.pattern_counts.settle(held);
-        }
+        self.settle_all();
         let lack = if self.lacks_times {
             Some(Barrier::NoTimes)
         } else if self.has_coarse_times {
@@ -125,6 +120,7 @@ impl Tracker {
         into.transfers += self.transfers;
         into.bytes = into.bytes.saturating_add(self.bytes);
         into.processes += self.kernel.process_count;
+        into.awaited += self.awaited_count;
         let span_ns = match self.event {
             0 => Some(0),
             _ => self.ended_ns.checked_sub(self.began_ns),
@@ -134,6 +130,36 @@ impl Tracker {
             .zip(span_ns)
             .map(|(known, new)| known.saturating_add(new));
         into.waited_ns = into.waited_ns.saturating_add(self.call_times.waited_ns());
+    }
+
+    /// Ends all runs, and counts what was held.
+    fn settle_all(&mut self) {
+        let open_files: Vec<usize> = self.kernel.open_files.iter().map(|(key, _)| key).collect();
+        for open_file in open_files {
+            self.end_all_runs(open_file);
+            self.settle_reads(open_file);
+        }
+        for held in self.groups.take_all_held() {
+            self.pattern_counts.settle(held);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_full(&self) -> bool {
+        self.kernel.is_full(self.event)
+    }
+
+    /// Goes on as at the begin of a log: no process and no descriptor is known. Only logs with more of them at once than
+    /// any program has come here.
+    #[cold]
+    fn forget_all(&mut self) {
+        self.settle_all();
+        self.kernel.forget();
+        self.groups.forget();
+        self.closed.clear();
+        self.awaited.clear();
+        self.submitted.clear();
+        self.lost = self.event;
     }
 
     /// Inlined into each caller: see `Analysis::follow_here`.
@@ -210,12 +236,16 @@ impl Tracker {
         }
         if let Some(thread) = self.kernel.at(thread) {
             thread.last = self.event;
+            thread.ended_ns = self.call_times.note_busy(event, thread.ended_ns);
             if self.deflates {
                 thread.delayed_ns += self.call_times.strace_overhead_ns();
             }
         }
         if !self.kernel.dropped.is_empty() {
             self.settle_dropped();
+        }
+        if self.kernel.is_full(self.event) {
+            self.forget_all();
         }
     }
 

@@ -164,7 +164,7 @@ impl Tracker {
             for &key in keys {
                 let is_opening = counted.insert(key);
                 let is_process = match &mut process {
-                    Some(process) => process.counted.insert(key),
+                    Some(process) => process.counted.insert(key) && process.is_counted,
                     None => is_opening,
                 };
                 self.pattern_counts

@@ -80,7 +80,8 @@ impl Tracker {
         let (thread, open_file) = self.kernel.both(caller.thread, key)?;
         let serial = thread.serial;
         let written_before = thread.filed_out;
-        if transfer.descriptor.number >= 0 {
+        let is_first = open_file.runs[usize::from(is_read)].last_caller.thread == 0;
+        if transfer.descriptor.number >= 0 && is_first {
             // A program may use a duplicate and close it.
             open_file.number = transfer.descriptor.number;
         }

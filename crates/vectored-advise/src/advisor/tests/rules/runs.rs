@@ -223,3 +223,11 @@ fn patterns_are_periods_or_sets() {
     let missed = [vec![8; 100], vec![9, 700]].concat();
     assert_eq!(of(&missed), "write 4");
 }
+
+#[test]
+fn three_calls_are_named_one_by_one() {
+    check! {
+        open(3), read(3, 1), read(3, 1), read(3, 9), call("poll"), read(3, 1), read(3, 1), read(3, 9)
+        => "small-reads file 6→2: read 1, read 1, read 4 [adjacent]"
+    }
+}
