@@ -20,7 +20,7 @@ use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
-use crate::results_store::{ResultKind, ResultName, Store, paths};
+use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace::{self, Ended};
 use crate::terminal::{Screen, print, print_aside};
 use crate::untraced_rerun::{self, Input, NoRerunTime};
@@ -46,7 +46,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         None => Costs::measured(args.dir.as_deref(), &notes)?,
     };
     let store = Store::open(args.no_save)?;
-    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let started_at = time_of(SystemTime::now())?;
     let (advisory, code) = if !args.merge.is_empty() {
         let loaded = args.merge.iter().map(ResultName::load_advisory);
         let loaded: Vec<Advisory> = loaded.collect::<Result<_, _>>()?;

@@ -24,7 +24,7 @@ use crate::output_file::OutputFile;
 use crate::pinning::pin;
 use crate::progress::Bar;
 use crate::reproduce_plan::plans;
-use crate::results_store::{ResultKind, Store};
+use crate::results_store::{ResultKind, Store, time_of};
 use crate::terminal::{Screen, print};
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
@@ -56,7 +56,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
 
     let interrupt = Interrupt::watch()?;
     let began = Instant::now();
-    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let started_at = time_of(SystemTime::now())?;
     let bar = Bar::new(args.quiet);
     bar.show_waiting("checking the machine");
     let mut directory = None;

@@ -8,4 +8,6 @@ mod store;
 pub use names::unmatched;
 pub use names::{ResultKind, ResultName, paths, read, saved_files};
 pub use saved::Saved;
-pub use store::{GrowingResult, SaveOutcome, Store, ignored_state_home, results_directory};
+pub use store::{
+    GrowingResult, SaveOutcome, Store, ignored_state_home, results_directory, time_of,
+};

@@ -1,9 +1,11 @@
 //! The directory of saved results, and saving into it.
 
 use std::env;
+use std::fmt::Write as _;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Context;
 
@@ -202,6 +204,22 @@ pub fn results_directory() -> Result<PathBuf, &'static str> {
     Ok(home.join("vectored"))
 }
 
+/// The time of a result, in UTC: `2026-11-27T12:00:00Z`.
+///
+/// # Errors
+///
+/// If the year does not have four digits, or is before 1970.
+pub fn time_of(time: SystemTime) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let is_known = time >= SystemTime::UNIX_EPOCH
+        && write!(text, "{}", humantime::format_rfc3339_seconds(time)).is_ok();
+    anyhow::ensure!(
+        is_known,
+        "the clock of this machine is before 1970 or after 9999: set it, by date(1)"
+    );
+    Ok(text)
+}
+
 /// Random names that are tried.
 const MAX_NAMES: u32 = 100;
 
@@ -243,7 +261,22 @@ fn save_numbered(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_wrong_is_an_error() {
+        let after = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(time_of(after(0)).unwrap(), "1970-01-01T00:00:00Z");
+        let last = 253_402_300_799;
+        assert_eq!(time_of(after(last)).unwrap(), "9999-12-31T23:59:59Z");
+        let before = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
+        for wrong in [before, after(last + 1)] {
+            let error = time_of(wrong).unwrap_err().to_string();
+            assert!(error.contains("set it"), "{error}");
+        }
+    }
 
     #[test]
     fn a_name_that_is_taken_is_not_used_again() {

@@ -22,6 +22,7 @@ use crate::measure_plan::{FilePlan, MeasurePlan};
 use crate::notes::Notes;
 use crate::pinning::pin;
 use crate::progress::Bar;
+use crate::results_store::time_of;
 use crate::synthetic::{self, Synthetic};
 
 /// The outcome of a run, real or synthetic.
@@ -127,7 +128,7 @@ fn measure_here(
     save: Option<Save<'_>>,
 ) -> Result<Option<Measured>, Failure> {
     let began = Instant::now();
-    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let started_at = time_of(SystemTime::now())?;
     let bar = Bar::new(quiet);
     let prepared = prepare(plan, (args, quiet), team, (&bar, began));
     let Prepared {
