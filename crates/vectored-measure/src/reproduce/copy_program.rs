@@ -4,9 +4,8 @@ use std::fmt;
 use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
-use vectored_machine::platform::plain_calls::{Errno, read};
+use vectored_machine::platform::plain_calls::{Errno, read, write};
 
-use crate::measure::write_all;
 use crate::sys::stdio;
 
 /// The counts of a copy.
@@ -68,9 +67,13 @@ pub fn read_write(
                 reads: Some(reads),
             });
         }
-        write_all(to, &buffer[..length]).map_err(failed(Side::Output, bytes))?;
         reads += 1;
-        bytes += length as u64;
+        let mut left = &buffer[..length];
+        while !left.is_empty() {
+            let written = write_some(to, left).map_err(failed(Side::Output, bytes))?;
+            bytes += written as u64;
+            left = &left[written..];
+        }
     }
 }
 
@@ -92,6 +95,18 @@ fn read_some(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match read(fd, &mut *buffer) {
             Err(Errno::INTR) => {}
+            outcome => return Ok(outcome?),
+        }
+    }
+}
+
+/// One `write`, repeated after `EINTR`. Never inlined, like [`read_some`].
+#[inline(never)]
+fn write_some(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match write(fd, bytes) {
+            Err(Errno::INTR) => {}
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             outcome => return Ok(outcome?),
         }
     }
@@ -181,6 +196,14 @@ mod tests {
         let not_writable = std::fs::File::open("/dev/null").unwrap();
         let error = read_write(from.as_fd(), not_writable.as_fd(), &mut [0; 10]).unwrap_err();
         assert_eq!((error.side, error.copied_bytes), (Side::Output, 0));
+        // A buffer of which a part was written counts.
+        let from = std::fs::File::open("/dev/zero").unwrap();
+        let (reader, to) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&to, true).unwrap();
+        let error = read_write(from.as_fd(), to.as_fd(), &mut vec![0; 200_000]).unwrap_err();
+        let held = rustix::io::ioctl_fionread(&reader).unwrap();
+        assert_eq!((error.side, error.copied_bytes), (Side::Output, held));
+        assert!(held > 0);
         let directory = std::fs::File::open("/").unwrap();
         let null = std::fs::File::options().write(true).open("/dev/null");
         let error = read_write(directory.as_fd(), null.unwrap().as_fd(), &mut [0; 10]).unwrap_err();
