@@ -53,7 +53,6 @@ pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory
 #[cfg(unix)]
 pub use crate::measure::techniques::STDIO_LARGE;
 #[cfg(unix)]
-pub(crate) use crate::measure::techniques::write_all;
 pub use crate::measure::techniques::{
     Costs, MakeMover, MakeReadMover, TECHNIQUES, Technique, check_available, is_in_flight,
     lacks_for, movers, read_movers, refusal, target_refusal, technique, techniques, techniques_of,
