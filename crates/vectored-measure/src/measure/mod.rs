@@ -52,7 +52,6 @@ pub(crate) use crate::measure::targets::{Batch, ByteComparison, Mismatch};
 pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory, check_fifo};
 #[cfg(unix)]
 pub use crate::measure::techniques::STDIO_LARGE;
-#[cfg(unix)]
 pub use crate::measure::techniques::{
     Costs, MakeMover, MakeReadMover, TECHNIQUES, Technique, check_available, is_in_flight,
     lacks_for, movers, read_movers, refusal, target_refusal, technique, techniques, techniques_of,
