@@ -136,6 +136,27 @@ fn listening(address: &str, serve: fn(TcpStream)) -> io::Result<String> {
 }
 
 #[test]
+fn a_peer_that_is_too_slow_is_refused_before_it_holds_the_run() {
+    let read_slowly = |mut stream: TcpStream| {
+        let mut buffer = [0; 6000];
+        while let Ok(1..) = stream.read(&mut buffer) {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    };
+    let never_read = |stream: TcpStream| std::mem::forget(stream);
+    for serve in [read_slowly as fn(TcpStream), never_read] {
+        let target = listening("127.0.0.1:0", serve).unwrap();
+        let bench = Bench::new();
+        let stderr = stderr_of(&mut bench.command(&format!("measure --target {target}")), 1);
+        assert!(
+            stderr.contains("too slow to be measured; use one"),
+            "{stderr}"
+        );
+        assert!(bench.saved().is_empty());
+    }
+}
+
+#[test]
 fn bytes_into_a_tcp_connection_are_reported_as_not_compared() {
     for address in ["127.0.0.1:0", "[::1]:0"] {
         let read_everything = |mut stream| {

@@ -10,14 +10,19 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use vectored_machine::platform::descriptors::unsent_bytes;
+use vectored_report::words;
 
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 use crate::model::REMOTE_SCHEME;
 
 /// A peer that accepts no connection or reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The bytes that a peer must take within [`PATIENCE`]. A slower one would hold one sample for longer than a run may take, and
+/// a signal ends a run after a sample.
+const TRIAL_BYTES: u64 = 1 << 20;
 
 /// A connection to another program, which reads the bytes at its own pace. All
 /// cells of a run share one connection, since a peer may accept only one.
@@ -34,6 +39,7 @@ impl ForeignSocketSink {
             None => OwnedFd::from(UnixStream::connect(path).map_err(refused)?),
         };
         set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
+        try_out(&socket)?;
         Ok(Arc::new(socket))
     }
 
@@ -92,6 +98,44 @@ impl Sink for ForeignSocketSink {
 
     fn explain(&self, error: io::Error) -> io::Error {
         explained(error)
+    }
+}
+
+/// Sends some bytes, and discards what the peer sends.
+///
+/// # Errors
+///
+/// If the peer is too slow, or gone.
+fn try_out(socket: &OwnedFd) -> io::Result<()> {
+    let began = Instant::now();
+    let (bytes, mut answer) = ([0; 1 << 14], [0; 1 << 12]);
+    let mut sent = 0;
+    loop {
+        match recv(socket, &mut answer, RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => return Err(gone()),
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => return Err(explained(error.into())),
+        }
+        if sent < TRIAL_BYTES {
+            match send(socket, &bytes, SendFlags::DONTWAIT) {
+                Ok(count) => sent += count as u64,
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(explained(error.into())),
+            }
+        }
+        let left = unsent_bytes(socket)?;
+        if sent >= TRIAL_BYTES && left == 0 {
+            return Ok(());
+        }
+        if began.elapsed() > PATIENCE {
+            let taken = sent.saturating_sub(left) / PATIENCE.as_secs();
+            return Err(io::Error::other(format!(
+                "the program at the other end takes {} a second: too slow to be measured; use one that reads everything, \
+                 as `socat -u` does",
+                words::bytes(taken)
+            )));
+        }
+        std::thread::yield_now();
     }
 }
 
