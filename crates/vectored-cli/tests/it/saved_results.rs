@@ -244,24 +244,13 @@ fn fail_if_slower_fails_if_nothing_was_compared() {
 #[test]
 fn a_comparison_names_the_command_that_measures_the_same_cells() {
     let bench = Bench::new();
-    for (first, second) in [
-        (
-            "--target pipe,unix --segments 2,16 --sizes 64,4KiB",
-            "--target unix --sizes 64",
-        ),
-        (
-            "--mix 9x16,1x4KiB --mix 3x100 --cache hot,cold --target pipe",
-            "--mix 3x100",
-        ),
-        (
-            "--operation read --page-cache hot,cold --target file --segments 2",
-            "--target file",
-        ),
-        (
-            "--direct --sizes 512 --target file-overwrite",
-            "--target file-overwrite",
-        ),
+    for words in [
+        "--target pipe,unix --segments 2,16 --sizes 64,4KiB / --target unix --sizes 64",
+        "--mix 9x16,1x4KiB --mix 3x100 --cache hot,cold --target pipe / --mix 3x100",
+        "--operation read --page-cache hot,cold --target file --segments 2 / --target file",
+        "--direct --sizes 512 --target file-overwrite / --target file-overwrite",
     ] {
+        let (first, second) = words.split_once(" / ").unwrap();
         stdout_of(&mut bench.synthetic_with(&format!("--quiet {first}")));
         stdout_of(&mut bench.synthetic_with(&format!("--quiet {second}")));
         let compared = |words: &str| json(&stdout(&bench, &format!("{words} --format json")));

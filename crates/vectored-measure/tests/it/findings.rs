@@ -83,43 +83,36 @@ fn the_last_sentence_says_what_holds_on_every_target() {
         .cells
         .retain(|cell| [2, 16].contains(&cell.segment_count));
     let mut others = results.cells.clone();
-    for cell in &mut others {
-        cell.conditions.target = Target::Unix;
-    }
+    others
+        .iter_mut()
+        .for_each(|cell| cell.conditions.target = Target::Unix);
     results.cells.extend(others);
     let overall = |results: &Results| {
-        let said = sentences(results);
-        said.into_iter()
-            .find(|sentence| sentence.starts_with("overall: "))
+        let mut said = sentences(results).into_iter();
+        said.find(|sentence| sentence.starts_with("overall: "))
+            .unwrap()
     };
-    let never = "never one by one (up to 13 times as long).";
-    let both = format!("overall: copy up to 1 KiB, gather from 4 KiB on; {never}");
-    assert_eq!(overall(&results).unwrap(), both);
-    let change = |results: &mut Results, bytes, change: &dyn Fn(&mut Cell)| {
-        let mut cells = results.cells.iter_mut();
-        change(
-            cells
-                .find(|cell| cell.segment_bytes == Some(bytes))
-                .unwrap(),
-        );
+    let said =
+        |rules: &str| format!("overall: {rules}; never one by one (up to 13 times as long).");
+    let both = said("copy up to 1 KiB, gather from 4 KiB on");
+    let first = |cell: &&mut Cell, bytes| cell.segment_bytes == Some(bytes);
+    let mut changed = |bytes, verdict, winner| {
+        let cell = results
+            .cells
+            .iter_mut()
+            .find(|cell| first(cell, bytes))
+            .unwrap();
+        (cell.verdict, cell.winner) = (verdict, winner);
+        overall(&results)
     };
     // A cell without a winner does not end the rule of the others, a cell with another winner does.
-    let open = |cell: &mut Cell| (cell.verdict, cell.winner) = (Verdict::Open, None);
-    change(&mut results, 64, &open);
-    assert_eq!(overall(&results).unwrap(), both);
-    let gather = |cell: &mut Cell| cell.winner = Some(TechniqueName::WRITEV);
-    change(&mut results, 64, &gather);
-    let less = format!("overall: copy up to 16 B, gather from 4 KiB on; {never}");
-    assert_eq!(overall(&results).unwrap(), less);
+    assert_eq!(changed(64, Verdict::Open, None), both);
+    let gather = Some(TechniqueName::WRITEV);
+    let less = said("copy up to 16 B, gather from 4 KiB on");
+    assert_eq!(changed(64, Verdict::Faster, gather), less);
     // Without a rule for both counts each has its own.
-    change(&mut results, 16, &gather);
     let each = "2 segments: gather from 4 KiB on; 16: copy up to 1 KiB, gather from 1674 B on";
-    assert_eq!(
-        overall(&results).unwrap(),
-        format!("overall: {each}; {never}")
-    );
-    results.cells.truncate(results.cells.len() / 2);
-    assert_eq!(overall(&results), None);
+    assert_eq!(changed(16, Verdict::Faster, gather), said(each));
 }
 
 /// The sentences about the crossovers of lists of `segment_count` segments.

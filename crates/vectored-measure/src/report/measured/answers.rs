@@ -10,7 +10,7 @@ use std::ops::Range;
 use vectored_report::words::{about, bytes, count, enumerated};
 use vectored_report::{Block, Sentence, Tone};
 
-use crate::model::{Cell, Crossover, Results, Role, TechniqueName, Verdict};
+use crate::model::{Cell, Results, Role, TechniqueName, Verdict};
 use crate::report::measured::Group;
 use crate::report::measured::crossings::{contradicts, crossovers};
 use crate::report::measured::maps::has_helper;
@@ -35,10 +35,7 @@ pub(super) fn answers(groups: &[Group<'_>], results: &Results) -> (Vec<Option<Bl
     });
     let each = each.collect();
     let mut last = Vec::new();
-    if groups
-        .iter()
-        .any(|group| lists(std::slice::from_ref(group), results).len() < group.cells.len())
-    {
+    if groups.iter().map(|group| group.cells.len()).sum::<usize>() > all.len() {
         let text = "A list of one segment leaves nothing to copy or to gather.";
         last.push(Block::Sentence(Sentence::toned(Tone::Strong, text)));
     }
@@ -77,14 +74,21 @@ fn answer(
     let mut parts = match rivals.iter().filter(is_here).count() {
         0 | 1 => vec![tally(cells, rivals)],
         _ => {
-            let said = |series: Vec<&'_ Cell>| {
+            let verb = |technique| Words::among(technique, rivals).verb;
+            let said = |series: &[&Cell]| {
                 let here = crossovers(group, series[0].shape(), results);
-                match here[..] {
-                    [only] if !contradicts(&series, &here) => Said::Crosses(only),
-                    _ => Said::Words(of_sizes(&series, rivals)),
-                }
+                let only = match here[..] {
+                    [only] if !contradicts(series, &here) => only,
+                    _ => return (of_sizes(series, rivals), None),
+                };
+                let (below, above) = (verb(only.below), verb(only.above));
+                let words = match only.swept_mix {
+                    Some(_) => format!("{below} if {SIZE} is below {{}}, otherwise {above}"),
+                    None => format!("{below} below {{}}, {above} above"),
+                };
+                (words, Some(only.at_bytes))
             };
-            clauses(cells, said, rivals)
+            clauses(cells, said)
         }
     };
     // Beside others, the last sentence has figures.
@@ -102,40 +106,15 @@ fn common_rules(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<String> {
     if cells.iter().all(has_one_size) && between.start > 0 && between.end < by_size(cells).len() {
         return vec![text];
     }
-    clauses(cells, |series| Said::Words(rule(&series, rivals).0), rivals)
+    clauses(cells, |series| (rule(series, rivals).0, None))
 }
 
-/// What is said of the lists of a series.
-enum Said<'a> {
-    /// The winner changes once.
-    Crosses(&'a Crossover),
-    /// Empty if there is nothing to say.
-    Words(String),
-}
-
-impl Said<'_> {
-    /// Whether one clause can be about both.
-    fn is_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Said::Crosses(one), Said::Crosses(other)) => {
-                (one.below, one.above) == (other.below, other.above)
-            }
-            (Said::Words(one), Said::Words(other)) => one == other,
-            _ => false,
-        }
-    }
-}
-
-/// The name of a series, the number of its segments if they are equal, and what is said of it.
-type OfSeries<'a> = (String, Option<usize>, Said<'a>);
+/// What is said of the lists of a series. If the winner changes once, `{}` in the words stands for the place.
+type Said = (String, Option<f64>);
 
 /// A clause for each series of which the same can be said. A series has the lists that differ in one size only, or one fixed
 /// mix.
-fn clauses<'a, 'b>(
-    cells: &[&'b Cell],
-    said: impl Fn(Vec<&'b Cell>) -> Said<'a>,
-    rivals: &[TechniqueName],
-) -> Vec<String> {
+fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<String> {
     let mut all: Vec<(String, Vec<&Cell>)> = Vec::new();
     for &cell in cells {
         let name = match cell.swept_bytes() {
@@ -148,49 +127,41 @@ fn clauses<'a, 'b>(
         }
     }
     // Of lists that only a thread at the other end could take, nothing is certain.
-    let is_alone = cells.iter().any(|cell| !has_helper(cell));
-    all.retain(|(_, series)| !is_alone || series.iter().any(|cell| !has_helper(cell)));
+    let is_alone = |cells: &[&Cell]| cells.iter().any(|cell| !has_helper(cell));
+    all.retain(|(_, series)| is_alone(series) || !is_alone(cells));
     all.sort_by_key(|(_, series)| {
         let swept = series[0].swept_bytes().map(|_| series[0].shape());
         (swept.is_none(), swept)
     });
-    let all = all.into_iter().map(|(name, series)| {
-        let uniform = series[0].segment_bytes.map(|_| series[0].segment_count);
-        (name, uniform, said(series))
-    });
-    let all: Vec<OfSeries<'_>> = all.collect();
-    let chunks: Vec<_> = all.chunk_by(|one, other| one.2.is_like(&other.2)).collect();
-    let mut clauses = Vec::new();
+    let all: Vec<(String, &Cell, Said)> = all
+        .into_iter()
+        .map(|(name, series)| (name, series[0], said(&series)))
+        .collect();
+    let chunks: Vec<_> = all.chunk_by(|one, other| one.2.0 == other.2.0).collect();
+    let mut clauses: Vec<String> = Vec::new();
     for chunk in &chunks {
-        let names: Vec<&str> = chunk.iter().map(|(name, ..)| name.as_str()).collect();
-        let counts = chunk
+        let (_, _, (words, at)) = &chunk[0];
+        let is_uniform = chunk
             .iter()
-            .map(|(_, count, _)| Some((*count)?.to_string()));
-        let counts: Option<Vec<String>> = counts.collect();
-        let mut names_lists = counts.is_some() && chunks.len() == 1;
-        let text = match &chunk[0].2 {
-            Said::Words(text) if text.is_empty() => continue,
-            Said::Words(text) => text.clone(),
-            Said::Crosses(crossover) => {
-                let verb = |technique| Words::among(technique, rivals).verb;
-                let (below, above) = (verb(crossover.below), verb(crossover.above));
-                names_lists |= counts.is_some() && chunk.len() > 1;
-                let places = places(chunk);
-                if counts.is_some() {
-                    format!("{below} below {places}, {above} above")
-                } else {
-                    format!("{below} if {SIZE} is below {places}, otherwise {above}")
-                }
-            }
+            .all(|(_, cell, _)| cell.segment_bytes.is_some());
+        let counts = || {
+            chunk
+                .iter()
+                .map(|(_, cell, _)| cell.segment_count.to_string())
         };
-        clauses.push(match counts {
-            _ if names_lists => text,
-            Some(counts) if clauses.is_empty() => {
-                format!("{} segments: {text}", enumerated(&counts))
-            }
-            Some(counts) => format!("{}: {text}", enumerated(&counts)),
-            None => format!("{}: {text}", enumerated(&names)),
-        });
+        let names = || chunk.iter().map(|(name, ..)| name.as_str());
+        let names_lists = is_uniform && (chunks.len() == 1 || (at.is_some() && chunk.len() > 1));
+        let about = if names_lists || words.is_empty() {
+            String::new()
+        } else if is_uniform && clauses.is_empty() {
+            format!("{} segments: ", enumerated(&counts().collect::<Vec<_>>()))
+        } else if is_uniform {
+            format!("{}: ", enumerated(&counts().collect::<Vec<_>>()))
+        } else {
+            format!("{}: ", enumerated(&names().collect::<Vec<_>>()))
+        };
+        let text = about + &words.replace("{}", &places(chunk));
+        clauses.extend((!text.is_empty()).then_some(text));
     }
     if clauses.len() > MAX_CLAUSES {
         clauses.truncate(MAX_CLAUSES);
@@ -200,17 +171,18 @@ fn clauses<'a, 'b>(
 }
 
 /// `936 B`; `936 B (2 segments), 462 B (16) and 272 B (1000)`; of many series the first and the last.
-fn places(series: &[OfSeries<'_>]) -> String {
-    let crossings = series.iter().filter_map(|(_, count, said)| match said {
-        Said::Crosses(crossover) => Some((about(crossover.at_bytes), *count)),
-        Said::Words(_) => None,
-    });
-    let place = |(index, (at, of)): (usize, (String, Option<usize>))| match (of, index) {
-        (Some(of), 0) if series.len() > 1 => format!("{at} ({})", count(of, "segment")),
-        (Some(of), _) if series.len() > 1 => format!("{at} ({of})"),
-        _ => at,
+fn places(series: &[(String, &Cell, Said)]) -> String {
+    let place = |(index, (_, cell, (_, at))): (usize, &(String, &Cell, Said))| {
+        let at = about((*at)?);
+        Some(
+            match (cell.swept_mix.is_none() && series.len() > 1, index) {
+                (false, _) => at,
+                (true, 0) => format!("{at} ({})", count(cell.segment_count, "segment")),
+                (true, _) => format!("{at} ({})", cell.segment_count),
+            },
+        )
     };
-    let words: Vec<String> = crossings.enumerate().map(place).collect();
+    let words: Vec<String> = series.iter().enumerate().filter_map(place).collect();
     match &words[..] {
         [first, _, _, .., last] => format!("{first} to {last}"),
         all => enumerated(all),
