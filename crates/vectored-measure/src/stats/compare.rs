@@ -9,6 +9,9 @@
 //! Empirical Bayes Methods for Assessing Differential Expression", Statistical Applications in Genetics
 //! and Molecular Biology 3, 2004).
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
 use vectored_machine::model::Host;
 
 use crate::model::{
@@ -127,62 +130,51 @@ fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> Vec<List<'a>> {
 
 /// The command line that measures the cells of a run.
 fn command_line(run: &Results) -> String {
-    let mut options: Vec<(String, Vec<String>)> = Vec::new();
+    let mut options: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut add = |option: &str, value: String| {
-        let index = options.iter().position(|(other, _)| other == option);
-        let index = index.unwrap_or_else(|| {
-            options.push((option.to_owned(), Vec::new()));
-            options.len() - 1
-        });
-        if !options[index].1.contains(&value) {
-            options[index].1.push(value);
-        }
+        let values = options.entry(option.to_owned()).or_default();
+        values.extend((!values.contains(&value)).then_some(value));
     };
+    let text = |saved: &Value| {
+        saved
+            .as_str()
+            .map_or_else(|| saved.to_string(), str::to_owned)
+    };
+    let saved = |conditions: &Conditions| serde_json::to_value(conditions).unwrap_or_default();
+    let usual = saved(&Conditions::write(Target::Pipe));
     let is_grid = run.cells.iter().all(|cell| cell.segment_bytes.is_some());
     for cell in &run.cells {
-        let conditions = &cell.conditions;
-        let name = || conditions.target.name().to_owned();
-        add("target", conditions.path.clone().unwrap_or_else(name));
-        match (cell.segment_bytes, &cell.segment_sizes) {
-            (Some(bytes), _) if is_grid => {
-                add("segments", cell.segment_count.to_string());
-                add("sizes", bytes.to_string());
-            }
-            (bytes, runs) => {
-                let all = bytes.map(|bytes| vec![(cell.segment_count, bytes)]);
-                let runs = all.as_ref().or(runs.as_ref()).into_iter().flatten();
-                let runs: Vec<String> = runs
-                    .map(|(count, bytes)| format!("{count}x{bytes}"))
-                    .collect();
-                add("mix", runs.join(","));
-            }
+        let name = || cell.conditions.target.name().to_owned();
+        add("target", cell.conditions.path.clone().unwrap_or_else(name));
+        if let (Some(bytes), true) = (cell.segment_bytes, is_grid) {
+            add("segments", cell.segment_count.to_string());
+            add("sizes", bytes.to_string());
+        } else {
+            let equal = cell
+                .segment_bytes
+                .map(|bytes| vec![(cell.segment_count, bytes)]);
+            let runs = equal.iter().chain(&cell.segment_sizes).flatten();
+            let runs = runs.map(|(count, bytes)| format!("{count}x{bytes}"));
+            add("mix", runs.collect::<Vec<_>>().join(","));
         }
-        let saved = serde_json::to_value(conditions).unwrap_or_default();
-        for axis in AXES {
-            match &saved[axis.name] {
-                serde_json::Value::Null => {}
-                serde_json::Value::String(word) => add(&axis.option(), word.clone()),
-                other => add(&axis.option(), other.to_string()),
-            }
+        let conditions = saved(&cell.conditions);
+        for axis in AXES.iter().filter(|axis| !conditions[axis.name].is_null()) {
+            add(&axis.option(), text(&conditions[axis.name]));
         }
     }
-    let usual = serde_json::to_value(Conditions::write(Target::Pipe)).unwrap_or_default();
-    let mut line = "vectored measure".to_owned();
-    for (option, values) in options {
-        let saved = &usual[option.replace('-', "_")];
-        let default = saved
-            .as_str()
-            .map_or_else(|| saved.to_string(), str::to_owned);
-        match &option[..] {
-            name if name != "target" && values == [default] => {}
-            "direct" => line += " --direct",
-            "mix" => values
-                .iter()
-                .for_each(|list| line += &format!(" --mix {list}")),
-            _ => line += &format!(" --{option} {}", values.join(",")),
-        }
-    }
-    line
+    // Defaults are not named.
+    let is_axis = |option: &str| AXES.iter().find(|axis| axis.option() == option);
+    options.retain(|option, values| {
+        is_axis(option).is_none_or(|axis| *values != [text(&usual[axis.name])])
+    });
+    let options = options
+        .into_iter()
+        .map(|(option, values)| match &option[..] {
+            "direct" => " --direct".to_owned(),
+            "mix" => format!(" --mix {}", values.join(" --mix ")),
+            _ => format!(" --{option} {}", values.join(",")),
+        });
+    format!("vectored measure{}", options.collect::<String>())
 }
 
 /// Whether two cells are of the same list under the same conditions.
