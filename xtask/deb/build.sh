@@ -29,6 +29,8 @@ printf 'vectored (%s) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- %
 libraries=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH) runtime=$work/libvectored1
 xtask/c_library/install.sh /usr "${libraries#usr/}" "$work/libvectored-dev"
 mkdir -p "$runtime/$libraries" "$runtime/DEBIAN"
+# As dh_strip does: a third less.
+strip --strip-debug --enable-deterministic-archives "$work/libvectored-dev/$libraries/libvectored.a"
 # The name without a number is for the linker alone.
 mv "$work/libvectored-dev/$libraries"/libvectored.so.* "$runtime/$libraries"
 # The package that programs linked with the library depend on. The trigger updates the cache of the dynamic linker.
