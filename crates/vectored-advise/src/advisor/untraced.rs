@@ -45,8 +45,8 @@ pub(super) struct CallTimes {
 #[derive(Debug, Default)]
 struct BusyTime {
     slices: Vec<u64>,
-    /// Length of a slice, in ns; 0 before the first.
-    slice_ns: u64,
+    /// Length of a slice, in ns, as a power of two; 0 before the first.
+    slice_log2: u32,
     began_ns: u64,
     ended_ns: u64,
 }
@@ -54,40 +54,51 @@ struct BusyTime {
 impl BusyTime {
     const SLICES: u64 = 4096;
 
+    #[inline]
     fn add(&mut self, from_ns: u64, to_ns: u64) {
-        if self.slice_ns == 0 {
-            (self.slice_ns, self.began_ns) = (1 << 16, from_ns);
+        if self.slice_log2 == 0 {
+            (self.slice_log2, self.began_ns) = (16, from_ns);
         }
         self.ended_ns = self.ended_ns.max(to_ns);
-        let (mut from, to) = (
-            from_ns.saturating_sub(self.began_ns),
-            to_ns.saturating_sub(self.began_ns),
-        );
-        while to / self.slice_ns >= Self::SLICES {
-            self.slice_ns *= 2;
+        let from = from_ns.saturating_sub(self.began_ns);
+        let to = to_ns.saturating_sub(self.began_ns);
+        let (first, last) = (from >> self.slice_log2, to >> self.slice_log2);
+        match self.slices.get_mut(last as usize) {
+            Some(slice) if first == last => *slice = slice.saturating_add(to - from),
+            _ => self.add_to_several(from, to),
+        }
+    }
+
+    #[cold]
+    fn add_to_several(&mut self, mut from: u64, to: u64) {
+        while to >> self.slice_log2 >= Self::SLICES {
+            self.slice_log2 += 1;
             let sum = |pair: &[u64]| {
                 pair.iter()
                     .fold(0, |sum: u64, busy| sum.saturating_add(*busy))
             };
-            let pairs = self.slices.chunks(2).map(sum);
-            self.slices = pairs.collect();
+            self.slices = self.slices.chunks(2).map(sum).collect();
+        }
+        let last = (to >> self.slice_log2) as usize;
+        if self.slices.len() <= last {
+            self.slices.resize(last + 1, 0);
         }
         while from < to {
-            let slice = (from / self.slice_ns) as usize;
-            let end = to.min((slice as u64 + 1).saturating_mul(self.slice_ns));
-            if self.slices.len() <= slice {
-                self.slices.resize(slice + 1, 0);
-            }
-            self.slices[slice] = self.slices[slice].saturating_add(end - from);
+            let slice = from >> self.slice_log2;
+            let end = to.min((slice + 1).saturating_mul(1 << self.slice_log2));
+            let slice = &mut self.slices[slice as usize];
+            *slice = slice.saturating_add(end - from);
             from = end;
         }
     }
 
     /// Time in which no thread was busy.
     fn idle_ns(&self) -> u64 {
-        let busy = self.slices.iter().map(|busy| *busy.min(&self.slice_ns));
-        let busy = busy.fold(0, u64::saturating_add);
-        (self.ended_ns - self.began_ns).saturating_sub(busy)
+        let busy = self
+            .slices
+            .iter()
+            .map(|busy| *busy.min(&(1 << self.slice_log2)));
+        (self.ended_ns - self.began_ns).saturating_sub(busy.fold(0, u64::saturating_add))
     }
 }
 
@@ -98,8 +109,11 @@ impl CallTimes {
         let Some(began_ns) = event.began_ns else {
             return since_ns;
         };
-        let ended_ns = began_ns.saturating_add(event.took_ns.unwrap_or(0));
-        let busy_ns = if can_wait(event) { began_ns } else { ended_ns };
+        let took_ns = event.took_ns.unwrap_or(0);
+        let ended_ns = began_ns.saturating_add(took_ns);
+        // A shorter call did not wait.
+        let waits = took_ns > self.strace_overhead_ns && can_wait(event);
+        let busy_ns = if waits { began_ns } else { ended_ns };
         if since_ns > 0 {
             self.busy.add(since_ns, busy_ns);
         }
@@ -142,7 +156,7 @@ impl CallTimes {
             .in_waits
             .beyond(self.gaps.quantile(0.5).min(MAX_OVERHEAD_NS));
         // A thread that waits while another works is no wait of the program.
-        if self.busy.slice_ns == 0 {
+        if self.busy.slice_log2 == 0 {
             waited_ns
         } else {
             waited_ns.min(self.busy.idle_ns())

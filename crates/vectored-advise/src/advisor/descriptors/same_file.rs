@@ -289,23 +289,6 @@ impl FileGroups {
         }
     }
 
-    /// Why others may see a process's writes to the file at any time, if so.
-    pub(crate) fn seen(&self, key: usize, process: ProcessId) -> Option<Barrier> {
-        let group = self.groups.get(key).filter(|_| key != 0)?;
-        if group.submitted.by_others(process.generation as usize) > 0 {
-            return Some(Barrier::Submitted);
-        }
-        let mut parts = group.name.rsplit(|&byte| byte == b'/');
-        let mut is_watched = || {
-            let name = parts.next().unwrap_or_default();
-            // A name alone may be in any folder.
-            let folder = parts.next();
-            self.watched.has(name)
-                || folder.map_or(!self.watched.is_empty(), |folder| self.watched.has(folder))
-        };
-        (self.watches_all || !self.watched.is_empty() && is_watched()).then_some(Barrier::Watched)
-    }
-
     /// Notes a write. True if the thread is the one that wrote last, so that nothing else changes.
     #[inline]
     pub(crate) fn is_last_writer(&mut self, key: usize, event: u64, thread: u64) -> bool {
@@ -417,12 +400,6 @@ impl FileGroups {
         alike.len() as u64
     }
 
-    /// Whether another process looked at the file since an event.
-    pub(crate) fn was_observed_since(&self, key: usize, event: u64, process: ProcessId) -> bool {
-        let group = self.groups.get(key);
-        group.is_some_and(|group| group.looked_at.by_others(process.generation as usize) > event)
-    }
-
     /// Notes a mapping into memory. It lasts for good, since `munmap` does not name the file.
     pub(crate) fn map(&mut self, key: usize, writes_through: bool) {
         let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) else {
@@ -438,20 +415,46 @@ impl FileGroups {
         }
     }
 
-    /// Whether a mapping may observe writes to the file, or change what is read from it.
-    pub(crate) fn is_mapped(&self, key: usize, is_read: bool) -> bool {
-        self.groups
-            .get(key)
-            .is_some_and(|group| if is_read { group.is_mapped_to_write } else { group.is_mapped })
+    /// The barrier between two transfers of a process through a member, by what was done to the file since the first.
+    #[inline]
+    pub(crate) fn barrier_since(
+        &self,
+        key: usize,
+        event: u64,
+        by: usize,
+        process: ProcessId,
+        is_read: bool,
+    ) -> Option<Barrier> {
+        let group = self.groups.get(key)?;
+        let others = process.generation as usize;
+        if is_read {
+            let used = group.written.by_others(by) > event;
+            let reason = if group.is_mapped_to_write { Barrier::Mapped } else { Barrier::SameFile };
+            return (group.is_mapped_to_write || used).then_some(reason);
+        }
+        if group.looked_at.by_others(others) > event {
+            return Some(Barrier::Observed);
+        }
+        if group.submitted.by_others(others) > 0 {
+            return Some(Barrier::Submitted);
+        }
+        if (self.watches_all || !self.watched.is_empty()) && self.is_watched(group) {
+            return Some(Barrier::Watched);
+        }
+        if group.is_mapped {
+            return Some(Barrier::Mapped);
+        }
+        let used = group.written.by_others(by).max(group.read.by_others(by));
+        (used > event).then_some(Barrier::SameFile)
     }
 
-    /// Whether other members were used since an event in a way that matters to a run.
-    pub(crate) fn was_used_since(&self, key: usize, event: u64, by: usize, is_read: bool) -> bool {
-        self.groups.get(key).is_some_and(|group| {
-            let written = group.written.by_others(by);
-            let read = if is_read { 0 } else { group.read.by_others(by) };
-            written.max(read) > event
-        })
+    #[cold]
+    fn is_watched(&self, group: &Group) -> bool {
+        let mut parts = group.name.rsplit(|&byte| byte == b'/');
+        let name = parts.next().unwrap_or_default();
+        // A name alone may be in any folder.
+        let is_in_one = parts.next().is_none_or(|folder| self.watched.has(folder));
+        self.watches_all || self.watched.has(name) || is_in_one
     }
 }
 

@@ -152,16 +152,18 @@ impl LinkContext<'_> {
             _ => 0,
         };
         let own = barrier_of_thread(thread, key, open_file.kind, is_read, runs.last);
-        if own.is_none() && !is_read && group != 0 {
-            if self
-                .groups
-                .was_observed_since(group, runs.last, thread.process)
-            {
-                return Some(Barrier::Observed);
-            }
-            if let Some(reason) = self.groups.seen(group, thread.process) {
-                return Some(reason);
-            }
+        let of_file = if own.is_none() && group != 0 {
+            self.groups
+                .barrier_since(group, runs.last, key, thread.process, is_read)
+        } else {
+            None
+        };
+        // What others may see at any time has all writes listed, whatever else lies between them.
+        if matches!(
+            of_file,
+            Some(Barrier::Observed | Barrier::Submitted | Barrier::Watched)
+        ) {
+            return of_file;
         }
         if runs.barrier.is_some() {
             return runs.barrier;
@@ -175,11 +177,8 @@ impl LinkContext<'_> {
         if !is_read && group != 0 && self.looked_at > runs.last {
             return Some(Barrier::Stat);
         }
-        if group != 0 && self.groups.is_mapped(group, is_read) {
-            return Some(Barrier::Mapped);
-        }
-        if group != 0 && self.groups.was_used_since(group, runs.last, key, is_read) {
-            return Some(Barrier::SameFile);
+        if of_file.is_some() {
+            return of_file;
         }
         if transfer.more || runs.has_more || open_file.is_corked {
             return Some(Barrier::More);

@@ -234,9 +234,12 @@ impl Tracker {
                 self.change(action, caller);
             }
         }
+        let has_threads = self.kernel.has_threads();
         if let Some(thread) = self.kernel.at(thread) {
             thread.last = self.event;
-            thread.ended_ns = self.call_times.note_busy(event, thread.ended_ns);
+            if has_threads {
+                thread.ended_ns = self.call_times.note_busy(event, thread.ended_ns);
+            }
             if self.deflates {
                 thread.delayed_ns += self.call_times.strace_overhead_ns();
             }

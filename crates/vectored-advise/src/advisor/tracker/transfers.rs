@@ -157,12 +157,6 @@ impl Tracker {
             max_delay_ns: self.max_delay_ns,
         };
         let link = surroundings.link(key, open_file, transfer, sought);
-        if link == Link::Barrier(Barrier::Observed) {
-            self.list_writes(key, Barrier::Observed);
-        }
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
         let (between, other) = user.written_before.of_others(key);
         let in_turn = !is_read && between > open_file.runs[direction].last;
         let limits = self.limits.of(is_read && open_file.kind == FdKind::File);
@@ -187,6 +181,9 @@ impl Tracker {
         runs.barrier = None;
         if in_turn && matches!(link, Link::Joined { .. }) {
             self.note_order(key, other);
+        }
+        if link == Link::Barrier(Barrier::Observed) {
+            self.list_writes(key, Barrier::Observed);
         }
     }
 
