@@ -6,7 +6,7 @@ use std::env;
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,7 @@ use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_machine::platform::processes::Usage;
 use vectored_measure::measure::{check_directory, measure_entry_ns, measure_prices};
 use vectored_measure::model::Target;
+use vectored_report::visible;
 use vectored_strace::event::{Action, Direction, Event};
 use vectored_strace::{Counts, Reader};
 
@@ -131,10 +132,35 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
         let command = command_meant(paths, &paths[0]);
         let to_run = command.map(|command| format!("; to run it as a command, {command}"));
         let to_run = to_run.unwrap_or_default();
-        return Err(anyhow::anyhow!("no system calls in '{names}': {strace}{to_run}").into());
+        let unread = counts
+            .skipped()
+            .into_iter()
+            .min_by_key(|skipped| skipped.first_line);
+        let unread = unread.and_then(|skipped| line_of(&skipped.first_file?, skipped.first_line));
+        let unread = unread.map_or_else(String::new, |line| format!(", but '{line}'"));
+        return Err(
+            anyhow::anyhow!("no system calls in '{names}': {strace}{unread}{to_run}").into(),
+        );
     }
     Ok(Observed::of(analysis, &counts, false))
 }
+
+/// The begin of a line of a file, if it can be read again.
+fn line_of(file: &Path, number: u64) -> Option<String> {
+    let lines = BufReader::new(File::open(file).ok()?).split(b'\n');
+    let line = lines
+        .take(1 << 20)
+        .nth(usize::try_from(number).ok()?.checked_sub(1)?)?
+        .ok()?;
+    let text: String = String::from_utf8_lossy(&line)
+        .chars()
+        .take(QUOTED_CHARACTERS)
+        .collect();
+    Some(visible(text.trim_end()))
+}
+
+/// Characters of a line that was not understood.
+const QUOTED_CHARACTERS: usize = 80;
 
 /// A hint for `vectored advise python3 x.py`, whose first word is a program and not a log: `vectored
 /// advise -- python3 x.py`.

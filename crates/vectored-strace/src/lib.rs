@@ -53,7 +53,7 @@
 //! | `-Y` | [`Action::Name`](event::Action::Name) |
 //! | `-k` | [`Event::site`] |
 //! | `-v`, `-s` | whether [`Transfer::segment_bytes`](event::Transfer::segment_bytes) is complete; contents are not read |
-//! | `-x`, `-xx`, `-i`, `-n`, `-C`, `-e write=…` | none |
+//! | `-x`, `-xx`, `-i`, `-n`, `-C`, `-e write=…`, `--secontext` | none |
 //!
 //! `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` records everything that events can hold except call sites, in a small
 //! log.
@@ -66,6 +66,7 @@
 //! - The table of `strace -c` alone and the output of `perf trace` are refused with a [`LogError`].
 //! - Flags of `open` as bare numbers (`-X raw`), which differ between machines: see
 //!   [`OpenFlags::unread`](event::OpenFlags::unread).
+//! - Names of arguments (`-N`): such a call is an [`Action::Unread`](event::Action::Unread).
 //! - The contents of buffers, and the arguments of calls not named above.
 //!
 //! # Errors

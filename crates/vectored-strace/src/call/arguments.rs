@@ -168,6 +168,13 @@ impl<'a> Arguments<'a> {
         self.at = end_of_annotation(self.text, self.at)?;
         let leads_to = &self.text[start..self.at - 1];
         self.eat(b"(deleted)");
+        // The context of the file, with `--secontext`.
+        if let Some(context) = self.rest().strip_prefix(b" [")
+            && let Some(end) = memchr(b']', context)
+            && !context[..end].contains(&b'=')
+        {
+            self.at += end + 3;
+        }
         Ok(Some(leads_to))
     }
 

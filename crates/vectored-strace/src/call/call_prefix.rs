@@ -304,6 +304,10 @@ fn read(text: &[u8]) -> Option<(CallPrefix, Option<usize>)> {
         Ok(descriptor) => {
             let bytes = arguments.len() - after.rest().len();
             prefix.first = first(descriptor, arguments, bytes);
+            if arguments.get(bytes) == Some(&b' ') {
+                // A context may follow elsewhere.
+                return Some((prefix, None));
+            }
             bytes + 1
         }
         Err(_) => {

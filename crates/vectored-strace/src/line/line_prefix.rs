@@ -110,6 +110,16 @@ impl Prefix {
         // A thread, then a time; both are optional.
         loop {
             let digits_follow = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
+            // Between them `--secontext` has the context of the thread.
+            if prefix.thread.is_some()
+                && prefix.stamp.is_none()
+                && line.get(prefix.end) == Some(&b'[')
+                && let Some(end) = memchr(b']', &line[prefix.end..])
+                && digits_follow(prefix.end + end + 2)
+            {
+                prefix.time_start = prefix.end + end + 2;
+                prefix.end += end + 1;
+            }
             let mut at = prefix.end;
             while line.get(at) == Some(&b' ') {
                 at += 1;

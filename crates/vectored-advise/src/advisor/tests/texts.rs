@@ -488,3 +488,22 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
         [killed]
     );
 }
+
+#[test]
+fn contexts_of_threads_and_files_are_left_out() {
+    let context = |call: &str| call.replace("f>", "f> [user_tmp_t]");
+    let log = log_of(
+        &[OPEN, WRITE, WRITE]
+            .map(context)
+            .each_ref()
+            .map(String::as_str),
+    );
+    assert_eq!(found_in(&log, true), [WRITES]);
+    for thread in ["1 [unconfined_t] ", "[pid 1] [u:r:t:s0] "] {
+        let log: String = log
+            .lines()
+            .map(|line| format!("{thread}{}\n", &line[2..]))
+            .collect();
+        assert_eq!(found_in(&log, true), [WRITES], "{log}");
+    }
+}
