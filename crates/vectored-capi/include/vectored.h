@@ -13,6 +13,7 @@
  *   a record that must be one system call             vectored_write_once
  *   many messages of a connection by few calls        vectored_queue_put, vectored_queue_push, vectored_queue_write_some
  *   fill a list                                       vectored_scatter_read_exact, or vectored_read_exact
+ *   records, header and payload, until the end        vectored_scatter_read_exact; ENODATA with *done 0 is the end
  *   from a non-blocking descriptor                    vectored_scatter_resume_read, or vectored_resume_read
  *
  * Functions with a gather or scatter handle copy short segments together, which is faster if segments have up to a few

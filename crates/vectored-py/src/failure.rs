@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use pyo3::exceptions::{PyEOFError, PyOSError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use vectored::TransferError;
@@ -20,11 +21,19 @@ pub fn raised(file: &Bound<'_, PyAny>, error: TransferError) -> PyErr {
     let done = error.transferred();
     let exception = match (error.kind(), signals::take_raised()) {
         (io::ErrorKind::Interrupted, Some(raised)) => raised,
-        (io::ErrorKind::UnexpectedEof, _) => PyEOFError::new_err(error.io_error().to_string()),
+        (io::ErrorKind::UnexpectedEof, _) => {
+            PyEOFError::new_err(format!("{} (after {done} bytes)", error.io_error()))
+        }
         _ => os_error(error.io_error(), done),
     };
-    if error.kind() == io::ErrorKind::WouldBlock {
-        note_timeout(file, &exception);
+    match error.kind() {
+        io::ErrorKind::WouldBlock => note_timeout(file, &exception),
+        io::ErrorKind::UnexpectedEof if file.hasattr(intern!(py, "peek")).unwrap_or(false) => {
+            let note = "The file object may have read ahead: open it with buffering=0.";
+            // Without the note, the exception is the right one all the same.
+            let _ = exception.value(py).call_method1("add_note", (note,));
+        }
+        _ => {}
     }
     // An exception of the program's own class may refuse attributes. It is raised all the same.
     if exception.value(py).setattr("done", done).is_err() {

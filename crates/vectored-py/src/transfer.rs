@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use vectored::bindings::{RawList, RawListMut, interruptible};
 use vectored::{SegmentCursor, TransferError};
 
@@ -21,6 +21,7 @@ pub fn write<'py>(
     call: impl Send
     + FnOnce(BorrowedFd<'_>, RawList<'_>, &mut SegmentCursor) -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
+    flush(file)?;
     let fd = descriptor(file)?;
     let exports = exported(buffers, *cursor, Access::Read)?;
     let list = exports.list()?;
@@ -28,6 +29,17 @@ pub fn write<'py>(
     let result = without_lock(file, || call(borrowed(fd), list, &mut at));
     move_by(cursor, at);
     result
+}
+
+/// Flushes a file object, so that what it has buffered precedes.
+fn flush(file: &Bound<'_, PyAny>) -> PyResult<()> {
+    if file.is_exact_instance_of::<PyInt>() {
+        return Ok(());
+    }
+    if let Some(flush) = file.getattr_opt(intern!(file.py(), "flush"))? {
+        flush.call0()?;
+    }
+    Ok(())
 }
 
 /// Reads into a list of buffers from a position on, by `call`. The position moves with the bytes that were read.

@@ -113,7 +113,7 @@ class Objects(Descriptors):
         with self.assertRaises(io.UnsupportedOperation) as caught:
             vectored.write_all(io.BytesIO(), [b"abc"])
         self.assertIn("'BytesIO' has no descriptor", caught.exception.__notes__[0])
-        for wrong, remedy in (([b"abc"], "swapped"), ("name", "open the path"), (null.fileno, "call it")):
+        for wrong, remedy in (([b"abc"], "swapped"), (b"abc", "swapped"), ("name", "open the path"), (null.fileno, "call it")):
             with self.assertRaisesRegex(TypeError, remedy):
                 vectored.write_all(wrong, [b"abc"])
         closed = socket.socket()
@@ -137,6 +137,21 @@ class Objects(Descriptors):
             far.setblocking(False)
             with self.assertRaises(BlockingIOError):
                 far.recv(1)
+
+    def test_what_a_file_has_buffered_precedes(self):
+        with tempfile.TemporaryFile() as file:
+            file.write(b"head ")
+            vectored.write_all(file, [b"body"])
+            file.write(b" tail")
+            vectored.Gather().write_all(file, [b"!"])
+            file.seek(0)
+            self.assertEqual(file.read(), b"head body tail!")
+            # What it has read ahead cannot be put back.
+            file.seek(0)
+            file.read(1)
+            with self.assertRaisesRegex(EOFError, "after 0 bytes") as caught:
+                vectored.read_exact(file, [bytearray(4)])
+            self.assertIn("read ahead", caught.exception.__notes__[0])
 
     def test_errors_name_what_a_beginner_got_wrong(self):
         with self.assertRaisesRegex(TypeError, "a list of bytes-like objects, not 'int'"):

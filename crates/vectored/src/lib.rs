@@ -47,7 +47,7 @@
 //! # let path = std::env::temp_dir().join(format!("vectored-first-page-log-{}", std::process::id()));
 //! let log = OpenOptions::new().append(true).create(true).open(&path)?;
 //! // One system call, or an error before any byte: lines of other processes do not get in between.
-//! write_once(&log, &[IoSlice::new(b"12:00:01 "), IoSlice::new(b"started"), IoSlice::new(b"\n")])?;
+//! write_once(&log, &["12:00:01 ", "started", "\n"].map(|part| IoSlice::new(part.as_bytes())))?;
 //! # assert_eq!(std::fs::read(&path)?, b"12:00:01 started\n");
 //! # std::fs::remove_file(&path)
 //! # }
@@ -63,7 +63,7 @@
 //! let mut queue = SegmentQueue::new();
 //! for answer in ["short".to_owned(), "long".repeat(10_000)] {
 //!     queue.put_slice(format!("${}\r\n", answer.len()).as_bytes());
-//!     queue.push(answer); // copied if it is short, kept if it is long
+//!     queue.push(answer); // owned: copied if it is short, kept if it is long; `put_slice` copies a borrowed one
 //!     queue.put_slice(b"\r\n");
 //! }
 //! # let reader = std::thread::spawn(|| std::io::read_to_string(reader));
@@ -123,7 +123,11 @@
 //!         Err(error) if error.kind() == ErrorKind::UnexpectedEof && error.transferred() == 0 => break,
 //!         Err(error) => return Err(error.into()),
 //!     }
-//!     let mut payload = vec![0; u32::from_be_bytes(header) as usize];
+//!     let bytes = u32::from_be_bytes(header) as usize;
+//!     if bytes > 1 << 20 {
+//!         return Err(ErrorKind::InvalidData.into()); // before memory is allocated for what a peer asks
+//!     }
+//!     let mut payload = vec![0; bytes];
 //!     reader.read_exact_vectored(&mut [IoSliceMut::new(&mut payload)])?;
 //! #   payloads.push(payload);
 //! }
@@ -148,11 +152,11 @@
 //! | fill a list up to the end of the file | [`read_up_to_eof`], [`Scatter::read_up_to_eof`] |
 //! | read from a non-blocking descriptor | [`resume_read`], [`Scatter::resume_read`] |
 //! | read many records, header and payload apart | [`ScatterReader`] |
-//! | write or read at an offset of a file | [`files`], [`Gather::write_all_at`], [`Scatter::read_exact_at`] |
+//! | write or read at an offset of a file | [`files::write_all_at`], [`files::read_exact_at`], [`Gather::write_all_at`], [`Scatter::read_exact_at`] |
 //! | write durably, or past the page cache | [`files`] |
 //! | write a `bytes::Buf` (feature `bytes`) | `buffered::BufSender`, or `SegmentQueue::push_buf` for many long chunks |
 //! | have many transfers in flight | `uring` (feature `uring`, Linux), `windows` |
-//! | tune what is copied | [`cost`] |
+//! | tune what is copied | [`CostModel`] with [`cost::TargetKind`] or [`cost::CalibrationTarget`]; of a queue [`queue::QueuePolicy`] |
 //! | make the calls yourself | [`SegmentCursor`], [`limits`] |
 //!
 //! Frames for `tokio_util::codec` are in the crate `vectored-codec`.
@@ -164,7 +168,10 @@
 //! - A list that takes several calls is not atomic: another writer may write between two of them.
 //! - A [`TransferError`] counts the bytes that were moved before it. Its page has what happens at signals, timeouts and full
 //!   descriptors.
-//! - Counts of whole lists are `u64`, since a list may name the same memory twice. Counts of one call are `usize`.
+//! - Counts of whole lists are `u64`, since a list may name the same memory twice. Counts of one call are `usize`. In a function
+//!   that returns an `io::Result`, write `Ok(write_all(&file, &list)?)`.
+//! - After [`WouldBlock`](std::io::ErrorKind::WouldBlock), `write_all` would begin anew: use `resume_write` on what does not block.
+//! - A [`Gather`] and a [`Scatter`] are for one thread at a time: have one for each, or a `Mutex`.
 //! - No function waits for a socket of tokio: a `SegmentQueue` does, by `drain_to`.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
 //!   passed by value is closed at the end of the call.

@@ -1,5 +1,11 @@
 """Gather writes and scatter reads that are complete and correct.
 
+    gather = vectored.Gather()              # keep it: it owns working memory
+    try:
+        gather.write_all(file, [header, body])
+    except OSError as error:
+        print(error.done, "bytes were written before", error)
+
 `os.writev` sends several buffers in one system call, but a program that calls it must handle four cases:
 
 - it may stop in the middle of a buffer, and returns how far it came;
@@ -22,9 +28,9 @@ that went before it. Reads are the same in the other direction.
 
 Arguments of all functions:
 
-- `fd`: an int, or an object with a method `fileno`, such as a file or a socket. The functions bypass the buffer of a
-  file object: flush it first, or open it with `buffering=0`. One that has read may have read ahead, so open that with
-  `buffering=0`, too. What encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
+- `fd`: an int, or an object with a method `fileno`, such as a file or a socket. A file object is flushed first, so that what it
+  has buffered precedes. One that has read may have read ahead: open that with `buffering=0`. What encodes its bytes (`ssl`, `gzip`,
+  `bz2`, `lzma`) is refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
   `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other

@@ -17,6 +17,8 @@ def _size(piece):
     """The bytes of an object with the buffer protocol, which must be contiguous."""
     if type(piece) is bytes:
         return len(piece)
+    if isinstance(piece, (list, tuple)):
+        raise TypeError(f"a bytes-like object is required, not '{type(piece).__name__}': pass it to writelines")
     if isinstance(piece, str):
         raise TypeError("a bytes-like object is required, not 'str': encode it, or write it to an io.TextIOWrapper")
     with memoryview(piece) as view:

@@ -187,8 +187,8 @@ fn with_index(object: &Bound<'_, PyAny>, error: PyErr, access: Access, index: us
             Access::Read if is_buffer => {
                 ": copy it, for example by bytes(view) or numpy.ascontiguousarray(array)"
             }
-            Access::Write if object.is_instance_of::<PyBytes>() => ": read into a bytearray",
-            _ => "",
+            Access::Read => "",
+            Access::Write => ": read into a bytearray or another writable buffer",
         };
         let note = format!("at index {index} of the list of buffers{remedy}");
         if let Err(other) = error.value(py).call_method1("add_note", (note,)) {

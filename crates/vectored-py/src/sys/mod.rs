@@ -61,7 +61,8 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     if error.is_instance_of::<PyTypeError>(py)
         && !file.hasattr(intern!(py, "fileno")).unwrap_or(true)
     {
-        let remedy = if file.is_instance_of::<PyList>() || file.is_instance_of::<PyTuple>() {
+        let is_list = file.is_instance_of::<PyList>() || file.is_instance_of::<PyTuple>();
+        let remedy = if is_list || is_buffer(file) {
             ": are the file and the buffers swapped?"
         } else if file.is_instance_of::<PyString>()
             || file.hasattr(intern!(py, "__fspath__")).unwrap_or(false)
@@ -69,6 +70,8 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
             ": open the path with buffering=0"
         } else if file.is_callable() {
             ": call it"
+        } else if file.hasattr(intern!(py, "writelines")).unwrap_or(false) {
+            ": use its own writelines"
         } else {
             ""
         };
@@ -92,7 +95,7 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
         });
         // The exception is the right one even without the note.
         let _ = note.and_then(|note| error.value(py).call_method1("add_note", (note,)));
-    } else if error.is_instance_of::<PyValueError>(py) && !file.is_instance_of::<PyInt>() {
+    } else if error.to_string().contains("negative") && !file.is_instance_of::<PyInt>() {
         let note = "a socket that is closed has the descriptor -1";
         let _ = error.value(py).call_method1("add_note", (note,));
     }

@@ -73,7 +73,7 @@ use super::borrowed::BorrowedDescriptor;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no descriptor that this crate knows",
     label = "does not implement `AsDescriptor`",
-    note = "a `BufWriter`: flush it and pass `get_ref()`; any other `Write`: `GatherWriter::copying`; any `Read`: `ScatterReader`",
+    note = "a `BufWriter` or a `GatherWriter`: flush it and pass `get_ref()`; any other `Write`: `GatherWriter::copying`; any `Read`: `ScatterReader`",
     note = "a number: `BorrowedFd::borrow_raw`; on Unix every type with `AsFd` implements `AsDescriptor`",
     note = "on Windows pass a `BorrowedHandle` or a `BorrowedSocket` of a type that is not of the standard library"
 )]

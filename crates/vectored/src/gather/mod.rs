@@ -147,7 +147,9 @@ impl Gather {
     /// # Errors
     ///
     /// The errors of the function [`write_all`](crate::write_all): the first error other than `EINTR`, with
-    /// the bytes of the list that were written before it. The `Gather` can be used again.
+    /// the bytes of the list that were written before it. The `Gather` can be used again. After
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) do not repeat the call, which would begin anew: use
+    /// [`resume_write`](Gather::resume_write) from the start.
     #[inline]
     pub fn write_all(
         &mut self,

@@ -183,7 +183,7 @@ fn exceeded(segments: &[IoSlice<'_>], limits: Limits) -> io::Error {
     }
     let count = segments.iter().filter(|s| s.byte_len() > 0).count();
     invalid(format!(
-        "{count} segments exceed the {} of one system call (IOV_MAX)",
+        "{count} segments exceed the {} of one system call (IOV_MAX): join some of them",
         limits.segments
     ))
 }
@@ -283,8 +283,9 @@ mod tests {
             result.unwrap_err().to_string()
         };
         assert!(
-            refusal(&[1; 5], false)
-                .ends_with("5 segments exceed the 4 of one system call (IOV_MAX)")
+            refusal(&[1; 5], false).ends_with(
+                "5 segments exceed the 4 of one system call (IOV_MAX): join some of them"
+            )
         );
         assert!(
             refusal(&[5001], false)
