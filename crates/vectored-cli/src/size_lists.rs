@@ -162,6 +162,7 @@ pub fn size(text: &str, form: &str) -> Result<usize, String> {
                 "'{text}' is not a whole number of bytes: use a smaller unit, for example 1536 or 512KiB"
             ));
         }
+        other if other.starts_with('-') => return Err(format!("'{text}' is no size: {form}")),
         _ => {
             let unit = unit.trim_start();
             return Err(format!(
@@ -344,6 +345,7 @@ mod tests {
             ("KiB", "'KiB' is not a whole number"),
             ("4TB", "unknown unit 'TB' in '4TB': use B, KiB, MiB or GiB"),
             ("4kk", "unknown unit 'kk' in '4kk'"),
+            ("16-64", "ranges, for example 2,16 or 16..1024"),
             ("-5", "greater than zero"),
             ("99999999999999999999", "is too large"),
             ("99999999999999M", "is too large"),
