@@ -179,7 +179,7 @@ pub enum Action<'a> {
         /// Whether the call changes the file (`truncate`).
         changes: bool,
     },
-    /// `link`, `symlink`, `rename` and the like, successful: two names of one file.
+    /// `link`, `linkat`, `symlink`, `symlinkat`, successful: two names of one file.
     Link {
         /// The existing path, as it was passed.
         from: &'a [u8],

@@ -186,7 +186,6 @@ fn syscall(name: &[u8]) -> Syscall {
         b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"mknod" => Syscall::StatusOfPath,
         b"truncate" | b"truncate64" => Syscall::Truncate,
         b"link" | b"linkat" | b"symlink" | b"symlinkat" => Syscall::Link,
-        b"rename" | b"renameat" | b"renameat2" => Syscall::Link,
         b"fanotify_mark" => Syscall::Watch,
         b"setsockopt" => Syscall::SetOption,
         b"wait4" | b"waitpid" => Syscall::Wait,

@@ -35,6 +35,16 @@ fn a_command_keeps_its_output_and_its_exit_code() {
 }
 
 #[test]
+fn there_is_no_estimate_if_a_process_outlives_its_parent() {
+    needs_strace!("there_is_no_estimate_if_a_process_outlives_its_parent");
+    let bench = bench();
+    let mut command = advise(&bench);
+    command.args(["--", "sh", "-c", "echo late > late &"]);
+    command.assert().success();
+    assert_eq!(bench.only_result()["wall_source"], "traced");
+}
+
+#[test]
 fn a_command_runs_twice_and_prints_once() {
     needs_strace!("a_command_runs_twice_and_prints_once");
     let bench = bench();

@@ -106,7 +106,11 @@ fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
         check(&lines, &[&expected]);
         let expected = format!("adjacent-writes {target} 4→2: write 4 {SEVERAL_WRITERS}");
         check(&[1, 1, 2, 2].map(of), &[&expected]);
-        assert_eq!(analysed(&lines).processes, 1);
+        let polls = |thread| [of(thread), call("poll").by(thread), of(thread)];
+        let tallies = analysed(&[lines, polls(1).to_vec(), polls(2).to_vec()].concat());
+        assert_eq!(tallies.processes, 1);
+        let in_rows = tallies.uncounted.values().map(|tally| tally.processes);
+        assert!(in_rows.into_iter().all(|processes| processes == 1));
     }
     // An lseek by another process moves the offset of both.
     let text = "/srv/app.log";
