@@ -217,7 +217,7 @@ fn map(map: &Map) -> Markup {
                             @for of in &row.squares {
                                 @match of {
                                     Some(of) => (square(of)),
-                                    None => td.none { span.aside { "not measured" } },
+                                    None => td.none { span aria-hidden="true" { "-" } span.aside { "not measured" } },
                                 }
                             }
                         }
