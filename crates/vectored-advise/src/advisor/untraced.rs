@@ -98,7 +98,8 @@ impl BusyTime {
             .slices
             .iter()
             .map(|busy| *busy.min(&(1 << self.slice_log2)));
-        (self.ended_ns - self.began_ns).saturating_sub(busy.fold(0, u64::saturating_add))
+        let all_ns = self.ended_ns.saturating_sub(self.began_ns);
+        all_ns.saturating_sub(busy.fold(0, u64::saturating_add))
     }
 }
 
@@ -114,7 +115,8 @@ impl CallTimes {
         // A shorter call did not wait.
         let waits = took_ns > self.strace_overhead_ns && can_wait(event);
         let busy_ns = if waits { began_ns } else { ended_ns };
-        if since_ns > 0 {
+        // The times of a log may go back.
+        if since_ns > 0 && busy_ns > since_ns {
             self.busy.add(since_ns, busy_ns);
         }
         ended_ns
@@ -324,6 +326,11 @@ mod tests {
         for ns in [u64::MAX, u64::MAX - 1, 1] {
             beside.note_busy(&sleep(ns), 1);
             beside.note_busy(&works, ns);
+            let mut back = CallTimes::default();
+            back.note_busy(&works, since_ns - 1);
+            back.note_busy(&sleep(2), ns);
+            back.note_busy(&sleep(2), 1);
+            assert_eq!(back.waited_ns(), 0);
             assert!(beside.waited_ns() <= alone.waited_ns());
         }
     }

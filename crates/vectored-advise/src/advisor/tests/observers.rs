@@ -148,6 +148,12 @@ fn writes_through_two_descriptors_keep_their_order() {
     let other = &WRITE.replace('3', "2");
     check(&[OPEN, dup, WRITE, other, WRITE, other], &[two]);
     check(&[OPEN, dup, other, other], &[WRITES]);
+    // One that moved.
+    let harmless = "adjacent-writes file 2→1: write 5 [harmless-between]";
+    check(
+        &[OPEN, WRITE, dup, "close(3</tmp/f>) = 0", other],
+        &[harmless],
+    );
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(super) struct LinkContext<'a> {
     pub(super) submitted: u64,
     /// The last event that may have been any call of any thread.
     pub(super) lost: u64,
+    /// Whether the transfer before it went through another descriptor of the process, which is still open.
+    pub(super) takes_turns: bool,
     /// The last event that may have asked for the size of any file.
     pub(super) looked_at: u64,
     pub(super) groups: &'a FileGroups,
@@ -61,7 +63,7 @@ impl LinkContext<'_> {
         if self.lost > runs.last {
             return Link::Barrier(Barrier::Unread);
         }
-        if runs.number != transfer.descriptor.number {
+        if self.takes_turns {
             return Link::Barrier(Barrier::TwoDescriptors);
         }
         if runs.barrier == Some(Barrier::Reopened) {

@@ -138,10 +138,16 @@ impl Tracker {
         } else {
             self.submitted.get(&caller.process).copied().unwrap_or(0)
         };
+        let number = transfer.descriptor.number;
+        let before = self.kernel.open_files.get(key);
+        let before = before.map_or(number, |open_file| open_file.runs[direction].number);
+        let takes_turns =
+            before != number && self.kernel.open_file_of(caller.process, before) == Some(key);
         let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };
         let surroundings = LinkContext {
+            takes_turns,
             thread,
             program: if user.is_new {
                 user.thread.program
