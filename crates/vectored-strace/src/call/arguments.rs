@@ -93,6 +93,7 @@ impl<'a> Arguments<'a> {
         self.at = end_of_string(self.text, start)?;
         let string = &self.text[start..self.at - 1];
         self.eat(b"...");
+        self.skip_context();
         Ok(string)
     }
 
@@ -168,14 +169,18 @@ impl<'a> Arguments<'a> {
         self.at = end_of_annotation(self.text, self.at)?;
         let leads_to = &self.text[start..self.at - 1];
         self.eat(b"(deleted)");
-        // The context of the file, with `--secontext`.
+        self.skip_context();
+        Ok(Some(leads_to))
+    }
+
+    /// Skips the context of a file, with `--secontext`: ` [user_tmp_t]`.
+    fn skip_context(&mut self) {
         if let Some(context) = self.rest().strip_prefix(b" [")
             && let Some(end) = memchr(b']', context)
             && !context[..end].contains(&b'=')
         {
             self.at += end + 3;
         }
-        Ok(Some(leads_to))
     }
 
     fn skip_comment(&mut self) -> Result<(), SkipReason> {

@@ -491,7 +491,10 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
 
 #[test]
 fn contexts_of_threads_and_files_are_left_out() {
-    let context = |call: &str| call.replace("f>", "f> [user_tmp_t]");
+    let context = |call: &str| {
+        let call = call.replace("f>", "f> [user_tmp_t]");
+        call.replace("/tmp/f\"", "/tmp/f\" [user_tmp_t]")
+    };
     let log = log_of(
         &[OPEN, WRITE, WRITE]
             .map(context)
