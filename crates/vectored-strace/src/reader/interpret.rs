@@ -1,4 +1,4 @@
-//! Turns the text after a line's prefix into a [`ParsedLine`](super::parsed_line::ParsedLine), and joins an unfinished
+//! Turns the text after a line's prefix into a [`ParsedLine`], and joins an unfinished
 //! call to its resumption.
 
 use std::io::Read;
