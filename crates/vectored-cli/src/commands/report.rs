@@ -1,11 +1,11 @@
 //! `vectored report`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use vectored_measure::model::Results;
 use vectored_measure::report::machines_document;
-use vectored_report::{Document, SavedResult, csv_of, html, markdown};
+use vectored_report::{Document, SavedResult, csv_of, html};
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
@@ -15,19 +15,19 @@ use crate::terminal::{Screen, print};
 
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    type Render = fn(&[&Saved]) -> Result<String, Failure>;
-    let wanted: [(&str, &Option<PathBuf>, Render); 3] = [
-        ("--html", &args.html, |saved| Ok(html(&documents(saved)))),
-        ("--markdown", &args.markdown, |saved| {
-            Ok(each(saved, markdown))
-        }),
-        ("--csv", &args.csv, csv),
-    ];
-    let mut outputs = Vec::new();
-    for (option, path, render) in wanted {
-        if let Some(path) = path {
-            outputs.push((Output::check(path, option)?, render));
-        }
+    type Render = Box<dyn Fn(&[&Saved]) -> Result<String, Failure>>;
+    let mut outputs: Vec<(Output, Render)> = Vec::new();
+    if let Some(path) = &args.html {
+        let page: Render = Box::new(|saved| Ok(html(&documents(saved))));
+        outputs.push((Output::check(path, "--html")?, page));
+    }
+    for (format, path) in &args.formats.0 {
+        let render = format.render;
+        let text: Render = Box::new(move |saved| Ok(each(saved, render)));
+        outputs.push((Output::check(path, &format!("--{}", format.name))?, text));
+    }
+    if let Some(path) = &args.csv {
+        outputs.push((Output::check(path, "--csv")?, Box::new(csv)));
     }
     let files: Vec<&OutputFile> = outputs.iter().filter_map(|(o, _)| o.file()).collect();
     OutputFile::check_distinct(&files, &paths(&args.result, None)?)?;

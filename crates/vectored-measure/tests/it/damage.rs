@@ -66,11 +66,16 @@ pub fn texts_stay_text(good: &str, show: impl Fn(&str) -> Option<(Document, Stri
             );
         }
         assert!(!texts[1].contains("<script>x"), "{place}: {}", texts[1]);
+        let format = FORMATS
+            .iter()
+            .find(|format| format.name == "markdown")
+            .unwrap();
+        let markdown = (format.render)(&document);
         // Code stands between fences, where nothing is markup.
-        let prose: String = texts[3].split("```").step_by(2).collect();
+        let prose: String = markdown.split("```").step_by(2).collect();
         let unescaped = prose.replace("\\<", "").replace("\\[", "");
         let is_markup = unescaped.contains("<script>x") || unescaped.contains("[x");
-        assert!(!is_markup, "{place}: {}", texts[3]);
+        assert!(!is_markup, "{place}: {markdown}");
     }
     replaced
 }
