@@ -152,9 +152,7 @@ impl Barrier {
             Barrier::PeerRead => "a read of a pipe or socket between them",
             Barrier::OtherStream => "a write to another pipe or socket between them",
             Barrier::StreamClosed => "a close of a pipe or socket between them",
-            Barrier::OtherTransfer => {
-                "a read or write of a terminal, a device or another special descriptor between them"
-            }
+            Barrier::OtherTransfer => OTHER_TRANSFER,
             Barrier::SyncOwn => "fsync between them",
             Barrier::SyncOther => "a sync of another file between them",
             Barrier::BothWays => "reads and writes of the same open file in turn",
@@ -166,9 +164,7 @@ impl Barrier {
             Barrier::WakeUp => {
                 "the same process reads the other end: each write wakes one of its threads"
             }
-            Barrier::TwoDescriptors => {
-                "a call through another descriptor of the same open file between them: with a buffer for each, the order changes"
-            }
+            Barrier::TwoDescriptors => TWO_DESCRIPTORS,
             Barrier::Mapped => {
                 "the file is mapped into memory, where its bytes can be seen or changed without a call"
             }
@@ -245,6 +241,11 @@ impl Barrier {
         }
     }
 }
+
+const OTHER_TRANSFER: &str =
+    "a read or write of a terminal, a device or another special descriptor between them";
+const TWO_DESCRIPTORS: &str = "a call through another descriptor of the same open file between them: with a buffer for each, the \
+    order changes";
 
 /// `10 ms`, `1.5 ms`.
 fn delay_in_words(ns: u64) -> String {

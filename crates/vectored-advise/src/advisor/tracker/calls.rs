@@ -34,15 +34,8 @@ impl Tracker {
                 from,
                 close_on_exec,
             } => {
-                let kind = match (kind, from) {
-                    (Some(kind), _) => kind_of_socket(kind),
-                    (None, Some(from)) => self.kind_of(from, caller),
-                    (None, None) => FdKind::Socket,
-                };
-                self.make(descriptor, kind, close_on_exec, caller);
-                if from.is_some() {
-                    self.mark_wait(caller, Barrier::Connect);
-                }
+                let kind = kind.map(kind_of_socket);
+                self.socket(descriptor, (kind, from), close_on_exec, caller);
             }
             Action::SocketPair {
                 descriptors,
@@ -63,15 +56,7 @@ impl Tracker {
                 first,
                 last,
                 leads_to,
-            } => {
-                if first == last {
-                    self.mark_exposure_by_close(first, leads_to, caller);
-                    self.kernel.close(caller.process, first);
-                } else {
-                    self.mark_exposure(caller, Barrier::StreamClosed);
-                    self.kernel.close_range(caller.process, first, last);
-                }
-            }
+            } => self.close_range(first, last, leads_to, caller),
             Action::SetFlags { descriptor, flags } => self.set_flags(descriptor, flags, caller),
             Action::SetCloseOnExec {
                 descriptor,
@@ -121,6 +106,35 @@ impl Tracker {
             Action::Fifo(named) => self.fifo(named, caller),
             // Others change no descriptor.
             _ => {}
+        }
+    }
+
+    /// A new socket, of a known kind or accepted by another one.
+    fn socket(
+        &mut self,
+        descriptor: Descriptor<'_>,
+        (kind, from): (Option<FdKind>, Option<Descriptor<'_>>),
+        close_on_exec: bool,
+        caller: Caller,
+    ) {
+        let kind = match (kind, from) {
+            (Some(kind), _) => kind,
+            (None, Some(from)) => self.kind_of(from, caller),
+            (None, None) => FdKind::Socket,
+        };
+        self.make(descriptor, kind, close_on_exec, caller);
+        if from.is_some() {
+            self.mark_wait(caller, Barrier::Connect);
+        }
+    }
+
+    fn close_range(&mut self, first: i32, last: i32, leads_to: Option<&[u8]>, caller: Caller) {
+        if first == last {
+            self.mark_exposure_by_close(first, leads_to, caller);
+            self.kernel.close(caller.process, first);
+        } else {
+            self.mark_exposure(caller, Barrier::StreamClosed);
+            self.kernel.close_range(caller.process, first, last);
         }
     }
 
