@@ -260,9 +260,16 @@ impl FileGroups {
     }
 
     /// Notes that a process reads a pipe or socket. If it also writes what it reads, returns the group of what it writes.
-    pub(crate) fn note_drain(&mut self, key: usize, process: ProcessId) -> Option<usize> {
+    /// A pipe is one group; a socket reads what its peer writes.
+    pub(crate) fn note_drain(
+        &mut self,
+        key: usize,
+        is_pipe: bool,
+        process: ProcessId,
+    ) -> Option<usize> {
         let written = match self.groups.get(key).filter(|_| key != 0)?.peer {
-            0 => key,
+            0 if is_pipe => key,
+            0 => return None,
             peer => peer,
         };
         let group = self.groups.get_mut(written)?;

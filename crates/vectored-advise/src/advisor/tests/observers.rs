@@ -202,6 +202,18 @@ fn bytes_to_oneself_wake_a_thread() {
 }
 
 #[test]
+fn who_reads_answers_does_not_read_what_it_wrote() {
+    let socket = "3<UNIX-STREAM:[7->8]>";
+    let accept = format!("accept4(4<UNIX-STREAM:[5,\"/s\"]>, NULL, NULL, 0) = {socket}");
+    let read = format!("read({socket}, \"x\", 16) = 1");
+    let write = &format!("write({socket}, \"x\", 1) = 1");
+    check(
+        &[&accept, &read, write, write, write, write],
+        &["adjacent-writes unix 4→1: write 1 [adjacent]"],
+    );
+}
+
+#[test]
 fn a_corked_socket_gathers_already() {
     let make = "socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3<TCP:[7]>";
     let write = "write(3<TCP:[7]>, \"x\"..., 20) = 20";

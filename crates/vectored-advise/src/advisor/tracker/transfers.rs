@@ -97,7 +97,9 @@ impl Tracker {
             if transfer.offset.is_none() && open_file.reader != serial {
                 self.note_reader(key, serial);
                 if matches!(kind, FdKind::Pipe | FdKind::Unix)
-                    && let Some(written) = self.groups.note_drain(group, caller.process)
+                    && let Some(written) =
+                        self.groups
+                            .note_drain(group, kind == FdKind::Pipe, caller.process)
                     && let Some(held) = self.groups.list(written, Barrier::WakeUp)
                 {
                     self.list(key, WRITES, held, Barrier::WakeUp);
