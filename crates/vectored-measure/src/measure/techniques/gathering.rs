@@ -57,8 +57,16 @@ impl<G: Gathering> Mover for WithArray<G> {
     ) -> io::Result<Timing> {
         match batch.iovec_setup {
             IovecSetup::Timed => {
+                // Not by `call`, whose array goes back after the system call: functions that return then take longer.
                 let mut turns = lists.in_turn();
-                meter.time(fd, batch, move || self.call(fd, turns.next()))
+                let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
+                let timing = meter.time(fd, batch, || {
+                    iovecs.clear();
+                    iovecs.extend(turns.next().iter().map(|segment| IoSlice::new(segment)));
+                    self.gathering.send(fd, &iovecs)
+                });
+                self.iovecs = recycled(iovecs);
+                timing
             }
             IovecSetup::Once => {
                 let iovecs: Vec<IoSlice<'_>> =
