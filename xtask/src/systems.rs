@@ -167,10 +167,10 @@ impl System {
         ];
         for (words, what) in &links[..if self.all { 3 } else { 2 }] {
             let mut command = self.command(Command::new(zig.join("bin/cargo-zigbuild")), words);
-            // What it compiles stays beside it, not in the home folder.
+            // The caches stay beside zig, not in the home folder.
             command.env("ZIG_GLOBAL_CACHE_DIR", zig.join("cache"));
             command.env("CARGO_ZIGBUILD_CACHE_DIR", zig.join("wrappers"));
-            // It finds `zig` through the Python of its environment.
+            // cargo-zigbuild finds `zig` through the Python of its environment.
             run_command(command.env("CARGO_ZIGBUILD_PYTHON_PATH", zig.join("bin/python3")))?;
             self.did("linked", what);
         }

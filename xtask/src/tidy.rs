@@ -173,7 +173,7 @@ fn floors(architecture: &str) -> Vec<(&str, Floors<'_>)> {
         for line in text.split("```").nth(1)?.lines().skip(1) {
             let (number, rooms) = line.split_at_checked(5).unwrap_or(("", line));
             floor = number.trim().parse().unwrap_or(floor);
-            // What a room is stands behind two spaces.
+            // Two spaces separate the room from its description.
             let rooms = rooms.split("  ").next()?.split(", ");
             floors.extend(rooms.map(|room| (room, floor)));
         }
@@ -201,7 +201,7 @@ fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// What a module imports from the floor of its room or a higher one. `exports` is the text of the crate's root.
+/// The imports of a module from the floor of its room or a higher one. `exports` is the text of the crate's root.
 fn from_above(module: &[&str], text: &str, exports: &str, floors: &Floors<'_>) -> Vec<String> {
     let room = module[0];
     let Some(floor) = floors.get(room) else {

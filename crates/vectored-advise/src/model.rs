@@ -288,7 +288,7 @@ pub struct Tally {
     /// order. Merging changes the order in which the bytes of the two reach the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_between: Option<String>,
-    /// What ended runs of writes, and how many: before such a call a buffer must be written.
+    /// The calls that ended runs of writes, with their number: before each the buffer must be written.
     pub ends: Vec<(String, u64)>,
     /// Whether a signal killed one of the processes: it would lose what is in a buffer.
     pub killed: bool,

@@ -53,7 +53,7 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// As [`take`](Cursor::take), and `TypeError` for an iterator, of which the first call would take all.
+    /// The errors of [`take`](Cursor::take), and `TypeError` for an iterator, of which the first call would take all.
     pub fn take_for(&self, buffers: &Bound<'_, PyAny>) -> PyResult<InUse<'_>> {
         if buffers.cast::<PyIterator>().is_ok() {
             let message = "buffers must be a list, not an iterator: the first call would use it up";

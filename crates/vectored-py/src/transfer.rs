@@ -21,8 +21,8 @@ pub fn write<'py>(
     call: impl Send
     + FnOnce(BorrowedFd<'_>, RawList<'_>, &mut SegmentCursor) -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
-    flush(file)?;
     let fd = descriptor(file)?;
+    flush(file)?;
     let exports = exported(buffers, *cursor, Access::Read)?;
     let list = exports.list()?;
     let mut at = within(*cursor, &exports)?;

@@ -516,7 +516,7 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
         text.contains("if one goroutine writes them, bufio saves at most 3.80 s"),
         "{text}"
     );
-    // What could not be read may move bytes.
+    // A call that could not be read may move bytes.
     (advisory.transfers, advisory.uncounted) = (0, Vec::new());
     let unread =
         "Nothing is known: 12 lines of the log could not be read, and no other call moves bytes.";

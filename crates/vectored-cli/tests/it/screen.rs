@@ -147,7 +147,7 @@ fn the_default_run_is_one_screen() {
     ] {
         assert!(text.contains(&format!("\n{target}: {begin}")), "{text}");
     }
-    // What holds for all of them is the last sentence.
+    // The last sentence holds for all targets.
     let (_, last) = text.split_once("\noverall: copy up to ").unwrap();
     assert!(last.contains("never one by one"), "{text}");
     assert!(!last.contains(": "), "{text}");

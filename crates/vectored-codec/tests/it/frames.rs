@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// A writer that takes so many bytes, then is not ready. It counts its calls.
+/// A writer that takes a number of bytes, then is not ready, and counts its calls.
 #[derive(Default)]
 struct Takes {
     bytes: usize,

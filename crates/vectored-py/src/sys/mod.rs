@@ -43,8 +43,9 @@ pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
 
 fn refuse_encoders(file: &Bound<'_, PyAny>) -> PyResult<()> {
     for class in file.get_type().mro() {
+        // The name of a class of the program may be any object.
         let module = class.getattr(intern!(file.py(), "__module__"))?;
-        let module = module.cast::<PyString>()?.to_cow()?;
+        let module = module.extract::<String>().unwrap_or_default();
         if ENCODERS.contains(&&*module) {
             return Err(PyTypeError::new_err(format!(
                 "an object of the module '{module}' encodes what is written to it, and its descriptor has the encoded bytes: use \

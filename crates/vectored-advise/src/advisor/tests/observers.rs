@@ -65,7 +65,7 @@ fn what_another_process_looks_at_is_not_counted_at_all() {
     // A file that took its place is another one.
     let renamed = "rename(\"/tmp/f\", \"/tmp/g\") = 0";
     check_observer(&[renamed], "stat(\"/tmp/g\", {st_size=20}) = 0", &four);
-    // What the writer itself asks for is known beforehand.
+    // The writer knows the size that it asks for.
     let own = ["adjacent-writes file 4→2: write 5 [adjacent]"];
     let log = log_of(&[
         OPEN,

@@ -160,7 +160,7 @@ impl LinkContext<'_> {
         } else {
             None
         };
-        // What others may see at any time has all writes listed, whatever else lies between them.
+        // If others can see the file at any time, all writes to it are listed, whatever else lies between them.
         if matches!(
             of_file,
             Some(Barrier::Observed | Barrier::Submitted | Barrier::Watched)

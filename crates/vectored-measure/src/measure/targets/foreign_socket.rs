@@ -56,15 +56,10 @@ impl ForeignSocketSink {
     /// Waits until the peer has read everything; over TCP, until its kernel has acknowledged everything. Discards
     /// the bytes that the peer sends: a peer blocked on its answers would stop reading.
     pub fn wait(&self) -> io::Result<()> {
-        let mut answer = [0; 1 << 12];
         let mut since = Instant::now();
         let mut left = u64::MAX;
         loop {
-            match recv(&*self.socket, &mut answer, RecvFlags::DONTWAIT) {
-                Ok((_, 0)) => return Err(gone()),
-                Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(error) => return Err(explained(error.into())),
-            }
+            discard_answer(&self.socket)?;
             match unsent_bytes(&*self.socket)? {
                 0 => return Ok(()),
                 now if now < left => (left, since) = (now, Instant::now()),
@@ -101,6 +96,15 @@ impl Sink for ForeignSocketSink {
     }
 }
 
+/// Discards what the peer has sent, of which a call takes a part.
+fn discard_answer(socket: &OwnedFd) -> io::Result<()> {
+    match recv(socket, &mut [0; 1 << 12], RecvFlags::DONTWAIT) {
+        Ok((_, 0)) => Err(gone()),
+        Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+        Err(error) => Err(explained(error.into())),
+    }
+}
+
 /// Sends some bytes, and discards what the peer sends.
 ///
 /// # Errors
@@ -108,14 +112,10 @@ impl Sink for ForeignSocketSink {
 /// If the peer is too slow, or gone.
 fn try_out(socket: &OwnedFd) -> io::Result<()> {
     let began = Instant::now();
-    let (bytes, mut answer) = ([0; 1 << 14], [0; 1 << 12]);
+    let bytes = [0; 1 << 14];
     let mut sent = 0;
     loop {
-        match recv(socket, &mut answer, RecvFlags::DONTWAIT) {
-            Ok((_, 0)) => return Err(gone()),
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(error) => return Err(explained(error.into())),
-        }
+        discard_answer(socket)?;
         if sent < TRIAL_BYTES {
             match send(socket, &bytes, SendFlags::DONTWAIT) {
                 Ok(count) => sent += count as u64,

@@ -25,7 +25,7 @@ const MAX_CLAUSES: usize = 4;
 pub(super) fn answers(groups: &[Group<'_>], results: &Results) -> (Vec<Option<Block>>, Vec<Block>) {
     let rivals = &results.rivals[..];
     let all = lists(groups, results);
-    // What never pays under any conditions is said once.
+    // A technique that never wins is named once for all targets.
     let never_pays = |rival: &TechniqueName| groups.len() > 1 && slowness(&all, *rival).is_some();
     let (losers, others): (Vec<TechniqueName>, Vec<TechniqueName>) =
         rivals.iter().partition(|rival| never_pays(rival));
@@ -109,7 +109,7 @@ fn common_rules(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<String> {
     clauses(cells, |series| (rule(series, rivals).0, None))
 }
 
-/// What is said of the lists of a series. If the winner changes once, `{}` in the words stands for the place.
+/// The words about the lists of a series. If the winner changes once, `{}` in the words stands for the place.
 type Said = (String, Option<f64>);
 
 /// A clause for each series of which the same can be said. A series has the lists that differ in one size only, or one fixed
