@@ -1,11 +1,10 @@
-//! A position in a caller's list of segments, and the next batch from there.
+//! A position in a caller's list of segments.
 
-use std::io::IoSlice;
 use std::ops::Deref;
 
 use crate::runs::Stretch;
 use crate::sys::limits::Limits;
-use crate::sys::span::{Span, part, spans};
+use crate::sys::span::{Span, spans};
 
 /// A position in a list of segments: the index of a segment, and how many of its bytes have been moved.
 ///
@@ -13,14 +12,14 @@ use crate::sys::span::{Span, part, spans};
 /// takes the list as an argument. So a cursor is the whole state of an interrupted transfer: keep it, wait until the
 /// descriptor is ready, and resume from it.
 ///
-/// Pass the same bytes in the same segments each time. The array of [`IoSlice`]s may be built anew for each call, so a
+/// Pass the same bytes in the same segments each time. The array of entries may be built anew for each call, so a
 /// connection can keep its buffers and a cursor. Segments may be added at the end of the list. If `taken` segments are
 /// removed from its front, resume from [`at`](SegmentCursor::at) `(cursor.segment() - taken, cursor.offset())`.
 ///
 /// The end of a segment and the start of the next one are the same position. [`advance`](SegmentCursor::advance) always
 /// leaves the cursor on a byte that is still to be moved, or at the end of the list.
 ///
-/// Methods that read only lengths take a list of anything that derefs to bytes: [`IoSlice`],
+/// Methods that read only lengths take a list of anything that derefs to bytes: [`IoSlice`](std::io::IoSlice),
 /// [`IoSliceMut`](std::io::IoSliceMut), `Vec<u8>`, `&[u8]`.
 ///
 /// # Panics
@@ -160,94 +159,6 @@ impl SegmentCursor {
         remaining(rest.iter().map(Span::byte_len), self.offset)
     }
 
-    /// The next batch: the segments that one call can take from here.
-    ///
-    /// It has no empty segment and keeps within `limits`. It is empty only at the end of the list. The cursor does not
-    /// move: call [`advance`](SegmentCursor::advance) with the number of bytes that were written.
-    ///
-    /// If the next segments can go as they are, the batch is a part of `segments` itself. Otherwise (the cursor is inside a
-    /// segment, or some segments are empty) it is built in `scratch`, whose content is replaced and whose memory is reused
-    /// for further batches of this list. A segment is cut only if it alone exceeds the bytes of a call.
-    ///
-    /// # Panics
-    ///
-    /// If a limit is zero.
-    pub fn batch<'b, 'a: 'b>(
-        &self,
-        segments: &'a [IoSlice<'_>],
-        limits: Limits,
-        scratch: &'b mut Vec<IoSlice<'a>>,
-    ) -> &'b [IoSlice<'b>] {
-        self.next_batch(segments, limits, scratch)
-            .map_or(&[], |batch| batch.slices)
-    }
-
-    /// The [`batch`](SegmentCursor::batch) with its number of bytes and its end; `None` at the end of the list.
-    pub(crate) fn next_batch<'b, 'a: 'b>(
-        &self,
-        segments: &'a [IoSlice<'_>],
-        limits: Limits,
-        scratch: &'b mut Vec<IoSlice<'a>>,
-    ) -> Option<Batch<'b>> {
-        limits.assert_allow_progress();
-        let start = self.skip_empty(segments);
-        if start.segment == segments.len() {
-            return None;
-        }
-        let stretch = start.stretch(segments, limits, 0);
-        if stretch.is_whole_call {
-            return Some(start.batch_of(stretch, segments));
-        }
-
-        scratch.clear();
-        // Once, and not by doubling. Empty segments may leave some of it unused.
-        scratch.reserve(limits.segments.min(segments.len() - start.segment));
-        scratch.extend_from_slice(&segments[start.segment..start.segment + stretch.count]);
-        let mut bytes = stretch.bytes;
-        let mut end = start;
-        if stretch.count > 0 {
-            end = SegmentCursor::at(start.segment + stretch.count, 0);
-        }
-        while scratch.len() < limits.segments {
-            let Some(segment) = segments.get(end.segment) else {
-                break;
-            };
-            let rest = part(segment, end.offset, segment.byte_len());
-            let len = rest.byte_len();
-            if len > limits.bytes - bytes {
-                if scratch.is_empty() {
-                    return Some(end.cut(rest, limits.bytes, scratch));
-                }
-                break;
-            }
-            if len > 0 {
-                scratch.push(rest);
-                bytes += len;
-            }
-            end = SegmentCursor::at(end.segment + 1, 0);
-        }
-        Some(Batch {
-            slices: scratch,
-            bytes,
-            end,
-        })
-    }
-
-    /// A batch of the first `bytes` of `rest`, which begins at this cursor.
-    pub(crate) fn cut<'b, 'a: 'b>(
-        self,
-        rest: IoSlice<'a>,
-        bytes: usize,
-        scratch: &'b mut Vec<IoSlice<'a>>,
-    ) -> Batch<'b> {
-        scratch.push(part(&rest, 0, bytes));
-        Batch {
-            slices: scratch,
-            bytes,
-            end: SegmentCursor::at(self.segment, self.offset + bytes),
-        }
-    }
-
     /// This position after any empty segments: on a byte that is still to be moved, or at the end of the list.
     pub(crate) fn skip_empty<S: Span>(self, segments: &[S]) -> SegmentCursor {
         self.assert_within(segments);
@@ -280,16 +191,6 @@ impl SegmentCursor {
         }
     }
 
-    /// The batch of a stretch that begins here.
-    pub(crate) fn batch_of<'b>(self, stretch: Stretch, segments: &'b [IoSlice<'_>]) -> Batch<'b> {
-        let end = self.segment + stretch.count;
-        Batch {
-            slices: &segments[self.segment..end],
-            bytes: stretch.bytes,
-            end: SegmentCursor::at(end, 0),
-        }
-    }
-
     /// Whether it is a position of the list.
     pub(crate) fn is_within<S: Span>(self, segments: &[S]) -> bool {
         match segments.get(self.segment) {
@@ -312,27 +213,9 @@ fn remaining(mut lengths: impl Iterator<Item = usize>, offset: usize) -> u64 {
     lengths.fold(first as u64, |sum, len| sum.saturating_add(len as u64))
 }
 
-/// The segments of one call, and where in the caller's list they end.
-#[derive(Debug)]
-pub(crate) struct Batch<'b> {
-    /// At least one segment, none of them empty.
-    pub(crate) slices: &'b [IoSlice<'b>],
-    /// The sum of their lengths.
-    pub(crate) bytes: usize,
-    /// The position after them.
-    pub(crate) end: SegmentCursor,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{list, payload};
-
-    const LIMITS: Limits = Limits {
-        segments: 4,
-        bytes: 100,
-    };
-
     #[test]
     fn what_remains_of_more_than_a_number_holds_is_the_largest_number() {
         let most = isize::MAX as usize;
@@ -347,50 +230,5 @@ mod tests {
         }
         assert_eq!(remaining([5, 0, 7].into_iter(), 2), 10);
         assert_eq!(remaining([].into_iter(), 0), 0);
-    }
-
-    #[test]
-    fn a_list_without_empties_is_passed_as_it_is() {
-        let data = payload(&[10, 20, 30, 40, 50]);
-        let segments = list(&data);
-        let mut scratch = Vec::new();
-        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
-        assert!(std::ptr::eq(batch, &segments[..4]));
-        assert_eq!(scratch.capacity(), 0);
-    }
-
-    #[test]
-    fn empties_around_a_stretch_do_not_make_it_be_built() {
-        let data = payload(&[0, 0, 10, 20, 0]);
-        let segments = list(&data);
-        let mut scratch = Vec::new();
-        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
-        assert!(std::ptr::eq(batch, &segments[2..4]));
-        assert_eq!(scratch.capacity(), 0);
-    }
-
-    #[test]
-    fn a_stretch_ends_at_the_byte_cap_without_a_cut() {
-        let data = payload(&[60, 41, 10]);
-        let segments = list(&data);
-        let mut scratch = Vec::new();
-        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
-        assert!(std::ptr::eq(batch, &segments[..1]));
-    }
-
-    #[test]
-    fn a_segment_is_cut_where_it_alone_exceeds_the_byte_cap() {
-        let data = payload(&[250, 7]);
-        let segments = list(&data);
-        let mut cursor = SegmentCursor::new();
-        let mut lengths = Vec::new();
-        while !cursor.is_at_end(&segments) {
-            let mut scratch = Vec::new();
-            let batch = cursor.batch(&segments, LIMITS, &mut scratch);
-            lengths.push(batch.iter().map(|s| s.len()).collect::<Vec<_>>());
-            let bytes = batch.iter().map(|s| s.len()).sum();
-            cursor.advance(&segments, bytes);
-        }
-        assert_eq!(lengths, [vec![100], vec![100], vec![50, 7]]);
     }
 }

@@ -213,6 +213,7 @@ mod descriptor;
 mod error;
 mod gather;
 mod interruption;
+mod plan;
 pub mod queue;
 mod read;
 mod runs;

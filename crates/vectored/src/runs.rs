@@ -22,12 +22,12 @@ pub(crate) struct RunPolicy {
 }
 
 impl RunPolicy {
-    /// The policy for a staging buffer of `staging_bytes`: a small segment fits it when it is empty, or no plan would get
-    /// past the segment.
-    pub(crate) fn within(self, staging_bytes: usize) -> RunPolicy {
+    /// The policy for calls that are not filled up.
+    pub(crate) const fn new(copy_below_bytes: usize, limits: Limits) -> RunPolicy {
         RunPolicy {
-            copy_below_bytes: self.copy_below_bytes.min(staging_bytes),
-            ..self
+            copy_below_bytes,
+            limits,
+            fills: false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The fast path: finds the one system call that most lists take, and makes it.
 //!
 //! A list reaches the kernel in one of three forms if one call takes all of it, and else by plans of several calls
-//! ([`plan`](mod@crate::gather::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is small up to
+//! ([`plan`](mod@crate::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is small up to
 //! the threshold of the list's length, and a run is two or more small segments in a row.
 //!
 //! ```text
@@ -56,7 +56,7 @@ use crate::sys::copy::MAX_FEW_SEGMENTS;
 use crate::sys::copy::sizes::MAX_BY_16;
 use crate::sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
 use crate::sys::span::Span;
-use crate::sys::staging::{StagingBuffer, StagingTail};
+use crate::sys::staging::StagingBuffer;
 use crate::transfer::write_loop::{Attempt, Sink, retry_interrupted};
 
 /// The longest first segment of a list of more than [`MAX_FEW_SEGMENTS`] that is copied inline. Of longer segments, wide
@@ -429,16 +429,6 @@ impl FastPath {
             }
             _ => threshold,
         }
-    }
-
-    /// The staging buffer with the staged segments.
-    pub(crate) fn staged(&mut self) -> StagingTail<'_> {
-        StagingTail::with_content(&mut self.staging)
-    }
-
-    /// The staging buffer for another call.
-    pub(crate) fn unstaged(&mut self) -> StagingTail<'_> {
-        StagingTail::of(&mut self.staging)
     }
 
     /// The policy for the calls of a list.

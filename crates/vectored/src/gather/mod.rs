@@ -1,10 +1,9 @@
 //! Writes a list by copying its small segments together and referencing the large ones.
 //!
 //! The [fast path](fast_path) makes the one call that most lists take. [`Gather::finish`] makes all other calls, each by a
-//! [`plan`](mod@plan).
+//! [`plan`](mod@crate::plan).
 
 pub(crate) mod fast_path;
-pub(crate) mod plan;
 mod threshold_cache;
 pub(crate) mod vectored_write;
 
@@ -18,16 +17,19 @@ use crate::descriptor::AsDescriptor;
 use crate::descriptor::borrowed::BorrowedDescriptor;
 use crate::error::TransferError;
 use crate::gather::fast_path::{FastPath, FastPathMiss};
-use crate::gather::plan::{plan, plan_after_staged_prefix};
+use crate::plan::plan;
+use crate::runs::RunPolicy;
 use crate::sys::codes;
+#[cfg(test)]
 use crate::sys::limits::Limits;
 use crate::sys::span::are_objects;
-use crate::transfer::direct_retry::resend_uncopied;
+use crate::sys::staging::StagingTail;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
-use crate::transfer::write_loop::{FnSink, Sink, SplitGuard, send_all};
-use crate::write::all::{resume_write, send_all_referenced};
-use crate::write::positional::{check_end, into_file};
+#[cfg(test)]
+use crate::transfer::write_loop::FnSink;
+use crate::transfer::write_loop::{Attempt, Sink, SplitGuard, send_all};
+use crate::write::positional::{FileSink, check_end, into_file};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
@@ -172,28 +174,33 @@ impl Gather {
     ) -> Result<u64, TransferError> {
         // `resume_write` is not used: most transfers need no cursor.
         let mut stream = Stream::of(fd);
-        match self.fast_path.send_in_one_call(segments, &mut stream) {
-            Ok(bytes) => Ok(bytes),
-            Err(miss) => {
-                if is_raw && !are_objects(segments) {
-                    let refusal = io::Error::from_raw_os_error(codes::EINVAL);
-                    return Err(TransferError::new(0, refusal));
-                }
-                let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
-                let sent = self.finish(miss, segments, cursor, may_split, stream);
-                sent.or_else(|error| {
-                    resend_uncopied(fd, error, |_| resume_write(fd, segments, cursor))
-                })
-            }
+        let sent = self.fast_path.send_in_one_call(segments, &mut stream);
+        sent.or_else(|miss| self.write_otherwise(miss, fd, segments, is_raw, stream))
+    }
+
+    #[cold]
+    fn write_otherwise(
+        &mut self,
+        miss: FastPathMiss,
+        fd: BorrowedDescriptor<'_>,
+        segments: &[IoSlice<'_>],
+        is_raw: bool,
+        stream: Stream<'_>,
+    ) -> Result<u64, TransferError> {
+        if is_raw && !are_objects(segments) {
+            let refusal = io::Error::from_raw_os_error(codes::EINVAL);
+            return Err(TransferError::new(0, refusal));
         }
+        let may_split = || refuse_messages(fd);
+        self.finish(miss, segments, &mut SegmentCursor::new(), may_split, stream)
     }
 
     /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
     ///
-    /// Like [`write_all`](Gather::write_all), but it can be resumed, like the function [`resume_write`]: whether it
+    /// Like [`write_all`](Gather::write_all), but it can be resumed, like the function [`resume_write`](crate::resume_write): whether it
     /// succeeds or fails, `cursor` has moved in the caller's list by exactly the bytes that were written, and the
     /// transfer can be resumed with it after [`WouldBlock`](io::ErrorKind::WouldBlock). Staged bytes do not outlive the
-    /// call, so another `Gather` may resume, or the function [`resume_write`].
+    /// call, so another `Gather` may resume, or the function [`resume_write`](crate::resume_write).
     ///
     /// # `SIGPIPE`
     ///
@@ -204,7 +211,7 @@ impl Gather {
     ///
     /// # Errors
     ///
-    /// The errors of the function [`resume_write`].
+    /// The errors of the function [`resume_write`](crate::resume_write).
     ///
     /// # Panics
     ///
@@ -239,8 +246,7 @@ impl Gather {
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_descriptor();
-        let sent = self.send_from(segments, cursor, || refuse_messages(fd), Stream::of(fd));
-        sent.or_else(|error| resend_uncopied(fd, error, |_| resume_write(fd, segments, cursor)))
+        self.send_from(segments, cursor, || refuse_messages(fd), Stream::of(fd))
     }
 
     /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
@@ -275,17 +281,14 @@ impl Gather {
         offset: u64,
     ) -> Result<u64, TransferError> {
         check_end(segments, offset)?;
-        let (fd, cursor) = (fd.as_descriptor(), &mut SegmentCursor::new());
-        let sent = self.send_all(segments, cursor, || Ok(()), into_file(fd, offset));
-        sent.or_else(|error| {
-            resend_uncopied(fd, error, |before| {
-                let file = into_file(fd, offset + before);
-                send_all_referenced(segments, cursor, Limits::default(), || Ok(()), file)
-            })
-        })
+        let fd = fd.as_descriptor();
+        let call = into_file(fd, offset);
+        let cursor = &mut SegmentCursor::new();
+        self.send_from(segments, cursor, || Ok(()), FileSink { fd, call })
     }
 
     /// [`resume_write`](Gather::resume_write) by the calls of a function.
+    #[cfg(test)]
     pub(crate) fn send_all(
         &mut self,
         segments: &[IoSlice<'_>],
@@ -338,39 +341,54 @@ impl Gather {
             }
         };
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-        let policy = self.fast_path.policy(segments);
+        let mut policy = self.fast_path.policy(segments);
         if self.fast_path.staging.len() > policy.limits.bytes {
             // The list goes in chunks, of which the first is shorter: staged anew.
             staged_count = 0;
         }
         send_all(segments, cursor, |from| {
-            if let Some(attempt) = first.take() {
-                return Some(attempt);
-            }
-            if from.is_end_of(segments) {
-                return None;
-            }
-            let policy = self.fast_path.policy_for_rest(policy, segments, from);
-            let mut iovecs = recycle(mem::take(&mut self.iovecs));
-            let batch = match mem::take(&mut staged_count) {
-                0 => plan(
-                    segments,
-                    from,
-                    policy,
-                    self.fast_path.unstaged(),
-                    &mut iovecs,
-                ),
-                count => {
-                    let staging = self.fast_path.staged();
-                    let batch =
-                        plan_after_staged_prefix(segments, count, policy, staging, &mut iovecs);
-                    Some(batch)
+            let staged_count = mem::take(&mut staged_count);
+            let attempt = match first.take() {
+                Some(attempt) => attempt,
+                None => {
+                    self.send_next(segments, from, policy, staged_count, &mut guard, &mut sink)?
                 }
             };
-            let attempt = batch.map(|batch| guard.send(segments, from, batch, &mut sink));
-            self.iovecs = recycle(iovecs);
-            attempt
+            let is_plain = policy.copy_below_bytes == 0 && !policy.fills;
+            if is_plain || !attempt.is_invalid() || !sink.is_direct() {
+                return Some(attempt);
+            }
+            // The staging buffer begins at a page, so an aligned list is refused only if a call ended within a segment, as
+            // with a `ChunkPolicy`, or if the file asks for more than a page. The caller's own segments may be taken.
+            policy = RunPolicy::new(0, self.fast_path.limits());
+            self.send_next(segments, from, policy, 0, &mut guard, &mut sink)
         })
+    }
+
+    /// Plans and makes the call at `from`; `None` at the end of the list. The staging buffer holds the first
+    /// `staged_count` segments.
+    fn send_next(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        from: SegmentCursor,
+        policy: RunPolicy,
+        staged_count: usize,
+        guard: &mut SplitGuard<impl FnOnce() -> io::Result<()>>,
+        sink: &mut impl Sink,
+    ) -> Option<Attempt> {
+        let policy = self.fast_path.policy_for_rest(policy, segments, from);
+        let mut iovecs = recycle(mem::take(&mut self.iovecs));
+        let (begin, staging) = match staged_count {
+            0 => (from, StagingTail::of(&mut self.fast_path.staging)),
+            count => {
+                let staging = StagingTail::with_content(&mut self.fast_path.staging);
+                (SegmentCursor::at(count, 0), staging)
+            }
+        };
+        let batch = plan(segments, begin, policy, staging, &mut iovecs);
+        let attempt = batch.map(|batch| guard.send(segments, from, batch, sink));
+        self.iovecs = recycle(iovecs);
+        attempt
     }
 }
 

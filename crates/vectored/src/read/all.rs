@@ -301,11 +301,7 @@ pub(crate) fn receive_directly(
     at_eof: AtEof,
     source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
 ) -> Result<u64, TransferError> {
-    let rules = RunPolicy {
-        copy_below_bytes: 0,
-        limits,
-        fills: false,
-    };
+    let rules = RunPolicy::new(0, limits);
     Receiver::new().receive_all(segments, cursor, rules, at_eof, source)
 }
 

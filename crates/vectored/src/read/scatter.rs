@@ -231,11 +231,7 @@ impl Scatter {
             let threshold = self.model.copy_below_bytes(segment_count);
             self.last_threshold = (segment_count, threshold);
         }
-        RunPolicy {
-            copy_below_bytes: self.last_threshold.1,
-            limits: Limits::default(),
-            fills: false,
-        }
+        RunPolicy::new(self.last_threshold.1, Limits::default())
     }
 
     /// Reads from `source` into `segments` from `cursor` on, by `policy`.
@@ -320,7 +316,7 @@ mod tests {
         ) {
             // One `Scatter` reads several lists: no byte of one list may reach the next.
             let mut scatter = scatter_with_staging(staging_bytes);
-            let policy = RunPolicy { copy_below_bytes, limits, fills: false };
+            let policy = RunPolicy::new(copy_below_bytes, limits);
             for (sizes, script) in lists {
                 check(&mut scatter, &sizes, &script, policy);
             }
@@ -331,14 +327,13 @@ mod tests {
     fn short_reads_resume_at_every_cut_of_small_lists_at_every_threshold() {
         for copy_below_bytes in 0..=3 {
             let mut scatter = scatter_with_staging(5);
-            let policy = RunPolicy {
+            let policy = RunPolicy::new(
                 copy_below_bytes,
-                limits: Limits {
+                Limits {
                     segments: 3,
                     bytes: 8,
                 },
-                fills: false,
-            };
+            );
             for_all_cuts_of_small_lists(|sizes, script| check(&mut scatter, sizes, script, policy));
         }
     }
@@ -346,11 +341,7 @@ mod tests {
     #[test]
     fn an_error_or_an_end_at_any_point_loses_nothing_that_was_staged() {
         let mut scatter = scatter_with_staging(100);
-        let policy = RunPolicy {
-            copy_below_bytes: 3,
-            limits: Limits::default(),
-            fills: false,
-        };
+        let policy = RunPolicy::new(3, Limits::default());
         for step in 1..=3 {
             for before in 0..22 {
                 for last in [

@@ -245,6 +245,15 @@ impl<'a> StagingTail<'a> {
         }
     }
 
+    /// A tail that holds nothing.
+    pub(crate) fn none() -> StagingTail<'a> {
+        StagingTail {
+            buffer: None,
+            memory: &mut [],
+            filled: 0,
+        }
+    }
+
     /// The number of bytes that it holds, with its content, once it is allocated.
     pub(crate) fn size(&self) -> usize {
         match &self.buffer {

@@ -6,7 +6,7 @@ use crate::sys::codes;
 use crate::sys::file_identity::{FileIdentity, FileKind};
 
 /// Whether `fd` is a regular file or block device that is open with `O_DIRECT`. (On a pipe the flag means packets.)
-fn is_direct(fd: BorrowedDescriptor<'_>) -> bool {
+pub(crate) fn is_direct(fd: BorrowedDescriptor<'_>) -> bool {
     let kinds = [FileKind::Regular, FileKind::Block];
     FileIdentity::of(fd).is_some_and(|file| file.is_direct && kinds.contains(&file.kind))
 }

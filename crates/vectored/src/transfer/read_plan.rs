@@ -1,6 +1,6 @@
 //! Plans one scattering call: which segments are read through the staging buffer and which directly.
 //!
-//! Pure, as [`plan`](crate::gather::plan) is for writes: lengths and positions decide. If nothing is staged, it is the plan
+//! Pure, as [`plan`](crate::plan) is for writes: lengths and positions decide. If nothing is staged, it is the plan
 //! of a plain `readv(2)`.
 
 use std::io::IoSliceMut;
@@ -51,7 +51,7 @@ pub(crate) fn plan_read<S: Span>(
     limits.assert_allow_progress();
     runs.clear();
     // Segments that are staged must fit in an empty staging buffer, or the plan would never get past them.
-    let small_bytes = policy.within(staging_bytes).copy_below_bytes;
+    let small_bytes = policy.copy_below_bytes.min(staging_bytes);
     let start = from.skip_empty(segments);
     if start.segment() == segments.len() {
         return None;
@@ -270,7 +270,7 @@ mod tests {
             read in 0..300_usize,
         ) {
             let total: usize = sizes.iter().sum();
-            let policy = RunPolicy { copy_below_bytes, limits, fills: false };
+            let policy = RunPolicy::new(copy_below_bytes, limits);
             check(&sizes, policy, staging_bytes, skip.min(total), read);
         }
 
@@ -286,10 +286,10 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let policy = RunPolicy { copy_below_bytes, limits, fills: false };
+            let policy = RunPolicy::new(copy_below_bytes, limits);
             let (mut memory, mut iovecs, mut runs) = (StagingBuffer::unallocated(staging_bytes), Vec::new(), Vec::new());
             let staging = StagingTail::of(&mut memory);
-            let write = crate::gather::plan::plan(&segments, cursor, policy, staging, &mut iovecs)
+            let write = crate::plan::plan(&segments, cursor, policy, staging, &mut iovecs)
                 .map(|batch| (batch.slices.len(), batch.bytes, batch.end));
             let read = plan_read(&segments, cursor, policy, staging_bytes, &mut runs)
                 .map(|plan| (plan.entries, plan.bytes, plan.end));
@@ -300,11 +300,7 @@ mod tests {
     #[test]
     fn one_between_two_runs_is_a_segment_of_the_list() {
         let data = payload(&[3, 4, 20, 5]);
-        let policy = RunPolicy {
-            copy_below_bytes: 10,
-            limits: Limits::default(),
-            fills: false,
-        };
+        let policy = RunPolicy::new(10, Limits::default());
         let (start, mut runs) = (SegmentCursor::new(), Vec::new());
         let plan = plan_read(&list(&data), start, policy, 150, &mut runs).unwrap();
         assert_eq!((plan.entries, plan.bytes), (3, 32));
@@ -314,11 +310,7 @@ mod tests {
     #[test]
     fn a_list_without_small_or_empty_segments_is_the_call_itself() {
         let data = payload(&[30, 40]);
-        let policy = RunPolicy {
-            copy_below_bytes: 10,
-            limits: Limits::default(),
-            fills: false,
-        };
+        let policy = RunPolicy::new(10, Limits::default());
         let mut runs = Vec::new();
         let plan = plan_read(&data, SegmentCursor::new(), policy, 64, &mut runs).unwrap();
         assert!(plan.is_list);

@@ -15,6 +15,7 @@ use crate::sys::copy::copy_into;
 use crate::sys::file_identity::{FileIdentity, FileKind};
 use crate::sys::span::{Span, part, part_mut};
 use crate::sys::staging::StagingBuffer;
+use crate::transfer::direct_retry::is_direct;
 use crate::transfer::support_cache::{SupportCache, is_refusal};
 use crate::transfer::write_loop::Sink;
 
@@ -98,6 +99,10 @@ impl Sink for Stream<'_> {
         let identity = || FileIdentity::of(fd);
         let call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
         self.calls.write(slices, identity, call)
+    }
+
+    fn is_direct(&self) -> bool {
+        is_direct(self.fd)
     }
 }
 

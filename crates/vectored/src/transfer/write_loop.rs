@@ -3,24 +3,37 @@
 
 use std::io::{self, IoSlice};
 
-use crate::cursor::{Batch, SegmentCursor};
+use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::interruption::{CallEnd, go_on_after};
+use crate::plan::Batch;
+use crate::sys::codes;
 
 /// Makes the system calls of a transfer: a descriptor, or a script in tests.
 pub(crate) trait Sink: Sized {
     /// Makes one call that is expected to take all `bytes` of `slices`; `Err` with its result (the bytes that it took,
     /// or its error) if it did not.
-    /// `may_adjoin` is false if no slice adjoins the one before it.
+    /// `_may_adjoin` is false if no slice adjoins the one before it.
+    #[inline]
     fn take_all(
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
-        may_adjoin: bool,
-    ) -> Result<(), io::Result<usize>>;
+        _may_adjoin: bool,
+    ) -> Result<(), io::Result<usize>> {
+        match self.call(slices) {
+            Ok(taken) if taken == bytes => Ok(()),
+            answer => Err(answer),
+        }
+    }
 
     /// Makes one call whose result is not expected to be all of `slices`: a retry.
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// Whether it is a file that is open with `O_DIRECT`, which refuses what is not aligned with `EINVAL`.
+    fn is_direct(&self) -> bool {
+        false
+    }
 }
 
 /// A function as a [`Sink`].
@@ -28,18 +41,6 @@ pub(crate) struct FnSink<F>(pub(crate) F);
 
 impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FnSink<F> {
     #[inline]
-    fn take_all(
-        &mut self,
-        slices: &[IoSlice<'_>],
-        bytes: usize,
-        _: bool,
-    ) -> Result<(), io::Result<usize>> {
-        match self.0(slices) {
-            Ok(taken) if taken == bytes => Ok(()),
-            answer => Err(answer),
-        }
-    }
-
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.0(slices)
     }
@@ -56,6 +57,12 @@ impl Attempt {
     /// A call of `given` bytes up to `end`.
     pub(crate) fn of(given: usize, end: SegmentCursor, result: io::Result<usize>) -> Attempt {
         Attempt { given, end, result }
+    }
+
+    /// Whether the kernel refused the call as invalid.
+    pub(crate) fn is_invalid(&self) -> bool {
+        let code = self.result.as_ref().err().and_then(io::Error::raw_os_error);
+        code == Some(codes::EINVAL)
     }
 
     /// The result of the call.

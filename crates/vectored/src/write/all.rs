@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
+use crate::plan::plan_uncopied;
 use crate::sys::limits::Limits;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
@@ -182,7 +183,7 @@ pub(crate) fn send_all_referenced(
     let mut sink = FnSink(sink);
     let mut scratch = Vec::new();
     send_all(segments, cursor, |from| {
-        let batch = from.next_batch(segments, limits, &mut scratch)?;
+        let batch = plan_uncopied(segments, from, limits, &mut scratch)?;
         Some(guard.send(segments, from, batch, &mut sink))
     })
 }

@@ -215,11 +215,7 @@ mod tests {
             }
 
             let mut scatter = Scatter::with_model(model);
-            let policy = RunPolicy {
-                copy_below_bytes: threshold as usize,
-                limits: Limits::default(),
-                fills: false,
-            };
+            let policy = RunPolicy::new(threshold as usize, Limits::default());
             let mut segments: Vec<_> =
                 blocks.iter_mut().map(|block| IoSliceMut::new(block)).collect();
             let cursor = &mut SegmentCursor::new();

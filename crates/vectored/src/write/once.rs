@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
+use crate::plan::plan_uncopied;
 use crate::sys::files::PIPE_BUF;
 use crate::sys::limits::Limits;
 use crate::sys::span::Span as _;
@@ -140,7 +141,8 @@ fn send_once(
 ) -> Result<u64, TransferError> {
     let refused = |error| TransferError::new(0, error);
     let mut scratch = Vec::new();
-    let Some(batch) = SegmentCursor::new().next_batch(segments, limits, &mut scratch) else {
+    let start = SegmentCursor::new();
+    let Some(batch) = plan_uncopied(segments, start, limits, &mut scratch) else {
         return Ok(0);
     };
     if !batch.end.is_end_of(segments) {

@@ -8,7 +8,9 @@ use crate::error::TransferError;
 use crate::sys;
 use crate::sys::file_identity::FileIdentity;
 use crate::sys::limits::Limits;
+use crate::transfer::direct_retry::is_direct;
 use crate::transfer::unvectored::ListCalls;
+use crate::transfer::write_loop::Sink;
 use crate::write::all::send_all_referenced;
 
 /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
@@ -92,6 +94,22 @@ pub(crate) fn into_file(
             sys::syscalls::pwrite_slices(fd, slices, offset)
         })
     })
+}
+
+/// [`into_file`] as a [`Sink`].
+pub(crate) struct FileSink<'fd, F> {
+    pub(crate) fd: BorrowedDescriptor<'fd>,
+    pub(crate) call: F,
+}
+
+impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FileSink<'_, F> {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        (self.call)(slices)
+    }
+
+    fn is_direct(&self) -> bool {
+        is_direct(self.fd)
+    }
 }
 
 /// Returns an error if the end of the list would exceed the largest `off_t`.

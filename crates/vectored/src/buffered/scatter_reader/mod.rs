@@ -293,11 +293,7 @@ impl<R: Read> ScatterReader<R> {
         cursor: &mut SegmentCursor,
         limits: Limits,
     ) -> io::Result<usize> {
-        let rules = RunPolicy {
-            copy_below_bytes: 0,
-            limits,
-            fills: false,
-        };
+        let rules = RunPolicy::new(0, limits);
         let Some(plan) = plan_read(segments, *cursor, rules, 0, &mut Vec::new()) else {
             return Ok(0);
         };

@@ -155,7 +155,7 @@ proptest! {
         sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
     ) {
         let support = SupportCache::new();
-        let policy = RunPolicy { copy_below_bytes: 0, limits, fills: false };
+        let policy = RunPolicy::new(0, limits);
         check_read_against_model(&sizes, &script, limits, true, |segments, cursor, source| {
             let mut calls = ListCalls::new(&support);
             let at_eof = AtEof::Fail;

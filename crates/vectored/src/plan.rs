@@ -1,98 +1,121 @@
-//! Plans one gathering call: which segments are copied and which are referenced.
+//! Plans one call of a write: which segments are copied and which are referenced.
 //!
 //! Pure: lengths and positions decide, and no system call is made. A plan is a [`Batch`], which a test can look at as
 //! well as the kernel.
 
 use std::io::IoSlice;
 
-use crate::cursor::{Batch, SegmentCursor};
+use crate::cursor::SegmentCursor;
 use crate::runs::{RunPolicy, extends_run, is_small};
+use crate::sys::limits::Limits;
 use crate::sys::span::{Span, part};
 use crate::sys::staging::StagingTail;
 
+/// The segments of one call, and where in the caller's list they end.
+#[derive(Debug)]
+pub(crate) struct Batch<'b> {
+    /// At least one segment, none of them empty.
+    pub(crate) slices: &'b [IoSlice<'b>],
+    /// The sum of their lengths.
+    pub(crate) bytes: usize,
+    /// The position after them.
+    pub(crate) end: SegmentCursor,
+}
+
+impl SegmentCursor {
+    /// The next batch: the segments that one call can take from here.
+    ///
+    /// It has no empty segment and keeps within `limits`. It is empty only at the end of the list. The cursor does not
+    /// move: call [`advance`](SegmentCursor::advance) with the number of bytes that were written.
+    ///
+    /// If the next segments can go as they are, the batch is a part of `segments` itself. Otherwise (the cursor is inside a
+    /// segment, or some segments are empty) it is built in `scratch`, whose content is replaced and whose memory is reused
+    /// for further batches of this list. A segment is cut only if it alone exceeds the bytes of a call.
+    ///
+    /// # Panics
+    ///
+    /// If a limit is zero.
+    pub fn batch<'b, 'a: 'b>(
+        &self,
+        segments: &'a [IoSlice<'_>],
+        limits: Limits,
+        scratch: &'b mut Vec<IoSlice<'a>>,
+    ) -> &'b [IoSlice<'b>] {
+        plan_uncopied(segments, *self, limits, scratch).map_or(&[], |batch| batch.slices)
+    }
+}
+
+/// Plans the call at `from` without copying; `None` at the end of the list.
+pub(crate) fn plan_uncopied<'b, 'a: 'b>(
+    segments: &'a [IoSlice<'_>],
+    from: SegmentCursor,
+    limits: Limits,
+    iovecs: &'b mut Vec<IoSlice<'a>>,
+) -> Option<Batch<'b>> {
+    let policy = RunPolicy::new(0, limits);
+    plan(segments, from, policy, StagingTail::none(), iovecs)
+}
+
 /// Plans the call at `from`; `None` at the end of the list.
 ///
-/// Runs are copied into `staging` and take one entry each. Other segments are referenced. If nothing is to be copied,
-/// the call is a part of the caller's list itself. The call ends where `staging` is full: the next one begins at the
-/// start of the buffer again, while that is still in the cache.
+/// Runs are copied into `staging` and take one entry each. Other segments are referenced. What `staging` holds, if
+/// anything, is the segments before `from`, and the first entry. If nothing is to be copied, the call is a part of the
+/// caller's list itself. The call ends where `staging` is full: the next one begins at the start of the buffer again,
+/// while that is still in the cache.
 ///
 /// `iovecs` is overwritten. Only a plan that copies allocates the staging buffer.
 pub(crate) fn plan<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     from: SegmentCursor,
     policy: RunPolicy,
-    staging: StagingTail<'a>,
+    mut staging: StagingTail<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Option<Batch<'b>> {
     policy.limits.assert_allow_progress();
-    let start = from.skip_empty(segments);
-    if start.segment() == segments.len() {
-        return None;
-    }
-    let policy = policy.within(staging.size());
-    let stretch = start.stretch(segments, policy.limits, policy.copy_below_bytes);
-    let is_filled = !policy.fills || stretch.bytes == policy.limits.bytes;
-    if stretch.is_whole_call && (is_filled || start.segment() + stretch.count == segments.len()) {
-        return Some(start.batch_of(stretch, segments));
-    }
-
-    let stretch_end = start.segment() + stretch.count;
+    let (most_entries, most_bytes) = (policy.limits.segments, policy.limits.bytes);
+    // A segment that is copied fits an empty staging buffer, or no plan would get past it.
+    let mut small_bytes = policy.copy_below_bytes.min(staging.size());
+    let staged = staging.take();
+    let mut left = most_bytes - staged.len();
     iovecs.clear();
-    iovecs.extend_from_slice(&segments[start.segment()..stretch_end]);
-    let end = match stretch.count {
-        0 => start,
-        _ => SegmentCursor::at(stretch_end, 0),
-    };
-    let bytes = stretch.bytes;
-    Some(fill(segments, end, bytes, policy, staging, iovecs))
-}
-
-/// Plans the call at the start of the list, of which the first `count` segments are the content of `staging`: they are
-/// its first entry.
-pub(crate) fn plan_after_staged_prefix<'b, 'a: 'b>(
-    segments: &'a [IoSlice<'_>],
-    count: usize,
-    policy: RunPolicy,
-    mut staging: StagingTail<'a>,
-    iovecs: &'b mut Vec<IoSlice<'a>>,
-) -> Batch<'b> {
-    let policy = policy.within(staging.size());
-    let prefix = staging.take();
-    iovecs.clear();
-    let bytes = prefix.len();
-    if bytes > 0 {
-        iovecs.push(IoSlice::new(prefix));
+    let mut end = from;
+    if staged.is_empty() {
+        end = from.skip_empty(segments);
+        if end.segment() == segments.len() {
+            return None;
+        }
+        let stretch = end.stretch(segments, policy.limits, small_bytes);
+        let slices = &segments[end.segment()..][..stretch.count];
+        if stretch.count > 0 {
+            end = SegmentCursor::at(end.segment() + stretch.count, 0);
+        }
+        let is_filled = !policy.fills || stretch.bytes == most_bytes;
+        if stretch.is_whole_call && (is_filled || end.segment() == segments.len()) {
+            let bytes = stretch.bytes;
+            return Some(Batch { slices, bytes, end });
+        }
+        if small_bytes == 0 {
+            // Once, and not by doubling. Empty segments may leave some of it unused.
+            iovecs.reserve(most_entries.min(segments.len() - from.segment()));
+        }
+        iovecs.extend_from_slice(slices);
+        left -= stretch.bytes;
+    } else {
+        iovecs.push(IoSlice::new(staged));
     }
-    let end = SegmentCursor::at(count, 0);
-    fill(segments, end, bytes, policy, staging, iovecs)
-}
 
-/// Completes a call that so far ends before `end` and has `bytes` bytes, in `iovecs`.
-fn fill<'b, 'a: 'b>(
-    segments: &'a [IoSlice<'_>],
-    end: SegmentCursor,
-    bytes: usize,
-    policy: RunPolicy,
-    mut staging: StagingTail<'a>,
-    iovecs: &'b mut Vec<IoSlice<'a>>,
-) -> Batch<'b> {
-    let mut small_bytes = policy.copy_below_bytes;
-    let mut left = policy.limits.bytes - bytes;
     // The first segment may be done in part; the others are `behind` it.
     let mut offset = end.offset();
     let mut rest = &segments[end.segment()..];
-    while iovecs.len() < policy.limits.segments {
+    while iovecs.len() < most_entries {
         let [segment, behind @ ..] = rest else {
             break;
         };
         let data = part(segment, offset, segment.byte_len());
         let len = data.byte_len();
         if len > left {
-            if iovecs.is_empty() {
-                let from = SegmentCursor::at(segments.len() - rest.len(), offset);
-                return from.cut(data, left, iovecs);
-            }
-            if policy.fills && left > 0 {
+            // Only a segment that alone exceeds the bytes of a call is cut, but for a call that is to be filled.
+            if left > 0 && (policy.fills || iovecs.is_empty()) {
                 iovecs.push(part(&data, 0, left));
                 offset += left;
                 left = 0;
@@ -125,32 +148,25 @@ fn fill<'b, 'a: 'b>(
         iovecs.push(IoSlice::new(run));
         (rest, offset) = (&behind[count..], 0);
     }
-    let end = SegmentCursor::at(segments.len() - rest.len(), offset);
-    Batch {
+    Some(Batch {
         slices: iovecs,
-        bytes: policy.limits.bytes - left,
-        end,
-    }
+        bytes: most_bytes - left,
+        end: SegmentCursor::at(segments.len() - rest.len(), offset),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::limits::Limits;
     use crate::sys::staging::StagingBuffer;
-    use crate::testing::{any_limits, any_sizes, list, payload};
-    use proptest::prelude::*;
+    use crate::testing::{list, payload};
 
     /// The plan of the first call for segments of these sizes, in words: `copied` and `lent` bytes
     /// entry by entry, and the segment and offset where it ends.
     #[track_caller]
     fn check(sizes: &[usize], policy: (usize, usize, usize, usize), expected: &str) {
         let (copy_below_bytes, staging_bytes, segments, bytes) = policy;
-        let policy = RunPolicy {
-            copy_below_bytes,
-            limits: Limits { segments, bytes },
-            fills: false,
-        };
+        let policy = RunPolicy::new(copy_below_bytes, Limits { segments, bytes });
         let data = payload(sizes);
         assert_eq!(describe(&list(&data), policy, staging_bytes), expected);
     }
@@ -309,28 +325,53 @@ mod tests {
         check(&[], (10, 64, MANY, MANY), "end");
     }
 
-    proptest! {
-        #[test]
-        fn a_plan_that_copies_nothing_is_the_cursors_batch(
-            sizes in any_sizes(), limits in any_limits(), skip in 0..100_usize
-        ) {
-            let data = payload(&sizes);
-            let segments = list(&data);
-            let mut cursor = SegmentCursor::new();
-            cursor.advance(&segments, skip.min(data.concat().len()));
-            let policy = RunPolicy { copy_below_bytes: 0, limits, fills: false };
-            let (mut built, mut planned) = (Vec::new(), Vec::new());
-            let mut memory = StagingBuffer::unallocated(64);
-            let staging = StagingTail::of(&mut memory);
-            let batch = cursor.next_batch(&segments, limits, &mut built);
-            let plan = plan(&segments, cursor, policy, staging, &mut planned);
-            let shape = |batch: Option<Batch<'_>>| batch.map(|batch| {
-                let entries: Vec<_> =
-                    batch.slices.iter().map(|slice| (slice.as_ptr(), slice.len())).collect();
-                (entries, batch.bytes, batch.end)
-            });
-            prop_assert_eq!(shape(batch), shape(plan));
-            prop_assert_eq!(memory.capacity(), 0);
+    const LIMITS: Limits = Limits {
+        segments: 4,
+        bytes: 100,
+    };
+
+    #[test]
+    fn a_list_without_empties_is_passed_as_it_is() {
+        let data = payload(&[10, 20, 30, 40, 50]);
+        let segments = list(&data);
+        let mut scratch = Vec::new();
+        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
+        assert!(std::ptr::eq(batch, &segments[..4]));
+        assert_eq!(scratch.capacity(), 0);
+    }
+
+    #[test]
+    fn empties_around_a_stretch_do_not_make_it_be_built() {
+        let data = payload(&[0, 0, 10, 20, 0]);
+        let segments = list(&data);
+        let mut scratch = Vec::new();
+        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
+        assert!(std::ptr::eq(batch, &segments[2..4]));
+        assert_eq!(scratch.capacity(), 0);
+    }
+
+    #[test]
+    fn a_stretch_ends_at_the_byte_cap_without_a_cut() {
+        let data = payload(&[60, 41, 10]);
+        let segments = list(&data);
+        let mut scratch = Vec::new();
+        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
+        assert!(std::ptr::eq(batch, &segments[..1]));
+    }
+
+    #[test]
+    fn a_segment_is_cut_where_it_alone_exceeds_the_byte_cap() {
+        let data = payload(&[250, 7]);
+        let segments = list(&data);
+        let mut cursor = SegmentCursor::new();
+        let mut lengths = Vec::new();
+        while !cursor.is_at_end(&segments) {
+            let mut scratch = Vec::new();
+            let batch = cursor.batch(&segments, LIMITS, &mut scratch);
+            lengths.push(batch.iter().map(|s| s.len()).collect::<Vec<_>>());
+            let bytes = batch.iter().map(|s| s.len()).sum();
+            cursor.advance(&segments, bytes);
         }
+        assert_eq!(lengths, [vec![100], vec![100], vec![50, 7]]);
     }
 }
