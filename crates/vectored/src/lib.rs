@@ -175,8 +175,9 @@
 //! - No function waits for a socket of tokio: a `SegmentQueue` does, by `drain_to`.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
 //!   passed by value is closed at the end of the call.
-//! - Functions and methods that do the same have the same name, at an offset with `_at`. The one of [`ScatterReader`] is
-//!   [`read_exact_vectored`](ScatterReader::read_exact_vectored), since `read_exact` of the standard library fills one buffer.
+//! - Functions and methods that do the same have the same name, at an offset with `_at`. A list is read and written by
+//!   [`ScatterReader::read_exact_vectored`] and [`GatherWriter::write_all_vectored`], since `read_exact` and `write_all` of the
+//!   standard library take one buffer.
 //! - Nothing is written to but the descriptor that the caller passes, except by [`CostModel::calibrate`], which opens its own.
 //!
 //! [Messages](write_once#messages), [files that refuse lists](write_all#files-that-refuse-lists),

@@ -14,8 +14,9 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::gather::vectored_write::VectoredWrite;
 use crate::gather::{Gather, recycle};
-use crate::sys::limits::iov_max;
+use crate::sys::limits::{Limits, iov_max};
 use crate::sys::staging::StagingBuffer;
+use crate::write::all::send_all_referenced;
 use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
 use slice_thresholds::SliceThresholds;
 
@@ -317,6 +318,38 @@ impl<W> GatherWriter<W> {
         self.staged.capacity()
     }
 
+    /// Accepts all of `segments` in order, and returns their bytes. A list that fits the buffer is staged whole.
+    ///
+    /// It repeats [`write_vectored`](Write::write_vectored), as [`write_all`](Write::write_all) repeats `write`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `write_all`, with the bytes of the list that were accepted before it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::IoSlice;
+    /// use vectored::GatherWriter;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let mut out = GatherWriter::copying(Vec::new());
+    /// out.write_all_vectored(&[IoSlice::new(b"key"), IoSlice::new(b"="), IoSlice::new(b"value")])?;
+    /// assert_eq!(out.into_inner()?, b"key=value");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn write_all_vectored(&mut self, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
+        let (cursor, limits) = (&mut SegmentCursor::new(), UNLIMITED);
+        send_all_referenced(
+            segments,
+            cursor,
+            limits,
+            || Ok(()),
+            |slices| self.write_vectored(slices),
+        )
+    }
+
     /// Writes the staged bytes and returns the inner writer, which is not flushed itself.
     ///
     /// # Errors
@@ -550,6 +583,12 @@ impl<W> GatherWriter<W> {
 fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
+
+/// A list is cut by [`Write::write_vectored`], not before it.
+const UNLIMITED: Limits = Limits {
+    segments: usize::MAX,
+    bytes: usize::MAX,
+};
 
 const INNER_IS_PRESENT: &str =
     "only into_parts, which consumes the GatherWriter, takes the inner writer";

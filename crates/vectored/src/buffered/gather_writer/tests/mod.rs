@@ -107,6 +107,7 @@ enum Step {
     Write(usize),
     WriteAll(usize),
     Vectored(Vec<usize>),
+    AllVectored(Vec<usize>),
     Flush,
 }
 
@@ -117,6 +118,7 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
         4 => size().prop_map(Step::Write),
         4 => size().prop_map(Step::WriteAll),
         3 => prop::collection::vec(size(), 0..6).prop_map(Step::Vectored),
+        2 => prop::collection::vec(size(), 0..6).prop_map(Step::AllVectored),
         1 => Just(Step::Flush),
     ];
     prop::collection::vec(step, 0..30)
@@ -203,6 +205,17 @@ impl Model {
                         self.took_some(&slice, writer);
                     }
                 }
+            }
+            Step::AllVectored(sizes) => {
+                let data: Vec<_> = sizes.iter().map(|&bytes| self.fresh(bytes)).collect();
+                let all = data.concat();
+                let accepted = writer
+                    .write_all_vectored(&list(&data))
+                    .unwrap_or_else(|error| {
+                        self.note(error.io_error());
+                        error.transferred()
+                    });
+                self.accepted.extend(&all[..accepted as usize]);
             }
             Step::Flush => {
                 if let Err(error) = writer.flush() {

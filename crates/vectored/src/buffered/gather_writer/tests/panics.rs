@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 
-use super::{Model, Shared, any_steps, any_writer, make};
+use super::{Model, Shared, Step, any_steps, any_writer, make};
 use crate::buffered::gather_writer::slice_thresholds::SliceThresholds;
 use crate::gather::vectored_write::VectoredWrite;
 use crate::sys::limits::Limits;
@@ -114,7 +114,8 @@ proptest! {
         inner.panics_at = Some(panics_at);
         let mut writer = make(&inner, kind);
         let mut model = Model::new();
-        for step in &steps {
+        // A panic loses the count of what the writes before it accepted of a list.
+        for step in steps.iter().filter(|step| !matches!(step, Step::AllVectored(_))) {
             let before = model.accepted.clone();
             if catch_unwind(AssertUnwindSafe(|| model.run(step, &mut writer))).is_err() {
                 prop_assert_eq!(inner.calls(), panics_at, "an unexpected panic");
