@@ -71,7 +71,7 @@ async fn serve(socket: TcpStream, setting: &Setting, body: Bytes) -> hyper::Resu
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let model = CostModel::for_target(TargetKind::Socket);
+    let model = CostModel::for_target(TargetKind::Tcp);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     for body_bytes in [100, 10_000, 1_000_000] {
         let setting = Setting::choose(&model, body_bytes, true);

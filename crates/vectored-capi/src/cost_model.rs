@@ -119,7 +119,7 @@ pub(crate) fn calibration_target(
     ];
     let named = TARGETS.into_iter().find(|&known| known as c_int == target);
     Ok(match named.ok_or(Failure::of(libc::EINVAL))? {
-        vectored_target::VECTORED_OTHER => CalibrationTarget::Null,
+        vectored_target::VECTORED_OTHER => CalibrationTarget::Other,
         vectored_target::VECTORED_FILE => CalibrationTarget::File(directory),
         vectored_target::VECTORED_FILE_OVERWRITE => CalibrationTarget::FileOverwrite(directory),
         vectored_target::VECTORED_PIPE => CalibrationTarget::Pipe,

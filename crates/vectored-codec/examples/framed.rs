@@ -28,7 +28,7 @@ const MESSAGES: u32 = 1_000;
 /// length; a long one is kept, and sent from where it is. While the socket is full, further messages are put in, until
 /// the queue is full; then the channel fills, and the tasks wait.
 async fn send_frames(socket: TcpStream, mut messages: Receiver<Bytes>) -> io::Result<()> {
-    let queue = SegmentQueue::with_policy(QueuePolicy::for_target(TargetKind::Socket));
+    let queue = SegmentQueue::with_policy(QueuePolicy::for_target(TargetKind::Tcp));
     let frames = FramedQueue::with_queue(socket, LengthDelimitedEncoder::new(), queue);
     let messages = poll_fn(|cx| messages.poll_recv(cx));
     messages.map(Ok).forward(frames).await

@@ -106,7 +106,7 @@ impl<W, E> FramedQueue<W, E> {
     /// use vectored::cost::TargetKind;
     /// use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
     ///
-    /// let mut policy = QueuePolicy::for_target(TargetKind::Socket);
+    /// let mut policy = QueuePolicy::for_target(TargetKind::Tcp);
     /// policy.limit_bytes = 64 << 10;
     /// let queue = SegmentQueue::with_policy(policy);
     /// # let writer = tokio::io::sink();

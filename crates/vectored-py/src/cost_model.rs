@@ -18,7 +18,8 @@ pub struct CostModel(pub vectored::CostModel);
 
 #[pymethods]
 impl CostModel {
-    /// The costs of one machine for a kind of descriptor: 'file', 'pipe', 'socket' or 'other'.
+    /// The costs of one machine for a kind of descriptor: 'file' (appended to), 'file-overwrite', 'pipe', 'unix', 'tcp' or
+    /// 'other'.
     ///
     /// The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader works meanwhile.
     #[staticmethod]
@@ -26,15 +27,17 @@ impl CostModel {
     fn for_target(target: &str) -> PyResult<CostModel> {
         let kind = match target {
             "file" => TargetKind::File,
+            "file-overwrite" => TargetKind::FileOverwrite,
             "pipe" => TargetKind::Pipe,
-            "socket" => TargetKind::Socket,
+            "unix" => TargetKind::Unix,
+            "tcp" => TargetKind::Tcp,
             "other" => TargetKind::Other,
-            _ => return Err(unknown(target, "'file', 'pipe', 'socket' or 'other'")),
+            _ => return Err(unknown(target)),
         };
         Ok(CostModel(vectored::CostModel::for_target(kind)))
     }
 
-    /// Measure the costs on this machine, in about that time, on descriptors of its own.
+    /// Measure the costs on this machine, in about that time, on descriptors of its own. 'other' is /dev/null.
     ///
     /// 'file' is appended to, 'file-overwrite' is overwritten. Both need `directory`, for an unnamed file of up to 16 MiB
     /// there. Take 75 ms for them.
@@ -61,11 +64,8 @@ impl CostModel {
             ("pipe", None) => CalibrationTarget::Pipe,
             ("unix", None) => CalibrationTarget::Unix,
             ("tcp", None) => CalibrationTarget::Tcp,
-            ("null", None) => CalibrationTarget::Null,
-            _ => {
-                let known = "'file', 'file-overwrite', 'pipe', 'unix', 'tcp' or 'null'";
-                return Err(unknown(target, known));
-            }
+            ("other", None) => CalibrationTarget::Other,
+            _ => return Err(unknown(target)),
         };
         let budget = Duration::from_millis(milliseconds);
         let model = py.detach(|| vectored::CostModel::calibrate(target, budget));
@@ -99,6 +99,7 @@ impl CostModel {
     }
 }
 
-fn unknown(target: &str, known: &str) -> PyErr {
+fn unknown(target: &str) -> PyErr {
+    let known = "'file', 'file-overwrite', 'pipe', 'unix', 'tcp' or 'other'";
     PyValueError::new_err(format!("target must be {known}, not '{target}'"))
 }

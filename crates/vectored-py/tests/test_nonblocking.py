@@ -200,8 +200,9 @@ class CostModels(unittest.TestCase):
     def test_models_are_chosen_by_name_or_measured(self):
         usual = vectored.CostModel.for_target()
         self.assertEqual(vectored.Gather().cost_model, usual)
-        self.assertNotEqual(vectored.CostModel.for_target("pipe"), usual)
-        measured = vectored.CostModel.calibrate("null", milliseconds=1)
+        for target in ("file", "file-overwrite", "pipe", "unix", "tcp"):
+            self.assertNotEqual(vectored.CostModel.for_target(target), usual)
+        measured = vectored.CostModel.calibrate("other", milliseconds=1)
         self.assertGreater(measured.staging_bytes, 0)
         self.assertIsInstance(measured.copy_below_bytes(16), int)
         self.assertEqual(vectored.Gather(measured).cost_model, measured)

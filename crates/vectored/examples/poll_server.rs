@@ -32,7 +32,7 @@ impl Connection {
         socket.set_nonblocking(true)?;
         Ok(Connection {
             socket,
-            queue: SegmentQueue::with_policy(QueuePolicy::for_target(TargetKind::Socket)),
+            queue: SegmentQueue::with_policy(QueuePolicy::for_target(TargetKind::Tcp)),
             has_requests: true,
         })
     }

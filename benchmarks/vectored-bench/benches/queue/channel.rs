@@ -45,7 +45,8 @@ impl Kind {
 
     pub fn target_kind(self) -> TargetKind {
         match self {
-            Kind::Unix | Kind::Tcp => TargetKind::Socket,
+            Kind::Unix => TargetKind::Unix,
+            Kind::Tcp => TargetKind::Tcp,
             Kind::Pipe => TargetKind::Pipe,
             Kind::Tmpfs | Kind::Disk => TargetKind::File,
         }

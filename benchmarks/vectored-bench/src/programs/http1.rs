@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_setting_follows_the_thresholds() {
-        let mut policy = QueuePolicy::for_target(TargetKind::Socket);
+        let mut policy = QueuePolicy::for_target(TargetKind::Tcp);
         (policy.copy_below_bytes, policy.join_below_bytes) = (4096, 32768);
         let picked = |kind, bytes, count| {
             let case = Case {

@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_setting_follows_the_thresholds() {
-        let policy = QueuePolicy::for_target(TargetKind::Socket);
+        let policy = QueuePolicy::for_target(TargetKind::Tcp);
         let mut narrow = policy;
         (narrow.copy_below_bytes, narrow.join_below_bytes) = (300, 2000);
         let picked = |policy, kind, bytes, count| {

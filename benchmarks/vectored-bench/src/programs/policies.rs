@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn each_target_has_the_policy_of_its_kind() {
         let policies = Policies::of(PolicySource::Default, Path::new("/nowhere")).unwrap();
-        assert_eq!(policies.tcp, QueuePolicy::for_target(TargetKind::Socket));
+        assert_eq!(policies.tcp, QueuePolicy::for_target(TargetKind::Tcp));
         assert_eq!(policies.append, QueuePolicy::for_target(TargetKind::File));
         assert!(
             policies

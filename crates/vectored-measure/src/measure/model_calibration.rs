@@ -36,7 +36,7 @@ pub fn calibrate(
         Target::Pipe => (CalibrationTarget::Pipe, Some(Drain::BetweenSamples)),
         Target::Unix => (CalibrationTarget::Unix, Some(Drain::BetweenSamples)),
         Target::Tcp => (CalibrationTarget::Tcp, Some(Drain::BetweenSamples)),
-        Target::Null => (CalibrationTarget::Null, None),
+        Target::Null => (CalibrationTarget::Other, None),
         // A calibration writes only to descriptors that it opened itself.
         Target::Fifo | Target::Socket | Target::Remote | Target::Device => return Ok(None),
     };

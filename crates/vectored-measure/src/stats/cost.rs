@@ -143,9 +143,11 @@ fn total_bytes(cell: &Cell) -> Option<u64> {
 /// The library's kind of target.
 pub fn target_kind(target: Target) -> TargetKind {
     match target {
-        Target::File | Target::FileOverwrite => TargetKind::File,
+        Target::File => TargetKind::File,
+        Target::FileOverwrite => TargetKind::FileOverwrite,
         Target::Pipe | Target::Fifo => TargetKind::Pipe,
-        Target::Unix | Target::Tcp | Target::Socket | Target::Remote => TargetKind::Socket,
+        Target::Unix | Target::Socket => TargetKind::Unix,
+        Target::Tcp | Target::Remote => TargetKind::Tcp,
         Target::Device | Target::Null => TargetKind::Other,
     }
 }

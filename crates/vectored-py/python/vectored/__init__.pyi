@@ -185,20 +185,23 @@ class CostModel:
     """
 
     @staticmethod
-    def for_target(target: Literal["file", "pipe", "socket", "other"] = "other") -> CostModel:
-        """The costs of one machine for a kind of descriptor: 'file', 'pipe', 'socket' or 'other'.
+    def for_target(
+        target: Literal["file", "file-overwrite", "pipe", "unix", "tcp", "other"] = "other",
+    ) -> CostModel:
+        """The costs of one machine for a kind of descriptor: 'file' (appended to), 'file-overwrite', 'pipe', 'unix', 'tcp' or
+        'other'.
 
         The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader works meanwhile.
         """
 
     @staticmethod
     def calibrate(
-        target: Literal["file", "file-overwrite", "pipe", "unix", "tcp", "null"],
+        target: Literal["file", "file-overwrite", "pipe", "unix", "tcp", "other"],
         *,
         directory: str | None = None,
         milliseconds: int = 50,
     ) -> CostModel:
-        """Measure the costs on this machine, in about that time, on descriptors of its own.
+        """Measure the costs on this machine, in about that time, on descriptors of its own. 'other' is /dev/null.
 
         'file' is appended to, 'file-overwrite' is overwritten. Both need `directory`, for an unnamed file of up to 16 MiB
         there. Take 75 ms for them.

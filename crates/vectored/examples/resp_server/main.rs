@@ -23,7 +23,7 @@ type Data = HashMap<Bytes, Vec<Bytes>>;
 async fn serve(mut socket: TcpStream, data: Arc<Mutex<Data>>) -> io::Result<()> {
     let (reader, mut writer) = socket.split();
     let mut reader = BufReader::new(reader);
-    let mut queue = SegmentQueue::with_policy(QueuePolicy::for_target(TargetKind::Socket));
+    let mut queue = SegmentQueue::with_policy(QueuePolicy::for_target(TargetKind::Tcp));
     while !reader.fill_buf().await?.is_empty() {
         let words = read_request(&mut reader).await?;
         answer(&mut queue, &words, &mut data.lock().unwrap())?;

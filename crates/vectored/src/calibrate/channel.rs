@@ -64,13 +64,13 @@ impl Channel {
             CalibrationTarget::Pipe => stream(pipe()?),
             CalibrationTarget::Unix => stream(unix_pair()?),
             CalibrationTarget::Tcp => stream(tcp_pair()?),
-            CalibrationTarget::Null => Writer::File(null_device()?),
+            CalibrationTarget::Other => Writer::File(null_device()?),
         };
         Ok(Channel {
             writer,
             position: 0,
             end: match target {
-                CalibrationTarget::Null => u64::MAX,
+                CalibrationTarget::Other => u64::MAX,
                 _ => MAX_FILE_BYTES,
             },
             overwrites: false,

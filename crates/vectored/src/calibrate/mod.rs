@@ -287,7 +287,7 @@ mod tests {
             #[cfg(unix)]
             CalibrationTarget::Unix,
             CalibrationTarget::Tcp,
-            CalibrationTarget::Null,
+            CalibrationTarget::Other,
         ]
     }
 
@@ -318,8 +318,8 @@ mod tests {
             // At these counts even the longest segments are measured, so a threshold is always found. Eight of them do
             // not fit a stream.
             let measured: &[usize] = match target.kind() {
-                TargetKind::Pipe | TargetKind::Socket => &[2, 4],
-                TargetKind::File | TargetKind::Other => &[2, 4, 8],
+                TargetKind::Pipe | TargetKind::Unix | TargetKind::Tcp => &[2, 4],
+                TargetKind::File | TargetKind::FileOverwrite | TargetKind::Other => &[2, 4, 8],
             };
             for &count in measured {
                 assert!(

@@ -24,7 +24,7 @@ pub enum CalibrationTarget<'a> {
     Tcp,
     /// `/dev/null` (on Windows `NUL`), which moves no byte, so that only calls and lists have a cost. Copying is slower there for all
     /// but the shortest segments.
-    Null,
+    Other,
 }
 
 impl CalibrationTarget<'_> {
@@ -32,10 +32,12 @@ impl CalibrationTarget<'_> {
     #[must_use]
     pub fn kind(self) -> TargetKind {
         match self {
-            CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => TargetKind::File,
+            CalibrationTarget::File(_) => TargetKind::File,
+            CalibrationTarget::FileOverwrite(_) => TargetKind::FileOverwrite,
             CalibrationTarget::Pipe => TargetKind::Pipe,
-            CalibrationTarget::Unix | CalibrationTarget::Tcp => TargetKind::Socket,
-            CalibrationTarget::Null => TargetKind::Other,
+            CalibrationTarget::Unix => TargetKind::Unix,
+            CalibrationTarget::Tcp => TargetKind::Tcp,
+            CalibrationTarget::Other => TargetKind::Other,
         }
     }
 }

@@ -155,7 +155,7 @@ mod tests {
     const KINDS: [TargetKind; 4] = [
         TargetKind::File,
         TargetKind::Pipe,
-        TargetKind::Socket,
+        TargetKind::Unix,
         TargetKind::Other,
     ];
 

@@ -60,7 +60,7 @@ impl CostModel {
                 chunk_policy: Some(ChunkPolicy::OF_PIPES),
                 ..other
             },
-            TargetKind::File => CostModel {
+            TargetKind::File | TargetKind::FileOverwrite => CostModel {
                 call_ns: 400.0,
                 segment_ns: 21.0,
                 large_segment_ns: 60.0,
@@ -71,7 +71,7 @@ impl CostModel {
                 copy_byte_uncached_ns: 0.09,
                 ..other
             },
-            TargetKind::Socket => CostModel {
+            TargetKind::Unix | TargetKind::Tcp => CostModel {
                 call_ns: 400.0,
                 segment_ns: 22.0,
                 large_segment_ns: 22.0,
@@ -101,7 +101,7 @@ mod tests {
     const KINDS: [TargetKind; 4] = [
         TargetKind::File,
         TargetKind::Pipe,
-        TargetKind::Socket,
+        TargetKind::Unix,
         TargetKind::Other,
     ];
 

@@ -159,12 +159,16 @@ pub struct CostModel {
 )]
 #[non_exhaustive]
 pub enum TargetKind {
-    /// A regular file of a file system on a disk, written through the page cache.
+    /// A regular file of a file system on a disk that is appended to, through the page cache.
     File,
+    /// A regular file that is overwritten.
+    FileOverwrite,
     /// A pipe or FIFO.
     Pipe,
-    /// A stream socket, Unix or TCP.
-    Socket,
+    /// A Unix stream socket.
+    Unix,
+    /// A TCP socket.
+    Tcp,
     /// Any other kind, or an unknown one.
     #[default]
     Other,

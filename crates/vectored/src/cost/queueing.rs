@@ -61,8 +61,8 @@ mod tests {
     }
 
     fn any_kind() -> impl Strategy<Value = TargetKind> {
-        use TargetKind::{File, Other, Pipe, Socket};
-        prop::sample::select(vec![File, Pipe, Socket, Other])
+        use TargetKind::{File, FileOverwrite, Other, Pipe, Tcp, Unix};
+        prop::sample::select(vec![File, FileOverwrite, Pipe, Unix, Tcp, Other])
     }
 
     proptest! {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_formulas_are_near_the_measured_thresholds_of_the_same_machine() {
-        for kind in [TargetKind::File, TargetKind::Pipe, TargetKind::Socket] {
+        for kind in [TargetKind::File, TargetKind::Pipe, TargetKind::Unix] {
             let computed = QueuePolicy::from_model(&CostModel::for_target(kind));
             let measured = QueuePolicy::for_target(kind);
             let near = |a: usize, b: usize| 2 * a <= 5 * b && 2 * b <= 5 * a;

@@ -343,7 +343,7 @@ mod tests {
         let kinds = [
             TargetKind::File,
             TargetKind::Pipe,
-            TargetKind::Socket,
+            TargetKind::Unix,
             TargetKind::Other,
         ];
         for kind in kinds {

@@ -13,7 +13,7 @@ use crate::sys::limits::MAX_CALL_BYTES;
 /// use vectored::cost::TargetKind;
 /// use vectored::queue::QueuePolicy;
 ///
-/// let mut policy = QueuePolicy::for_target(TargetKind::Socket);
+/// let mut policy = QueuePolicy::for_target(TargetKind::Tcp);
 /// policy.limit_bytes = 64 << 10;
 /// let queue = SegmentQueue::with_policy(policy);
 /// assert!(!queue.is_full());
@@ -93,7 +93,7 @@ impl QueuePolicy {
         };
         match kind {
             TargetKind::Other => other,
-            TargetKind::File => QueuePolicy {
+            TargetKind::File | TargetKind::FileOverwrite => QueuePolicy {
                 join_below_bytes: 48 << 10,
                 limit_bytes: 2 << 20,
                 ..other
@@ -102,7 +102,7 @@ impl QueuePolicy {
                 chunk_bytes: 8 << 10,
                 ..other
             },
-            TargetKind::Socket => QueuePolicy {
+            TargetKind::Unix | TargetKind::Tcp => QueuePolicy {
                 join_below_bytes: 64 << 10,
                 ..other
             },
@@ -141,7 +141,7 @@ impl QueuePolicy {
     ///
     /// let policy = match CostModel::calibrate(CalibrationTarget::Tcp, Duration::from_millis(50)) {
     ///     Ok(model) => QueuePolicy::from_model(&model),
-    ///     Err(_) => QueuePolicy::for_target(TargetKind::Socket),
+    ///     Err(_) => QueuePolicy::for_target(TargetKind::Tcp),
     /// };
     /// let queue = SegmentQueue::with_policy(policy);
     /// # let _ = queue;
