@@ -102,6 +102,12 @@ enum Xtask {
         #[arg(long, value_name = "DIR")]
         destdir: Option<PathBuf>,
     },
+    /// Tries the code of every remedy that `vectored advise` prints: the same bytes by fewer calls?
+    Remedies {
+        /// Programs of `xtask/remedies/`, in place of all
+        #[arg(value_name = "SOURCE")]
+        sources: Vec<String>,
+    },
     /// Installs the C library to a folder, and compiles and runs C and C++ with it
     TestC,
     /// All of publishing the crates but the upload
@@ -218,6 +224,7 @@ fn run(command: Xtask) -> anyhow::Result<()> {
             commands::run(install.args(destdir))
         }
         Xtask::TestC => commands::run(&mut script("c_library/test.sh")),
+        Xtask::Remedies { sources } => commands::run(script("remedies/try.py").args(sources)),
         Xtask::Publish { verify } => release::publish(verify),
         Xtask::Msrv => release::msrv(),
         Xtask::Deny => release::deny(),

@@ -13,7 +13,7 @@ use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so.
-const PROGRAMS: [(&str, &str); 26] = [
+const PROGRAMS: [(&str, &str); 41] = [
     ("cc", "gcc libc6-dev"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
@@ -52,6 +52,25 @@ const PROGRAMS: [(&str, &str); 26] = [
     ("mpicc.openmpi", "openmpi-bin libopenmpi-dev libclang-dev"),
     ("slurmd", "slurm-wlm"),
     ("munged", "munge"),
+    // Languages and programs of `remedies`.
+    ("musl-gcc", "musl-tools"),
+    ("go", "golang-go"),
+    (
+        "/usr/share/gocode/src/golang.org/x/net/ipv4/doc.go",
+        "golang-golang-x-net-dev golang-golang-x-sys-dev",
+    ),
+    ("javac", "default-jdk-headless"),
+    ("node", "nodejs"),
+    ("ruby", "ruby"),
+    ("php", "php-cli"),
+    ("lua5.4", "lua5.4"),
+    ("/usr/share/lua/5.4/socket.lua", "lua-socket"),
+    ("escript", "erlang-base"),
+    ("nim", "nim"),
+    ("sbcl", "sbcl"),
+    ("guile", "guile-3.0"),
+    ("jq", "jq"),
+    ("tcpdump", "tcpdump"),
 ];
 
 /// The longest wait for the locks of another apt-get.

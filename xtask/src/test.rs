@@ -98,6 +98,8 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
             run_command(&mut script("c_library/test.sh"))
         }),
         Step::new("python", || run_command(&mut script("python.sh"))),
+        // Their code uses both libraries.
+        Step::new("remedies", || run_command(&mut script("remedies/try.py"))),
         // It counts optimised code, and needs the C library as well.
         Step::new("instructions", instructions::run),
         Step::new("publish", || release::publish(false)),

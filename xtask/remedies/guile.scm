@@ -1,0 +1,28 @@
+(use-modules (ice-9 binary-ports) (rnrs bytevectors))
+
+(define words (cdr (command-line)))
+(define path (list-ref words 1))
+(define count (string->number (list-ref words 3)))
+(define (is name) (string=? name (car words)))
+
+(define (each port)
+  (do ((i 0 (+ i 1))) ((= i count))
+    (display "record " port)
+    (display (string-pad (number->string i) 31 #\0) port)
+    (newline port))
+  (close-port port))
+
+;; Reads records, and prints all.
+(define (show port)
+  (let next ((all '()))
+    (let ((record (get-bytevector-n port 39)))
+      (if (eof-object? record)
+          (for-each (lambda (record) (put-bytevector (current-output-port) record)) (reverse all))
+          (next (cons record all))))))
+
+(cond
+ ((is "adjacent-writes/file 0") (let ((port (open-output-file path))) (setvbuf port 'none) (each port)))
+ ((is "adjacent-writes/file 1") (let ((port (open-output-file path))) (setvbuf port 'block 65536) (each port)))
+ ((is "small-reads/file 0") (let ((port (open-input-file path))) (setvbuf port 'none) (show port)))
+ ((is "small-reads/file 1") (let ((port (open-input-file path))) (setvbuf port 'block 65536) (show port)))
+ (else (exit 2)))

@@ -1,0 +1,42 @@
+local case, path, port, count = ...
+local parts, lines = {}, {}
+for number = 0, count - 1 do
+    parts[#parts + 1] = "record "
+    parts[#parts + 1] = string.format("%031d\n", number)
+end
+local function connect() return require("socket").connect("127.0.0.1", port) end
+local function each(write) for _, part in ipairs(parts) do write(part) end end
+local cases = {
+    ["adjacent-writes/file 0"] = function()
+        local file = io.open(path, "w")
+        file:setvbuf("no")
+        each(function(part) file:write(part) end)
+    end,
+    ["adjacent-writes/file 1"] = function()
+        local file = io.open(path, "w")
+        file:setvbuf("no")
+        each(function(part) lines[#lines + 1] = part end)
+        file:write(table.concat(lines))
+    end,
+    ["adjacent-writes/unix 0"] = function()
+        local socket = connect()
+        each(function(part) socket:send(part) end)
+    end,
+    ["adjacent-writes/unix 1"] = function()
+        local socket = connect()
+        socket:send(table.concat(parts))
+    end,
+    ["small-reads/file 0"] = function()
+        local file = io.open(path)
+        file:setvbuf("no")
+        for record in function() return file:read(39) end do lines[#lines + 1] = record end
+        io.write(table.concat(lines))
+    end,
+    ["small-reads/file 1"] = function()
+        local file = io.open(path)
+        file:setvbuf("no")
+        for part in function() return file:read(65536) end do lines[#lines + 1] = part end
+        io.write(table.concat(lines))
+    end,
+}
+(cases[case] or os.exit)()

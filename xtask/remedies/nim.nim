@@ -1,0 +1,51 @@
+import net, os, strformat, strutils
+
+let (name, path, port) = (paramStr(1), paramStr(2), Port(parseInt(paramStr(3))))
+let count = parseInt(paramStr(4))
+
+proc fill(file: File, all: string) = file.write(all)
+
+proc connected(socket: Socket): Socket =
+  socket.connect("127.0.0.1", port)
+  socket
+
+proc show(socket: Socket) =
+  var all = ""
+  while (let record = socket.recv(39); record.len > 0): all.add(record)
+  stdout.write(all)
+
+# A file without a buffer.
+proc unbuffered(mode: FileMode): File = open(path, mode, 0)
+
+case name
+of "adjacent-writes/file 0":
+  let file = unbuffered(fmWrite)
+  for i in 0 ..< count: file.write("record "); file.write(&"{i:031}\n")
+of "adjacent-writes/file 1":
+  let file = unbuffered(fmWrite)
+  var text = ""
+  for i in 0 ..< count: text.add("record "); text.add(&"{i:031}\n")
+  file.write(text)
+of "adjacent-writes/unix 0":
+  let socket = newSocket().connected
+  for i in 0 ..< count: socket.send("record "); socket.send(&"{i:031}\n")
+of "adjacent-writes/unix 1":
+  let socket = newSocket().connected
+  for i in 0 ..< count:
+    let (header, body) = ("record ", &"{i:031}\n")
+    socket.send(header & body)
+of "small-reads/file 0":
+  let file = unbuffered(fmRead)
+  var (record, all) = (newString(39), "")
+  while file.readChars(record) == 39: all.add(record)
+  stdout.write(all)
+of "small-reads/file 1":
+  let file = unbuffered(fmRead)
+  var (buffer, all) = (newString(65536), "")
+  while (let got = file.readChars(buffer); got > 0): all.add(buffer[0 ..< got])
+  stdout.write(all)
+of "small-reads/pipe 0":
+  newSocket(buffered = false).connected.show
+of "small-reads/pipe 1":
+  newSocket().connected.show
+else: quit(2)

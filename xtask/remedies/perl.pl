@@ -1,0 +1,29 @@
+use strict;
+use warnings;
+use IO::Handle;
+use IO::Socket::INET;
+
+my ($case, $path, $port, $count) = @ARGV;
+my @parts = map { ("record ", sprintf("%031d\n", $_)) } 0 .. $count - 1;
+
+sub to_file { open(my $file, ">", $path) or die; return $file }
+sub from_file { open(my $file, "<", $path) or die; return $file }
+sub to_peer { return IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $port) || die }
+
+my %cases = (
+    "adjacent-writes/file 0" => sub { my $file = to_file(); syswrite $file, $_ for @parts },
+    "adjacent-writes/file 1" => sub { my $file = to_file(); $| = 0; print $file $_ for @parts },
+    "adjacent-writes/unix 0" => sub { my $socket = to_peer(); print $socket $_ for @parts },
+    "adjacent-writes/unix 1" => sub {
+        my $socket = to_peer();
+        $socket->autoflush(0);
+        print $socket $_ for @parts;
+        $socket->flush;
+    },
+    "small-reads/file 0" => sub { my ($file, $all) = (from_file(), ""); 1 while sysread $file, $all, 39, length $all; print $all },
+    "small-reads/file 1" => sub { my $file = from_file(); print join "", readline $file },
+    "small-reads/file 2" => sub { my $file = from_file(); my $data; print $data while read($file, $data, 65536) },
+    "sync-each/file 0" => sub { my $file = to_file(); for (@parts) { print $file $_; $file->flush; $file->sync } },
+    "sync-each/file 1" => sub { my $file = to_file(); print $file @parts; $file->flush; $file->sync },
+);
+($cases{$case} || sub { exit 2 })->();

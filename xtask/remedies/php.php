@@ -1,0 +1,70 @@
+<?php
+[, $case, $path, $port, $count] = $argv;
+$parts = [];
+for ($i = 0; $i < $count; $i++) {
+    array_push($parts, "record ", sprintf("%031d\n", $i));
+}
+// Echo of this program goes to a file.
+ob_implicit_flush();
+function show($stream, $bytes)
+{
+    for ($all = ""; !feof($stream); ) {
+        $all .= fread($stream, $bytes);
+    }
+    echo $all;
+}
+switch ($case) {
+    case "adjacent-writes/file 0":
+        $file = fopen($path, "w");
+        foreach ($parts as $part) fwrite($file, $part);
+        break;
+    case "adjacent-writes/file 1":
+        $file = fopen($path, "w");
+        $text = "";
+        foreach ($parts as $part) $text .= $part;
+        fwrite($file, $text);
+        break;
+    case "adjacent-writes/file#echo 0":
+        foreach ($parts as $part) echo $part;
+        break;
+    case "adjacent-writes/file#echo 1":
+        ob_implicit_flush(false);
+        ob_start(null, 65536);
+        foreach ($parts as $part) echo $part;
+        break;
+    case "adjacent-writes/unix 0":
+        $socket = stream_socket_client("tcp://127.0.0.1:$port");
+        foreach ($parts as $part) fwrite($socket, $part);
+        break;
+    case "adjacent-writes/unix 1":
+        $socket = stream_socket_client("tcp://127.0.0.1:$port");
+        $text = implode("", $parts);
+        fwrite($socket, $text);
+        break;
+    case "small-reads/file 0":
+        $stream = fopen($path, "r");
+        stream_set_read_buffer($stream, 0);
+        show($stream, 39);
+        break;
+    case "small-reads/file 1":
+        $stream = fopen($path, "r");
+        for ($all = ""; !feof($stream); ) {
+            $all .= fread($stream, 65536);
+        }
+        echo $all;
+        break;
+    case "sync-each/file 0":
+        $file = fopen($path, "w");
+        foreach ($parts as $part) {
+            fwrite($file, $part);
+            fdatasync($file);
+        }
+        break;
+    case "sync-each/file 1":
+        $file = fopen($path, "w");
+        fwrite($file, implode("", $parts));
+        fdatasync($file);
+        break;
+    default:
+        exit(2);
+}

@@ -1,0 +1,147 @@
+import os, socket, sys
+import vectored
+
+case, path, port, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+records = [(b"record ", b"%031d\n" % number) for number in range(count)]
+gather = vectored.Gather()
+
+
+def connect():
+    return socket.create_connection(("127.0.0.1", port))
+
+
+def new():
+    return os.open(path, os.O_RDWR | os.O_CREAT)
+
+
+def show(pieces):
+    sys.stdout.buffer.write(b"".join(pieces))
+
+
+match case:
+    case "adjacent-writes/file 0":
+        with open(path, "w") as file:
+            for a, b in records:
+                print(a.decode(), end="", file=file, flush=True)
+                print(b.decode(), end="", file=file, flush=True)
+    case "adjacent-writes/file 1":
+        with open(path, "wb", buffering=65536) as file:
+            for a, b in records:
+                file.write(a)
+                file.write(b)
+    case "adjacent-writes/file 2":
+        fd = new()
+        for a, b in records:
+            os.writev(fd, [a, b])
+    case "adjacent-writes/file 3":
+        gather, fd = vectored.Gather(), new()
+        for a, b in records:
+            gather.write_all(fd, [a, b])
+    case "adjacent-writes/unix 0":
+        sock = connect()
+        for header, body in records:
+            sock.send(header)
+            sock.send(body)
+    case "adjacent-writes/unix 1":
+        sock = connect()
+        for header, body in records:
+            sock.sendmsg([header, body])
+    case "adjacent-writes/unix 2":
+        gather, sock = vectored.Gather(), connect()
+        for header, body in records:
+            gather.write_all(sock, [header, body])
+    case "adjacent-writes/unix 3":
+        sock = connect()
+        file = sock.makefile("wb")
+        for header, body in records:
+            file.write(header)
+            file.write(body)
+        file.flush()
+    case "small-reads/file 0":
+        fd = os.open(path, os.O_RDONLY)
+        show(iter(lambda: os.read(fd, 39), b""))
+    case "small-reads/file 1":
+        file = open(path, "rb", buffering=65536)
+        show(iter(lambda: file.read(39), b""))
+    case "small-reads/pipe 0":
+        sock = connect()
+        show(iter(lambda: sock.recv(39), b""))
+    case "small-reads/pipe 1":
+        sock = connect()
+        file = sock.makefile("rb", buffering=65536)
+        show(iter(lambda: file.read(39), b""))
+    case "small-reads/pipe#stdin 0":
+        show(iter(lambda: os.read(0, 39), b""))
+    case "small-reads/pipe#stdin 1":
+        file = sys.stdin.buffer
+        show(iter(lambda: file.read(39), b""))
+    case "positional-writes/file 0":
+        fd = new()
+        for number, (a, b) in enumerate(records):
+            os.pwrite(fd, a, number * 39)
+            os.pwrite(fd, b, number * 39 + 7)
+    case "positional-writes/file 1":
+        fd = new()
+        for number, (a, b) in enumerate(records):
+            offset = number * 39
+            os.pwritev(fd, [a, b], offset)
+    case "positional-writes/file 2":
+        gather, fd = vectored.Gather(), new()
+        for number, (a, b) in enumerate(records):
+            offset = number * 39
+            gather.write_all(fd, [a, b], offset)
+    case "positional-reads/file 0":
+        fd = os.open(path, os.O_RDONLY)
+        show(os.pread(fd, 39, offset) for offset in range(0, 39 * count, 39))
+    case "positional-reads/file 1":
+        fd, parts = os.open(path, os.O_RDONLY), []
+        for offset in range(0, 39 * count, 78):
+            a, b = bytearray(39), bytearray(39)
+            os.preadv(fd, [a, b], offset)
+            parts += [a, b]
+        show(parts)
+    case "seek-then-transfer/file 0":
+        fd = new()
+        for number, (a, b) in enumerate(records):
+            os.lseek(fd, number * 39, os.SEEK_SET)
+            os.write(fd, a + b)
+    case "seek-then-transfer/file 1":
+        fd = new()
+        for number, (a, b) in enumerate(records):
+            data, offset = a + b, number * 39
+            os.pwrite(fd, data, offset)
+    case "seek-then-transfer/file#read 0":
+        fd = os.open(path, os.O_RDONLY)
+        show(os.read(fd, 39 + 0 * os.lseek(fd, offset, os.SEEK_SET)) for offset in range(0, 39 * count, 39))
+    case "seek-then-transfer/file#read 1":
+        fd, total, count = os.open(path, os.O_RDONLY), count, 39
+        show(os.pread(fd, count, offset) for offset in range(0, 39 * total, 39))
+    case "tiny-segments/file 0":
+        fd = new()
+        for parts in records:
+            os.writev(fd, parts)
+    case "tiny-segments/file 1":
+        fd = new()
+        for parts in records:
+            os.write(fd, b"".join(parts))
+    case "many-segments/file 0":
+        fd, pieces = new(), [a + b for a, b in records]
+        for first in range(0, len(pieces), 100):
+            os.writev(fd, pieces[first:first + 100])
+    case "many-segments/file 1":
+        fd, pieces = new(), [a + b for a, b in records]
+        step = os.sysconf("SC_IOV_MAX")
+        for first in range(0, len(pieces), step):
+            os.writev(fd, pieces[first:first + step])
+    case "sync-each/file 0":
+        fd = new()
+        for a, b in records:
+            os.write(fd, a + b)
+            os.fdatasync(fd)
+    case "sync-each/file 1":
+        fd = new()
+        for a, b in records:
+            os.write(fd, a + b)
+        os.fdatasync(fd)
+    case _:
+        sys.exit(2)

@@ -1,0 +1,64 @@
+case=$1 path=$2 port=$3 count=$4
+pairs() { awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i }"; }
+# A capture with each record as a packet, and the records of one.
+capture='print pack("LSSLLLL", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101); print pack("LLLL", 0, 0, 39, 39), $_ while <>'
+packets='read STDIN, $_, 24; print substr $_, 16 while read STDIN, $_, 55'
+case $case in
+"adjacent-writes/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i"; done >"$path" ;;
+"adjacent-writes/file 1")
+    lines=
+    for i in $(seq -f %031.0f 0 $((count - 1))); do lines+="record $i"$'\n'; done
+    printf %s "$lines" >"$path"
+    ;;
+"adjacent-writes/file 2") awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i }" >"$path" ;;
+"adjacent-writes/unix 0")
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
+    for i in $(seq -f %031.0f 0 $((count - 1))); do printf %s "record " >&3; echo "$i" >&3; done
+    ;;
+"adjacent-writes/unix 1")
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
+    for i in $(seq -f %031.0f 0 $((count - 1))); do
+        header="record " body=$i$'\n'
+        printf %s "$header$body" >&3
+    done
+    ;;
+"small-reads/file 0")
+    lines=
+    while read -r line; do lines+=$line$'\n'; done
+    printf %s "$lines"
+    ;;
+"small-reads/file 1") awk '{ print }' ;;
+"seek-then-transfer/file#read 0")
+    lines=
+    while read -r line; do lines+=$line$'\n'; done <"$path"
+    printf %s "$lines"
+    ;;
+"seek-then-transfer/file#read 1")
+    ln -sf "$path" file
+    mapfile -t lines < file
+    IFS=$'\n'
+    printf '%s\n' "${lines[*]}"
+    ;;
+"seek-then-transfer/file#read 2") awk '{ print }' "$path" ;;
+"sync-each/file 0") pairs | while read -r line; do echo "$line" >>"$path"; sync -d "$path"; done ;;
+"sync-each/file 1")
+    cd "${path%/*}" || exit
+    pairs | while read -r line; do echo "$line" >>file; done
+    sync -d file
+    ;;
+"tcpdump 0") perl -e "$capture" "$path" >packets && tcpdump -U -r packets -w - | perl -e "$packets" ;;
+"tcpdump 1") perl -e "$capture" "$path" >packets && tcpdump -r packets -w - | perl -e "$packets" ;;
+"split 0") split -u -n r/1 "$path" part && cat partaa ;;
+"split 1") split -n r/1 "$path" part && cat partaa ;;
+"sed 0") sed -u p -n "$path" ;;
+"sed 1") sed p -n "$path" ;;
+"grep 0") grep --line-buffered . "$path" ;;
+"grep 1") grep . "$path" ;;
+"jq 0") sed 's/.*/"&"/' "$path" | jq -r --unbuffered . ;;
+"jq 1") sed 's/.*/"&"/' "$path" | jq -r . ;;
+"tar 0") tar --hard-dereference -cPf packed $(yes "$path" | head -30) && tar --occurrence -xPOf packed "$path" ;;
+"tar 1") tar -b 128 --hard-dereference -cPf packed $(yes "$path" | head -30) && tar --occurrence -xPOf packed "$path" ;;
+"dd 0") dd if="$path" bs=39 ;;
+"dd 1") dd if="$path" bs=64K ;;
+*) exit 2 ;;
+esac

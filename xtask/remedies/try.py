@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""`cargo xtask remedies`: tries the code of every remedy that `vectored advise` prints.
+
+try.py [SOURCE…]: a program of this folder for each language. Its case "KIND/TARGET 0" has the fault of a remedy, 1 and up
+have the code of the remedy, letter by letter, between this case and the next; "#NAME" before the number is another fault. A
+program is run as `PROGRAM CASE PATH PORT RECORDS`: it writes the records to a new file PATH, to TCP port PORT of this host,
+or as datagrams to the UDP port of the same number, or it reads them from there or from standard input, and prints them. The
+exit status is 1 unless the bytes are the same, and the calls fewer, with each remedy.
+"""
+
+import atexit, json, os, re, select, shutil, socket, subprocess, sys, tempfile, threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIST = "crates/vectored-advise/src/advisor/wording/snapshots/remedies.snap"
+TRANSFERS = ("read,pread64,readv,preadv,preadv2,recvfrom,recvmsg,write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg,"
+             "sendmmsg,lseek")
+# The calls of which there are fewer, and the number of records, if not all transfers and the default.
+COUNTED = {"sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg"}
+RECORDS = {"sync-each": 50, "datagrams": 200}
+MANY_RECORDS = 2000
+# A case that no program has: what is counted are the calls of its start.
+NOTHING = "nothing"
+# With a remedy, the calls of a program that are not those of its start are at most this part.
+AT_MOST = 0.55
+# The longest that a program may take: it waits for ever if bytes are lost.
+LONGEST_S = 300
+
+scratch = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, scratch)
+target = os.environ["CARGO_TARGET_DIR"]
+failures = []
+
+
+def missing(reason):
+    """What could not run, as `missing` of skips.rs has it."""
+    reason = f"missing: {reason}"
+    if os.environ.get("CI") == "true":
+        sys.exit(f"error: remedies: {reason}")
+    print(f"skipped remedies: {reason}")
+    if "VECTORED_SKIPS" in os.environ:
+        with open(os.environ["VECTORED_SKIPS"], "a") as skips:
+            skips.write(f"remedies: {reason}\n")
+
+
+def artifacts(package):
+    """Builds the library of a package; the files of each library that it consists of."""
+    words = f"cargo build --quiet --release --locked --lib --message-format json --package {package}".split()
+    lines = subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.splitlines()
+    built = [line for line in map(json.loads, lines) if line["reason"] == "compiler-artifact"]
+    return {line["target"]["name"]: line["filenames"] for line in built}
+
+
+def words_of_c(compiler, source):
+    library = "" if compiler == "musl-gcc" else f"-DVECTORED -Icrates/vectored-capi/include {archive} -lpthread -lm -ldl"
+    return f"{compiler} -O1 -Wall -Wextra -Werror {source} -o {scratch}/program {library}"
+
+
+def words_of_rust(source):
+    libraries = " ".join(f"--extern {name}={of_c[name][0]}" for name in ["vectored", "libc"])
+    return f"rustc --edition 2024 -Dwarnings {source} -o {scratch}/program -L {target}/release/deps {libraries}"
+
+
+def languages():
+    """Source, languages whose remedies it has, what must be there, words that compile it, words that run it."""
+    program = f"{scratch}/program"
+    go = "env GO111MODULE=off GOPATH=/usr/share/gocode"
+    for name, of, needs, compilation, run in [
+        ("c.c", ["C", "C++", "In general"], "cc", lambda source: words_of_c("cc", source), program),
+        ("c.c", [], "musl-gcc", lambda source: words_of_c("musl-gcc", source), program),
+        ("cpp.cpp", ["C++"], "g++", lambda source: f"g++ -Wall -Werror {source} -o {program}", program),
+        ("rust.rs", ["Rust"], "rustc", words_of_rust, program),
+        ("go.go", ["Go"], "go /usr/share/gocode/src/golang.org/x/net/ipv4/doc.go", lambda source: f"{go} go build -o {program} {source}", program),
+        ("Remedies.java", ["Java"], "javac", lambda source: f"javac -d {scratch} {source}", f"java -cp {scratch} Remedies"),
+        ("node.js", ["Node.js"], "node", None, "node {source}"),
+        ("python.py", ["Python"], "python3", None, "python3 {source}"),
+        ("perl.pl", ["Perl"], "perl", None, "perl {source}"),
+        ("shell.sh", ["Shell", "Option"], "bash perl jq tcpdump", None, "bash {source}"),
+        ("ruby.rb", ["Ruby"], "ruby", None, "ruby {source}"),
+        ("php.php", ["PHP"], "php", None, "php {source}"),
+        ("lua.lua", ["Lua"], "lua5.4 /usr/share/lua/5.4/socket.lua", None, "lua5.4 {source}"),
+        ("erlang.erl", ["Erlang"], "escript", None, "escript {source}"),
+        ("nim.nim", ["Nim"], "nim",
+         lambda source: f"nim c --hints:off --nimcache:{scratch}/nim -o:{program} {source}", program),
+        ("sbcl.lisp", ["Lisp"], "sbcl", None, "sbcl --script {source}"),
+        ("guile.scm", ["Lisp"], "guile", None, "guile --no-auto-compile {source}"),
+    ]:
+        source = f"{HERE}/{name}"
+        yield name, of, needs, compilation and compilation(source).split(), run.format(source=source).split()
+
+
+def cases(source, needs):
+    """The text of each case: from its name to the next."""
+    with open(f"{HERE}/{source}") as file:
+        text = file.read()
+    if needs == "musl-gcc":
+        text = re.sub("(?s)#ifdef VECTORED.*?#endif", "", text)
+    parts = re.split(r'"([a-z-]+(?:/[a-z]+)?(?:#\w+)? \d)"', text)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def check_code(remedies):
+    """Each remedy with code has a case with that."""
+    texts = {}
+    for source, of, needs, *_ in languages():
+        for language in of:
+            texts.setdefault(language, []).append(cases(source, needs))
+    for language, key, text in remedies:
+        for before, code in re.findall(r"(\bno |\bin place of |)`([^`]*)`", text):
+            is_case = lambda name: re.split("[# ]", name)[0] == key and name.endswith(" 0") == bool(before)
+            if not any(code in text for part in texts[language] for name, text in part.items() if is_case(name)):
+                failures.append(f"{language}: no case '{key}' has the code: {code}")
+
+
+def serve(listener, sends, received):
+    connection, _ = listener.accept()
+    with connection:
+        if sends:
+            connection.sendall(records(MANY_RECORDS))
+            connection.shutdown(socket.SHUT_WR)
+        while part := connection.recv(1 << 20):
+            received.append(part)
+
+
+def records(count):
+    return b"".join(b"record %031d\n" % number for number in range(count))
+
+
+def calls(words, case):
+    """Runs a program with a case, compares the bytes, and counts its calls."""
+    kind = case.split("/")[0]
+    count = RECORDS.get(kind, MANY_RECORDS)
+    is_read, path, received = "read" in case or "/" not in case, f"{scratch}/file", []
+    if is_read:
+        with open(path, "wb") as file:
+            file.write(records(count))
+    elif os.path.exists(path):
+        os.remove(path)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
+        port = listener.getsockname()[1]
+        datagrams.bind(("127.0.0.1", port))
+        server = threading.Thread(target=serve, daemon=True,
+                                  args=(listener, "/pipe" in case and "#" not in case, received))
+        server.start()
+        counted = COUNTED.get(kind, TRANSFERS)
+        trace = ["strace", "-f", "--seccomp-bpf", "-y", "-s0", "-o", f"{scratch}/log", "-e", f"trace={counted}"]
+        with open(f"{scratch}/printed", "wb") as printed:
+            ended = subprocess.run(trace + words + [case, path, str(port), str(count)], input=records(count), stdout=printed,
+                                   stderr=subprocess.PIPE, timeout=LONGEST_S, cwd=scratch)
+        # If the program has not connected, the server waits for this.
+        socket.create_connection(("127.0.0.1", port)).close()
+        server.join()
+        # All datagrams are there, once the program has ended.
+        while select.select([datagrams], [], [], 0)[0]:
+            received.append(datagrams.recv(1 << 16))
+    outputs = [f"{scratch}/printed"] + ([path] if not is_read and os.path.exists(path) else [])
+    for output in outputs:
+        with open(output, "rb") as file:
+            received.append(file.read())
+    received = b"".join(received)
+    if case != NOTHING and (ended.returncode != 0 or received != records(count)):
+        failures.append(f"{' '.join(words)} '{case}': status {ended.returncode}, {len(received)} bytes\n"
+                        + ended.stderr.decode(errors="replace")[-2000:])
+    with open(f"{scratch}/log") as log:
+        descriptors = re.findall(r"^\d+ +\w+\((\d+)<(.*?)>", log.read(), re.MULTILINE)
+    # Threads of a runtime wake each other by pipes and counters.
+    return sum(int(number) < 3 or not name.startswith(("pipe:", "anon_inode:")) for number, name in descriptors)
+
+
+def main():
+    with open(LIST) as file:
+        lines = file.read().split("---\n")[2].splitlines()
+    remedies = [re.fullmatch(r"(.*?): (.*?): (.*)", line).groups() for line in lines]
+    check_code(remedies)
+    if not shutil.which("strace"):
+        return missing("strace")
+    for source, of, needs, compilation, run in languages():
+        if sys.argv[1:] and source not in sys.argv[1:]:
+            continue
+        absent = [name for name in needs.split() if not (shutil.which(name) or os.path.exists(name))]
+        if absent:
+            missing(f"{' and '.join(absent)} for {source}")
+            continue
+        if compilation:
+            subprocess.run(compilation, check=True)
+        at_start, numbers = calls(run, NOTHING), {}
+        for case in cases(source, needs):
+            is_special = case.split("/")[0] in COUNTED
+            numbers[case] = number = calls(run, case) - (0 if is_special else at_start)
+            before = numbers[case[:-1] + "0"]
+            if not case.endswith("0"):
+                print(f"   {needs.split()[0]}: {case}: {before:,} -> {number:,} calls", flush=True)
+                # A program without the fault has no use for a remedy.
+                if before < 10 or number > before * AT_MOST:
+                    failures.append(f"{source}: {case}: {before} calls, {number} with the remedy")
+    for failure in failures:
+        print(f"error: {failure}", file=sys.stderr)
+    sys.exit(bool(failures))
+
+
+of_c = artifacts("vectored-capi")
+archive = next(file for file in of_c["vectored_capi"] if file.endswith(".a"))
+shutil.copytree("crates/vectored-py/python/vectored", f"{scratch}/vectored")
+shutil.copy(artifacts("vectored-py")["_vectored"][0], f"{scratch}/vectored/_vectored.so")
+os.environ.pop("PYTHONUNBUFFERED", None)
+os.environ.update(PYTHONPATH=scratch, LC_ALL="C.UTF-8")
+main()
