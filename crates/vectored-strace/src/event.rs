@@ -154,6 +154,9 @@ pub enum Action<'a> {
         /// The name of the thread: that of its program, unless the thread has set another.
         program: &'a [u8],
     },
+    /// A call that asks for the flags of a descriptor or the settings of a terminal, with any result: `fcntl(F_GETFD)`,
+    /// `fcntl(F_GETFL)`, `ioctl(TCGETS)`, `ioctl(TCGETS2)`, `ioctl(TIOCGWINSZ)`.
+    Query,
     /// `lseek`, successful.
     Seek {
         /// The descriptor.

@@ -140,6 +140,7 @@ pub(crate) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
             descriptor,
             close_on_exec: has(value, b"FD_CLOEXEC", 1),
         })),
+        b"F_GETFD" | b"0x1" | b"F_GETFL" | b"0x3" => Ok(Some(Action::Query)),
         _ => Ok(None),
     }
 }
@@ -166,6 +167,9 @@ pub(crate) fn device_control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let close_on_exec = match arguments.any()? {
         b"FIOCLEX" => true,
         b"FIONCLEX" => false,
+        b"TIOCGWINSZ" | b"0x5413" | b"TCGETS2" | b"0x5401" => return Ok(Some(Action::Query)),
+        // Older versions of strace: `SNDCTL_TMR_TIMEBASE or TCGETS`.
+        command if command.ends_with(b"TCGETS") => return Ok(Some(Action::Query)),
         _ => return Ok(None),
     };
     Ok(succeeded(arguments)?.then_some(Action::SetCloseOnExec {

@@ -140,6 +140,7 @@ fn text_of_action(action: &Action) -> String {
             format!("fork {child} {same_process} {shares_descriptors}")
         }
         Action::Execute { program } => format!("execute {}", lossy(program)),
+        Action::Query => "query".to_owned(),
         Action::Seek {
             descriptor,
             position,

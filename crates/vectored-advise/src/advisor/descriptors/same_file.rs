@@ -307,7 +307,8 @@ impl FileGroups {
                 writer.last = event;
                 true
             }
-            _ => group.listed.is_some(),
+            // Another process may be a better reason than a wake-up.
+            _ => group.listed.is_some_and(|reason| reason != Barrier::WakeUp),
         }
     }
 
@@ -342,6 +343,9 @@ impl FileGroups {
                 _ => return None,
             }
         };
+        if group.drain != Some(new.process) && group.listed == Some(Barrier::WakeUp) {
+            group.listed = None;
+        }
         group.listed.get_or_insert(reason);
         Some(std::mem::take(&mut group.held))
     }

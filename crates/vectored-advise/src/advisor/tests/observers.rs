@@ -1,5 +1,6 @@
 //! Others that notice when bytes arrive.
 
+use crate::advisor::tests::rules::SEVERAL_WRITERS;
 use crate::advisor::tests::texts::*;
 
 /// A process 2 that is forked, calls something between two writes of process 1, and the reason why those are not counted.
@@ -199,6 +200,24 @@ fn bytes_to_oneself_wake_a_thread() {
             }
         }
     }
+}
+
+#[test]
+fn who_writes_beside_the_reader_is_one_of_several_writers() {
+    let write = "1 1795312736.000001 write(4<pipe:[7]>, \"x\", 1) = 1\n";
+    let begin = log_of(&[
+        "pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0",
+        "clone(child_stack=NULL, flags=SIGCHLD) = 2",
+        "write(4<pipe:[7]>, \"x\", 1) = 1",
+        "read(3<pipe:[7]>, \"x\", 16) = 1",
+    ]);
+    let writes = write.replacen('1', "2", 1).repeat(4);
+    assert_eq!(
+        found_in(&(begin + &writes), true),
+        [format!(
+            "adjacent-writes pipe 4→1: write 1 {SEVERAL_WRITERS}"
+        )],
+    );
 }
 
 #[test]

@@ -53,6 +53,25 @@ pub(super) fn check(calls: &[&str], expected: &[&str]) {
 }
 
 #[test]
+fn a_question_about_a_descriptor_sees_no_data() {
+    for query in [
+        "fcntl(3</tmp/f>, F_GETFL) = 0x8001 (flags O_WRONLY|O_LARGEFILE)",
+        "fcntl(3</tmp/f>, F_GETFD) = 0",
+        "ioctl(3</tmp/f>, TCGETS, 0x7ffe) = -1 ENOTTY (Inappropriate ioctl for device)",
+        "ioctl(3</tmp/f>, SNDCTL_TMR_TIMEBASE or TCGETS, 0x7ffe) = -1 ENOTTY (Inappropriate ioctl for device)",
+        "ioctl(1</dev/pts/0<char 136:0>>, TIOCGWINSZ, {ws_row=24, ws_col=80, ws_xpixel=0, ws_ypixel=0}) = 0",
+        "ioctl(3</tmp/f>, 0x5401, 0x7ffe) = -1 ENOTTY (Inappropriate ioctl for device)",
+    ] {
+        let harmless = ["adjacent-writes file 2→1: write 5 [harmless-between]"];
+        check(&[OPEN, WRITE, query, WRITE], &harmless);
+    }
+    let control = "(ioctl, setsockopt, ftruncate or the like between them)";
+    let crossed = format!("adjacent-writes file 2→1: write 5 {control}");
+    let pending = "ioctl(4<pipe:[7]>, FIONREAD, [0]) = 0";
+    check(&[OPEN, WRITE, pending, WRITE], &[&crossed]);
+}
+
+#[test]
 fn what_is_written_to_a_mapped_file_may_be_seen_at_any_time() {
     let map = "mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3</tmp/f>, 0) = 0x7f00";
     let map_other = "mmap(NULL, 4096, PROT_READ, MAP_SHARED, 4</tmp/f>, 0) = 0x7f00";
