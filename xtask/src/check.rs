@@ -29,7 +29,7 @@ const SIMULATED: [&str; 6] = [
     "crates/vectored-measure/src/stats",
     "crates/vectored-measure/src/measure/engine",
     "crates/vectored-measure/src/measure/sampling/synthetic.rs",
-    "crates/vectored-measure/src/findings.rs",
+    "crates/vectored-measure/src/conclusions.rs",
     "crates/vectored-measure/tests/it/simulation.rs",
     "crates/vectored-measure/tests/it/crossovers.rs",
 ];

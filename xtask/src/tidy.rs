@@ -57,34 +57,34 @@ type Floors<'a> = HashMap<&'a str, u32>;
 
 /// Prints every breach of a rule, and fails if there is one.
 pub fn run() -> Result<()> {
-    let mut findings = BTreeSet::new();
+    let mut faults = BTreeSet::new();
     let mut code = String::new();
     for path in rust_files(root())? {
         let text = read(&path)?;
         let path = path.strip_prefix(root()).unwrap_or(&path);
-        findings.extend(misplaced_unsafe(path, &text));
-        findings.extend(impure(path, &text));
-        findings.extend(too_long(path, &text));
+        faults.extend(misplaced_unsafe(path, &text));
+        faults.extend(impure(path, &text));
+        faults.extend(too_long(path, &text));
         code.push_str(&text);
     }
     let words = "tree --package vectored --edges normal,build --prefix none --locked";
-    findings.extend(unwanted(&answer(&mut cargo_words(words))?));
-    findings.extend(without_a_test(&read(&root().join(HAZARDS))?, &code));
+    faults.extend(unwanted(&answer(&mut cargo_words(words))?));
+    faults.extend(without_a_test(&read(&root().join(HAZARDS))?, &code));
     let architecture = read(&root().join("ARCHITECTURE.md"))?;
     let floors = floors(&architecture);
     for entry in fs::read_dir(root().join("crates"))? {
         let sources = format!("crates/{}/src", entry?.file_name().display());
         if !floors.iter().any(|(other, _)| *other == sources) {
-            findings.insert(format!("ARCHITECTURE.md has no diagram of `{sources}`"));
+            faults.insert(format!("ARCHITECTURE.md has no diagram of `{sources}`"));
         }
     }
     for (sources, floors) in floors {
-        findings.extend(imports_from_above(sources, &floors)?);
+        faults.extend(imports_from_above(sources, &floors)?);
     }
-    for finding in &findings {
-        println!("   {finding}");
+    for fault in &faults {
+        println!("   {fault}");
     }
-    ensure!(findings.is_empty(), "tidy has found what its output lists");
+    ensure!(faults.is_empty(), "tidy has found the faults above");
     Ok(())
 }
 
@@ -101,7 +101,7 @@ fn misplaced_unsafe(path: &Path, text: &str) -> Vec<String> {
     let is_allowed = |code: &str| {
         code.contains("(unsafe_code") && (code.contains("allow(") || code.contains("expect("))
     };
-    findings(
+    faults(
         path,
         text,
         is_allowed,
@@ -115,14 +115,14 @@ fn impure(path: &Path, text: &str) -> Vec<String> {
         return Vec::new();
     }
     let is_impure = |code: &str| IMPURE.iter().any(|word| code.contains(word));
-    findings(path, text, is_impure, "I/O or a clock in pure code")
+    faults(path, text, is_impure, "I/O or a clock in pure code")
 }
 
 /// A file of more than [`MAX_LINES`].
 fn too_long(path: &Path, text: &str) -> Option<String> {
     let lines = text.lines().count();
-    let finding = || format!("{}: {lines} lines: split it by its ideas", path.display());
-    (lines > MAX_LINES).then(finding)
+    let fault = || format!("{}: {lines} lines: split it by its ideas", path.display());
+    (lines > MAX_LINES).then(fault)
 }
 
 /// Unwanted packages in what `cargo tree --prefix none` printed.
@@ -156,7 +156,7 @@ fn without_a_test(table: &str, code: &str) -> Vec<String> {
         .collect()
 }
 
-fn findings(path: &Path, text: &str, bad: impl Fn(&str) -> bool, rule: &str) -> Vec<String> {
+fn faults(path: &Path, text: &str, bad: impl Fn(&str) -> bool, rule: &str) -> Vec<String> {
     let lines = text.lines().map(without_comment).enumerate();
     lines
         .filter(|(_, code)| bad(code))
@@ -186,7 +186,7 @@ fn floors(architecture: &str) -> Vec<(&str, Floors<'_>)> {
 fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
     let sources = &root().join(of);
     let exports = read(&sources.join("lib.rs")).unwrap_or_default();
-    let mut findings = Vec::new();
+    let mut faults = Vec::new();
     for path in rust_files(sources)? {
         let module = path.strip_prefix(sources)?.with_extension("");
         let mut module: Vec<&str> = module.iter().filter_map(|part| part.to_str()).collect();
@@ -195,10 +195,10 @@ fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
             |part: &&str| matches!(*part, "tests" | "testing") || part.ends_with("_tests");
         if !matches!(module[0], "lib" | "main" | "bin") && !module.iter().any(is_test) {
             let found = from_above(&module, &read(&path)?, &exports, floors);
-            findings.extend(found.iter().map(|finding| format!("{of}: {finding}")));
+            faults.extend(found.iter().map(|fault| format!("{of}: {fault}")));
         }
     }
-    Ok(findings)
+    Ok(faults)
 }
 
 /// The imports of a module from the floor of its room or a higher one. `exports` is the text of the crate's root.

@@ -10,7 +10,7 @@ use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
 use vectored_measure::measure::{
     ColdPool, DescriptorSampler, MeasureError, Outcome, Watch, calibrate, check_directory,
-    measure_ruler, run_rounds,
+    measure_timer, run_rounds,
 };
 use vectored_measure::model::{
     Cache, CellSpec, Experiment, FittedModel, LeftOut, Results, SCHEMA, TechniqueName,
@@ -57,8 +57,8 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         .map_err(|error| format!("cannot stay on one CPU: {error}"))?;
     let environment = Environment::capture(Some(directory), pins, allowed);
     let clock = MonotonicClock;
-    let ruler =
-        measure_ruler(&clock).map_err(|error| format!("cannot measure the clock: {error}"))?;
+    let timer =
+        measure_timer(&clock).map_err(|error| format!("cannot measure the clock: {error}"))?;
     let peers = Peers::find(&options.peers)
         .map_err(|error| format!("cannot make a tokio runtime: {error}"))?;
     let mut run = Run {
@@ -77,7 +77,7 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         budget_s: 0.0,
         seed: options.seed,
         rivals: BY_HAND.to_vec(),
-        ruler,
+        timer,
         ..Results::default()
     };
     let measured = run.measured_peers();

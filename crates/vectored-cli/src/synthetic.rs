@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use vectored::CostModel;
 use vectored_machine::FakeClock;
-use vectored_machine::model::{CpuInfo, Host, Ruler};
+use vectored_machine::model::{CpuInfo, Host, Timer};
 use vectored_measure::measure::{Noise, SyntheticMachine};
 
 /// The start time of every synthetic run.
@@ -79,9 +79,9 @@ pub fn host() -> Host {
     }
 }
 
-/// The ruler of a simulated clock.
-pub fn ruler() -> Ruler {
-    Ruler {
+/// The timer of a simulated clock.
+pub fn timer() -> Timer {
+    Timer {
         clock: "invented".to_owned(),
         step_ns: 1,
         reading_ns: 0.0,

@@ -97,7 +97,7 @@ fn machine(report: &HostReport) -> Vec<Line> {
         Some(value) => visible(value),
         None => missing(report, field),
     };
-    let ruler = &report.ruler;
+    let timer = &report.timer;
     let pages = &report.huge_pages;
     let mut lines = vec![
         ("system", system(host)),
@@ -121,10 +121,10 @@ fn machine(report: &HostReport) -> Vec<Line> {
             "clock",
             format!(
                 "{}, source {}; a reading takes {}, smallest step {} ns",
-                visible(&ruler.clock),
+                visible(&timer.clock),
                 or_missing(&host.clock_source, "clock_source"),
-                words::time(ruler.reading_ns),
-                ruler.step_ns,
+                words::time(timer.reading_ns),
+                timer.step_ns,
             ),
         ),
         (

@@ -33,7 +33,7 @@
 //! # Ok::<(), vectored_measure::measure::RunError>(())
 //! ```
 
-mod findings;
+mod conclusions;
 #[cfg(any(target_os = "linux", windows))]
 pub mod in_flight;
 pub mod measure;

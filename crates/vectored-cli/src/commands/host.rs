@@ -6,7 +6,7 @@ use anyhow::Context;
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::probe_host;
 use vectored_machine::report::document;
-use vectored_measure::measure::measure_ruler;
+use vectored_measure::measure::measure_timer;
 use vectored_report::json;
 
 use crate::args::HostArgs;
@@ -20,10 +20,10 @@ use crate::terminal::Screen;
 pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
     let interrupt = Interrupt::watch()?;
-    let ruler =
-        measure_ruler(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
+    let timer =
+        measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
     let report =
-        probe_host(&args.dir, ruler, env!("CARGO_PKG_VERSION")).map_err(Failure::of_directory)?;
+        probe_host(&args.dir, timer, env!("CARGO_PKG_VERSION")).map_err(Failure::of_directory)?;
     if let Some(code) = interrupt.exit_code() {
         return Ok(code.into());
     }

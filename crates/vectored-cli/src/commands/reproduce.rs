@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::{Command, CommandFactory};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
-use vectored_measure::measure::{MeasureError, measure_ruler};
+use vectored_measure::measure::{MeasureError, measure_timer};
 use vectored_measure::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
 use vectored_measure::report::experiments::document;
 use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};
@@ -68,7 +68,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let pins = pin(args.pin.unwrap_or_default(), &allowed)?;
     let environment = Environment::capture(directory, pins, allowed);
     let clock = MonotonicClock;
-    let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
+    let timer = measure_timer(&clock).context("cannot measure the clock with /dev/null")?;
     bar.show_waiting("preparing the first experiment");
     let (experiments, failure) = {
         let mut tell = |progress: &_| bar.show_reproducing(progress);
@@ -95,7 +95,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         elapsed_s: (began.elapsed().as_secs_f64() * 1e3).round() / 1e3,
         seed,
         host: environment.finish(),
-        ruler,
+        timer,
         experiments,
     };
     let saved_form = json(&results);

@@ -20,7 +20,7 @@ fn list(value: &Value) -> &Vec<Value> {
     value.as_array().unwrap()
 }
 
-const OF_RESULTS: &str = "host ruler cells refined_cells seed rivals crossovers cost_models";
+const OF_RESULTS: &str = "host timer cells refined_cells seed rivals crossovers cost_models";
 
 const OF_A_CELL: &str = "target operation segment_count segment_bytes segment_sizes swept_mix layout cache page_cache
     iovec_setup sync file_system span_bytes queue_depth drain floor_ns floor_samples_ns aa_samples_ns verdict winner

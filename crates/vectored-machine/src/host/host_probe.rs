@@ -15,7 +15,7 @@ use crate::host::environment::describe_directory;
 use crate::host::environment::{allowed_cpus, describe_host};
 use crate::model::{
     BufferLimits, DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport, HugePages,
-    IoUringOffer, Known, Ruler,
+    IoUringOffer, Known, Timer,
 };
 use crate::platform::calls::{preadv2, pwritev2};
 use crate::platform::fd::{AsFd as _, FileDescriptor};
@@ -122,7 +122,7 @@ impl Kernel for ThisKernel {
 /// If `directory` does not exist.
 pub fn probe_host(
     directory: &Path,
-    ruler: Ruler,
+    timer: Timer,
     vectored_version: &str,
 ) -> Result<HostReport, DirectoryError> {
     let (info, files) = match check_room(directory, 0) {
@@ -164,7 +164,7 @@ pub fn probe_host(
         vectored_version: vectored_version.to_owned(),
         unknown,
         host,
-        ruler,
+        timer,
         io_uring: io_uring_offer(kernel),
         write_flags,
         read_flags,

@@ -85,7 +85,7 @@ pub struct DirectoryInfo {
 
 /// The clock and the empty loop, measured before anything else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ruler {
+pub struct Timer {
     /// The clock that samples are timed with.
     pub clock: String,
     /// The smallest observed step between two readings.

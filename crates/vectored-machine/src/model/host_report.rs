@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::host::{Host, Ruler};
+use crate::model::host::{Host, Timer};
 
 /// The value of [`HostReport::schema`].
 pub const HOST_SCHEMA: &str = "vectored-host/1";
@@ -24,7 +24,7 @@ pub struct HostReport {
     /// reason for empty flag lists.
     pub unknown: BTreeMap<String, String>,
     /// The cost of the clock.
-    pub ruler: Ruler,
+    pub timer: Timer,
     /// Support for io_uring.
     pub io_uring: IoUringOffer,
     /// The flags of `pwritev2`, each tried on an unnamed file in the directory.

@@ -4,7 +4,7 @@ mod host;
 mod host_report;
 mod price;
 
-pub use crate::model::host::{CpuInfo, DirectoryInfo, Host, Ruler};
+pub use crate::model::host::{CpuInfo, DirectoryInfo, Host, Timer};
 pub use crate::model::host_report::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };

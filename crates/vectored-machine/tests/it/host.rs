@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vectored_machine::model::{
     BufferLimits, CpuInfo, DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport,
-    HugePages, IoUringOffer, Known, Ruler,
+    HugePages, IoUringOffer, Known, Timer,
 };
 use vectored_machine::report::document;
 use vectored_report::{Document, TerminalOptions, json, terminal};
@@ -63,7 +63,7 @@ fn report() -> HostReport {
             ..Host::default()
         },
         unknown: BTreeMap::new(),
-        ruler: Ruler {
+        timer: Timer {
             clock: "CLOCK_MONOTONIC".to_owned(),
             step_ns: 20,
             reading_ns: 24.7,

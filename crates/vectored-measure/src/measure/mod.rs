@@ -41,11 +41,11 @@ pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
 pub use crate::measure::sampling::lists::{Lists, Turns};
 #[cfg(unix)]
 pub(crate) use crate::measure::sampling::pattern::Pattern;
-pub use crate::measure::sampling::ruler::measure_ruler;
 pub use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 pub use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
+pub use crate::measure::sampling::timer::measure_timer;
 #[cfg(unix)]
 pub(crate) use crate::measure::targets::sync_flags;
 pub(crate) use crate::measure::targets::{Batch, ByteComparison, Mismatch};

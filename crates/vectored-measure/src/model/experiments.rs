@@ -4,7 +4,7 @@
 //! Fields may be added; existing ones keep their meaning.
 
 use serde::{Deserialize, Serialize};
-use vectored_machine::model::{Host, Operation, Ruler};
+use vectored_machine::model::{Host, Operation, Timer};
 
 use crate::model::sync::SyncMode;
 use crate::model::words::words;
@@ -31,7 +31,7 @@ pub struct Experiments {
     /// The machine, and possible disturbances of the run.
     pub host: Host,
     /// The cost of the clock.
-    pub ruler: Ruler,
+    pub timer: Timer,
     /// The experiments, in the order in which they were run.
     pub experiments: Vec<Reproduction>,
 }

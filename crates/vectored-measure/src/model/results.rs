@@ -4,7 +4,7 @@
 //! ratios are plain numbers. Fields may be added; existing ones keep their meaning.
 
 use serde::{Deserialize, Serialize};
-use vectored_machine::model::{Host, Ruler};
+use vectored_machine::model::{Host, Timer};
 
 use crate::model::conditions::Conditions;
 use crate::model::cost_model::FittedModel;
@@ -46,7 +46,7 @@ pub struct Results {
     /// The machine, and possible disturbances of the run.
     pub host: Host,
     /// The cost of the clock.
-    pub ruler: Ruler,
+    pub timer: Timer,
     /// The requested cells, in their order.
     pub cells: Vec<Cell>,
     /// Cells that were measured between the requested ones.

@@ -55,7 +55,7 @@ fn shown(experiments: Vec<Reproduction>) -> Experiments {
             kernel: "6.18.0".to_owned(),
             ..Host::default()
         },
-        ruler: Default::default(),
+        timer: Default::default(),
         experiments,
     }
 }

@@ -3,13 +3,13 @@
 mod asynchronous;
 mod axes;
 mod compare;
+mod conclusions;
 mod crossovers;
 mod damage;
 mod direct;
 mod engine;
 mod experiments;
 mod faults;
-mod findings;
 mod honest_reads;
 mod honesty;
 mod pages;

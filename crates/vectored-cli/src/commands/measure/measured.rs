@@ -4,11 +4,11 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
 use vectored_machine::host::{Environment, allowed_cpus};
-use vectored_machine::model::{Host, Operation, Ruler};
+use vectored_machine::model::{Host, Operation, Timer};
 use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
     ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_available,
-    check_directory, check_eviction, check_fifo, is_in_flight, measure_ruler,
+    check_directory, check_eviction, check_fifo, is_in_flight, measure_timer,
 };
 use vectored_measure::model::{Coordination, Experiment, FittedModel, Rank, SyncMode, Target};
 
@@ -31,7 +31,7 @@ pub struct Measured {
     /// The error that ended the run early; cells measured before it are kept.
     pub failure: Option<MeasureError>,
     pub host: Host,
-    pub ruler: Ruler,
+    pub timer: Timer,
     pub started_at: String,
     pub elapsed_s: f64,
     /// The cost models that `adaptive` worked with.
@@ -66,7 +66,7 @@ struct Prepared {
     environment: Environment,
     pins: (Option<usize>, Option<usize>),
     allowed: Vec<usize>,
-    ruler: Ruler,
+    timer: Timer,
     models: Vec<FittedModel>,
 }
 
@@ -99,8 +99,8 @@ fn prepare(
         }
     };
     let environment = Environment::capture(directory, pins, allowed.clone());
-    let ruler =
-        measure_ruler(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
+    let timer =
+        measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
     let (models, failures) = calibrate_for(plan, args, |target| {
         let what = format!("calibrating {target}");
         bar.show_preparation(&what, began.elapsed(), args.budget);
@@ -115,7 +115,7 @@ fn prepare(
         environment,
         pins,
         allowed,
-        ruler,
+        timer,
         models,
     })
 }
@@ -135,7 +135,7 @@ fn measure_here(
         environment,
         pins,
         allowed,
-        ruler,
+        timer,
         models,
     } = match team {
         None => prepared?,
@@ -180,7 +180,7 @@ fn measure_here(
                 outcome,
                 failure: None,
                 host: with_warnings(environment.so_far().clone()),
-                ruler: ruler.clone(),
+                timer: timer.clone(),
                 started_at: started_at.clone(),
                 elapsed_s: began.elapsed().as_secs_f64(),
                 models: models.clone(),
@@ -212,7 +212,7 @@ fn measure_here(
         outcome,
         failure,
         host,
-        ruler,
+        timer,
         started_at,
         elapsed_s: began.elapsed().as_secs_f64(),
         models,
@@ -298,7 +298,7 @@ fn measure_synthetic(
         outcome,
         failure,
         host: synthetic::host(),
-        ruler: synthetic::ruler(),
+        timer: synthetic::timer(),
         started_at: synthetic::STARTED_AT.to_owned(),
         models: Vec::new(),
         ranks: ranks.clone(),

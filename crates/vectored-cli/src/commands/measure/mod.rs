@@ -182,7 +182,7 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         rivals: experiment.rivals,
         rate_per_s,
         host: measured.host,
-        ruler: measured.ruler,
+        timer: measured.timer,
         cells: measured.outcome.cells,
         refined_cells: measured.outcome.refined_cells,
         ranks: measured.ranks,

@@ -60,7 +60,7 @@ fn advice_stands_beside_experiments_in_a_page() {
     let experiments = literal!({
         "schema": "vectored-experiments/1", "complete": true, "vectored_version": "0",
         "started_at": "2026-01-01T00:00:00Z", "elapsed_s": 1.0, "seed": 1, "host": advice["host"],
-        "ruler": {"clock": "CLOCK_MONOTONIC", "step_ns": 1, "reading_ns": 20.0, "empty_loop_ns": 0.5},
+        "timer": {"clock": "CLOCK_MONOTONIC", "step_ns": 1, "reading_ns": 20.0, "empty_loop_ns": 0.5},
         "experiments": []
     });
     fs::write(bench.work().join("e.json"), experiments.to_string()).unwrap();

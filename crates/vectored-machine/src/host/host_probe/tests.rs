@@ -44,7 +44,7 @@ fn files() -> Files {
 #[test]
 fn features_of_every_linux_host_are_found() {
     let directory = std::env::temp_dir();
-    let report = probe_host(&directory, Ruler::default(), "0").unwrap();
+    let report = probe_host(&directory, Timer::default(), "0").unwrap();
     assert_eq!(report.schema, HOST_SCHEMA);
     // POSIX's _XOPEN_IOV_MAX.
     assert!(report.host.iov_max >= 16);
@@ -74,7 +74,7 @@ fn features_of_every_linux_host_are_found() {
 #[test]
 fn the_rest_is_reported_if_the_directory_refuses_files() {
     // Not even root can create a file there.
-    let report = probe_host(Path::new("/proc"), Ruler::default(), "0").unwrap();
+    let report = probe_host(Path::new("/proc"), Timer::default(), "0").unwrap();
     assert!(report.host.iov_max >= 16);
     let info = report.host.directory.as_ref().unwrap();
     assert_eq!(
@@ -96,7 +96,7 @@ fn the_rest_is_reported_if_the_directory_refuses_files() {
     );
     assert_eq!(report.direct_io.memory_bytes.value(), None);
     for directory in ["/proc/nowhere", "/proc/version"] {
-        let refused = probe_host(Path::new(directory), Ruler::default(), "0").unwrap_err();
+        let refused = probe_host(Path::new(directory), Timer::default(), "0").unwrap_err();
         assert!(
             matches!(refused, DirectoryError::Unusable { .. }),
             "{refused}"

@@ -9,12 +9,12 @@ use crate::model::Results;
 /// All known properties, most interesting first.
 pub(super) fn section(results: &Results) -> Section {
     let mut rows = host(&results.host);
-    let ruler = &results.ruler;
+    let timer = &results.timer;
     rows.push((
         "clock",
         format!(
             "{}, a reading takes {:.1} ns, smallest step {} ns",
-            ruler.clock, ruler.reading_ns, ruler.step_ns
+            timer.clock, timer.reading_ns, timer.step_ns
         ),
     ));
     rows.push((

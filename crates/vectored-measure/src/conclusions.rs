@@ -1,4 +1,4 @@
-//! Findings of a run: crossovers and cost models.
+//! Conclusions from a run: crossovers and cost models.
 
 use crate::model::{Cell, FittedModel, Results, Target};
 use crate::stats::{crossovers, fitted_models, judge_model, judge_ranks};
@@ -14,7 +14,7 @@ fn is_modelled(cell: &&Cell) -> bool {
 
 impl Results {
     /// Fills in [`crossovers`](Results::crossovers), [`cost_models`](Results::cost_models) and the figures of each of the
-    /// [`ranks`](Results::ranks) from the cells. Pure: the same cells give the same findings, so it can be repeated on
+    /// [`ranks`](Results::ranks) from the cells. Pure: the same cells give the same conclusions, so it can be repeated on
     /// loaded results.
     ///
     /// `calibrated` are the models from before the run. The models of a rank are left out, as its process calls MPI.

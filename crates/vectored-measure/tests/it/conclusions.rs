@@ -250,7 +250,7 @@ fn one_by_one_is_not_said_to_lose_where_it_may_be_as_fast_somewhere() {
 }
 
 #[test]
-fn dev_null_gives_no_findings() {
+fn dev_null_gives_no_conclusions() {
     let mut results = run_on(machine());
     assert!(!results.crossovers.is_empty() && !results.cost_models.is_empty());
     for cell in &mut results.cells {
@@ -262,7 +262,7 @@ fn dev_null_gives_no_findings() {
 }
 
 #[test]
-fn the_same_cells_give_the_same_findings() {
+fn the_same_cells_give_the_same_conclusions() {
     let mut results = run_on(any_machine(&mut fastrand::Rng::with_seed(3)));
     let before = results.clone();
     results.find(Vec::new());

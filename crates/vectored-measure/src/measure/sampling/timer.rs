@@ -1,9 +1,9 @@
-//! The ruler of a run: the cost of the clock and of the empty timing loop.
+//! The timer of a run: the cost of the clock and of the empty timing loop.
 
 use std::io;
 
 use vectored_machine::Clock;
-use vectored_machine::model::Ruler;
+use vectored_machine::model::Timer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::plain_calls::NULL_DEVICE;
 use vectored_machine::platform::times::CLOCK;
@@ -20,7 +20,7 @@ const REPEATS: usize = 11;
 /// # Errors
 ///
 /// If `/dev/null` cannot be opened. The empty loop gets its descriptor.
-pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
+pub fn measure_timer(clock: &dyn Clock) -> io::Result<Timer> {
     let null = std::fs::File::open(NULL_DEVICE)?;
     let lists = Lists::one(vec![&[0]]);
     let mut steps = Vec::new();
@@ -45,7 +45,7 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
         loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));
     }
     let tenths = |ns: Option<f64>| (ns.unwrap_or(0.0) * 10.0).round() / 10.0;
-    Ok(Ruler {
+    Ok(Timer {
         clock: CLOCK.to_owned(),
         step_ns: steps.into_iter().min().unwrap_or(0),
         reading_ns: tenths(median(&readings)),
@@ -73,6 +73,6 @@ mod tests {
 
     #[test]
     fn a_reading_of_the_clock_takes_time() {
-        assert!(measure_ruler(&MonotonicClock).unwrap().reading_ns > 0.0);
+        assert!(measure_timer(&MonotonicClock).unwrap().reading_ns > 0.0);
     }
 }
