@@ -21,6 +21,7 @@ fuzz_target!(|data: &[u8]| {
     texts.extend(of_result(text, |advisory: &Advisory| {
         vectored_advise::report::document(advisory, TOP)
     }));
+    texts.extend(of_result(text, vectored_versus::report::document));
     if let Ok(results) = parse::<Results>(text) {
         let results = &results;
         texts.extend(of_document(&report::machines_document(&[results, results])));

@@ -21,12 +21,13 @@ use crate::commands::{answer, cargo_words};
 use crate::root;
 
 /// Folders of pure code: it gets all data as arguments, and returns text or numbers.
-const PURE: [&str; 5] = [
+const PURE: [&str; 6] = [
     "crates/vectored-advise/src/report",
     "crates/vectored-report/src",
     "crates/vectored-machine/src/report.rs",
     "crates/vectored-measure/src/report",
     "crates/vectored-measure/src/stats",
+    "crates/vectored-versus/src/report",
 ];
 
 /// Names of I/O and clocks, which pure code does not contain.

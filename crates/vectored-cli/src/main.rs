@@ -27,6 +27,8 @@ mod target_path;
 mod terminal;
 #[cfg(unix)]
 mod untraced_rerun;
+#[cfg(target_os = "linux")]
+mod versus_runs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -207,22 +209,21 @@ fn command_in(words: &[OsString]) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
-/// The refusal of a subcommand that is not built for Windows.
-#[cfg(windows)]
+/// The refusal of a subcommand that is not built for this system.
+#[cfg(not(target_os = "linux"))]
 fn unavailable(command: &Command) -> failure::Failure {
     let (name, why) = match command {
         Command::Advise(_) => (
             "advise",
             "it explains system calls of Linux with times that it measures there: run it on Linux",
         ),
+        Command::Versus(_) => ("versus", "it counts system calls of Linux: run it on Linux"),
         _ => (
             "copy",
             "it is the program that 'vectored reproduce apue-3.5' runs on Unix: run it there",
         ),
     };
-    failure::Failure::usage(format!(
-        "'vectored {name}' is not available on Windows: {why}"
-    ))
+    failure::Failure::usage(format!("'vectored {name}' is not available here: {why}"))
 }
 
 fn main() -> ExitCode {
@@ -242,6 +243,8 @@ fn main() -> ExitCode {
         Command::Measure(args) => commands::measure::run(args),
         #[cfg(unix)]
         Command::Advise(args) => commands::advise::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Versus(args) => commands::versus::run(args),
         Command::Host(args) => commands::host::run(args),
         Command::Reproduce(args) => commands::reproduce::run(args),
         #[cfg(unix)]
@@ -251,7 +254,7 @@ fn main() -> ExitCode {
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
-        #[cfg(windows)]
+        #[cfg(not(target_os = "linux"))]
         other => Err(unavailable(other)),
     };
     outcome.unwrap_or_else(|failure| {

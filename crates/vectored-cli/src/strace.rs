@@ -89,28 +89,47 @@ const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
-/// The options of strace, except `-o`.
-fn options() -> Vec<String> {
+/// The options of strace, except `-o` and those that choose calls.
+const OPTIONS: [&str; 8] = [
+    // strace becomes a grandchild, so that the command is our child and its exit status and signals are ours to see.
+    "-D", "-q", "-f", "-s1", "-v", "-yy", "-ttt", "-T",
+];
+
+/// strace and its options, except `-o`.
+fn tracer() -> Vec<String> {
     // With `?`, strace ignores names that the architecture does not have.
     let without: Vec<String> = NOT_TRACED.iter().map(|call| format!("?{call}")).collect();
-    let mut options: Vec<String> = [
-        // strace becomes a grandchild, so that the command is our child and its exit status and signals
-        // are ours to see.
-        "-D",
-        "-q",
-        "-f",
-        "--seccomp-bpf",
-        "-s1",
-        "-v",
-        "-yy",
-        "-ttt",
-        "-T",
-        "-e",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    options.push(format!("trace=!{}", without.join(",")));
-    options
+    let mut words: Vec<String> = [STRACE]
+        .into_iter()
+        .chain(OPTIONS)
+        .map(str::to_owned)
+        .collect();
+    let chosen = format!("trace=!{}", without.join(","));
+    words.extend(["--seccomp-bpf", "-e", &chosen].map(str::to_owned));
+    words
+}
+
+/// The options that send the log into a pipe, by a name that strace opens: so the command inherits no descriptor, and no
+/// file has to be removed.
+fn into_pipe(log: &PipeWriter) -> [String; 3] {
+    let name = format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd());
+    ["-o".to_owned(), name, "--".to_owned()]
+}
+
+/// Words that, before those of a command, log all of its calls into a pipe.
+#[cfg(target_os = "linux")]
+pub fn tracer_of_all_calls(log: &PipeWriter) -> Vec<String> {
+    let options = [STRACE].into_iter().chain(OPTIONS).map(str::to_owned);
+    options.chain(into_pipe(log)).collect()
+}
+
+/// A pipe for a log.
+pub fn log_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    // A smaller pipe also works: unprivileged users have a limit.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
+    Ok((reader, writer))
 }
 
 /// Finds a command as a shell does.
@@ -177,8 +196,9 @@ pub fn check() -> Result<(), Failure> {
         )));
     }
     let this = std::env::current_exe().context("cannot find this program to try strace with")?;
-    let tried = Command::new(STRACE)
-        .args(options())
+    let tracer = tracer();
+    let tried = Command::new(&tracer[0])
+        .args(&tracer[1..])
         .args(["-o", "/dev/stdout"])
         .arg(this)
         .arg("--version")
@@ -241,18 +261,13 @@ pub fn start(
     signals: &CommandSignals,
     notes: Notes,
 ) -> anyhow::Result<TracedCommand> {
-    let (reader, writer) = io::pipe().context("cannot make a pipe for the log of strace")?;
-    // A smaller pipe also works: unprivileged users have a limit.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
+    let (reader, writer) = log_pipe().context("cannot make a pipe for the log of strace")?;
     let alone = drain_after_exit(&reader).context("cannot run sh")?;
-    // strace opens the pipe by this name, so that the command inherits no descriptor and no file has to
-    // be removed.
-    let name = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
+    let tracer = tracer();
     let began = Instant::now();
-    let child = Command::new(STRACE)
-        .args(options())
-        .args(["-o", &name, "--"])
+    let child = Command::new(&tracer[0])
+        .args(&tracer[1..])
+        .args(into_pipe(&writer))
         .args(words)
         .spawn()
         .context("cannot run strace")?;

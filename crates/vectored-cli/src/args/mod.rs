@@ -13,6 +13,7 @@ mod measure;
 mod parsers;
 mod report;
 mod reproduce;
+mod versus;
 
 use clap::{Parser, Subcommand};
 
@@ -27,6 +28,7 @@ use man::{MAN_ABOUT, MAN_AFTER};
 use measure::{MEASURE_ABOUT, MEASURE_AFTER, MEASURE_USAGE};
 use report::{REPORT_ABOUT, REPORT_AFTER};
 use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
+use versus::{VERSUS_ABOUT, VERSUS_AFTER};
 
 pub use advise::AdviseArgs;
 pub use compare::CompareArgs;
@@ -43,6 +45,9 @@ pub use report::ReportArgs;
 #[cfg(unix)]
 pub use reproduce::{CopiesArgs, CopyTo};
 pub use reproduce::{Experiments, PassesArgs, ReproduceArgs};
+#[cfg(target_os = "linux")]
+pub use versus::StdoutTo;
+pub use versus::VersusArgs;
 
 /// Measure which way of moving several buffers is fastest on this machine
 ///
@@ -106,6 +111,9 @@ pub enum Command {
     /// Find system calls in a program that one larger call could replace
     #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_AFTER, override_usage = ADVISE_USAGE)]
     Advise(Box<AdviseArgs>),
+    /// Compare two commands: their time, memory, system calls and output
+    #[command(long_about = VERSUS_ABOUT, after_long_help = VERSUS_AFTER)]
+    Versus(Box<VersusArgs>),
     /// Show saved results as tables or a web page
     #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_AFTER)]
     Report(ReportArgs),

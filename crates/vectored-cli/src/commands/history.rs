@@ -8,9 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use vectored_advise::model::ADVISORY_SCHEMA;
 use vectored_advise::report::seconds_in_words;
-use vectored_measure::model::{EXPERIMENTS_SCHEMA, SCHEMA};
 use vectored_report::{Block, Document, Sentence, Tone, words};
 
 use crate::args::{HistoryArgs, HistoryFormat};
@@ -180,6 +178,21 @@ struct Brief {
     saving_s: Option<f64>,
     #[serde(default, skip_serializing)]
     saving_low_s: Option<f64>,
+    /// The commands of `vectored versus`.
+    #[serde(default, skip_serializing)]
+    old: Option<BriefCommand>,
+    #[serde(default, skip_serializing)]
+    new: Vec<BriefNew>,
+}
+
+#[derive(Deserialize)]
+struct BriefCommand {
+    command: String,
+}
+
+#[derive(Deserialize)]
+struct BriefNew {
+    side: BriefCommand,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -226,7 +239,7 @@ fn why_no_result(error: serde_json::Error) -> String {
 
 /// Refuses unknown schemas, as other commands do.
 fn of_known_schema(found: Brief) -> Result<Brief, String> {
-    let known = [SCHEMA, EXPERIMENTS_SCHEMA, ADVISORY_SCHEMA];
+    let known = ResultKind::ALL.map(ResultKind::schema);
     if known.contains(&found.schema.as_str()) {
         Ok(found)
     } else {
@@ -315,6 +328,14 @@ fn words(found: &Brief) -> String {
             format!("{source}: no significant saving")
         };
         what.push(&advice);
+    }
+    let commands: Vec<String> = (found.old.iter())
+        .chain(found.new.iter().map(|new| &new.side))
+        .map(|one| quoted(&one.command))
+        .collect();
+    let compared = commands.join(" against ");
+    if !compared.is_empty() {
+        what.push(&compared);
     }
     let count = match found.cells.len() {
         0 if what.is_empty() => "no cells".to_owned(),

@@ -13,3 +13,5 @@ pub mod measure;
 mod rendered;
 pub mod report;
 pub mod reproduce;
+#[cfg(target_os = "linux")]
+pub mod versus;

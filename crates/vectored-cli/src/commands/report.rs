@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use vectored_measure::model::Results;
 use vectored_measure::report::machines_document;
-use vectored_report::{Document, SavedResult, csv_of, html};
+use vectored_report::{Document, html};
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
-use crate::results_store::{Saved, paths};
+use crate::results_store::{ResultKind, Saved, paths};
 use crate::terminal::{Screen, print};
 
 /// Runs the command. Every file is checked before anything is written.
@@ -101,27 +101,11 @@ fn each(saved: &[&Saved], render: impl Fn(&Document) -> String) -> String {
 
 /// CSV of results of one command: columns differ between commands.
 fn csv(saved: &[&Saved]) -> Result<String, Failure> {
-    fn of_kind<T: SavedResult>(saved: &[&Saved], kind: fn(&Saved) -> Option<&T>) -> Option<String> {
-        let all: Option<Vec<&T>> = saved.iter().map(|one| kind(one)).collect();
-        all.map(|all| csv_of(&all))
-    }
-    let results = of_kind(saved, |one| match one {
-        Saved::Results(results) => Some(&**results),
-        _ => None,
-    });
-    let experiments = of_kind(saved, |one| match one {
-        Saved::Experiments(experiments) => Some(&**experiments),
-        _ => None,
-    });
-    let advisories = of_kind(saved, |one| match one {
-        Saved::Advisory(advisory) => Some(&**advisory),
-        _ => None,
-    });
-    results.or(experiments).or(advisories).ok_or_else(|| {
-        Failure::usage(
-            "--csv cannot combine these results, because their columns differ: name only results of \
-             `vectored measure`, only results of `vectored reproduce`, or only results of `vectored \
-             advise`",
-        )
+    Saved::csv(saved).ok_or_else(|| {
+        let kinds = ResultKind::ALL.map(|kind| format!("`vectored {}`", kind.command()));
+        Failure::usage(format!(
+            "--csv cannot combine these results, because their columns differ: name results of one command, {}",
+            kinds.join(" or ")
+        ))
     })
 }

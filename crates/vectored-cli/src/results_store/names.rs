@@ -8,9 +8,10 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use anyhow::Context;
-#[cfg(unix)]
 use vectored_advise::model::Advisory;
-use vectored_measure::model::Results;
+use vectored_measure::model::{Experiments, Results};
+use vectored_report::SavedResult;
+use vectored_versus::model::Versus;
 
 use super::store::results_directory;
 use crate::failure::Failure;
@@ -28,13 +29,16 @@ pub enum ResultKind {
     Reproduce,
     /// `vectored advise`.
     Advise,
+    /// `vectored versus`.
+    Versus,
 }
 
 impl ResultKind {
-    pub const ALL: [ResultKind; 3] = [
+    pub const ALL: [ResultKind; 4] = [
         ResultKind::Measure,
         ResultKind::Reproduce,
         ResultKind::Advise,
+        ResultKind::Versus,
     ];
 
     /// The name of the subcommand, which is that of its newest result, and begins the names of its files.
@@ -43,6 +47,17 @@ impl ResultKind {
             ResultKind::Measure => "measure",
             ResultKind::Reproduce => "reproduce",
             ResultKind::Advise => "advise",
+            ResultKind::Versus => "versus",
+        }
+    }
+
+    /// The schema of its files.
+    pub fn schema(self) -> &'static str {
+        match self {
+            ResultKind::Measure => Results::SCHEMA,
+            ResultKind::Reproduce => Experiments::SCHEMA,
+            ResultKind::Advise => Advisory::SCHEMA,
+            ResultKind::Versus => Versus::SCHEMA,
         }
     }
 }
@@ -215,15 +230,10 @@ impl ResultName {
     }
 
     fn of_another_command(&self, found: &Saved, wanted: ResultKind) -> Failure {
-        let found = match found {
-            Saved::Results(_) => ResultKind::Measure,
-            Saved::Experiments(_) => ResultKind::Reproduce,
-            Saved::Advisory(_) => ResultKind::Advise,
-        };
         Failure::usage(format!(
             "'{}' is a result of `vectored {}`: expected a result of `vectored {}`",
             self.in_words(),
-            found.command(),
+            found.kind().command(),
             wanted.command()
         ))
     }

@@ -4,7 +4,10 @@ use vectored_advise::model::Advisory;
 use vectored_advise::report::TOP;
 use vectored_measure::model::{Experiments, Results};
 use vectored_measure::report::{experiments, measured};
-use vectored_report::{Document, ParseError, SavedResult, parse, schema_of};
+use vectored_report::{Document, ParseError, SavedResult, csv_of, parse, schema_of};
+use vectored_versus::model::Versus;
+
+use super::names::ResultKind;
 
 /// A saved result; the schema tells which kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,19 +18,35 @@ pub enum Saved {
     Experiments(Box<Experiments>),
     /// The advice of `vectored advise`.
     Advisory(Box<Advisory>),
+    /// The comparison of `vectored versus`.
+    Versus(Box<Versus>),
 }
 
 impl Saved {
     /// Reads a file saved by any command.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        const KNOWN: [&str; 3] = [Results::SCHEMA, Experiments::SCHEMA, Advisory::SCHEMA];
         let schema = schema_of(text)?;
-        Ok(match &*schema {
-            Results::SCHEMA => Saved::Results(Box::new(parse(text)?)),
-            Experiments::SCHEMA => Saved::Experiments(Box::new(parse(text)?)),
-            Advisory::SCHEMA => Saved::Advisory(Box::new(parse(text)?)),
-            other => return Err(ParseError::unknown_schema(other, &KNOWN)),
+        let mut kinds = ResultKind::ALL.into_iter();
+        Ok(match kinds.find(|kind| kind.schema() == schema) {
+            Some(ResultKind::Measure) => Saved::Results(Box::new(parse(text)?)),
+            Some(ResultKind::Reproduce) => Saved::Experiments(Box::new(parse(text)?)),
+            Some(ResultKind::Advise) => Saved::Advisory(Box::new(parse(text)?)),
+            Some(ResultKind::Versus) => Saved::Versus(Box::new(parse(text)?)),
+            None => {
+                let known = ResultKind::ALL.map(ResultKind::schema);
+                return Err(ParseError::unknown_schema(&schema, &known));
+            }
         })
+    }
+
+    /// The command that saved it.
+    pub fn kind(&self) -> ResultKind {
+        match self {
+            Saved::Results(_) => ResultKind::Measure,
+            Saved::Experiments(_) => ResultKind::Reproduce,
+            Saved::Advisory(_) => ResultKind::Advise,
+            Saved::Versus(_) => ResultKind::Versus,
+        }
     }
 
     /// The result as a document.
@@ -36,6 +55,30 @@ impl Saved {
             Saved::Results(results) => measured(results),
             Saved::Experiments(found) => experiments::document(found),
             Saved::Advisory(found) => vectored_advise::report::document(found, TOP),
+            Saved::Versus(found) => vectored_versus::report::document(found),
         }
+    }
+
+    /// CSV of results of one command; `None` for results of several, whose columns differ.
+    pub fn csv(all: &[&Saved]) -> Option<String> {
+        fn of_kind<T: SavedResult>(
+            all: &[&Saved],
+            kind: fn(&Saved) -> Option<&T>,
+        ) -> Option<String> {
+            let all: Option<Vec<&T>> = all.iter().map(|one| kind(one)).collect();
+            all.map(|all| csv_of(&all))
+        }
+        macro_rules! of_kind {
+            ($kind:ident) => {
+                of_kind(all, |one| match one {
+                    Saved::$kind(result) => Some(&**result),
+                    _ => None,
+                })
+            };
+        }
+        of_kind!(Results)
+            .or_else(|| of_kind!(Experiments))
+            .or_else(|| of_kind!(Advisory))
+            .or_else(|| of_kind!(Versus))
     }
 }

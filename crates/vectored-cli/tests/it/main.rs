@@ -21,4 +21,6 @@ mod screen;
 mod support;
 mod sweeps;
 mod targets;
+#[cfg(target_os = "linux")]
+mod versus;
 mod wrong_inputs;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
+#[cfg(target_os = "linux")]
+pub use crate::sys::session::in_own_session;
 pub use crate::sys::signals::is_ignored;
 pub use crate::sys::usage::{Usage, thread_usage, wait_for};
 
@@ -62,6 +64,70 @@ impl ChildEnd {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
+}
+
+/// Makes this process the parent of all processes that its children leave behind.
+#[cfg(target_os = "linux")]
+pub fn adopt_orphans() -> io::Result<()> {
+    let this = rustix::process::getpid();
+    Ok(rustix::process::set_child_subreaper(Some(this))?)
+}
+
+/// Waits until all children of this process have ended, as long as `goes_on` says so. Returns how many ended after the first
+/// look, and whether all have ended.
+#[cfg(target_os = "linux")]
+pub fn wait_for_all(mut goes_on: impl FnMut() -> bool) -> io::Result<(u64, bool)> {
+    use rustix::io::Errno;
+    use rustix::process::{WaitOptions, wait};
+    let (mut ended, mut is_first_look) = (0, true);
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => ended += u64::from(!is_first_look),
+            Ok(None) if !goes_on() => return Ok((ended, false)),
+            Ok(None) => {
+                is_first_look = false;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(Errno::CHILD) => return Ok((ended, true)),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Kills all children of this process, and the children that they leave to it.
+#[cfg(target_os = "linux")]
+pub fn kill_all() -> io::Result<()> {
+    use rustix::process::{Signal, kill_process};
+    while !wait_for_all(|| false)?.1 {
+        for child in children()? {
+            // It may have ended already.
+            let _ = kill_process(child, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// The children of this process, by `proc_pid_stat(5)`.
+#[cfg(target_os = "linux")]
+fn children() -> io::Result<Vec<Pid>> {
+    let this = rustix::process::getpid().as_raw_nonzero().to_string();
+    let mut children = Vec::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // It may have ended already. The name of the program may hold anything.
+        let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat);
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        if after_name.split_whitespace().nth(1) == Some(&*this) {
+            children.extend(Pid::from_raw(number));
+        }
+    }
+    Ok(children)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 #[cfg(unix)]
 pub(crate) mod residency;
+#[cfg(target_os = "linux")]
+pub(crate) mod session;
 #[cfg(unix)]
 pub(crate) mod signals;
 #[cfg(unix)]

@@ -17,6 +17,9 @@ use rustix::time::{ClockId, clock_gettime};
 /// `getrusage(2)`.
 const BLOCK_BYTES: u64 = 512;
 
+/// The unit of `ru_maxrss`.
+const MEMORY_UNIT_BYTES: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
+
 /// Some of the figures of `getrusage(2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
@@ -26,10 +29,17 @@ pub struct Usage {
     pub system_s: f64,
     /// Bytes read from storage devices.
     pub fetched_bytes: u64,
+    /// The largest resident memory so far. That of a child process is at least what the process that started it had when it
+    /// forked.
+    pub peak_bytes: u64,
+    /// Context switches, voluntary or not.
+    pub switches: u64,
+    /// Page faults, with or without I/O.
+    pub faults: u64,
 }
 
 impl Usage {
-    /// The difference to an earlier usage.
+    /// The difference to an earlier usage; the largest memory is that of both.
     pub fn since(self, before: Usage) -> Usage {
         Usage {
             // The kernel's figures never decrease, but floating point rounding
@@ -37,15 +47,22 @@ impl Usage {
             user_s: (self.user_s - before.user_s).max(0.0),
             system_s: (self.system_s - before.system_s).max(0.0),
             fetched_bytes: self.fetched_bytes.saturating_sub(before.fetched_bytes),
+            peak_bytes: self.peak_bytes,
+            switches: self.switches.saturating_sub(before.switches),
+            faults: self.faults.saturating_sub(before.faults),
         }
     }
 
     fn of(usage: &libc::rusage) -> Usage {
+        let count = |of: libc::c_long| u64::try_from(of).unwrap_or(0);
         let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         Usage {
             user_s: seconds(usage.ru_utime),
             system_s: seconds(usage.ru_stime),
-            fetched_bytes: u64::try_from(usage.ru_inblock).unwrap_or(0) * BLOCK_BYTES,
+            fetched_bytes: count(usage.ru_inblock) * BLOCK_BYTES,
+            peak_bytes: count(usage.ru_maxrss) * MEMORY_UNIT_BYTES,
+            switches: count(usage.ru_nvcsw) + count(usage.ru_nivcsw),
+            faults: count(usage.ru_minflt) + count(usage.ru_majflt),
         }
     }
 }

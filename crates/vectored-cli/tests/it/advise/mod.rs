@@ -99,7 +99,7 @@ pub fn records() -> String {
 }
 
 /// Why no command can be traced here, if so.
-fn strace_is_missing() -> Option<String> {
+pub fn strace_is_missing() -> Option<String> {
     let tried = Command::new("strace")
         .args(["-o", "/dev/stdout", "-e", "trace=exit_group", "true"])
         .output();

@@ -1,0 +1,181 @@
+//! Options of `vectored versus`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::format::{Format, formats};
+use super::parsers::{budget, one_count, share, whole_number};
+
+pub const VERSUS_ABOUT: &str = "\
+Compare two commands: their time, memory, system calls and output
+
+Runs an old and a new command in turn, in rounds of random order, and compares what they take \
+round by round: wall and CPU time, peak memory, context switches and page faults, each as a \
+ratio with its interval. The old command runs twice in each round: the difference of these two \
+is noise, and no smaller difference is reported.
+
+Before that, each command runs twice under strace(1), as by 'vectored advise'. Its system calls \
+are counted by name, with the bytes that it reads and writes. Its standard output, standard \
+error, exit status and the files of --same are compared with those of the old command. What \
+differs between two runs of the old command is not compared. If anything else differs, the \
+commands are not timed, unless --ignore-output is given. The files that were executed, mapped or \
+read as scripts are listed with their SHA-256 sums.
+
+A command is one argument. It is split into words as a shell does it, and run without a shell; \
+--shell runs it in one. Each run has a session of its own, without a terminal: Ctrl-C stops the \
+comparison, and what is measured is kept.
+
+The result is saved as JSON in $XDG_STATE_HOME/vectored (by default ~/.local/state/vectored). The \
+path of the saved file is the last line on standard error.";
+
+pub const VERSUS_AFTER: &str = "\
+Examples:
+  vectored versus './prog.old data' './prog data'
+          Prove that an edit pays
+  vectored versus --fail-if-more-calls 1% './prog.old data' './prog data'
+          Fail if the new program makes more system calls
+  vectored versus --shell sh 'sort a | uniq' 'sort -u a'
+          Compare pipelines
+  vectored versus --prepare 'rm -f out' --same out './copy.old in out' './copy in out'
+          Compare a file that the commands write, too
+
+Exit status: 0 success, 1 failure, 2 wrong usage; 3 a limit of --fail-if-... is exceeded; 4 a limit \
+could not be decided; 5 the outputs differ; 126 or 127 a command cannot be run or was not found; \
+130 stopped by Ctrl-C.";
+
+/// Options of `vectored versus`.
+#[derive(Args, Debug)]
+pub struct VersusArgs {
+    /// The old command, as one argument
+    #[arg(value_name = "OLD")]
+    pub old: String,
+
+    /// The new command, or several that are each compared with OLD
+    #[arg(value_name = "NEW", required = true)]
+    pub new: Vec<String>,
+
+    /// Run the commands by this shell, with -c
+    #[arg(long, value_name = "SHELL")]
+    pub shell: Option<String>,
+
+    /// Run this by a shell once, before everything else
+    #[arg(long, value_name = "COMMAND")]
+    pub setup: Option<String>,
+
+    /// Run this by a shell before each run
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+
+    /// Run this by a shell once, after everything else
+    #[arg(long, value_name = "COMMAND")]
+    pub cleanup: Option<String>,
+
+    /// Standard input of each run; by default it is empty
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+
+    /// Standard output of timed runs
+    ///
+    /// It may decide what a command does: grep stops at the first match if its output goes to /dev/null.
+    /// In counted runs it is a pipe, or with 'file' a temporary file.
+    #[arg(long, value_name = "WHERE", value_enum, default_value = "null")]
+    pub stdout: StdoutTo,
+
+    /// Directory to run the commands in
+    #[arg(long, value_name = "DIRECTORY")]
+    pub working_dir: Option<PathBuf>,
+
+    /// Untimed runs of each command, before all others
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "1",
+        value_parser = whole_number::<u64>,
+        allow_negative_numbers = true
+    )]
+    pub warmup: u64,
+
+    /// Time for everything, for example 30s or 2m
+    ///
+    /// It ends earlier if all intervals are narrower than 0.5 %. A run that takes longer than the whole
+    /// budget is stopped.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = budget, allow_hyphen_values = true)]
+    pub budget: Duration,
+
+    /// Number of rounds, instead of a budget
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        value_parser = one_count,
+        conflicts_with = "budget",
+        allow_negative_numbers = true
+    )]
+    pub rounds: Option<u64>,
+
+    /// A file that the commands write, and that is compared; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub same: Vec<PathBuf>,
+
+    /// Time the commands even if their outputs differ
+    #[arg(long)]
+    pub ignore_output: bool,
+
+    /// Exit with status 3 if a new command takes longer than OLD by more than SHARE, for example 3% or 0.03
+    ///
+    /// It does if the whole interval of the ratio is above the limit. If the limit lies within the
+    /// interval, the exit status is 4. This applies to the other limits, too.
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    pub fail_if_slower: Option<f64>,
+
+    /// The same for the number of system calls, of reads and of writes
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    pub fail_if_more_calls: Option<f64>,
+
+    /// The same for the peak memory
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    pub fail_if_more_memory: Option<f64>,
+
+    /// Format of the result
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = formats(Some("One line for each figure of each new command, for spreadsheets")),
+        default_value = "table"
+    )]
+    pub format: Format,
+
+    /// Also write a self-contained web page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Write the result to FILE instead of standard output
+    ///
+    /// An existing file is replaced when the new one is complete. - is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print the result with all calls and files
+    #[arg(long)]
+    pub details: bool,
+
+    /// Print the result without saving it
+    #[arg(long)]
+    pub no_save: bool,
+
+    /// Print only the result and errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Where the standard output of timed runs goes.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum StdoutTo {
+    /// To /dev/null
+    Null,
+    /// To a temporary file
+    File,
+    /// To a pipe that is emptied
+    Pipe,
+}

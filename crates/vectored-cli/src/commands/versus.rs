@@ -1,0 +1,243 @@
+//! `vectored versus`.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime};
+
+use vectored_machine::host::{Environment, allowed_cpus};
+use vectored_machine::platform::processes::adopt_orphans;
+use vectored_report::{csv_of, html, json};
+use vectored_versus::judge::{Ruling, ruling};
+use vectored_versus::model::{Comparison, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus};
+use vectored_versus::report::document;
+
+use crate::args::{StdoutTo, VersusArgs};
+use crate::commands::rendered::rendered;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::notes::Notes;
+use crate::output_file::OutputFile;
+use crate::progress::Bar;
+use crate::results_store::{ResultKind, Store, time_of};
+use crate::strace;
+use crate::terminal::Screen;
+use crate::versus_runs::{Plan, Program, Surroundings, measure};
+
+/// Exit codes: a limit is exceeded, or could not be decided; outputs differ.
+const EXCEEDED: u8 = 3;
+const UNDECIDED: u8 = 4;
+const DIFFERENT: u8 = 5;
+
+/// Runs the command. Wrong usage is reported before anything runs.
+pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
+    let notes = Notes { quiet: args.quiet };
+    let output = OutputFile::named(args.output.as_deref(), "--output")?;
+    let page = args
+        .html
+        .as_deref()
+        .map(|name| OutputFile::check(name, "--html"))
+        .transpose()?;
+    let outputs: Vec<&OutputFile> = output.iter().chain(&page).collect();
+    OutputFile::check_distinct(&outputs, &[args.input.as_slice(), &args.same].concat())?;
+    let tracing = strace::check().map_err(|failure| failure.error.to_string());
+    if let (Err(why), Some(_)) = (&tracing, args.fail_if_more_calls) {
+        return Err(anyhow::anyhow!("--fail-if-more-calls cannot be decided: {why}").into());
+    }
+    let plan = plan(args, tracing.is_ok())?;
+    let store = Store::open(args.no_save)?;
+    let interrupt = Interrupt::watch()?;
+    adopt_orphans().map_err(anyhow::Error::from)?;
+    let began = Instant::now();
+    let mut result = Versus {
+        started_at: time_of(SystemTime::now())?,
+        not_counted: tracing.err(),
+        ..planned(args, &plan)
+    };
+    let environment = Environment::capture(None, (None, None), allowed_cpus());
+    measure(&plan, &interrupt, &Bar::new(args.quiet), &mut result)?;
+    result.host = environment.finish();
+    result.elapsed_s = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+    let is_counted = result.new.iter().any(|one| !one.side.ended.is_empty());
+    if let (Some(code), false) = (interrupt.exit_code(), is_counted) {
+        notes.note("stopped before the calls of all commands were counted: nothing is saved");
+        return Ok(ExitCode::from(code));
+    }
+    let json = json(&result);
+    let kept = store.save(ResultKind::Versus, &result.started_at, &json);
+    // Show the result even if saving failed, and print its path even if showing failed.
+    let shown = show(args, &result, json, output.as_ref(), page.as_ref());
+    notes.saved(&kept?);
+    shown?;
+    if let Some(code) = interrupt.exit_code() {
+        return Ok(ExitCode::from(code));
+    }
+    verdict(args, &result)
+}
+
+fn show(
+    args: &VersusArgs,
+    result: &Versus,
+    json: String,
+    output: Option<&OutputFile>,
+    page: Option<&OutputFile>,
+) -> anyhow::Result<()> {
+    if let Some(page) = page {
+        page.write(&html(&[document(result)]))?;
+    }
+    let screen = (Screen::of_output(output.is_some()), args.details);
+    let text = rendered(
+        args.format,
+        screen,
+        || document(result),
+        || json,
+        || csv_of(&[result]),
+    );
+    OutputFile::write_or_print(output, &text)
+}
+
+fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
+    let directory = args.working_dir.as_deref();
+    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
+        return Err(Failure::usage(format!(
+            "--working-dir '{}' is no directory",
+            directory.display()
+        )));
+    }
+    if let Some(input) = &args.input {
+        let opened = std::fs::File::open(input);
+        opened.map_err(|error| {
+            Failure::usage(format!(
+                "cannot open --input '{}': {error}",
+                input.display()
+            ))
+        })?;
+    }
+    let name = |index: usize| match index {
+        0 => "old".to_owned(),
+        1 => "new".to_owned(),
+        more => format!("new {more}"),
+    };
+    let typed = std::iter::once(&args.old).chain(&args.new).enumerate();
+    let programs = typed
+        .map(|(index, typed)| Program::new(name(index), typed, args.shell.as_deref(), directory));
+    let within =
+        |path: &Path| directory.map_or_else(|| path.to_owned(), |directory| directory.join(path));
+    Ok(Plan {
+        programs: programs.collect::<Result<_, _>>()?,
+        surroundings: Surroundings {
+            input: args.input.clone(),
+            directory: args.working_dir.clone(),
+            shell: args.shell.clone().unwrap_or_else(|| "sh".to_owned()),
+            prepare: args.prepare.clone(),
+        },
+        setup: args.setup.clone(),
+        cleanup: args.cleanup.clone(),
+        stdout: match args.stdout {
+            StdoutTo::Null => Stdout::Null,
+            StdoutTo::File => Stdout::File,
+            StdoutTo::Pipe => Stdout::Pipe,
+        },
+        warmup: args.warmup,
+        budget: args.budget,
+        rounds: args.rounds,
+        same: args.same.iter().map(|path| within(path)).collect(),
+        ignore_output: args.ignore_output,
+        is_traced,
+        seed: fastrand::u64(..),
+    })
+}
+
+/// The result before anything has run.
+fn planned(args: &VersusArgs, plan: &Plan) -> Versus {
+    let in_words = |path: &std::path::PathBuf| path.display().to_string();
+    let mut sides = plan.programs.iter().map(|program| Side {
+        name: program.name.clone(),
+        command: program.typed.clone(),
+        ..Side::default()
+    });
+    Versus {
+        schema: VERSUS_SCHEMA.to_owned(),
+        vectored_version: env!("CARGO_PKG_VERSION").to_owned(),
+        complete: true,
+        options: RunOptions {
+            shell: args.shell.clone(),
+            stdout: plan.stdout,
+            input: args.input.as_ref().map(in_words),
+            working_dir: args.working_dir.as_ref().map(in_words),
+            warmup: args.warmup,
+            prepare: args.prepare.clone(),
+            budget_s: args.budget.as_secs_f64(),
+        },
+        old: sides.next().unwrap_or_default(),
+        new: sides
+            .map(|side| Comparison {
+                side,
+                ..Comparison::default()
+            })
+            .collect(),
+        ..Versus::default()
+    }
+}
+
+/// The exit code. Outputs that differ come first: figures of commands that do different things decide nothing.
+fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
+    let differ = result.new.iter().any(|one| !one.differences.is_empty());
+    if differ && !args.ignore_output {
+        return Err(Failure {
+            error: anyhow::anyhow!(
+                "the commands do different things: give --ignore-output if that is meant"
+            ),
+            code: DIFFERENT,
+        });
+    }
+    let limits = [
+        ("wall_ns", "time", args.fail_if_slower, "--fail-if-slower"),
+        (
+            "calls",
+            "number of system calls",
+            args.fail_if_more_calls,
+            "--fail-if-more-calls",
+        ),
+        (
+            "reads",
+            "number of reads",
+            args.fail_if_more_calls,
+            "--fail-if-more-calls",
+        ),
+        (
+            "writes",
+            "number of writes",
+            args.fail_if_more_calls,
+            "--fail-if-more-calls",
+        ),
+        (
+            "peak_bytes",
+            "peak memory",
+            args.fail_if_more_memory,
+            "--fail-if-more-memory",
+        ),
+    ];
+    let (mut exceeded, mut undecided) = (Vec::new(), Vec::new());
+    for one in &result.new {
+        for (figure, words, limit, option) in limits {
+            let Some(limit) = limit else { continue };
+            let name = &one.side.name;
+            match one.figure(figure).map_or(Ruling::Undecided, |found| ruling(found, limit)) {
+                Ruling::Within => {}
+                Ruling::Beyond => exceeded.push(format!("the {words} of {name} exceeds the limit of {option}")),
+                Ruling::Undecided => undecided.push(format!(
+                    "{option} cannot be decided for the {words} of {name}: its interval is on both sides of the limit, or is not known"
+                )),
+            }
+        }
+    }
+    let (messages, code) =
+        if exceeded.is_empty() { (undecided, UNDECIDED) } else { (exceeded, EXCEEDED) };
+    if messages.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Failure {
+        error: anyhow::anyhow!("{}", messages.join("; ")),
+        code,
+    })
+}

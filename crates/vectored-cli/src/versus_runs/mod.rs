@@ -1,0 +1,9 @@
+//! Runs the commands of `vectored versus`: counted runs under strace, then timed runs in rounds.
+
+mod command;
+mod counted;
+mod run;
+mod session;
+
+pub use command::{Program, Surroundings};
+pub use session::{Plan, measure};

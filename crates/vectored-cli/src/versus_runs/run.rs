@@ -1,0 +1,139 @@
+//! One run of a command, to the end of all its processes.
+
+use std::fmt;
+use std::io;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use vectored_machine::platform::processes::{
+    ChildEnd, Usage, in_own_session, kill_all, wait_for, wait_for_all,
+};
+
+/// Interval at which a wait looks for signals and the limit.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How long processes may run on that a command leaves behind.
+const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
+
+/// How a run ended.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub usage: Usage,
+    /// The wall time, to the end of the command itself.
+    pub took: Duration,
+    /// Processes that ended later than the command.
+    pub left_behind: u64,
+}
+
+/// Why a run has no result. Nothing that it started still runs.
+#[derive(Debug)]
+pub enum RunError {
+    /// A signal came.
+    Stopped,
+    /// It took longer than this.
+    TooLong(Duration),
+    /// It left processes behind, which did not end for this time.
+    LeftBehind(Duration),
+    /// Something failed.
+    Io(String, io::Error),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Stopped => f.write_str("it was stopped by a signal"),
+            RunError::TooLong(limit) => write!(
+                f,
+                "it still ran after {:.0} s, and was killed: raise --budget, or give --rounds, if it only needs more time; \
+                 its standard input is empty unless --input names a file",
+                limit.as_secs_f64().max(1.0)
+            ),
+            RunError::LeftBehind(limit) => write!(
+                f,
+                "it left processes behind that still ran {:.1} s after its end, and were killed: compare commands that end \
+                 all that they start",
+                limit.as_secs_f64()
+            ),
+            RunError::Io(what, error) => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+/// Runs a command. This process must have no other children, and be the one that adopts orphans.
+pub fn run(
+    mut command: Command,
+    limit: Option<Duration>,
+    stop: &AtomicBool,
+) -> Result<Ended, RunError> {
+    in_own_session(&mut command);
+    let failed = |what: &str| {
+        let what = what.to_owned();
+        |error| RunError::Io(what, error)
+    };
+    let began = Instant::now();
+    let child = command.spawn().map_err(failed("it cannot be run"))?;
+    let process = Pid::from_child(&child);
+    // Closes our copies of its pipes.
+    drop(command);
+    let outcome = end_of(process, began, limit, stop);
+    let took = began.elapsed();
+    if outcome.is_err() {
+        // It may have ended already.
+        let _ = kill_process_group(process, Signal::KILL);
+    }
+    let waited = wait_for(child.id()).map_err(failed("its end cannot be waited for"));
+    let left_behind = match &outcome {
+        Ok(()) => left_behind(limit, stop),
+        Err(_) => Err(RunError::Stopped),
+    };
+    if left_behind.is_err() {
+        kill_all().map_err(failed("its processes cannot be killed"))?;
+    }
+    outcome?;
+    let (status, usage) = waited?;
+    Ok(Ended {
+        status,
+        usage,
+        took,
+        left_behind: left_behind?,
+    })
+}
+
+/// Waits for the end of the process, whose status is left for others.
+fn end_of(
+    process: Pid,
+    began: Instant,
+    limit: Option<Duration>,
+    stop: &AtomicBool,
+) -> Result<(), RunError> {
+    let failed = |error| RunError::Io("its end cannot be waited for".to_owned(), error);
+    let end = ChildEnd::of(process).map_err(failed)?;
+    while !end.within(POLL_INTERVAL).map_err(failed)? {
+        if stop.load(Ordering::Relaxed) {
+            return Err(RunError::Stopped);
+        }
+        if let Some(limit) = limit.filter(|limit| began.elapsed() > *limit) {
+            return Err(RunError::TooLong(limit));
+        }
+    }
+    Ok(())
+}
+
+/// Waits for the processes that a command has left behind; returns how many there were.
+fn left_behind(limit: Option<Duration>, stop: &AtomicBool) -> Result<u64, RunError> {
+    let limit = limit.map_or(LEFT_BEHIND_LIMIT, |limit| limit.min(LEFT_BEHIND_LIMIT));
+    let began = Instant::now();
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let waited = wait_for_all(|| !is_stopped() && began.elapsed() < limit);
+    match waited {
+        Ok((ended, true)) => Ok(ended),
+        Ok((_, false)) if is_stopped() => Err(RunError::Stopped),
+        Ok((_, false)) => Err(RunError::LeftBehind(limit)),
+        Err(error) => Err(RunError::Io(
+            "its processes cannot be waited for".to_owned(),
+            error,
+        )),
+    }
+}

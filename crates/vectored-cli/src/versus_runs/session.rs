@@ -1,0 +1,391 @@
+//! All runs of a comparison: warm-up, counted runs, rounds of timed runs.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use vectored_versus::model::{Calls, Comparison, Difference, Run, Side, Stdout, Versus};
+use vectored_versus::{Counter, judge};
+
+use super::command::{Program, Surroundings, discarded};
+use super::counted::{Counting, Observed, differences, end_in_words, files, observe};
+use super::run::{Ended, RunError, run};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::progress::Bar;
+
+/// A counted run may take this many times as long as an untraced one.
+const TRACED_FACTOR: u32 = 100;
+
+/// Counted runs of each command.
+const COUNTED_RUNS: usize = 2;
+
+/// What this process may grow by during the rounds.
+const GROWTH_BYTES: u64 = 512 << 10;
+
+/// What to run, and how.
+pub struct Plan {
+    /// The old command first.
+    pub programs: Vec<Program>,
+    pub surroundings: Surroundings,
+    pub setup: Option<String>,
+    pub cleanup: Option<String>,
+    pub stdout: Stdout,
+    pub warmup: u64,
+    pub budget: Duration,
+    pub rounds: Option<u64>,
+    pub same: Vec<PathBuf>,
+    pub ignore_output: bool,
+    /// Whether strace works here.
+    pub is_traced: bool,
+    pub seed: u64,
+}
+
+/// Runs everything, and fills in the sides, figures and differences. After a signal the result has what was measured before;
+/// `complete` says so.
+pub fn measure(
+    plan: &Plan,
+    interrupt: &Interrupt,
+    bar: &Bar,
+    result: &mut Versus,
+) -> Result<(), Failure> {
+    let mut session = Session {
+        plan,
+        interrupt,
+        bar,
+        began: Instant::now(),
+        result,
+    };
+    let measured = match &plan.setup {
+        Some(setup) => session
+            .helper("--setup", setup)
+            .and_then(|()| session.run_all()),
+        None => session.run_all(),
+    };
+    let cleaned = plan
+        .cleanup
+        .as_ref()
+        .map_or(Ok(()), |cleanup| session.helper("--cleanup", cleanup));
+    match measured.and(cleaned) {
+        Ok(()) => Ok(()),
+        Err(Halt::Stopped) => {
+            session.result.complete = false;
+            Ok(())
+        }
+        Err(Halt::Failed(failure)) => Err(failure),
+    }
+}
+
+/// Why a session ends early.
+enum Halt {
+    Stopped,
+    Failed(Failure),
+}
+
+impl Halt {
+    fn of(what: impl Display, error: RunError) -> Self {
+        match error {
+            RunError::Stopped => Halt::Stopped,
+            error => Halt::Failed(anyhow::anyhow!("{what}: {error}").into()),
+        }
+    }
+}
+
+struct Session<'a> {
+    plan: &'a Plan,
+    interrupt: &'a Interrupt,
+    bar: &'a Bar,
+    began: Instant,
+    result: &'a mut Versus,
+}
+
+impl Session<'_> {
+    fn run_all(&mut self) -> Result<(), Halt> {
+        let longest = self.warm_up()?;
+        let observed = self.count(longest)?;
+        let ends: Vec<ExitStatus> = observed.iter().map(|runs| runs[0].status).collect();
+        self.compare(observed);
+        let differ = self
+            .result
+            .new
+            .iter()
+            .any(|one| !one.differences.is_empty());
+        if differ && !self.plan.ignore_output {
+            self.result.complete = false;
+            return Ok(());
+        }
+        let timed = self.rounds(&ends);
+        self.judge();
+        timed
+    }
+
+    fn sides(&mut self) -> impl Iterator<Item = &mut Side> {
+        let new = self.result.new.iter_mut().map(|one| &mut one.side);
+        std::iter::once(&mut self.result.old).chain(new)
+    }
+
+    /// The longest time that an untraced run may take.
+    fn limit(&self) -> Option<Duration> {
+        self.plan.rounds.is_none().then_some(self.plan.budget)
+    }
+
+    /// Runs a command of an option by a shell.
+    fn helper(&self, option: &str, typed: &str) -> Result<(), Halt> {
+        let command = self.plan.surroundings.helper(typed);
+        let stop = self.interrupt.flag();
+        // What cleans up runs after a signal, too.
+        let never = std::sync::atomic::AtomicBool::new(false);
+        let stop = if option == "--cleanup" { &never } else { stop };
+        let what = format!("the command of {option} ('{typed}') failed");
+        let ended = run(command, None, stop).map_err(|error| Halt::of(&what, error))?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        let end = end_in_words(ended.status);
+        Err(Halt::Failed(anyhow::anyhow!("{what} with {end}").into()))
+    }
+
+    fn prepare(&self) -> Result<(), Halt> {
+        let prepare = &self.plan.surroundings.prepare;
+        prepare
+            .as_ref()
+            .map_or(Ok(()), |typed| self.helper("--prepare", typed))
+    }
+
+    /// One untraced run.
+    fn run(&self, program: &Program) -> Result<Ended, Halt> {
+        self.prepare()?;
+        let failed = |error| Halt::of(in_words(program), error);
+        let io = |what: &str| {
+            let what = what.to_owned();
+            move |error| failed(RunError::Io(what, error))
+        };
+        let command = self.plan.surroundings.command(&program.words);
+        let mut command = command.map_err(io("its standard input cannot be opened"))?;
+        let stdout = discarded(self.plan.stdout);
+        command.stdout(stdout.map_err(io("no file or pipe can be made for its output"))?);
+        run(command, self.limit(), self.interrupt.flag()).map_err(failed)
+    }
+
+    /// Returns the time of the longest run.
+    fn warm_up(&mut self) -> Result<Duration, Halt> {
+        let mut longest = Duration::ZERO;
+        for _ in 0..self.plan.warmup {
+            for program in &self.plan.programs {
+                self.bar
+                    .show_waiting(&format!("warming up: {}", program.name));
+                longest = longest.max(self.run(program)?.took);
+            }
+        }
+        Ok(longest)
+    }
+
+    /// The counted runs of each command.
+    fn count(&mut self, longest: Duration) -> Result<Vec<Vec<Observed>>, Halt> {
+        let plan = self.plan;
+        let counting = Counting {
+            surroundings: &plan.surroundings,
+            stdout: plan.stdout,
+            same: &plan.same,
+            is_traced: plan.is_traced,
+            limit: self.limit().map(|limit| limit.max(longest * TRACED_FACTOR)),
+            stop: self.interrupt.flag(),
+        };
+        let mut all = Vec::new();
+        for program in &plan.programs {
+            let mut runs = Vec::new();
+            for _ in 0..COUNTED_RUNS {
+                self.bar
+                    .show_waiting(&format!("counting the calls of {}", program.name));
+                self.prepare()?;
+                let observed = observe(program, &counting);
+                let observed = observed.map_err(|error| Halt::of(in_words(program), error))?;
+                if observed.status.code().is_none() {
+                    let end = end_in_words(observed.status);
+                    let what = in_words(program);
+                    return Err(Halt::Failed(
+                        anyhow::anyhow!("{what}: it was ended by {end}").into(),
+                    ));
+                }
+                runs.push(observed);
+            }
+            all.push(runs);
+        }
+        Ok(all)
+    }
+
+    /// Compares outputs, calls and files.
+    fn compare(&mut self, observed: Vec<Vec<Observed>>) {
+        let old = &observed[0];
+        let unstable: Vec<String> = differences(&old[0], &old[1])
+            .into_iter()
+            .map(|one| one.of)
+            .collect();
+        let of_new = observed[1..].iter().map(|runs| {
+            let mut found: Vec<Difference> = Vec::new();
+            for one in runs.iter().flat_map(|run| differences(&old[0], run)) {
+                let is_known = found.iter().any(|known| known.of == one.of);
+                if !is_known && !unstable.contains(&one.of) {
+                    found.push(one);
+                }
+            }
+            found
+        });
+        let of_new: Vec<Vec<Difference>> = of_new.collect();
+        let directory = self.plan.surroundings.directory.as_deref();
+        for (side, runs) in self.sides().zip(&observed) {
+            side.ended = end_in_words(runs[0].status);
+            let counters: Vec<Counter> =
+                runs.iter().filter_map(|run| run.counter.clone()).collect();
+            side.calls = Calls::of(&counters);
+            side.files = counters
+                .first()
+                .map_or_else(Vec::new, |counter| files(counter, directory));
+        }
+        self.result.not_compared = unstable;
+        let Versus { old, new, .. } = &mut *self.result;
+        for (one, differences) in new.iter_mut().zip(of_new) {
+            one.differences = differences;
+            one.same_files = same_files(old, &one.side);
+            if let (Some(old), Some(new)) = (&old.calls, &one.side.calls) {
+                one.figures = judge::counts(old, new);
+            }
+        }
+    }
+
+    /// Runs rounds until they are enough, the budget is spent, or a signal comes. A round that is cut is dropped.
+    fn rounds(&mut self, ends: &[ExitStatus]) -> Result<(), Halt> {
+        let plan = self.plan;
+        let floor = self.memory_floor()?;
+        let mut random = fastrand::Rng::with_seed(plan.seed);
+        // The old command runs twice.
+        let commands = plan.programs.len() + 1;
+        let mut order: Vec<usize> = (0..commands).collect();
+        let mut longest_round = Duration::ZERO;
+        let mut other_ends = vec![0_u64; plan.programs.len()];
+        let mut rounds: Vec<Vec<Run>> = Vec::new();
+        let mut outcome = Ok(());
+        while outcome.is_ok() && !self.is_over(&rounds, longest_round) {
+            // The reverse order of the round before, so that each command has each place as often as its mirror image.
+            if rounds.len().is_multiple_of(2) {
+                random.shuffle(&mut order);
+            } else {
+                order.reverse();
+            }
+            let began = Instant::now();
+            let mut round = vec![Run::default(); commands];
+            for &slot in &order {
+                let index = slot % plan.programs.len();
+                match self.run(&plan.programs[index]) {
+                    Ok(ended) => {
+                        other_ends[index] += u64::from(ended.status != ends[index]);
+                        round[slot] = of_run(&ended, floor);
+                        let side = self.sides().nth(index).expect("a side of each command");
+                        side.left_behind = side.left_behind.max(ended.left_behind);
+                    }
+                    Err(halt) => {
+                        outcome = Err(halt);
+                        break;
+                    }
+                }
+            }
+            if outcome.is_ok() {
+                rounds.push(round);
+                longest_round = longest_round.max(began.elapsed());
+                let is_last = plan.rounds.map_or(plan.budget, |all| {
+                    self.began.elapsed() * u32::try_from(all).unwrap_or(u32::MAX)
+                        / rounds.len() as u32
+                });
+                let what = format!("round {}", rounds.len());
+                self.bar
+                    .show_preparation(&what, self.began.elapsed(), is_last);
+            }
+        }
+        let last = plan.programs.len();
+        let of = |slot: usize| rounds.iter().map(|round| round[slot]).collect::<Vec<Run>>();
+        self.result.old_again_runs = of(last);
+        for (index, side) in self.sides().enumerate() {
+            side.runs = of(index);
+        }
+        let timed = rounds.len();
+        for (one, others) in self.result.new.iter_mut().zip(&other_ends[1..]) {
+            if *others > 0 {
+                one.differences.push(Difference {
+                    of: "exit status".to_owned(),
+                    how: format!(
+                        "{others} of {timed} timed runs did not end as its counted runs did"
+                    ),
+                });
+            }
+        }
+        outcome
+    }
+
+    /// The memory from which on that of a command is known. The kernel counts for it what this process had when it forked;
+    /// a shell that does nothing shows how much that is.
+    fn memory_floor(&self) -> Result<u64, Halt> {
+        let shell = self.plan.surroundings.helper(":");
+        let ended = run(shell, self.limit(), self.interrupt.flag());
+        let ended = ended.map_err(|error| Halt::of("a shell that does nothing", error))?;
+        Ok(ended.usage.peak_bytes + GROWTH_BYTES)
+    }
+
+    fn is_over(&self, rounds: &[Vec<Run>], longest_round: Duration) -> bool {
+        if let Some(all) = self.plan.rounds {
+            return rounds.len() as u64 >= all;
+        }
+        let of = |slot: usize| rounds.iter().map(|round| round[slot]).collect::<Vec<Run>>();
+        let commands = self.plan.programs.len();
+        let new: Vec<Vec<Run>> = (1..commands).map(of).collect();
+        let is_spent =
+            self.began.elapsed() + longest_round > self.plan.budget && !rounds.is_empty();
+        is_spent || judge::is_enough(&of(0), &of(commands), new.iter().map(|runs| &**runs))
+    }
+
+    fn judge(&mut self) {
+        let Versus {
+            old,
+            old_again_runs,
+            new,
+            noise,
+            ..
+        } = &mut *self.result;
+        *noise = judge::noise(&old.runs, old_again_runs);
+        for Comparison { side, figures, .. } in new {
+            let mut all = judge::figures(&old.runs, old_again_runs, &side.runs);
+            all.append(figures);
+            *figures = all;
+        }
+    }
+}
+
+/// `old ('./prog x')`.
+fn in_words(program: &Program) -> String {
+    format!("{} ('{}')", program.name, program.typed)
+}
+
+fn of_run(ended: &Ended, floor: u64) -> Run {
+    let ns = |s: f64| (s * 1e9).round() as u64;
+    Run {
+        wall_ns: ended.took.as_nanos().try_into().unwrap_or(u64::MAX),
+        user_ns: ns(ended.usage.user_s),
+        system_ns: ns(ended.usage.system_s),
+        peak_bytes: Some(ended.usage.peak_bytes).filter(|peak| *peak > floor),
+        switches: ended.usage.switches,
+        faults: ended.usage.faults,
+    }
+}
+
+/// Whether both ran files of the same content, and all of them are known.
+fn same_files(old: &Side, new: &Side) -> bool {
+    let sums = |side: &Side| {
+        let mut sums: Option<Vec<_>> = side.files.iter().map(|file| file.sha256.clone()).collect();
+        if let Some(sums) = &mut sums {
+            sums.sort_unstable();
+            sums.dedup();
+        }
+        sums.filter(|sums| !sums.is_empty())
+    };
+    sums(old).is_some_and(|old| Some(old) == sums(new))
+}

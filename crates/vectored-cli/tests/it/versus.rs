@@ -1,0 +1,338 @@
+//! `vectored versus`: commands that are compared.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::advise::strace_is_missing;
+use crate::support::{Bench, entries, said_by, skip, stderr_of, stdout_of};
+
+macro_rules! needs_strace {
+    ($test:expr) => {
+        if let Some(reason) = strace_is_missing() {
+            return skip($test, &reason);
+        }
+    };
+}
+
+/// Compares two commands in so many rounds.
+fn versus(bench: &Bench, rounds: &str, words: &[&str]) -> assert_cmd::Command {
+    let mut command = bench.vectored();
+    command
+        .args(["versus", "--rounds", rounds, "--warmup", "0"])
+        .args(words);
+    command
+}
+
+/// A file of 100 bytes.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    fs::write(bench.work().join("in"), [b'x'; 100]).unwrap();
+    bench
+}
+
+const OLD: &str = "dd if=in bs=1 status=none";
+const NEW: &str = "dd if=in bs=100 status=none";
+
+#[test]
+fn calls_are_exact_and_the_result_is_saved_and_shown_again() {
+    needs_strace!("calls_are_exact_and_the_result_is_saved_and_shown_again");
+    let bench = bench();
+    let stdout = stdout_of(&mut versus(&bench, "6", &[OLD, NEW]));
+    let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(joined.contains("1 write instead of 100 and"), "{stdout}");
+    assert!(joined.contains("run the same files"), "{stdout}");
+    let result = bench.only_result();
+    assert_eq!(result["old"]["runs"].as_array().unwrap().len(), 6);
+    assert_eq!(result["old_again_runs"].as_array().unwrap().len(), 6);
+    let calls = |side: &serde_json::Value| side["calls"]["kinds"]["write"]["high"].clone();
+    assert_eq!(calls(&result["old"]), 100);
+    assert_eq!(calls(&result["new"][0]["side"]), 1);
+    assert_eq!(
+        result["new"][0]["side"]["calls"]["written_bytes"]["low"],
+        100
+    );
+    assert_eq!(result["new"][0]["differences"].as_array().unwrap().len(), 0);
+
+    assert_eq!(
+        stdout_of(&mut bench.command("report versus --markdown -"))
+            .lines()
+            .next(),
+        { Some("# dd if=in bs=1 status=none or dd if=in bs=100 status=none?") }
+    );
+    let csv = stdout_of(&mut bench.command("report --csv -"));
+    assert!(
+        csv.contains(",writes,100.0,1.0,0.01,0.01,0.01,less"),
+        "{csv}"
+    );
+    let listed = stdout_of(&mut bench.command("history"));
+    assert!(listed.contains("versus: "), "{listed}");
+    assert!(
+        listed.contains("'dd if=in bs=1 status=none' against 'dd if="),
+        "{listed}"
+    );
+}
+
+#[test]
+fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
+    needs_strace!("outputs_that_differ_have_their_own_exit_status_and_are_not_timed");
+    for (old, new, words) in [
+        (
+            "echo a",
+            "echo b",
+            "Standard output of new differs: line 1 is 'b' instead of 'a'",
+        ),
+        (
+            "true",
+            "false",
+            "Exit status of new differs: exit status 1 instead of exit status 0",
+        ),
+        (
+            "echo a >&2",
+            "echo b >&2",
+            "Standard error of new differs: line 1 is 'b'",
+        ),
+        (
+            "echo a > out",
+            "true",
+            "File 'out' of new differs: it is not written",
+        ),
+        (
+            "echo a > out",
+            "echo b > out",
+            "File 'out' of new differs: line 1 is 'b'",
+        ),
+        (
+            "rm -f out",
+            "echo > out",
+            "File 'out' of new differs: it exists, and does not after",
+        ),
+    ] {
+        let bench = bench();
+        let all = ["--shell", "sh", "--same", "out", old, new];
+        let (stdout, stderr) = said_by(&mut versus(&bench, "1", &all), 5);
+        assert!(stdout.contains(words), "{stdout}");
+        assert!(stdout.contains("was not timed"), "{stdout}");
+        assert!(stderr.contains("--ignore-output"), "{stderr}");
+        let ignored = [&all[..], &["--ignore-output"]].concat();
+        assert!(stdout_of(&mut versus(&bench, "1", &ignored)).contains("takes about"));
+    }
+}
+
+#[test]
+fn what_differs_in_the_old_command_itself_is_not_compared() {
+    needs_strace!("what_differs_in_the_old_command_itself_is_not_compared");
+    let bench = bench();
+    let words = [
+        "--shell",
+        "sh",
+        "echo $$; echo same >&2",
+        "echo $$; echo same >&2",
+    ];
+    let stdout = stdout_of(&mut versus(&bench, "1", &words));
+    assert!(
+        stdout.contains("differ in standard output, which is not compared"),
+        "{stdout}"
+    );
+    let words = [
+        "--shell",
+        "sh",
+        "echo $$; echo same >&2",
+        "echo $$; echo other >&2",
+    ];
+    stdout_of_code(
+        &mut versus(&bench, "1", &words),
+        5,
+        "Standard error of new differs",
+    );
+}
+
+fn stdout_of_code(command: &mut assert_cmd::Command, code: i32, words: &str) {
+    let (stdout, _) = said_by(command, code);
+    assert!(stdout.contains(words), "{stdout}");
+}
+
+#[test]
+fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
+    needs_strace!("a_gate_is_red_on_the_way_back_and_green_on_the_way_there");
+    let bench = bench();
+    let limit = "--fail-if-more-calls=1%";
+    stdout_of(&mut versus(&bench, "1", &[limit, OLD, NEW]));
+    let stderr = stderr_of(&mut versus(&bench, "1", &[limit, NEW, OLD]), 3);
+    assert!(
+        stderr.contains("the number of writes of new exceeds the limit of --fail-if-more-calls"),
+        "{stderr}"
+    );
+    // One round has no interval.
+    let stderr = stderr_of(
+        &mut versus(&bench, "1", &["--fail-if-slower=3%", OLD, NEW]),
+        4,
+    );
+    assert!(
+        stderr.contains("--fail-if-slower cannot be decided for the time of new"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_copy_that_was_not_built_anew_is_noticed_and_another_script_is_named() {
+    needs_strace!("a_copy_that_was_not_built_anew_is_noticed_and_another_script_is_named");
+    let bench = bench();
+    let write = |name: &str, text: &str| fs::write(bench.work().join(name), text).unwrap();
+    write("old.sh", "echo a\n");
+    write("new.sh", "echo a\n");
+    let words = ["sh old.sh", "sh new.sh"];
+    let stdout = stdout_of(&mut versus(&bench, "1", &words));
+    assert!(
+        stdout.starts_with("old and new run the same files"),
+        "{stdout}"
+    );
+    write("new.sh", "echo a # faster\n");
+    let stdout = stdout_of(&mut versus(&bench, "1", &words));
+    assert!(!stdout.contains("same files"), "{stdout}");
+    let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(joined.contains("old.sh; only new ran"), "{stdout}");
+}
+
+#[test]
+fn a_command_that_crashes_or_hangs_or_leaves_processes_is_ended_with_clear_words() {
+    needs_strace!("a_command_that_crashes_or_hangs_or_leaves_processes_is_ended_with_clear_words");
+    let bench = bench();
+    for (old, code, words) in [
+        (
+            "kill -SEGV $$",
+            1,
+            "old ('kill -SEGV $$'): it was ended by signal 11 (SIGSEGV)",
+        ),
+        ("sleep 31415", 1, "it still ran after 1 s, and was killed"),
+        (
+            "setsid sleep 31415 & exit 0",
+            1,
+            "it left processes behind that still ran 0.3 s after its end",
+        ),
+        (
+            "read line < /dev/tty || exit 7",
+            0,
+            "Old ended with exit status 7",
+        ),
+        ("cat", 0, "of the time of old"),
+    ] {
+        let mut command = bench.vectored();
+        command.args(["versus", "--budget", "300ms", "--shell", "sh"]);
+        let (stdout, stderr) = said_by(command.args(["--warmup", "0", old, old]), code);
+        let said = stdout + &stderr;
+        assert!(said.contains(words), "{old}: {said}");
+        let left = Command::new("pgrep")
+            .args(["-f", "^sleep 31415$"])
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&left.stdout), "", "{old}");
+    }
+}
+
+#[test]
+fn processes_that_outlive_a_command_are_waited_for_and_counted() {
+    needs_strace!("processes_that_outlive_a_command_are_waited_for_and_counted");
+    let bench = bench();
+    // It ends only after its parent has been waited for.
+    let old = "p=$$; { while kill -0 $p 2> /dev/null; do :; done; sleep 0.05; } & exit 0";
+    let stdout = stdout_of(&mut versus(&bench, "1", &["--shell", "sh", old, "true"]));
+    assert!(
+        stdout.contains("Old left 1 process running when it ended"),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn helpers_run_when_they_should_and_temporary_files_are_gone() {
+    needs_strace!("helpers_run_when_they_should_and_temporary_files_are_gone");
+    let bench = bench();
+    let temporary = bench.work().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let words = [
+        "--setup",
+        "echo setup >> log",
+        "--prepare",
+        "echo prepare >> log",
+        "--cleanup",
+        "echo cleanup >> log",
+        "--stdout",
+        "file",
+        "--input",
+        "in",
+        "cat",
+        "cat -u",
+    ];
+    stdout_of(versus(&bench, "2", &words).env("TMPDIR", &temporary));
+    assert_eq!(entries(&temporary), [] as [std::path::PathBuf; 0]);
+    let log = fs::read_to_string(bench.work().join("log")).unwrap();
+    // Two counted runs of each command, and two rounds of three runs.
+    let expected = format!("setup\n{}cleanup\n", "prepare\n".repeat(10));
+    assert_eq!(log, expected);
+    let result = bench.only_result();
+    assert_eq!(result["old"]["calls"]["written_bytes"]["high"], 100);
+
+    let (_, stderr) = said_by(
+        &mut versus(&bench, "1", &["--prepare", "exit 9", "true", "true"]),
+        1,
+    );
+    assert!(
+        stderr.contains("the command of --prepare ('exit 9') failed with exit status 9"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_measured() {
+    needs_strace!("ctrl_c_keeps_what_is_measured");
+    let bench = bench();
+    let mut command = Command::new("env");
+    command
+        .arg("--default-signal=INT")
+        .arg(env!("CARGO_BIN_EXE_vectored"));
+    command.args([
+        "versus",
+        "--rounds",
+        "1000000",
+        "--shell",
+        "sh",
+        "echo >> log",
+        "echo >> log",
+    ]);
+    let command = command
+        .current_dir(bench.work())
+        .env("XDG_STATE_HOME", bench.state_home());
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Warm-up, counted runs and some rounds.
+    while fs::read(bench.work().join("log")).unwrap_or_default().len() < 2 + 4 + 30 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let result = bench.only_result();
+    assert_eq!(result["complete"], false);
+    assert!(result["old"]["runs"].as_array().unwrap().len() >= 9);
+}
+
+#[test]
+fn a_command_that_cannot_run_has_the_exit_status_of_a_shell() {
+    needs_strace!("a_command_that_cannot_run_has_the_exit_status_of_a_shell");
+    let bench = bench();
+    let stderr = stderr_of(
+        &mut versus(&bench, "1", &["true", "no-such-program-here"]),
+        127,
+    );
+    assert!(
+        stderr.contains("command 'no-such-program-here' not found in PATH"),
+        "{stderr}"
+    );
+    let stderr = stderr_of(&mut versus(&bench, "1", &["./in", "true"]), 126);
+    assert!(stderr.contains("it is not executable"), "{stderr}");
+}

@@ -1,0 +1,24 @@
+//! The session of a child process.
+//!
+//! # Safety
+//!
+//! `unsafe` for code that runs in the child between fork and exec.
+#![allow(unsafe_code)]
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Signal, set_parent_process_death_signal, setsid};
+
+/// Starts the command in a session of its own: it has no terminal, and no signal from the keyboard reaches it. It is killed
+/// when the thread that starts it ends.
+pub fn in_own_session(command: &mut Command) {
+    let prepare = || {
+        setsid()?;
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        Ok(())
+    };
+    // SAFETY: after the fork of a process with several threads only async-signal-safe functions may be called. These two
+    // are plain system calls, and nothing is allocated.
+    unsafe { command.pre_exec(prepare) };
+}

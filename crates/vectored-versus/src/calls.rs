@@ -1,0 +1,223 @@
+//! The system calls of runs, by name, and the files that were run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vectored_strace::Event;
+use vectored_strace::event::{Action, Direction};
+
+use crate::model::{Calls, FileUse, Range};
+
+/// Calls whose number depends on timing: how often a program has to wait, or to try again.
+const WAITS: [&str; 24] = [
+    "clock_nanosleep",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "epoll_wait",
+    "futex",
+    "futex_wait",
+    "futex_wake",
+    "io_getevents",
+    "io_pgetevents",
+    "io_uring_enter",
+    "nanosleep",
+    "pause",
+    "poll",
+    "ppoll",
+    "pselect6",
+    "restart_syscall",
+    "rt_sigreturn",
+    "rt_sigsuspend",
+    "rt_sigtimedwait",
+    "sched_yield",
+    "select",
+    "wait4",
+    "waitid",
+    "waitpid",
+];
+
+/// Ends of names of files that interpreters read as programs.
+const SCRIPTS: [&str; 16] = [
+    "awk", "class", "jar", "js", "lua", "mjs", "php", "pl", "pm", "py", "pyc", "R", "rb", "sh",
+    "tcl", "ts",
+];
+
+/// Counts the calls of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counter {
+    kinds: BTreeMap<String, u64>,
+    reads: u64,
+    read_bytes: u64,
+    writes: u64,
+    written_bytes: u64,
+    submits: bool,
+    /// Lines of the log that could not be used.
+    pub skipped_lines: u64,
+    /// The paths of files that were run, as the log has them: they may be relative, with the escapes of strace.
+    pub files: BTreeSet<(String, FileUse)>,
+}
+
+impl Counter {
+    /// Counts an event. `words` are those of the command: a file that they name, and that is read, is a script.
+    pub fn follow(&mut self, event: &Event<'_>, words: &[String]) {
+        let mut run = |path: &[u8], how| {
+            let path = String::from_utf8_lossy(path).into_owned();
+            self.files.insert((path, how));
+        };
+        match &event.action {
+            // The end of a thread comes once as a call, and once more as `exited` or `killed`.
+            Action::Signal | Action::Name { .. } => return,
+            Action::Exit { .. } if matches!(event.name, b"exited" | b"killed") => return,
+            Action::Execute { program } => run(program, FileUse::Executed),
+            Action::Map {
+                descriptor,
+                writes_through: false,
+            } => {
+                let leads_to = descriptor.leads_to.filter(|name| name.starts_with(b"/"));
+                if let Some(path) = leads_to {
+                    run(path, FileUse::Mapped);
+                }
+            }
+            Action::Open {
+                descriptor,
+                path,
+                flags,
+            } if !flags.directory && !flags.creates => {
+                let typed = String::from_utf8_lossy(path);
+                let end = typed.rsplit_once('.').map_or("", |(_, end)| end);
+                if SCRIPTS.contains(&end) || words.iter().skip(1).any(|word| *word == typed) {
+                    run(descriptor.leads_to.unwrap_or(path), FileUse::Script);
+                }
+            }
+            Action::Submit { .. } => self.submits = true,
+            Action::Transfer(transfer) => {
+                let bytes = transfer.result.unwrap_or(0);
+                let (calls, all_bytes) = match transfer.direction {
+                    Direction::Read => (&mut self.reads, &mut self.read_bytes),
+                    Direction::Write => (&mut self.writes, &mut self.written_bytes),
+                };
+                *calls += 1;
+                *all_bytes += bytes;
+            }
+            _ => {}
+        }
+        if !event.name.is_empty() {
+            let name = String::from_utf8_lossy(event.name);
+            match self.kinds.get_mut(&*name) {
+                Some(count) => *count += 1,
+                None => drop(self.kinds.insert(name.into_owned(), 1)),
+            }
+        }
+    }
+
+    /// How many of the calls are not waits.
+    fn calls(&self) -> u64 {
+        self.kinds.values().sum::<u64>() - self.waits()
+    }
+
+    fn waits(&self) -> u64 {
+        WAITS.iter().filter_map(|name| self.kinds.get(*name)).sum()
+    }
+}
+
+impl Calls {
+    /// The counts of several runs of one command; `None` without a run.
+    pub fn of(runs: &[Counter]) -> Option<Calls> {
+        let range = |of: &dyn Fn(&Counter) -> u64| {
+            let counts = runs.iter().map(of);
+            Some(Range {
+                low: counts.clone().min()?,
+                high: counts.max()?,
+            })
+        };
+        let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.kinds.keys()).collect();
+        let kinds = names.into_iter().filter_map(|name| {
+            let count = range(&|run| run.kinds.get(name).copied().unwrap_or(0))?;
+            Some((name.clone(), count))
+        });
+        Some(Calls {
+            calls: range(&Counter::calls)?,
+            waits: range(&Counter::waits)?,
+            reads: range(&|run| run.reads)?,
+            read_bytes: range(&|run| run.read_bytes)?,
+            writes: range(&|run| run.writes)?,
+            written_bytes: range(&|run| run.written_bytes)?,
+            kinds: kinds.collect(),
+            submits: runs.iter().any(|run| run.submits),
+            skipped_lines: runs.iter().map(|run| run.skipped_lines).max()?,
+        })
+    }
+
+    /// Whether the number of calls of this name depends on timing.
+    pub fn is_wait(name: &str) -> bool {
+        WAITS.contains(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vectored_strace::Reader;
+
+    use super::*;
+
+    fn counted(log: &str) -> Counter {
+        let mut counter = Counter::default();
+        let mut reader = Reader::new(log.as_bytes());
+        while let Some(event) = reader.next().unwrap() {
+            counter.follow(&event, &["/bin/sh".to_owned(), "run.me".to_owned()]);
+        }
+        counter
+    }
+
+    const RUN: &str = r#"
+1 execve("/bin/sh", ["sh"], 0x1 /* 2 vars */) = 0
+1 mmap(NULL, 9, PROT_READ, MAP_PRIVATE, 3</lib/libc.so.6>, 0) = 0x7f0000000000
+1 openat(AT_FDCWD</w>, "run.me", O_RDONLY) = 3</w/run.me>
+1 openat(AT_FDCWD</w>, "data", O_RDONLY) = 4</w/data>
+1 openat(AT_FDCWD</w>, "m.py", O_RDONLY|O_CLOEXEC) = 5</w/m.py>
+1 read(4</w/data>, ""..., 100) = 30
+1 read(4</w/data>, 0x1, 100) = -1 EAGAIN (Resource temporarily unavailable)
+1 write(1<pipe:[1]>, ""..., 10) = 10
+1 writev(1<pipe:[1]>, [{iov_base=""..., iov_len=5}, {iov_base=""..., iov_len=6}], 2) = 11
+1 futex(0x1, FUTEX_WAKE_PRIVATE, 1) = 0
+1 --- SIGCHLD {si_signo=SIGCHLD} ---
+1 exit_group(0) = ?
+1 +++ exited with 0 +++
+"#;
+
+    #[test]
+    fn calls_are_counted_once_and_waits_apart() {
+        let calls = Calls::of(&[counted(RUN)]).unwrap();
+        let one = |count| Range {
+            low: count,
+            high: count,
+        };
+        assert_eq!(calls.calls, one(10));
+        assert_eq!(calls.waits, one(1));
+        assert_eq!((calls.reads, calls.read_bytes), (one(2), one(30)));
+        assert_eq!((calls.writes, calls.written_bytes), (one(2), one(21)));
+        assert_eq!(calls.kinds["openat"], one(3));
+        assert_eq!(calls.kinds["exit_group"], one(1));
+        assert_eq!(calls.kinds.len(), 8);
+    }
+
+    #[test]
+    fn a_count_that_differs_between_runs_is_a_range() {
+        let shorter = RUN.replace("1 futex(0x1, FUTEX_WAKE_PRIVATE, 1) = 0\n", "");
+        let calls = Calls::of(&[counted(RUN), counted(&shorter)]).unwrap();
+        assert_eq!(calls.kinds["futex"], Range { low: 0, high: 1 });
+        assert_eq!(calls.calls, Range { low: 10, high: 10 });
+        assert_eq!(Calls::of(&[]), None);
+    }
+
+    #[test]
+    fn files_that_are_run_are_known_and_data_are_not() {
+        let files: Vec<(String, FileUse)> = counted(RUN).files.into_iter().collect();
+        let expected = [
+            ("/bin/sh", FileUse::Executed),
+            ("/lib/libc.so.6", FileUse::Mapped),
+            ("/w/m.py", FileUse::Script),
+            ("/w/run.me", FileUse::Script),
+        ];
+        assert_eq!(files, expected.map(|(path, how)| (path.to_owned(), how)));
+    }
+}

@@ -1,0 +1,150 @@
+//! What a command wrote: its length, its sum, and its beginning, to show where two outputs differ.
+
+use std::io::{self, Read};
+
+use vectored_report::{visible, words};
+
+use crate::digest::Digest;
+
+/// Bytes of an output that are kept.
+const HEAD_BYTES: usize = 1 << 20;
+
+/// Characters of a line that are shown.
+const SHOWN_CHARACTERS: usize = 60;
+
+/// An output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    bytes: u64,
+    sha256: String,
+    head: Vec<u8>,
+}
+
+impl Captured {
+    /// SHA-256 of all bytes.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+}
+
+/// Reads to the end.
+pub fn capture(mut from: impl Read) -> io::Result<Captured> {
+    let mut digest = Digest::default();
+    let mut buffer = vec![0; 256 << 10];
+    let (mut bytes, mut head) = (0, Vec::new());
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => &buffer[..read],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        digest.update(read);
+        bytes += read.len() as u64;
+        head.extend(read.iter().take(HEAD_BYTES - head.len()));
+    }
+    Ok(Captured {
+        bytes,
+        sha256: digest.finish(),
+        head,
+    })
+}
+
+/// How two outputs differ, if they do: `line 3 is 'b' instead of 'a'`.
+pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
+    if old == new {
+        return None;
+    }
+    let shorter = old.head.len().min(new.head.len());
+    let mut pairs = old.head.iter().zip(&new.head);
+    let equal = pairs.position(|(old, new)| old != new).unwrap_or(shorter);
+    let [old_bytes, new_bytes] = [old.bytes, new.bytes].map(words::bytes);
+    if equal == shorter && old.head.len() == new.head.len() {
+        let first = words::bytes(HEAD_BYTES as u64);
+        return Some(format!(
+            "the first {first} are equal, and the rest differs ({old_bytes} in old, {new_bytes} in new)"
+        ));
+    }
+    if shorter == 0 {
+        let [was, is] = [&old.head, &new.head].map(|head| {
+            if head.is_empty() { "empty".to_owned() } else { quoted(line_at(head, 0)) }
+        });
+        return Some(format!("it is {is} instead of {was}"));
+    }
+    let number = old.head[..equal]
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count()
+        + 1;
+    let [was, is] = [&old.head, &new.head].map(|head| {
+        if equal == head.len() && head.ends_with(b"\n") {
+            "missing".to_owned()
+        } else {
+            quoted(line_at(head, equal))
+        }
+    });
+    if was == is {
+        let line_end =
+            |head: &[u8]| if head.get(equal) == Some(&b'\n') { "with" } else { "without" };
+        let [was, is] = [line_end(&old.head), line_end(&new.head)];
+        return Some(format!(
+            "line {number} is {is} a line feed instead of {was} one"
+        ));
+    }
+    Some(format!("line {number} is {is} instead of {was}"))
+}
+
+/// The line with this byte, without its end.
+fn line_at(text: &[u8], at: usize) -> &[u8] {
+    let is_end = |byte: &u8| *byte == b'\n';
+    let begin = text[..at].iter().rposition(is_end).map_or(0, |end| end + 1);
+    let end = text[begin..].iter().position(is_end);
+    end.map_or(&text[begin..], |length| &text[begin..begin + length])
+}
+
+fn quoted(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN_CHARACTERS)]);
+    let shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
+    let more = if shown.len() < text.len() { "…" } else { "" };
+    format!("'{}{more}'", visible(&shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_that_differs_is_shown() {
+        for (old, new, words) in [
+            ("a\nb\nc\n", "a\nx\nc\n", "line 2 is 'x' instead of 'b'"),
+            ("a\nb\n", "a\n", "line 2 is missing instead of 'b'"),
+            ("a\n", "a\nb\n", "line 2 is 'b' instead of missing"),
+            (
+                "a\n",
+                "a",
+                "line 1 is without a line feed instead of with one",
+            ),
+            ("", "b\n", "it is 'b' instead of empty"),
+            ("long", "longer", "line 1 is 'longer' instead of 'long'"),
+            (
+                "\u{1b}[1m",
+                "\u{7}",
+                "line 1 is '\\u{7}' instead of '\\u{1b}[1m'",
+            ),
+        ] {
+            let [old, new] = [old, new].map(|text| capture(text.as_bytes()).unwrap());
+            assert_eq!(difference(&old, &new).as_deref(), Some(words));
+            assert_eq!(difference(&old, &old), None);
+        }
+    }
+
+    #[test]
+    fn what_follows_the_beginning_counts_too() {
+        let old = vec![b'a'; HEAD_BYTES + 1];
+        let mut new = old.clone();
+        new[HEAD_BYTES] = b'b';
+        let [old, new] = [old, new].map(|bytes| capture(&*bytes).unwrap());
+        let words = difference(&old, &new).unwrap();
+        assert!(words.starts_with("the first 1 MiB are equal"), "{words}");
+    }
+}

@@ -1,0 +1,312 @@
+//! From runs to ratios with intervals, and to the exit status of a gate.
+
+use vectored_measure::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
+
+use crate::model::{Calls, Change, Compared, Range, Run};
+
+/// A figure of a run.
+type Figure = (&'static str, fn(&Run) -> f64);
+
+/// A figure of counted runs.
+type Count = (&'static str, fn(&Calls) -> Range);
+
+/// The figures of timed runs, in the order of tables. 0 is a figure that is not known.
+const FIGURES: [Figure; 7] = [
+    ("wall_ns", |run| run.wall_ns as f64),
+    ("cpu_ns", |run| (run.user_ns + run.system_ns) as f64),
+    ("user_ns", |run| run.user_ns as f64),
+    ("system_ns", |run| run.system_ns as f64),
+    ("peak_bytes", |run| run.peak_bytes.unwrap_or(0) as f64),
+    ("switches", |run| run.switches as f64),
+    ("faults", |run| run.faults as f64),
+];
+
+/// The figures of counted runs.
+const COUNTS: [Count; 5] = [
+    ("calls", |calls| calls.calls),
+    ("reads", |calls| calls.reads),
+    ("read_bytes", |calls| calls.read_bytes),
+    ("writes", |calls| calls.writes),
+    ("written_bytes", |calls| calls.written_bytes),
+];
+
+/// Compares the second run of the old command in each round with the first: what it finds is noise.
+pub fn noise(old: &[Run], again: &[Run]) -> Vec<Compared> {
+    let compared = FIGURES.map(|(name, of)| {
+        let [old, again] = [old, again].map(|runs| runs.iter().map(of).collect::<Vec<f64>>());
+        let logs = logs(&again, &old);
+        compared(name, (&old, &again), paired(&logs), 0.0)
+    });
+    compared.into_iter().flatten().collect()
+}
+
+/// Compares a new command with both runs of the old one in each round.
+///
+/// A difference is found if the interval of the ratio excludes 1, and the ratio is farther from 1 than the whole interval of
+/// the old command against itself.
+pub fn figures(old: &[Run], again: &[Run], new: &[Run]) -> Vec<Compared> {
+    let compared = FIGURES.map(|(name, of)| {
+        let [old, again, new] =
+            [old, again, new].map(|runs| runs.iter().map(of).collect::<Vec<f64>>());
+        let base: Vec<f64> = std::iter::zip(&old, &again)
+            .map(|(old, again)| (old * again).sqrt())
+            .collect();
+        let noise = paired(&logs(&again, &old)).and_then(|noise| noise.interval);
+        let floor = noise.map_or(f64::INFINITY, |(low, high)| (-low.ln()).max(high.ln()));
+        let both = [old, again].concat();
+        compared(name, (&both, &new), paired(&logs(&new, &base)), floor)
+    });
+    compared.into_iter().flatten().collect()
+}
+
+/// Compares the calls of counted runs.
+pub fn counts(old: &Calls, new: &Calls) -> Vec<Compared> {
+    let compared = COUNTS.map(|(name, of)| {
+        let (old, new) = (of(old), of(new));
+        let ratio = |new: u64, old: u64| (old > 0).then(|| new as f64 / old as f64);
+        let middle = |range: Range| (range.low + range.high) as f64 / 2.0;
+        Compared {
+            figure: name.to_owned(),
+            old: middle(old),
+            new: middle(new),
+            ratio: (old.low > 0).then(|| middle(new) / middle(old)),
+            low: ratio(new.low, old.high),
+            high: ratio(new.high, old.low),
+            change: if new.high < old.low {
+                Change::Less
+            } else if new.low > old.high {
+                Change::More
+            } else {
+                Change::NotFound
+            },
+        }
+    });
+    compared.into()
+}
+
+/// The logarithms of the ratios; none if any figure is 0 or not known.
+fn logs(new: &[f64], old: &[f64]) -> Vec<f64> {
+    if new.iter().chain(old).any(|figure| *figure <= 0.0) {
+        return Vec::new();
+    }
+    std::iter::zip(new, old)
+        .map(|(new, old)| (new / old).ln())
+        .collect()
+}
+
+fn compared(
+    figure: &str,
+    (old, new): (&[f64], &[f64]),
+    pair: Option<PairStats>,
+    floor: f64,
+) -> Option<Compared> {
+    // The kernel splits the time of a short run by clock ticks, so that most runs seem to be in one mode alone: only the
+    // mean of many runs is right.
+    if matches!(figure, "user_ns" | "system_ns") {
+        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+        let (old, new) = (mean(old), mean(new));
+        let ratio = Some(new / old).filter(|ratio| ratio.is_finite());
+        return (old.is_finite() && new.is_finite()).then(|| Compared {
+            figure: figure.to_owned(),
+            old,
+            new,
+            ratio,
+            ..Compared::default()
+        });
+    }
+    let interval = pair.and_then(|pair| pair.interval);
+    let is_found = |pair: &PairStats| pair.separated() && pair.ratio.ln().abs() > floor;
+    Some(Compared {
+        figure: figure.to_owned(),
+        old: median(old)?,
+        new: median(new)?,
+        ratio: pair.map(|pair| pair.ratio),
+        low: interval.map(|(low, _)| low),
+        high: interval.map(|(_, high)| high),
+        change: match pair.filter(is_found) {
+            Some(pair) if pair.ratio < 1.0 => Change::Less,
+            Some(_) => Change::More,
+            None => Change::NotFound,
+        },
+    })
+}
+
+/// Whether the rounds so far are enough: at fixed numbers of rounds, if the intervals of the times are narrow. It never
+/// depends on whether a difference was found.
+pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &'a [Run]>) -> bool {
+    let rounds = old.len();
+    if rounds >= LOOKS[LOOKS.len() - 1] {
+        return true;
+    }
+    let is_narrow = |compared: &Compared| match (compared.low, compared.high) {
+        (Some(low), Some(high)) => (high / low).ln() / 2.0 <= WIDTH_TARGET,
+        _ => false,
+    };
+    let times_are_narrow = |all: Vec<Compared>| {
+        let times = ["wall_ns", "cpu_ns"];
+        all.iter()
+            .filter(|one| times.contains(&&*one.figure))
+            .all(is_narrow)
+    };
+    LOOKS.contains(&rounds)
+        && times_are_narrow(noise(old, again))
+        && new
+            .into_iter()
+            .all(|new| times_are_narrow(figures(old, again, new)))
+}
+
+/// Whether a limit is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// The whole interval is within the limit.
+    Within,
+    /// The whole interval is beyond it.
+    Beyond,
+    /// Neither.
+    Undecided,
+}
+
+/// Whether the figure of the new command is at most that of the old one and this share of it.
+pub fn ruling(compared: &Compared, limit: f64) -> Ruling {
+    // A count may be 0 on both sides.
+    if compared.ratio.is_none() && compared.old == 0.0 {
+        return if compared.new == 0.0 { Ruling::Within } else { Ruling::Beyond };
+    }
+    match (compared.low, compared.high) {
+        (Some(low), _) if low > 1.0 + limit => Ruling::Beyond,
+        (_, Some(high)) if high <= 1.0 + limit => Ruling::Within,
+        _ => Ruling::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs of about this time, which scatter by 2 %.
+    fn runs(count: u64, wall_ns: u64, seed: u64) -> Vec<Run> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        (0..count)
+            .map(|_| Run {
+                wall_ns: wall_ns + wall_ns * random.u64(..200) / 10_000,
+                user_ns: wall_ns / 2,
+                ..Run::default()
+            })
+            .collect()
+    }
+
+    fn wall(of: &[Compared]) -> &Compared {
+        &of[0]
+    }
+
+    #[test]
+    fn three_percent_are_found_and_nothing_is_not() {
+        let (old, again) = (runs(100, 50_000_000, 1), runs(100, 50_000_000, 2));
+        let same = figures(&old, &again, &runs(100, 50_000_000, 3));
+        assert_eq!(wall(&same).change, Change::NotFound);
+        let slower = figures(&old, &again, &runs(100, 51_500_000, 3));
+        assert_eq!(wall(&slower).change, Change::More);
+        let faster = figures(&old, &again, &runs(100, 48_500_000, 3));
+        assert_eq!(wall(&faster).change, Change::Less);
+        let ratio = wall(&slower).ratio.unwrap();
+        assert!((1.025..1.035).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn nothing_is_found_within_the_noise() {
+        // The second run of the old command always takes 5 % longer: it shows a fault of the method.
+        let (old, again) = (runs(100, 50_000_000, 1), runs(100, 52_500_000, 2));
+        let slower = figures(&old, &again, &runs(100, 52_700_000, 3));
+        assert_eq!(wall(&slower).change, Change::NotFound);
+        let far = figures(&old, &again, &runs(100, 60_000_000, 3));
+        assert_eq!(wall(&far).change, Change::More);
+    }
+
+    #[test]
+    fn figures_that_may_be_zero_have_medians_alone() {
+        let old = runs(10, 1000, 1);
+        let all = figures(&old, &old, &old);
+        // Mostly in one mode, as short runs are.
+        let mut split = old.clone();
+        split[0] = Run {
+            user_ns: 0,
+            system_ns: 40,
+            ..split[0]
+        };
+        let split = figures(&old, &old, &split);
+        let [user, system] = ["user_ns", "system_ns"]
+            .map(|name| split.iter().find(|one| one.figure == name).unwrap());
+        assert_eq!((user.new, user.ratio, user.low), (450.0, Some(0.9), None));
+        assert_eq!((system.old, system.new, system.ratio), (0.0, 4.0, None));
+        let switches = all.iter().find(|one| one.figure == "switches").unwrap();
+        assert_eq!((switches.old, switches.ratio), (0.0, None));
+        assert_eq!(figures(&[], &[], &[]), []);
+    }
+
+    #[test]
+    fn rounds_are_enough_if_all_intervals_are_narrow() {
+        let narrow = |count| {
+            vec![
+                Run {
+                    wall_ns: 1000,
+                    user_ns: 10,
+                    ..Run::default()
+                };
+                count
+            ]
+        };
+        let mut wide = narrow(20);
+        wide.iter_mut().step_by(2).for_each(|run| run.wall_ns *= 2);
+        let enough = |old: &[Run], new: &[Run]| is_enough(old, old, [new]);
+        assert!(enough(&narrow(20), &narrow(20)));
+        assert!(!enough(&narrow(20), &wide));
+        assert!(!enough(&narrow(21), &narrow(21)));
+        assert!(enough(&runs(1280, 1000, 1), &runs(1280, 1000, 2)));
+    }
+
+    #[test]
+    fn a_limit_is_kept_by_the_whole_interval() {
+        let of = |low, high| Compared {
+            figure: "wall_ns".to_owned(),
+            old: 1.0,
+            new: 1.0,
+            ratio: Some(1.0),
+            low,
+            high,
+            change: Change::NotFound,
+        };
+        assert_eq!(ruling(&of(Some(1.031), Some(1.05)), 0.03), Ruling::Beyond);
+        assert_eq!(ruling(&of(Some(1.02), Some(1.05)), 0.03), Ruling::Undecided);
+        assert_eq!(ruling(&of(Some(0.9), Some(1.03)), 0.03), Ruling::Within);
+        assert_eq!(ruling(&of(None, None), 0.03), Ruling::Undecided);
+    }
+
+    #[test]
+    fn counts_are_compared_by_their_ranges() {
+        let calls = |low, high| Calls {
+            writes: Range { low, high },
+            ..Calls::default()
+        };
+        let writes = |old: &Calls, new: &Calls| {
+            counts(old, new)
+                .into_iter()
+                .find(|one| one.figure == "writes")
+                .unwrap()
+        };
+        let fewer = writes(&calls(100, 110), &calls(10, 11));
+        assert_eq!(
+            (fewer.change, ruling(&fewer, 0.0)),
+            (Change::Less, Ruling::Within)
+        );
+        let overlapping = writes(&calls(100, 110), &calls(105, 111));
+        assert_eq!(overlapping.change, Change::NotFound);
+        assert_eq!(ruling(&overlapping, 0.01), Ruling::Undecided);
+        let none = writes(&calls(0, 0), &calls(0, 0));
+        assert_eq!(ruling(&none, 0.01), Ruling::Within);
+        let some = writes(&calls(0, 0), &calls(1, 1));
+        assert_eq!(
+            (some.change, ruling(&some, 0.01)),
+            (Change::More, Ruling::Beyond)
+        );
+    }
+}

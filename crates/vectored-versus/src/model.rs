@@ -1,0 +1,225 @@
+//! The result, saved as JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use vectored_machine::model::Host;
+
+/// The schema of [`Versus`].
+pub const VERSUS_SCHEMA: &str = "vectored-versus/1";
+
+/// One old command against one or several new ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Versus {
+    /// [`VERSUS_SCHEMA`].
+    pub schema: String,
+    /// The version of this program.
+    pub vectored_version: String,
+    /// When the run began: RFC 3339, UTC.
+    pub started_at: String,
+    /// Whether all rounds were run that were asked for.
+    pub complete: bool,
+    /// The time of the whole run.
+    pub elapsed_s: f64,
+    /// The machine.
+    pub host: Host,
+    /// How the commands were run.
+    pub options: RunOptions,
+    /// Why no calls were counted.
+    pub not_counted: Option<String>,
+    /// What differed between two runs of the old command, and so is not compared.
+    pub not_compared: Vec<String>,
+    /// The old command.
+    pub old: Side,
+    /// The old command a second time in each round.
+    pub old_again_runs: Vec<Run>,
+    /// The second time against the first: what differs here is noise.
+    pub noise: Vec<Compared>,
+    /// The new commands, each against the old one.
+    pub new: Vec<Comparison>,
+}
+
+/// How the commands were run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunOptions {
+    /// The shell that ran them; `None` if they were run without one.
+    pub shell: Option<String>,
+    /// Where the standard output of timed runs went.
+    pub stdout: Stdout,
+    /// The file that was standard input; `None` for `/dev/null`.
+    pub input: Option<String>,
+    /// The directory that they ran in, if one was named.
+    pub working_dir: Option<String>,
+    /// Untimed runs of each command before the others.
+    pub warmup: u64,
+    /// What was run before each run.
+    pub prepare: Option<String>,
+    /// The budget of the whole run.
+    pub budget_s: f64,
+}
+
+/// Where the standard output of timed runs goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdout {
+    /// To `/dev/null`.
+    #[default]
+    Null,
+    /// To a temporary file.
+    File,
+    /// To a pipe whose bytes are discarded.
+    Pipe,
+}
+
+/// A command and its runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// `old`, `new` or `new 2`.
+    pub name: String,
+    /// The command as typed.
+    pub command: String,
+    /// How its counted runs ended: `exit status 0`.
+    pub ended: String,
+    /// The timed runs, one a round.
+    pub runs: Vec<Run>,
+    /// The calls of the counted runs.
+    pub calls: Option<Calls>,
+    /// The files that were executed, mapped or run as scripts.
+    pub files: Vec<File>,
+    /// The most processes that ran on when the command had ended.
+    pub left_behind: u64,
+}
+
+/// One timed run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// From before the start to the end of the command.
+    pub wall_ns: u64,
+    /// CPU time in user mode, with that of the processes that the command waited for.
+    pub user_ns: u64,
+    /// CPU time in the kernel.
+    pub system_ns: u64,
+    /// The largest resident memory of one process. `None` if it is hardly above that of the process that started the
+    /// command, which the kernel counts for it.
+    pub peak_bytes: Option<u64>,
+    /// Context switches.
+    pub switches: u64,
+    /// Page faults.
+    pub faults: u64,
+}
+
+/// A count that may differ between runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Range {
+    /// The smallest.
+    pub low: u64,
+    /// The largest.
+    pub high: u64,
+}
+
+/// The system calls of the counted runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calls {
+    /// All calls except the waits.
+    pub calls: Range,
+    /// Calls whose number depends on timing: `futex`, `poll`, `nanosleep` and others.
+    pub waits: Range,
+    /// Calls that read bytes.
+    pub reads: Range,
+    /// The bytes that they read.
+    pub read_bytes: Range,
+    /// Calls that write bytes.
+    pub writes: Range,
+    /// The bytes that they wrote.
+    pub written_bytes: Range,
+    /// Calls by name.
+    pub kinds: BTreeMap<String, Range>,
+    /// Whether work went through io_uring or Linux AIO, whose transfers are not seen.
+    pub submits: bool,
+    /// Lines of the log that could not be used.
+    pub skipped_lines: u64,
+}
+
+/// A file that a command ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    /// Its path.
+    pub path: String,
+    /// How it was run.
+    pub as_what: FileUse,
+    /// SHA-256 of its content; `None` if it could not be read afterwards.
+    pub sha256: Option<String>,
+}
+
+/// How a file was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileUse {
+    /// By `execve`.
+    Executed,
+    /// Mapped into memory.
+    Mapped,
+    /// Read by an interpreter.
+    Script,
+}
+
+/// A new command against the old one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The new command.
+    pub side: Side,
+    /// Whether both run files of the same content.
+    pub same_files: bool,
+    /// What differs in their outputs.
+    pub differences: Vec<Difference>,
+    /// The figures.
+    pub figures: Vec<Compared>,
+}
+
+/// Something in which two commands should be equal, and are not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// `standard output`, `standard error`, `exit status` or the name of a file.
+    pub of: String,
+    /// How it differs.
+    pub how: String,
+}
+
+/// One figure of two commands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Its name: `wall_ns`, `writes`.
+    pub figure: String,
+    /// The median of the old command; the mean of the times in user mode and in the kernel, and the middle of counts.
+    pub old: f64,
+    /// That of the new one.
+    pub new: f64,
+    /// New divided by old: the median of the ratios of the rounds.
+    pub ratio: Option<f64>,
+    /// The ends of its interval; none with fewer than six rounds, and of means.
+    pub low: Option<f64>,
+    /// See `low`.
+    pub high: Option<f64>,
+    /// Whether they differ.
+    pub change: Change,
+}
+
+/// Whether two figures differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// The new one is smaller.
+    Less,
+    /// The new one is larger.
+    More,
+    /// No difference was found.
+    #[default]
+    NotFound,
+}
+
+impl Comparison {
+    /// A figure by its name.
+    pub fn figure(&self, name: &str) -> Option<&Compared> {
+        self.figures.iter().find(|one| one.figure == name)
+    }
+}

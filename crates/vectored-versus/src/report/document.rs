@@ -1,0 +1,359 @@
+//! The result as a document.
+
+use vectored_report::words::{NONE, capital, count, enumerated, grouped, memory, time};
+use vectored_report::{Block, Cell, Column, Document, Role, Section, Sentence, Table, Tone};
+
+use crate::model::{
+    Calls, Change, Compared, Comparison, Difference, File, FileUse, Range, Side, Stdout, Versus,
+};
+use crate::report::answer::{answer, within};
+
+const LEAD: &str = "\
+Commands that should do the same are run in turn, and what they take is compared round by round. Their system calls are \
+counted in runs of their own, in which their outputs are compared, too.";
+
+/// Kinds of calls that the answer shows.
+const SHOWN_KINDS: usize = 10;
+
+/// Files that a sentence names.
+const SHOWN_FILES: usize = 3;
+
+/// A figure: its name, its words, and how a value is written.
+type Row = (&'static str, &'static str, fn(f64) -> String);
+
+/// The figures in the order of the table.
+const ROWS: [Row; 12] = [
+    ("wall_ns", "time", time),
+    ("cpu_ns", "CPU time", time),
+    ("user_ns", "  in user mode", time),
+    ("system_ns", "  in the kernel", time),
+    ("peak_bytes", "peak memory", |bytes| memory(bytes as u64)),
+    ("switches", "context switches", whole),
+    ("faults", "page faults", whole),
+    ("calls", "system calls, without waits", whole),
+    ("reads", "reads", whole),
+    ("read_bytes", "bytes read", whole),
+    ("writes", "writes", whole),
+    ("written_bytes", "bytes written", whole),
+];
+
+fn whole(count: f64) -> String {
+    grouped(count.round() as u64)
+}
+
+/// The answer of each new command, its figures, and the calls that differ; in sections all calls and files.
+pub fn document(versus: &Versus) -> Document {
+    let mut answer_blocks = Vec::new();
+    let mut sections = Vec::new();
+    for comparison in &versus.new {
+        answer_blocks.extend(compared(versus, comparison));
+        sections.extend(details(versus, comparison));
+    }
+    answer_blocks.extend(
+        notes(versus)
+            .into_iter()
+            .map(|note| Block::Note(note.into())),
+    );
+    let new = versus.new.iter().map(|one| one.side.command.as_str());
+    Document {
+        title: format!(
+            "{} or {}?",
+            versus.old.command,
+            new.collect::<Vec<_>>().join(" or ")
+        )
+        .into(),
+        lead: LEAD.into(),
+        answer: answer_blocks,
+        sections,
+    }
+}
+
+fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
+    Block::Sentence(Sentence::toned(tone, text))
+}
+
+fn compared(versus: &Versus, of: &Comparison) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if of.same_files {
+        let what = if of.side.command == versus.old.command {
+            format!(
+                "old and {} are the same command, and run the same files",
+                of.side.name
+            )
+        } else {
+            format!(
+                "old and {} run the same files, and differ only in their arguments or surroundings",
+                of.side.name
+            )
+        };
+        let files = some_of(of.side.files.iter());
+        blocks.push(sentence(Tone::Warning, format!("{what}: {files}")));
+    }
+    let differs = |one: &Difference| {
+        let text = format!("{} of {} differs: {}", one.of, of.side.name, one.how);
+        sentence(Tone::Warning, capital(&text))
+    };
+    blocks.extend(of.differences.iter().map(differs));
+    blocks.push(sentence(Tone::Strong, answer(versus, of)));
+    let is_typed =
+        |side: &Side| Block::Sentence(Sentence::of(side.name.as_str(), side.command.as_str()));
+    blocks.extend([is_typed(&versus.old), is_typed(&of.side)]);
+    if let Some(files) = own_files(&versus.old, &of.side).filter(|_| !of.same_files) {
+        blocks.push(Block::Sentence(Sentence::of("files", files)));
+    }
+    blocks.push(Block::Table(figures(of)));
+    let changed = kinds(&versus.old, &of.side, true);
+    let shown = Table {
+        rows: changed.rows.iter().take(SHOWN_KINDS).cloned().collect(),
+        ..changed.clone()
+    };
+    if !shown.rows.is_empty() {
+        blocks.push(Block::Table(shown));
+    }
+    blocks
+}
+
+/// The first programs and scripts of a list; libraries are left out.
+fn some_of<'a>(files: impl Iterator<Item = &'a File>) -> String {
+    let mut own: Vec<&File> = files
+        .filter(|file| file.as_what != FileUse::Mapped)
+        .collect();
+    own.sort_by_key(|file| file.as_what);
+    let mut shown: Vec<String> = own
+        .iter()
+        .take(SHOWN_FILES)
+        .map(|file| file.path.clone())
+        .collect();
+    if own.len() > SHOWN_FILES {
+        shown.push(count(own.len() - SHOWN_FILES, "other"));
+    }
+    enumerated(&shown)
+}
+
+/// `Old alone ran ./prog.old, and new ./prog.`, if their contents are known.
+fn own_files(old: &Side, new: &Side) -> Option<String> {
+    let alone = |of: &Side, other: &Side| {
+        let is_known = |file: &&File| !other.files.iter().any(|known| known.sha256 == file.sha256);
+        some_of(of.files.iter().filter(is_known))
+    };
+    let [of_old, of_new] = [alone(old, new), alone(new, old)].map(|files| {
+        if files.is_empty() { "no other file".to_owned() } else { files }
+    });
+    let text = format!("only old ran {of_old}; only {} ran {of_new}", new.name);
+    (!new.files.is_empty()).then_some(text)
+}
+
+fn figures(of: &Comparison) -> Table {
+    let rows = ROWS.iter().filter_map(|(name, words, write)| {
+        let figure = of.figure(name)?;
+        let shown = |value: f64| {
+            if *name == "peak_bytes" && value == 0.0 {
+                NONE.to_owned()
+            } else {
+                write(value)
+            }
+        };
+        let ratio = within(figure).unwrap_or_else(|| NONE.to_owned());
+        Some(vec![
+            (*words).into(),
+            shown(figure.old).into(),
+            shown(figure.new).into(),
+            Cell::with_role(ratio, role(figure)),
+        ])
+    });
+    let mut ratio = Column::figures("new ÷ old");
+    ratio.tooltip = "The median of the ratios of the rounds, and its 95 % interval. Counts are of separate runs.".into();
+    Table {
+        title: "".into(),
+        columns: vec![
+            Column::words(""),
+            Column::figures("old"),
+            Column::figures(of.side.name.as_str()),
+            ratio,
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn role(of: &Compared) -> Role {
+    match of.change {
+        Change::Less => Role::Winner,
+        Change::More => Role::Loser,
+        Change::NotFound => Role::Plain,
+    }
+}
+
+/// `3`, or `3 to 5`.
+fn range(of: Range) -> String {
+    if of.low == of.high {
+        grouped(of.low)
+    } else {
+        format!("{} to {}", grouped(of.low), grouped(of.high))
+    }
+}
+
+/// The calls by name, those first that differ most; or those alone that differ.
+fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
+    let empty = Calls::default();
+    let [old_calls, new_calls] = [old, new].map(|side| side.calls.as_ref().unwrap_or(&empty));
+    let mut names: Vec<&String> = old_calls
+        .kinds
+        .keys()
+        .chain(new_calls.kinds.keys())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut rows: Vec<(u64, &String, Range, Range)> = names
+        .into_iter()
+        .map(|name| {
+            let [old, new] = [old_calls, new_calls]
+                .map(|calls| calls.kinds.get(name).copied().unwrap_or_default());
+            let apart = new
+                .low
+                .saturating_sub(old.high)
+                .max(old.low.saturating_sub(new.high));
+            (apart, name, old, new)
+        })
+        .filter(|(apart, ..)| *apart > 0 || !only_changed)
+        .collect();
+    rows.sort_by_key(|(apart, ..)| std::cmp::Reverse(*apart));
+    let rows = rows.into_iter().map(|(_, name, old, new)| {
+        let wait = if Calls::is_wait(name) { " (wait)" } else { "" };
+        vec![
+            format!("{name}{wait}").into(),
+            range(old).into(),
+            range(new).into(),
+        ]
+    });
+    Table {
+        title: if only_changed { "Calls that differ" } else { "Calls" }.into(),
+        columns: vec![
+            Column::words("call"),
+            Column::figures("old"),
+            Column::figures(new.name.as_str()),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// All calls, and all files.
+fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let section = |title: String, table: Table| Section {
+        title: title.into(),
+        blocks: vec![Block::Table(table)],
+    };
+    let all = kinds(&versus.old, &of.side, false);
+    if !all.rows.is_empty() {
+        sections.push(section(
+            format!("System calls of old and {}", of.side.name),
+            all,
+        ));
+    }
+    let files = versus.old.files.iter().map(|file| (&versus.old, file));
+    let files = files.chain(of.side.files.iter().map(|file| (&of.side, file)));
+    let rows: Vec<Vec<Cell>> = files
+        .map(|(side, file)| {
+            let how = match file.as_what {
+                FileUse::Executed => "executed",
+                FileUse::Mapped => "mapped",
+                FileUse::Script => "read as a script",
+            };
+            let sum = file.sha256.as_deref().unwrap_or("could not be read");
+            vec![
+                side.name.as_str().into(),
+                file.path.as_str().into(),
+                how.into(),
+                sum.into(),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        let columns = ["command", "file", "use", "SHA-256"]
+            .map(Column::words)
+            .to_vec();
+        let title = format!("Files that old and {} ran", of.side.name);
+        sections.push(section(
+            title,
+            Table {
+                title: "".into(),
+                columns,
+                rows,
+            },
+        ));
+    }
+    sections
+}
+
+fn notes(versus: &Versus) -> Vec<String> {
+    let mut notes = Vec::new();
+    let rounds = versus.old.runs.len();
+    if rounds > 0 {
+        let noise = versus
+            .noise
+            .iter()
+            .find(|one| one.figure == "wall_ns")
+            .and_then(within);
+        let noise = noise.map_or(String::new(), |noise| {
+            format!(
+                " Old against itself took {noise} of the time, and no smaller difference is reported."
+            )
+        });
+        let stdout = match versus.options.stdout {
+            Stdout::Null => "/dev/null",
+            Stdout::File => "a temporary file",
+            Stdout::Pipe => "a pipe",
+        };
+        notes.push(format!(
+            "{}; each ran all commands, and old twice, in a random order that is balanced over two rounds. Standard output \
+             of timed runs went to {stdout}. Figures are medians, but the times in user mode and in the kernel are means.{noise}",
+            capital(&count(rounds, "round"))
+        ));
+    }
+    if let Some(why) = &versus.not_counted {
+        notes.push(format!("No calls were counted, and no files: {why}"));
+    }
+    if !versus.not_compared.is_empty() {
+        notes.push(format!(
+            "Two runs of old differ in {}, which is not compared.",
+            enumerated(&versus.not_compared)
+        ));
+    }
+    let sides = || std::iter::once(&versus.old).chain(versus.new.iter().map(|one| &one.side));
+    for side in sides() {
+        let name = &side.name;
+        if side.ended != "exit status 0" && !side.ended.is_empty() {
+            notes.push(format!("{} ended with {}.", capital(name), side.ended));
+        }
+        if side.left_behind > 0 {
+            let processes = match side.left_behind {
+                1 => "1 process".to_owned(),
+                many => format!("{many} processes"),
+            };
+            notes.push(format!(
+                "{} left {processes} running when it ended. The next run waited for their end, and their time is in no figure.",
+                capital(name)
+            ));
+        }
+        let Some(calls) = &side.calls else { continue };
+        if calls.writes.low != calls.writes.high {
+            notes.push(format!(
+                "Two counted runs of {name} differ in their writes: {}.",
+                range(calls.writes)
+            ));
+        }
+        if calls.submits {
+            notes.push(format!(
+                "{} uses io_uring or Linux AIO: what it transfers by them is not counted.",
+                capital(name)
+            ));
+        }
+        if calls.skipped_lines > 0 {
+            let lines = count(calls.skipped_lines as usize, "line");
+            notes.push(format!(
+                "{lines} of the log of {name} could not be used: its counts may be too small."
+            ));
+        }
+    }
+    notes
+}

@@ -1,0 +1,8 @@
+//! The result in words, as a document, and its saved form.
+
+mod answer;
+mod document;
+mod saved;
+
+pub use crate::report::answer::answer;
+pub use crate::report::document::document;

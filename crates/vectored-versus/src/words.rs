@@ -1,0 +1,118 @@
+//! A command in one string, split into words.
+
+use std::fmt;
+
+/// Why a string is no command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SplitError {
+    /// There is no word.
+    Empty,
+    /// A quotation mark has no partner, or a backslash ends the string.
+    Unclosed(char),
+    /// A character outside of quotation marks has a meaning for shells alone.
+    ForShells(char),
+}
+
+impl fmt::Display for SplitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SplitError::Empty => f.write_str("it is empty: expected a program and its arguments"),
+            SplitError::Unclosed('\\') => f.write_str("it ends with a backslash"),
+            SplitError::Unclosed(mark) => write!(f, "a quotation mark {mark} has no partner"),
+            SplitError::ForShells(found) => write!(
+                f,
+                "it is run without a shell, and has a {found} for one: add --shell sh, or quote the {found}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SplitError {}
+
+/// Splits a command as a shell does: at blanks outside of quotation marks, of which `'` takes all characters as they are,
+/// and `"` all but a backslash before `"`, `\`, `$` or a backquote.
+///
+/// # Errors
+///
+/// If a shell would do more than split it: pipes, redirections, lists, substitutions, variables. Patterns such as `*.c`
+/// and `~` are passed as they are.
+pub fn split(command: &str) -> Result<Vec<String>, SplitError> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = command.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            ' ' | '\t' | '\n' => words.extend(word.take()),
+            '\'' | '"' => {
+                let quoted = word.get_or_insert_default();
+                loop {
+                    match characters.next() {
+                        None => return Err(SplitError::Unclosed(c)),
+                        Some(end) if end == c => break,
+                        Some('\\') if c == '"' => match characters.next() {
+                            Some(escaped @ ('"' | '\\' | '$' | '`')) => quoted.push(escaped),
+                            Some(other) => quoted.extend(['\\', other]),
+                            None => return Err(SplitError::Unclosed(c)),
+                        },
+                        Some(special @ ('$' | '`')) if c == '"' => {
+                            return Err(SplitError::ForShells(special));
+                        }
+                        Some(other) => quoted.push(other),
+                    }
+                }
+            }
+            '\\' => {
+                let escaped = characters.next().ok_or(SplitError::Unclosed(c))?;
+                word.get_or_insert_default().push(escaped);
+            }
+            '|' | '>' | '<' | ';' | '&' | '`' | '$' | '(' | ')' => {
+                return Err(SplitError::ForShells(c));
+            }
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    if words.is_empty() { Err(SplitError::Empty) } else { Ok(words) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        for (command, words) in [
+            ("a b  c\td\n", vec!["a", "b", "c", "d"]),
+            (
+                r#"a 'b  |c' "d \" \n" e\ f"#,
+                vec!["a", "b  |c", r#"d " \n"#, "e f"],
+            ),
+            (r#"a'b'"c" '' """#, vec!["abc", "", ""]),
+        ] {
+            assert_eq!(split(command).unwrap(), words, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_only_a_shell_can_do_is_refused() {
+        for (command, found) in [
+            ("a | b", '|'),
+            ("a > b", '>'),
+            ("a; b", ';'),
+            ("a&&b", '&'),
+            ("a $HOME", '$'),
+            ("a \"$HOME\"", '$'),
+            ("(a)", '('),
+        ] {
+            assert_eq!(
+                split(command),
+                Err(SplitError::ForShells(found)),
+                "{command}"
+            );
+        }
+        assert_eq!(split("a 'b"), Err(SplitError::Unclosed('\'')));
+        assert_eq!(split("a \\"), Err(SplitError::Unclosed('\\')));
+        assert_eq!(split(" \n"), Err(SplitError::Empty));
+    }
+}

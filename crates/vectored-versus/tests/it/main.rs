@@ -1,0 +1,164 @@
+//! Documents of invented figures.
+
+use std::collections::BTreeMap;
+
+use vectored_report::{Document, TerminalOptions, markdown, parse, terminal};
+use vectored_versus::judge;
+use vectored_versus::model::{
+    Calls, Comparison, Difference, File, FileUse, Range, Run, Side, VERSUS_SCHEMA, Versus,
+};
+use vectored_versus::report::document;
+
+/// Runs of about this time, which scatter by 1 %.
+fn runs(wall_ns: u64, seed: u64) -> Vec<Run> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let scattered = |_| {
+        let ns = wall_ns + wall_ns * random.u64(..100) / 10_000;
+        Run {
+            wall_ns: ns,
+            user_ns: ns / 2,
+            system_ns: ns / 4,
+            peak_bytes: Some(9 << 20),
+            switches: 3,
+            faults: 700,
+        }
+    };
+    (0..40).map(scattered).collect()
+}
+
+fn calls(writes: u64) -> Calls {
+    let one = |count| Range {
+        low: count,
+        high: count,
+    };
+    let kinds = [
+        ("write", one(writes)),
+        ("read", one(12)),
+        ("futex", Range { low: 3, high: 9 }),
+        ("mmap", one(30)),
+    ];
+    Calls {
+        calls: one(writes + 42),
+        waits: Range { low: 3, high: 9 },
+        reads: one(12),
+        read_bytes: one(5000),
+        writes: one(writes),
+        written_bytes: one(1_280_800),
+        kinds: kinds
+            .map(|(name, count)| (name.to_owned(), count))
+            .into_iter()
+            .collect::<BTreeMap<_, _>>(),
+        ..Calls::default()
+    }
+}
+
+fn side(name: &str, command: &str, writes: u64, runs: Vec<Run>) -> Side {
+    let file = |path: &str, as_what, sum: &str| File {
+        path: path.to_owned(),
+        as_what,
+        sha256: Some(sum.repeat(64)),
+    };
+    let program = command.split(' ').next().unwrap();
+    Side {
+        name: name.to_owned(),
+        command: command.to_owned(),
+        ended: "exit status 0".to_owned(),
+        runs,
+        calls: Some(calls(writes)),
+        files: vec![
+            file(
+                program,
+                FileUse::Executed,
+                if name == "old" { "a" } else { "b" },
+            ),
+            file("/lib/libc.so.6", FileUse::Mapped, "c"),
+        ],
+        left_behind: 0,
+    }
+}
+
+/// A log of 40,025 writes, and one of 120.
+fn result() -> Versus {
+    let old = side("old", "./log.old data", 40_025, runs(50_000_000, 1));
+    let again = runs(50_000_000, 2);
+    let new = side("new", "./log data", 120, runs(40_500_000, 3));
+    let mut figures = judge::figures(&old.runs, &again, &new.runs);
+    figures.extend(judge::counts(&calls(40_025), &calls(120)));
+    Versus {
+        schema: VERSUS_SCHEMA.to_owned(),
+        complete: true,
+        noise: judge::noise(&old.runs, &again),
+        old,
+        old_again_runs: again,
+        new: vec![Comparison {
+            side: new,
+            figures,
+            ..Comparison::default()
+        }],
+        ..Versus::default()
+    }
+}
+
+fn screen(document: &Document, details: bool) -> String {
+    terminal(
+        document,
+        &TerminalOptions {
+            width: 100,
+            details,
+            ..TerminalOptions::default()
+        },
+    )
+}
+
+#[test]
+fn the_answer_of_an_edit_that_pays() {
+    insta::assert_snapshot!(screen(&document(&result()), false));
+}
+
+#[test]
+fn all_of_it_in_markdown() {
+    insta::assert_snapshot!(markdown(&document(&result())));
+}
+
+#[test]
+fn what_spoils_a_comparison_comes_first() {
+    let mut spoiled = result();
+    spoiled.not_compared = vec!["standard error".to_owned()];
+    spoiled.new[0].same_files = true;
+    spoiled.new[0].differences = vec![Difference {
+        of: "standard output".to_owned(),
+        how: "line 3 is 'b' instead of 'a'".to_owned(),
+    }];
+    spoiled.old.left_behind = 2;
+    spoiled.old.ended = "exit status 1".to_owned();
+    if let Some(calls) = &mut spoiled.new[0].side.calls {
+        calls.writes.high += 1;
+        calls.submits = true;
+        calls.skipped_lines = 1;
+    }
+    // Only counted.
+    let mut untimed = spoiled.new[0].clone();
+    untimed.side.name = "new 2".to_owned();
+    untimed
+        .figures
+        .retain(|figure| figure.figure.contains("calls"));
+    spoiled.new.push(untimed);
+    insta::assert_snapshot!(screen(&document(&spoiled), false));
+}
+
+#[test]
+fn what_is_saved_is_read_again_and_checked() {
+    let saved = vectored_report::json(&result());
+    assert_eq!(parse::<Versus>(&saved).unwrap(), result());
+    let damage = |from: &str, to: &str| {
+        let text = saved.replacen(from, to, 1);
+        assert_ne!(text, saved);
+        parse::<Versus>(&text).unwrap_err().to_string()
+    };
+    assert!(damage("\"low\":3,", "\"low\":10,").contains("a range ends before it begins"));
+    assert!(damage("\"ratio\":", "\"ratio\":-").contains("negative"));
+    let mut fewer = result();
+    fewer.old.runs.pop();
+    let error = parse::<Versus>(&vectored_report::json(&fewer)).unwrap_err();
+    assert!(error.to_string().contains("different numbers of runs"));
+}
