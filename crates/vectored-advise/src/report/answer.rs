@@ -25,11 +25,11 @@ pub fn answer(advisory: &Advisory) -> String {
     } else {
         String::new()
     };
-    counted(advisory) + &most
+    counted(advisory, !most.is_empty()) + &most
 }
 
-/// What merging the counted calls would save.
-fn counted(advisory: &Advisory) -> String {
+/// What merging the counted calls would save. `others_matter` if calls that are not counted may save more.
+fn counted(advisory: &Advisory, others_matter: bool) -> String {
     let transfers = advisory.transfers;
     let unread = advisory.skipped.iter().map(|skipped| skipped.lines);
     let unread = unread.fold(0, u64::saturating_add);
@@ -95,7 +95,8 @@ fn counted(advisory: &Advisory) -> String {
     let begin = if advisory.saving_low_s <= 0.0 {
         format!("No certain saving: {} would save", lower(what))
     } else if is_little {
-        format!("Little to gain: {} would save", lower(what))
+        let certain = if others_matter { " for certain" } else { "" };
+        format!("Little to gain{certain}: {} would save", lower(what))
     } else {
         format!("{what} would save")
     };

@@ -372,6 +372,8 @@ fn where_there_is_nothing_to_gain_it_says_so() {
     let mut little = fixed();
     little.wall_s = Some(600.0);
     begins(&little, "Little to gain: merging calls would save 1.29 s [");
+    little.uncounted[0].at_most_s = Some(9.0);
+    begins(&little, "Little to gain for certain: merging calls would ");
     begins(
         &fixed(),
         "Merging calls would save 1.29 s [1.03, 1.61], 30 % of the wall time of 4.30 s (measured without \
@@ -559,8 +561,15 @@ fn what_costs_more_than_it_saves_is_not_counted() {
         }
         analysis.finish()
     };
+    let doubtful = Price {
+        call_high_ns: 1e7,
+        ..dear
+    };
+    for price in [doubtful, dear] {
+        let advisory = advise(tallies(), &[price], About::default());
+        assert_eq!(advisory.findings, []);
+    }
     let advisory = advise(tallies(), &[dear], About::default());
-    assert!(advisory.findings.is_empty());
     let reason = "the copies that merging needs cost more than the calls";
     assert_eq!(advisory.uncounted[0].reason, reason);
     // With the prices of another machine it is counted.

@@ -59,9 +59,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     let (counted, useless): (Vec<_>, Vec<_>) = counted
         .into_iter()
         .map(|(key, tally)| (price(&key, &tally, prices), key, tally))
-        .partition(|(saving, ..)| {
-            saving.is_some_and(|saving| saving.high_s > 0.0 || saving.s >= 0.0)
-        });
+        .partition(|(saving, ..)| saving.is_some_and(|saving| saving.s >= 0.0));
     for (saving, key, tally) in useless {
         let reason = if saving.is_some() { DEARER } else { UNPRICED };
         let known = tallies.uncounted.entry((key, reason.to_owned()));
@@ -121,9 +119,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     }
 }
 
-/// The sum over the findings that save time: the advice is not to follow the others. An empty sum is 0,
-/// not the -0 of `Iterator::sum`.
+/// An empty sum is 0, not the -0 of `Iterator::sum`.
 fn total(findings: &[Finding], of: impl Fn(&Finding) -> f64) -> f64 {
-    let saving = findings.iter().filter(|finding| finding.saving_s > 0.0);
-    saving.fold(0.0, |sum, finding| sum + of(finding))
+    findings.iter().fold(0.0, |sum, finding| sum + of(finding))
 }

@@ -86,7 +86,7 @@ pub fn remedy(kind: FindingKind, target: DescriptorKind, runtime: Option<Runtime
 fn writes(runtime: Option<Runtime>) -> &'static str {
     match runtime {
         Some(Runtime::Python) => {
-            "`open(path, \"wb\", buffering=65536)`, no `flush=True` and no python3 -u; for one record \
+            "`open(path, \"wb\", buffering=65536)`, no `flush=True`, python3 -u or PYTHONUNBUFFERED; for one record \
              `os.writev(fd, [a, b])`, or `gather.write_all(fd, [a, b])` of a `vectored.Gather()`"
         }
         Some(Runtime::Java) => {

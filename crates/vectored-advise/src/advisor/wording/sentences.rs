@@ -144,6 +144,11 @@ fn short_count(number: u64) -> String {
 /// [`remedy`](crate::advisor::wording::remedies::remedy) has the details.
 pub fn action(key: &FindingKey, tally: &Tally) -> String {
     let what = match key.kind {
+        FindingKind::AdjacentWrites if has_large_step(tally) && joins_records(key, tally) => {
+            "Collect the pieces of several records in a list, and write that when it has 64 KiB"
+                .to_owned()
+                + &before(tally)
+        }
         FindingKind::AdjacentWrites if has_large_step(tally) => {
             "Write the small pieces and the large one in one call, with a list".to_owned()
         }
@@ -252,6 +257,11 @@ fn order_in_words(tally: &Tally) -> String {
 fn has_large_step(tally: &Tally) -> bool {
     let is_large = |&(least, _): &(u64, u64)| least >= LARGE_BYTES;
     tally.step_bytes.iter().any(is_large) && !tally.step_bytes.iter().all(is_large)
+}
+
+/// Whether a merged call has more than one record.
+fn joins_records(key: &FindingKey, tally: &Tally) -> bool {
+    tally.merged_calls < tally.calls / key.steps.len().max(1) as u64
 }
 
 /// Whether runs are short: a few calls and then something else, each step once in most of the runs. A
@@ -394,6 +404,14 @@ mod tests {
             "Write the small pieces and the large one in one call, with a list: \
              10,233 calls instead of 20,466."
         );
+        tally.merged_calls = 1280;
+        tally.ends = vec![("fsync".to_owned(), 3)];
+        assert_eq!(
+            action(&key, &tally),
+            "Collect the pieces of several records in a list, and write that when it has 64 KiB, and \
+             before fsync (3 times): 1280 calls instead of 20,466."
+        );
+        tally.ends.clear();
         tally.step_bytes = vec![(8, 8), (90, 90)];
         tally.runs = 10_233;
         assert!(action(&key, &tally).starts_with("Write the 2 pieces in one call: "));
