@@ -139,23 +139,21 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
         let unread = unread.and_then(|skipped| line_of(&skipped.first_file?, skipped.first_line));
         let unread = unread.map_or_else(String::new, |line| format!(", but '{line}'"));
         return Err(
-            anyhow::anyhow!("no system calls in '{names}': {strace}{unread}{to_run}").into(),
+            anyhow::anyhow!("no system calls in '{names}'{unread}: {strace}{to_run}").into(),
         );
     }
     Ok(Observed::of(analysis, &counts, false))
 }
 
-/// The begin of a line of a file, if it can be read again.
+/// The begin of a line of a file, if it can be read again and is text: that of a compressed log is not.
 fn line_of(file: &Path, number: u64) -> Option<String> {
     let lines = BufReader::new(File::open(file).ok()?).split(b'\n');
     let line = lines
         .take(1 << 20)
         .nth(usize::try_from(number).ok()?.checked_sub(1)?)?
         .ok()?;
-    let text: String = String::from_utf8_lossy(&line)
-        .chars()
-        .take(QUOTED_CHARACTERS)
-        .collect();
+    let text = str::from_utf8(&line).ok()?.chars();
+    let text: String = text.take(QUOTED_CHARACTERS).collect();
     Some(visible(text.trim_end()))
 }
 
