@@ -11,6 +11,8 @@ case $case in
     printf %s "$lines" >"$path"
     ;;
 "adjacent-writes/file 2") awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i }" >"$path" ;;
+"reopened/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i" >> file; done ;;
+"reopened/file 1") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i"; done >> file ;;
 "adjacent-writes/unix 0")
     exec 3<>"/dev/tcp/127.0.0.1/$port"
     for i in $(seq -f %031.0f 0 $((count - 1))); do printf %s "record " >&3; echo "$i" >&3; done
@@ -34,7 +36,6 @@ case $case in
     printf %s "$lines"
     ;;
 "seek-then-transfer/file#read 1")
-    ln -sf "$path" file
     mapfile -t lines < file
     IFS=$'\n'
     printf '%s\n' "${lines[*]}"
@@ -42,7 +43,6 @@ case $case in
 "seek-then-transfer/file#read 2") awk '{ print }' "$path" ;;
 "sync-each/file 0") pairs | while read -r line; do echo "$line" >>"$path"; sync -d "$path"; done ;;
 "sync-each/file 1")
-    cd "${path%/*}" || exit
     pairs | while read -r line; do echo "$line" >>file; done
     sync -d file
     ;;

@@ -6,7 +6,8 @@
 use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{visible, words};
 
-use crate::advisor::wording::remedies::{language, option_of, remedy, runtime_of};
+use crate::advisor::runs::barriers::REOPENED;
+use crate::advisor::wording::remedies::{language, option_of, remedy, reopening, runtime_of};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
     WallSource,
@@ -119,12 +120,16 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
 
 /// Why a finding is not counted, and what it would save at most.
 pub(super) fn listed_reason(one: &Uncounted) -> String {
-    let reason = shortened(&one.reason, SHOWN_SENTENCE);
+    let runtime = runtime_of(&one.key, &one.tally);
+    let mut reason = shortened(&one.reason, SHOWN_SENTENCE);
+    if one.reason.starts_with(REOPENED) {
+        reason += &format!(" ({})", reopening(runtime));
+    }
     let saving = match one.at_most_s.filter(|saving| *saving > 0.0) {
         Some(saving) => seconds(saving),
         None => return reason,
     };
-    let is_go = runtime_of(&one.key, &one.tally) == Some(Runtime::Go);
+    let is_go = runtime == Some(Runtime::Go);
     // Go moves a goroutine from thread to thread.
     if is_go && reason.starts_with("several threads") {
         format!("{reason}; if one goroutine writes them, bufio saves at most {saving}")

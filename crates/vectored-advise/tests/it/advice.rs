@@ -518,6 +518,12 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
         text.contains("if one goroutine writes them, bufio saves at most 3.80 s"),
         "{text}"
     );
+    advisory.uncounted[0].reason = "the file is closed and opened again between them".to_owned();
+    advisory.uncounted[0].tally.runtime = Some(Runtime::Shell);
+    let text = markdown(&advisory);
+    let remedy =
+        r"between them (\`done >> file\` opens it once for a loop); merging them would save";
+    assert!(text.contains(remedy), "{text}");
     // A call that could not be read may move bytes.
     (advisory.transfers, advisory.uncounted) = (0, Vec::new());
     let unread =

@@ -178,7 +178,7 @@ impl Barrier {
             Barrier::Submitted => {
                 "io_uring or AIO in a process that has it open, whose transfers the log does not show"
             }
-            Barrier::Reopened => "the file is closed and opened again between them",
+            Barrier::Reopened => REOPENED,
             Barrier::Datagrams => {
                 "each call sends a datagram: sendmmsg sends several in one call and keeps them apart"
             }
@@ -242,6 +242,8 @@ impl Barrier {
     }
 }
 
+/// The reason of [`Barrier::Reopened`].
+pub(crate) const REOPENED: &str = "the file is closed and opened again between them";
 const OTHER_TRANSFER: &str =
     "a read or write of a terminal, a device or another special descriptor between them";
 const TWO_DESCRIPTORS: &str = "a call through another descriptor of the same open file between them: with a buffer for each, the \

@@ -394,6 +394,14 @@ fn datagrams(runtime: Option<Runtime>) -> &'static str {
     }
 }
 
+/// The change in a program that opens a file for each write.
+pub fn reopening(runtime: Option<Runtime>) -> &'static str {
+    match runtime {
+        Some(Runtime::Shell) => "`done >> file` opens it once for a loop",
+        _ => "keep it open",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -443,6 +451,12 @@ mod tests {
         ];
         let mut list = String::new();
         for runtime in RUNTIMES.map(Some).into_iter().chain([None]) {
+            let _ = writeln!(
+                list,
+                "{}: reopened/file: {}",
+                language(runtime),
+                reopening(runtime)
+            );
             for kind in KINDS {
                 let mut seen = Vec::new();
                 for target in targets {
