@@ -10,7 +10,6 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 use vectored_advise::advisor::{
@@ -25,7 +24,7 @@ use vectored_machine::platform::processes::Usage;
 use vectored_measure::measure::{check_directory, measure_entry_ns, measure_prices};
 use vectored_measure::model::Target;
 use vectored_report::visible;
-use vectored_strace::event::{Action, Direction, Event};
+use vectored_strace::event::Action;
 use vectored_strace::{Counts, Reader};
 
 use crate::failure::Failure;
@@ -83,17 +82,14 @@ pub struct Observed {
     skipped: Vec<Skipped>,
     /// Whether every log was read to its end.
     complete: bool,
-    /// Whether the command, or a process that it started, read standard input.
-    pub read_input: bool,
 }
 
 impl Observed {
-    fn of(analysis: Analysis, counts: &Counts, read_input: bool) -> Self {
+    fn of(analysis: Analysis, counts: &Counts) -> Self {
         Observed {
             tallies: analysis.finish(),
             skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
             complete: !counts.truncated,
-            read_input,
         }
     }
 }
@@ -142,7 +138,7 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
             anyhow::anyhow!("no system calls in '{names}'{unread}: {strace}{to_run}").into(),
         );
     }
-    Ok(Observed::of(analysis, &counts, false))
+    Ok(Observed::of(analysis, &counts))
 }
 
 /// The begin of a line of a file, if it can be read again and is text: that of a compressed log is not.
@@ -173,16 +169,10 @@ fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
     ))
 }
 
-/// Reads the log of a command while it runs. `input` is the name of its standard input in the log, if
-/// bytes that are read from it cannot be read again.
-pub fn follow_command(
-    log: &mut impl Read,
-    options: Options,
-    input: Option<&[u8]>,
-) -> Result<Observed, Failure> {
+/// Reads the log of a command while it runs.
+pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed, Failure> {
     let mut analysis = Analysis::new(options);
     let mut reader = Reader::new(log);
-    let mut read_input = false;
     for descriptor in ["/proc/self/fd/0", "/proc/self/fd/1", "/proc/self/fd/2"] {
         if is_fifo(Path::new(descriptor))
             && let Ok(name) = fs::read_link(descriptor)
@@ -193,7 +183,6 @@ pub fn follow_command(
     let cannot = "cannot read the log of strace";
     let mut programs = HashSet::new();
     while let Some(event) = reader.next().context(cannot)? {
-        read_input = read_input || input.is_some_and(|input| reads(&event, input));
         if let Action::Execute { program } = event.action
             && !programs.contains(program)
         {
@@ -213,7 +202,7 @@ pub fn follow_command(
         }
         analysis.follow(&event);
     }
-    Ok(Observed::of(analysis, &reader.counts(), read_input))
+    Ok(Observed::of(analysis, &reader.counts()))
 }
 
 /// The runtime of an executable file, as far as the file tells.
@@ -232,27 +221,12 @@ fn is_fifo(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-/// Whether a call read bytes, or end of file, from the descriptor of this name.
-fn reads(event: &Event<'_>, name: &[u8]) -> bool {
-    let Action::Transfer(transfer) = &event.action else {
-        return false;
-    };
-    let read = match transfer.direction {
-        Direction::Read => Some(transfer.descriptor),
-        Direction::Write => transfer.from,
-    };
-    let leads_to = read.and_then(|read| read.leads_to).unwrap_or_default();
-    transfer.result.is_ok() && leads_to.starts_with(name)
-}
-
 /// The times of a command, as far as they are known.
 pub enum CommandTimes {
     /// Unknown: only a log was read.
     Log,
     /// CPU time under strace, from which the times without strace are estimated.
     Traced(Usage),
-    /// Wall and CPU time without strace.
-    Untraced(Duration, Usage),
 }
 
 /// Facts about the run that the advisory repeats.
@@ -301,15 +275,10 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
     advise(observed.tallies, &prices, about)
 }
 
-/// Wall and CPU time without strace, measured or estimated.
+/// Wall and CPU time without strace, as they are estimated.
 fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
     match times {
         CommandTimes::Log => None,
-        CommandTimes::Untraced(wall, usage) => Some(Untraced {
-            wall_s: wall.as_secs_f64(),
-            cpu_s: Some(usage.user_s + usage.system_s),
-            source: WallSource::Untraced,
-        }),
         // The CPU time of a process that outlived its parent is not known.
         CommandTimes::Traced(_) if tallies.processes > tallies.awaited.saturating_add(1) => None,
         CommandTimes::Traced(usage) => {

@@ -24,8 +24,6 @@ pub enum Stage {
     Command,
     /// The command has ended, and processes that it started still run. A signal stops the wait for them.
     LeftBehind,
-    /// The command runs a second time. Signals are passed on as in `Command`, and the run is stopped.
-    Rerun,
     /// No command runs. A signal ends this program.
     After,
 }
@@ -90,7 +88,7 @@ impl CommandSignals {
         Some(self.0.last.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
-    /// The signal that stopped the wait, or the second run.
+    /// The signal that stopped the wait.
     pub fn stopped_by(&self) -> Option<i32> {
         Some(self.0.stopped_by.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }

@@ -25,8 +25,6 @@ mod strace;
 mod synthetic;
 mod target_path;
 mod terminal;
-#[cfg(unix)]
-mod untraced_rerun;
 #[cfg(target_os = "linux")]
 mod versus_runs;
 

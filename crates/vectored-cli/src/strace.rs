@@ -251,8 +251,6 @@ pub struct Ended {
     pub status: ExitStatus,
     /// CPU time of the command and of the processes that it waited for.
     pub usage: Usage,
-    /// Wall time.
-    pub took: Duration,
 }
 
 /// Starts a command under strace.
@@ -264,7 +262,6 @@ pub fn start(
     let (reader, writer) = log_pipe().context("cannot make a pipe for the log of strace")?;
     let alone = drain_after_exit(&reader).context("cannot run sh")?;
     let tracer = tracer();
-    let began = Instant::now();
     let child = Command::new(&tracer[0])
         .args(&tracer[1..])
         .args(into_pipe(&writer))
@@ -280,7 +277,7 @@ pub fn start(
         is_announced: false,
     };
     let signals = signals.clone();
-    let waiter = thread::spawn(move || wait(&child, writer, began, &signals));
+    let waiter = thread::spawn(move || wait(&child, writer, &signals));
     Ok(TracedCommand {
         log,
         waiter,
@@ -309,21 +306,11 @@ fn drain_after_exit(log: &PipeReader) -> io::Result<PipeWriter> {
 
 /// Waits for the command, then closes this end of the pipe, so that the log ends when strace does. strace
 /// has opened the pipe by then.
-fn wait(
-    child: &Child,
-    writer: PipeWriter,
-    began: Instant,
-    signals: &CommandSignals,
-) -> io::Result<Ended> {
+fn wait(child: &Child, writer: PipeWriter, signals: &CommandSignals) -> io::Result<Ended> {
     let outcome = wait_for(child.id());
-    let took = began.elapsed();
     signals.enter(Stage::LeftBehind, 0);
     drop(writer);
-    outcome.map(|(status, usage)| Ended {
-        status,
-        usage,
-        took,
-    })
+    outcome.map(|(status, usage)| Ended { status, usage })
 }
 
 impl TracedCommand {

@@ -67,7 +67,7 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
                 format!(
                     "The wall time without strace is estimated from CPU time, waits and the number of \
                      calls{traced}. The true time may be three times as long or a third as long, and \
-                     longer still if the program waits for a disk. `--twice` measures it in a second run."
+                     longer still if the program waits for a disk. `vectored versus` measures what an edit saves."
                 )
             }
             Some(WallSource::Traced) => {

@@ -418,7 +418,7 @@ fn the_source_of_the_wall_time_is_named() {
         assert!(answer(&other).contains(words), "{}", answer(&other));
     }
     assert!(text.contains("% of the estimated wall time"), "{text}");
-    assert!(text.contains("--twice"), "{text}");
+    assert!(text.contains("versus`"), "{text}");
     traced.wall_s = None;
     traced.wall_source = None;
     assert!(

@@ -23,9 +23,9 @@ they are listed, but not counted. The cost of each call is measured on this mach
 times in the log are not used, because strace inflates them.
 
 With -- COMMAND, the command runs once under strace, and its input, output, signals and exit \
-status are unchanged. Its wall time without strace is estimated; --twice runs the command \
-again without strace, and measures it. The report goes to standard error, because standard \
-output belongs to the command.
+status are unchanged. Its wall time without strace is estimated; 'vectored versus' measures what \
+an edit saves. The report goes to standard error, because standard output belongs to the \
+command.
 
 The result is saved as JSON in $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored). The path of the saved file is the last line on standard error.";
@@ -40,8 +40,6 @@ pub const ADVISE_AFTER: &str = "\
 Examples:
   vectored advise -- python3 script.py
           Analyse a script
-  vectored advise --twice -- sort -n numbers
-          Run twice, to measure the wall time without strace
   strace -f -s1 -v -yy -ttt -T -o trace.log -p PID
   vectored advise trace.log
           Analyse a running program
@@ -70,14 +68,6 @@ pub struct AdviseArgs {
         num_args = 1..
     )]
     pub command: Vec<OsString>,
-
-    /// Run the command a second time, without strace, to measure its wall time
-    ///
-    /// Use it only for a command that may safely run twice. The output of the second run is discarded.
-    /// There is no second run if the first one fails, if a signal arrives, or if the command read
-    /// standard input from a pipe or a terminal.
-    #[arg(long, requires = "command")]
-    pub twice: bool,
 
     /// Merge saved results of advise instead of reading a log
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "trace")]

@@ -21,9 +21,8 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
-use crate::strace::{self, Ended};
+use crate::strace;
 use crate::terminal::{Screen, print, print_aside};
-use crate::untraced_rerun::{self, Input, NoRerunTime};
 
 /// Findings that a page shows; the JSON has all.
 const PAGE_TOP: usize = 100;
@@ -104,23 +103,15 @@ struct CommandOutcome {
     code: u8,
 }
 
-/// Runs the command under strace and, with `--twice`, a second time without strace if the first run
-/// succeeded.
+/// Runs the command under strace.
 fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failure> {
     strace::find(&args.command[0])?;
     strace::check()?;
-    if args.twice {
-        notes.note(
-            "the command will run a second time, without strace; the output of that run is discarded",
-        );
-    }
-    let input = Input::of_stdin();
     let signals = CommandSignals::watch()?;
     let mut traced = strace::start(&args.command, &signals, Notes { quiet: args.quiet })?;
-    let name = input.name();
-    let observed = follow_command(&mut traced.log, options(args), name.as_deref())?;
+    let observed = follow_command(&mut traced.log, options(args))?;
     let was_left = traced.log.was_left();
-    let first = traced.ended()?;
+    let ended = traced.ended()?;
     if signals.last() == Some(SIGINT) && io::stderr().is_terminal() {
         // The terminal shows ^C without a line break.
         eprintln!();
@@ -128,50 +119,13 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
     if was_left {
         notes.note("stopped waiting for processes that the command left running");
     }
-    let mut times = CommandTimes::Traced(first.usage);
-    if args.twice {
-        match second_run(args, input, first, &observed, was_left, &signals) {
-            Ok(second) => times = CommandTimes::Untraced(second.took, second.usage),
-            Err(NoRerunTime(why)) => notes.note(&format!(
-                "the wall time without strace is an estimate, because the second run gave none: {why}"
-            )),
-        }
-    }
-    let rerun_stopped_by = signals.stopped_by().filter(|_| !was_left);
     signals.enter(Stage::After, 0);
     Ok(CommandOutcome {
         observed,
-        times,
+        times: CommandTimes::Traced(ended.usage),
         was_left,
-        code: match rerun_stopped_by {
-            Some(signal) => 128 + signal as u8,
-            None => strace::exit_code(first.status),
-        },
+        code: strace::exit_code(ended.status),
     })
-}
-
-/// Runs the command a second time, without strace, unless the first run gives a reason not to.
-fn second_run(
-    args: &AdviseArgs,
-    input: Input,
-    first: Ended,
-    observed: &Observed,
-    was_left: bool,
-    signals: &CommandSignals,
-) -> Result<Ended, NoRerunTime> {
-    let refused = if was_left || signals.last().is_some() {
-        Some("a signal arrived during the first run")
-    } else if !first.status.success() {
-        Some("the first run failed")
-    } else if observed.read_input {
-        Some("the command read standard input, which can be read only once unless it is a file")
-    } else {
-        None
-    };
-    match refused {
-        Some(why) => Err(NoRerunTime(why.to_owned())),
-        None => untraced_rerun::run(&args.command, input, first, signals),
-    }
 }
 
 /// The input files.

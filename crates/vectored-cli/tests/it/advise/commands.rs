@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use super::{advise, bench, lines_of, std_advise, strace_is_missing, text};
+use super::{advise, bench, std_advise, strace_is_missing, text};
 use crate::support::{entries, json, said_by, skip, stderr_of, stdout_of};
 
 #[test]
@@ -42,58 +42,6 @@ fn there_is_no_estimate_if_a_process_outlives_its_parent() {
     command.args(["--", "sh", "-c", "echo late > late &"]);
     command.assert().success();
     assert_eq!(bench.only_result()["wall_source"], "traced");
-}
-
-#[test]
-fn a_command_runs_twice_and_prints_once() {
-    needs_strace!("a_command_runs_twice_and_prints_once");
-    let bench = bench();
-    let script = "echo ran >> runs; echo printed; echo aside >&2";
-    let mut twice = advise(&bench);
-    twice.args(["--twice", "--", "sh", "-c", script]);
-    let (stdout, stderr) = said_by(&mut twice, 0);
-    assert_eq!(stdout, "printed\n");
-    assert!(
-        stderr.starts_with("note: the command will run a second time, without strace"),
-        "{stderr}"
-    );
-    let asides = stderr.lines().filter(|line| *line == "aside").count();
-    assert_eq!(asides, 1);
-    assert_eq!(lines_of(&bench, "runs"), 2);
-    assert_eq!(bench.only_result()["wall_source"], "untraced");
-    let mut once = advise(&bench);
-    once.args(["--", "sh", "-c", script]).assert().success();
-    assert_eq!(lines_of(&bench, "runs"), 3);
-}
-
-#[test]
-fn a_command_that_fails_is_not_run_again() {
-    needs_strace!("a_command_that_fails_is_not_run_again");
-    let bench = bench();
-    for (end, code) in [("exit 3", 3), ("kill -TERM $$", 143)] {
-        let script = format!("echo ran >> runs; {end}");
-        let mut command = advise(&bench);
-        command.args(["--twice", "--", "sh", "-c", &script]);
-        let stderr = stderr_of(&mut command, code);
-        let words = "because the second run gave none: the first run failed";
-        assert!(stderr.contains(words), "{stderr}");
-        assert!(stderr.contains("Nothing to gain"), "{stderr}");
-    }
-    assert_eq!(lines_of(&bench, "runs"), 2);
-}
-
-#[test]
-fn a_file_on_standard_input_is_there_for_both_runs() {
-    needs_strace!("a_file_on_standard_input_is_there_for_both_runs");
-    let bench = bench();
-    fs::write(bench.work().join("input"), "one\n").unwrap();
-    let mut command = std_advise(&bench);
-    let script = "read line && echo $line >> seen";
-    command.args(["--twice", "--", "sh", "-c", script]);
-    command.stdin(fs::File::open(bench.work().join("input")).unwrap());
-    assert!(command.output().unwrap().status.success());
-    let seen = fs::read_to_string(bench.work().join("seen")).unwrap();
-    assert_eq!(seen, "one\none\n");
 }
 
 #[test]

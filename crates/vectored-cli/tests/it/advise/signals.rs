@@ -30,11 +30,7 @@ fn with_default_signals(command: &Command) -> Command {
 
 /// A command that says when it is ready, and then waits.
 fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
-    waiting_for(std_advise(bench), script)
-}
-
-fn waiting_for(command: Command, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
-    let mut command = with_default_signals(&command);
+    let mut command = with_default_signals(&std_advise(bench));
     command.args(["--", "sh", "-c", script]);
     command.process_group(0).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -62,54 +58,6 @@ fn ctrl_c_reaches_the_command() {
 }
 
 #[test]
-fn an_interrupted_command_is_not_run_again() {
-    needs_strace!("an_interrupted_command_is_not_run_again");
-    let bench = bench();
-    // It ends as if nothing had happened, too.
-    for (trap, code) in [("-", 130), ("'exit 0'", 0)] {
-        let script =
-            format!("echo ran >> runs; trap {trap} INT; echo ready; while :; do sleep 0.05; done");
-        let mut command = std_advise(&bench);
-        command.arg("--twice");
-        let (mut child, _stdout) = waiting_for(command, &script);
-        kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(code));
-        let mut stderr = String::new();
-        child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut stderr)
-            .unwrap();
-        let words = "because the second run gave none: ";
-        assert!(stderr.contains(words), "{stderr}");
-    }
-    assert_eq!(lines_of(&bench, "runs"), 2);
-}
-
-#[test]
-fn a_signal_in_the_second_run_ends_it() {
-    needs_strace!("a_signal_in_the_second_run_ends_it");
-    let bench = bench();
-    // Only the second run waits.
-    let script =
-        "if [ -e first ]; then echo $$ > second; exec sleep 600; fi; touch first; echo ready";
-    let mut command = std_advise(&bench);
-    command.arg("--twice");
-    let (mut child, _stdout) = waiting_for(command, script);
-    let second = bench.work().join("second");
-    let process = until(|| {
-        fs::read_to_string(&second)
-            .ok()
-            .filter(|text| text.ends_with('\n'))
-    });
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(143));
-    until(|| (!is_running(process.trim())).then_some(()));
-    assert_eq!(bench.only_result()["wall_source"], "estimated");
-}
-
-#[test]
 fn waiting_for_remaining_processes_is_announced() {
     needs_strace!("waiting_for_remaining_processes_is_announced");
     let bench = bench();
@@ -131,13 +79,6 @@ fn waiting_for_remaining_processes_is_announced() {
     stderr.read_to_string(&mut rest).unwrap();
     assert!(!rest.contains("note:"), "{rest}");
     assert_eq!(bench.only_result()["complete"], true);
-}
-
-/// Whether a process has not ended.
-fn is_running(process: &str) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-    state.is_some_and(|state| !state.trim().starts_with('Z'))
 }
 
 /// Processes whose command line has this in it.
