@@ -307,7 +307,7 @@ impl FileGroups {
                 writer.last = event;
                 true
             }
-            // Another process may be a better reason than a wake-up.
+            // Another process does not wake itself.
             _ => group.listed.is_some_and(|reason| reason != Barrier::WakeUp),
         }
     }
@@ -334,6 +334,9 @@ impl FileGroups {
             None => true,
         };
         let is_known = group.writers.iter().any(|one| one.thread == new.thread);
+        if group.drain != Some(new.process) && group.listed == Some(Barrier::WakeUp) {
+            group.listed = None;
+        }
         let reason = if !comes_after || is_known || group.writers.len() >= WRITERS_MAX {
             Barrier::SeveralWriters
         } else {
@@ -343,9 +346,6 @@ impl FileGroups {
                 _ => return None,
             }
         };
-        if group.drain != Some(new.process) && group.listed == Some(Barrier::WakeUp) {
-            group.listed = None;
-        }
         group.listed.get_or_insert(reason);
         Some(std::mem::take(&mut group.held))
     }

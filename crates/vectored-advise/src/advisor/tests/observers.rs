@@ -203,21 +203,22 @@ fn bytes_to_oneself_wake_a_thread() {
 }
 
 #[test]
-fn who_writes_beside_the_reader_is_one_of_several_writers() {
-    let write = "1 1795312736.000001 write(4<pipe:[7]>, \"x\", 1) = 1\n";
-    let begin = log_of(&[
-        "pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0",
-        "clone(child_stack=NULL, flags=SIGCHLD) = 2",
-        "write(4<pipe:[7]>, \"x\", 1) = 1",
-        "read(3<pipe:[7]>, \"x\", 16) = 1",
-    ]);
-    let writes = write.replacen('1', "2", 1).repeat(4);
-    assert_eq!(
-        found_in(&(begin + &writes), true),
-        [format!(
-            "adjacent-writes pipe 4→1: write 1 {SEVERAL_WRITERS}"
-        )],
-    );
+fn who_writes_to_another_reader_does_not_wake_itself() {
+    let make = "pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0";
+    let child = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
+    let write = "write(4<pipe:[7]>, \"x\", 1) = 1";
+    let read = "read(3<pipe:[7]>, \"x\", 16) = 1";
+    let writes = format!("2 1795312736.000050 {write}\n").repeat(4);
+    for (begin, grade) in [
+        ([make, child, write, read], SEVERAL_WRITERS),
+        // The child writes after all that its parent wrote.
+        ([make, write, read, child], "[adjacent]"),
+    ] {
+        assert_eq!(
+            found_in(&(log_of(&begin) + &writes), true),
+            [format!("adjacent-writes pipe 4→1: write 1 {grade}")],
+        );
+    }
 }
 
 #[test]
