@@ -3,9 +3,15 @@
 use std::io::{self, Read};
 
 use libfuzzer_sys::fuzz_target;
+use vectored_advise::advisor::{About, Analysis, Options, advise};
+use vectored_advise::model::Advisory;
+use vectored_advise::report::{TOP, document};
+use vectored_machine::model::{DescriptorKind, Operation, Price};
+use vectored_report::{TerminalOptions, json, parse, terminal};
 use vectored_strace::{Counts, ReadOptions, Reader};
 
-// Reading a log does not panic, and gives the same events whatever the sizes of the reads are.
+// Reading a log does not panic, and gives the same events whatever the sizes of the reads are. So does the advice, whose
+// saved form is read back, and whose text does not control a terminal.
 fuzz_target!(|data: &[u8]| {
     let Some((sizes, log)) = data.split_at_checked(4) else {
         return;
@@ -19,7 +25,48 @@ fuzz_target!(|data: &[u8]| {
     };
     assert_eq!(whole, events(Reader::with_options(input, options)));
     assert_eq!(whole.1.bytes, log.len() as u64);
+    let mut analysis = Analysis::new(Options {
+        shows_all: true,
+        ..Options::default()
+    });
+    let mut reader = Reader::new(log);
+    while let Some(event) = reader.next().expect("a slice has no errors") {
+        analysis.follow(&event);
+    }
+    let targets = [
+        DescriptorKind::File,
+        DescriptorKind::Pipe,
+        DescriptorKind::Tcp,
+    ];
+    let prices = targets
+        .map(|target| [Operation::Write, Operation::Read].map(|operation| price(target, operation)));
+    let advisory = advise(analysis.finish(), prices.as_flattened(), About::default());
+    parse::<Advisory>(&json(&advisory)).expect("advice is saved and read back");
+    let text = terminal(&document(&advisory, TOP), &TerminalOptions::default());
+    let is_control = |c: &char| c.is_control() && *c != '\n';
+    assert_eq!(text.chars().find(is_control), None);
 });
+
+fn price(target: DescriptorKind, operation: Operation) -> Price {
+    Price {
+        target,
+        operation,
+        call_ns: 300.0,
+        call_low_ns: 250.0,
+        call_high_ns: 400.0,
+        medium_call_ns: 350.0,
+        answer_call_ns: 200.0,
+        batch_byte_ns: 0.01,
+        entry_ns: 60.0,
+        seek_ns: 90.0,
+        gather_call_ns: 20.0,
+        segment_ns: 10.0,
+        large_segment_ns: 30.0,
+        iovec_step_ns: 40.0,
+        copy_segment_ns: 3.0,
+        copy_byte_ns: 0.05,
+    }
+}
 
 fn events<R: Read>(mut reader: Reader<R>) -> (Vec<String>, Counts) {
     let mut events = Vec::new();
