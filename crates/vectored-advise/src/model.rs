@@ -14,7 +14,11 @@ pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";
 pub struct Advisory {
     /// [`ADVISORY_SCHEMA`].
     pub schema: String,
-    /// Sum of the positive savings of all findings, in s. Each call is in one finding at most.
+    /// Exchanges in the findings of kind [`Stall`](FindingKind::Stall) that waited for a delayed acknowledgement.
+    pub stalls: u64,
+    /// The time that they lost, in s.
+    pub stalled_s: f64,
+    /// Sum of the positive savings of all other findings, in s. Each call is in one of them at most.
     pub saving_s: f64,
     /// Its interval: lower end.
     pub saving_low_s: f64,
@@ -228,6 +232,9 @@ pub enum FindingKind {
     SyncEach,
     /// Datagrams, several of which one `sendmmsg` could send.
     Datagrams,
+    /// Writes to a TCP socket before an answer, of which the last waits for a delayed acknowledgement of those before it.
+    /// [`Finding::saving_s`] is time of waiting. The calls may be in another finding, too.
+    Stall,
 }
 
 /// Certainty that merging changes nothing else.
@@ -303,6 +310,20 @@ pub struct Tally {
     pub starts: Vec<u64>,
     /// Runtime of the program, if the log shows it.
     pub runtime: Option<Runtime>,
+    /// Of [`FindingKind::Stall`]: what the exchanges waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall: Option<StallTally>,
+}
+
+/// The waits of exchanges that stall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StallTally {
+    /// Exchanges that waited for a delayed acknowledgement, of [`Tally::runs`] in all.
+    pub stalls: u64,
+    /// The time that they waited, in ns.
+    pub waited_ns: u64,
+    /// That time without what such an exchange takes otherwise.
+    pub lost_ns: u64,
 }
 
 /// The calls of a finding that went to one file.

@@ -194,12 +194,24 @@ pub enum Action<'a> {
         /// The file or folder; empty for all of a file system.
         path: &'a [u8],
     },
-    /// `setsockopt(TCP_CORK)`, successful.
-    Cork {
+    /// `setsockopt(TCP_CORK)` or `setsockopt(TCP_NODELAY)`, successful.
+    SetTcpOption {
         /// The socket.
         descriptor: Descriptor<'a>,
-        /// Whether the kernel gathers what is written from now on.
+        /// The option.
+        option: TcpOption,
+        /// Whether it is set from now on.
         on: bool,
+    },
+    /// `connect`, which has connected.
+    Connect {
+        /// The socket.
+        descriptor: Descriptor<'a>,
+    },
+    /// `poll`, `ppoll`, `select`, `pselect6`, `epoll_wait`, `epoll_pwait` and `epoll_pwait2`, successful.
+    Poll {
+        /// The number of descriptors that are ready; 0 when the time was up.
+        ready: u64,
     },
     /// `wait4`, `waitpid`, `waitid`, which returned a child.
     Wait {
@@ -383,6 +395,16 @@ pub struct OpenFlags {
     pub creates: bool,
     /// The log has a number (`-X raw`), which means other flags on other machines: any may be set.
     pub unread: bool,
+}
+
+/// An option of a TCP socket that decides when the kernel sends (tcp(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TcpOption {
+    /// `TCP_CORK`: the kernel gathers what is written.
+    Cork,
+    /// `TCP_NODELAY`: it sends a short segment although earlier ones are not acknowledged.
+    NoDelay,
 }
 
 /// A kind of socket, by its domain and type.

@@ -18,6 +18,7 @@ pub(crate) mod descriptors;
 pub(crate) mod findings;
 mod options;
 pub(crate) mod runs;
+pub(crate) mod stalls;
 mod tracker;
 pub mod untraced;
 pub mod wording;

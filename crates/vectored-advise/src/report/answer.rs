@@ -5,7 +5,9 @@ use vectored_report::words;
 use crate::advisor::UNPRICED;
 use crate::model::{Advisory, Finding, FindingKind, Tally, WallSource};
 use crate::report::figures::{seconds, share, span};
-use crate::report::shares::{at_least, estimated_share, most_share, uncounted_s, uncounted_share};
+use crate::report::shares::{
+    at_least, estimated_share, most_share, share_of, uncounted_s, uncounted_share,
+};
 
 /// Below this share of the wall time the answer is "Little to gain".
 const LITTLE_SHARE: f64 = 0.01;
@@ -25,7 +27,28 @@ pub fn answer(advisory: &Advisory) -> String {
     } else {
         String::new()
     };
-    counted(advisory, !most.is_empty()) + &most
+    stalls(advisory) + &counted(advisory, !most.is_empty()) + &most
+}
+
+/// What the waits for delayed acknowledgements cost; empty without one.
+fn stalls(advisory: &Advisory) -> String {
+    if advisory.stalls == 0 {
+        return String::new();
+    }
+    let wall = advisory.wall_s.filter(|wall| *wall > 0.0);
+    let of_wall = wall.map_or_else(String::new, |wall| {
+        let lost = share(advisory.stalled_s / wall);
+        format!(", {lost} of {}", share_of(advisory.wall_source))
+    });
+    format!(
+        "{} over TCP waited for a delayed acknowledgement, since the message before it was written in parts: one write, or \
+         TCP_NODELAY, would save {}{of_wall}. ",
+        words::count(
+            usize::try_from(advisory.stalls).unwrap_or(usize::MAX),
+            "answer"
+        ),
+        seconds(advisory.stalled_s),
+    )
 }
 
 /// What merging the counted calls would save. `others_matter` if calls that are not counted may save more.
@@ -33,7 +56,7 @@ fn counted(advisory: &Advisory, others_matter: bool) -> String {
     let transfers = advisory.transfers;
     let unread = advisory.skipped.iter().map(|skipped| skipped.lines);
     let unread = unread.fold(0, u64::saturating_add);
-    if advisory.findings.iter().all(|one| one.saving_s <= 0.0) {
+    if calls(advisory).all(|one| one.saving_s <= 0.0) {
         if has_unpriced(advisory) {
             return format!(
                 "No known saving: of {} calls that move bytes, some could be merged, but what they \
@@ -48,7 +71,7 @@ fn counted(advisory: &Advisory, others_matter: bool) -> String {
             ),
             (0, _) => "Nothing to gain: the log has no call that moves bytes.".to_owned(),
             (1, true) => "Nothing to gain: there is one call that moves bytes.".to_owned(),
-            (_, true) if advisory.findings.is_empty() => format!(
+            (_, true) if calls(advisory).next().is_none() => format!(
                 "Nothing to gain: none of {} calls that move bytes could be merged with others.",
                 words::grouped(transfers)
             ),
@@ -86,11 +109,7 @@ fn counted(advisory: &Advisory, others_matter: bool) -> String {
         }
     });
     let is_little = most_share(advisory).is_some_and(|most| most < LITTLE_SHARE);
-    let saving_ones: Vec<&Finding> = advisory
-        .findings
-        .iter()
-        .filter(|one| one.saving_s > 0.0)
-        .collect();
+    let saving_ones: Vec<&Finding> = calls(advisory).filter(|one| one.saving_s > 0.0).collect();
     let what = what_saves(&saving_ones);
     let begin = if advisory.saving_low_s <= 0.0 {
         format!("No certain saving: {} would save", lower(what))
@@ -113,6 +132,12 @@ fn counted(advisory: &Advisory, others_matter: bool) -> String {
         return format!("{begin} {saving} {interval}{of}.");
     }
     format!("{begin} {saving} {interval}{of}: {left} {of_calls} instead of {calls}.")
+}
+
+/// The findings of calls that could be merged.
+fn calls(advisory: &Advisory) -> impl Iterator<Item = &Finding> {
+    let findings = advisory.findings.iter();
+    findings.filter(|one| one.key.kind != FindingKind::Stall)
 }
 
 fn what_saves(findings: &[&Finding]) -> &'static str {

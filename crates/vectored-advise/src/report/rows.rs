@@ -42,7 +42,7 @@ pub struct Item {
     /// The call site.
     pub site: Option<String>,
     /// The calls between those of the finding.
-    pub grade: &'static str,
+    pub grade: String,
     /// The action.
     pub action: String,
     /// The remedy, in the language of its runtime; `None` if an item before has the same.
@@ -79,11 +79,8 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
     );
     let FindingKey { kind, target, .. } = finding.key;
     let runtime = runtime_of(&finding.key, &finding.tally);
-    let part = if advisory.saving_s > 0.0 {
-        (finding.saving_s / advisory.saving_s).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
+    let all_s = advisory.saving_s + advisory.stalled_s;
+    let part = if all_s > 0.0 { (finding.saving_s / all_s).clamp(0.0, 1.0) } else { 0.0 };
     Item {
         saving,
         interval,
@@ -97,17 +94,8 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
         location: location(&finding.key, &finding.tally),
         site: sites(finding),
         grade: match finding.key.grade {
-            // The calls before each of them do not matter.
-            Grade::Adjacent | Grade::HarmlessBetween if kind == FindingKind::SeekThenTransfer => {
-                "an lseek right before each call"
-            }
-            Grade::Adjacent => "no other call between them",
-            Grade::HarmlessBetween => "between them only calls that cannot observe the data",
-            Grade::ReadsAhead => {
-                "all bytes had arrived; a larger buffer reads ahead, so nothing else may read this stream"
-            }
-            Grade::Crossing => "a call between them could depend on them",
-            Grade::Unknown => "what lies between the calls is not known",
+            _ if kind == FindingKind::Stall => stalled(&finding.tally),
+            grade => between(grade, kind).to_owned(),
         },
         action: shortened(&finding.action, SHOWN_SENTENCE),
         remedy: Some(match option_of(kind, &finding.key.program) {
@@ -115,6 +103,35 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
             None => (language(runtime), remedy(kind, target, runtime)),
         }),
         part,
+    }
+}
+
+/// `99 of 100 waited 42.9 ms each`.
+fn stalled(tally: &Tally) -> String {
+    let stall = tally.stall.unwrap_or_default();
+    let each_s = stall.waited_ns as f64 / 1e9 / stall.stalls.max(1) as f64;
+    format!(
+        "{} of {} answers came after {}",
+        words::grouped(stall.stalls),
+        words::grouped(tally.runs),
+        seconds(each_s),
+    )
+}
+
+/// What lies between the calls of a finding.
+fn between(grade: Grade, kind: FindingKind) -> &'static str {
+    match grade {
+        // The calls before each of them do not matter.
+        Grade::Adjacent | Grade::HarmlessBetween if kind == FindingKind::SeekThenTransfer => {
+            "an lseek right before each call"
+        }
+        Grade::Adjacent => "no other call between them",
+        Grade::HarmlessBetween => "between them only calls that cannot observe the data",
+        Grade::ReadsAhead => {
+            "all bytes had arrived; a larger buffer reads ahead, so nothing else may read this stream"
+        }
+        Grade::Crossing => "a call between them could depend on them",
+        Grade::Unknown => "what lies between the calls is not known",
     }
 }
 

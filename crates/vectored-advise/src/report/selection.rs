@@ -73,8 +73,9 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
             None => {}
         }
     }
-    let saves_little =
-        advisory.saving_s > 0.0 && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE);
+    let saves_little = advisory.stalls == 0
+        && advisory.saving_s > 0.0
+        && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE);
     let lists_little = uncounted_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE);
     Selection {
         answer: answer(advisory),

@@ -163,6 +163,8 @@ pub fn fixed() -> Advisory {
         finding(reads, tally(300, 1, &[(16, 16)], few), 0.09, 4.3),
     ];
     Advisory {
+        stalls: 0,
+        stalled_s: 0.0,
         schema: ADVISORY_SCHEMA.to_owned(),
         version: "0.1.0".to_owned(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
@@ -228,6 +230,8 @@ pub fn fixed() -> Advisory {
 
 fn nothing() -> Advisory {
     Advisory {
+        stalls: 0,
+        stalled_s: 0.0,
         findings: Vec::new(),
         uncounted: Vec::new(),
         descriptors: Vec::new(),

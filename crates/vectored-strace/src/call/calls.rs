@@ -48,7 +48,7 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
     };
     match action {
         Ok(Some(action)) => ReadCall::complete(action),
-        Ok(None) if body.prefix.name != Syscall::Other && body.result() == b"?" => {
+        Ok(None) if body.prefix.name.needs_result() && body.result() == b"?" => {
             unread(body, SkipReason::Unreadable)
         }
         Ok(None) => ReadCall::complete(Action::Other {
@@ -86,6 +86,11 @@ fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReaso
         Syscall::Socket => descriptors::socket(arguments),
         Syscall::SocketPair => descriptors::socket_pair(arguments),
         Syscall::Accept => descriptors::accept(arguments),
+        Syscall::Connect => Ok(descriptors::connect(arguments).unwrap_or_default()),
+        Syscall::Poll => Ok(match outcome(body.result()) {
+            Ok(Outcome::Value(ready)) => Some(Action::Poll { ready }),
+            _ => None,
+        }),
         Syscall::Duplicate => descriptors::duplicate(arguments, false),
         Syscall::Duplicate3 => descriptors::duplicate(arguments, true),
         Syscall::Control => descriptors::control(arguments),

@@ -5,7 +5,7 @@
 use crate::call::arguments::Arguments;
 use crate::call::call_result::is_success;
 use crate::counts::SkipReason;
-use crate::event::{Action, Descriptor, OpenFlags, SocketKind};
+use crate::event::{Action, Descriptor, OpenFlags, SocketKind, TcpOption};
 use crate::text::numbers::leading_any;
 
 type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
@@ -145,6 +145,13 @@ pub(crate) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     }
 }
 
+/// `connect(3, {sa_family=AF_INET, …}, 16) = 0`.
+pub(crate) fn connect<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let descriptor = arguments.descriptor()?;
+    rest_of_arguments(&mut arguments)?;
+    Ok(succeeded(arguments)?.then_some(Action::Connect { descriptor }))
+}
+
 /// `setsockopt(3, SOL_TCP, TCP_CORK, [1], 4) = 0`.
 pub(crate) fn set_option<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let descriptor = arguments.descriptor()?;
@@ -153,9 +160,14 @@ pub(crate) fn set_option<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     arguments.comma()?;
     let option = arguments.any()?;
     let value = rest_of_arguments(&mut arguments)?;
-    let is_cork = matches!((level, option), (_, b"TCP_CORK") | (b"0x6", b"0x3"));
-    Ok((is_cork && succeeded(arguments)?).then_some(Action::Cork {
+    let option = match (level, option) {
+        (_, b"TCP_CORK") | (b"0x6", b"0x3") => TcpOption::Cork,
+        (_, b"TCP_NODELAY") | (b"0x6", b"0x1") => TcpOption::NoDelay,
+        _ => return Ok(None),
+    };
+    Ok(succeeded(arguments)?.then_some(Action::SetTcpOption {
         descriptor,
+        option,
         on: !value.starts_with(b", [0]"),
     }))
 }

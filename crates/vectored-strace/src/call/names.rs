@@ -36,6 +36,8 @@ pub(crate) enum Syscall {
     Socket,
     SocketPair,
     Accept,
+    Connect,
+    Poll,
     Duplicate,
     Duplicate3,
     Control,
@@ -68,6 +70,11 @@ pub(crate) enum Syscall {
 }
 
 impl Syscall {
+    /// Whether a call without a result may have done anything. Of the others the name tells the effect.
+    pub(crate) fn needs_result(self) -> bool {
+        !matches!(self, Self::Poll | Self::Connect | Self::Other)
+    }
+
     /// Whether the call creates threads.
     pub(crate) fn makes_threads(self) -> bool {
         matches!(self, Self::Fork | Self::Clone)
@@ -172,6 +179,8 @@ fn syscall(name: &[u8]) -> Syscall {
         b"socket" => Syscall::Socket,
         b"socketpair" => Syscall::SocketPair,
         b"accept" | b"accept4" => Syscall::Accept,
+        b"connect" => Syscall::Connect,
+        b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait" | b"epoll_pwait" | b"epoll_pwait2" => Syscall::Poll,
         b"dup" | b"dup2" => Syscall::Duplicate,
         b"dup3" => Syscall::Duplicate3,
         b"fcntl" | b"fcntl64" => Syscall::Control,

@@ -346,7 +346,11 @@ fn parts(call: &Call, style: &Style) -> (&'static str, String, String, String) {
         }
         Kind::Poll => {
             let rest = format!("[{{fd={descriptor}, events=POLLIN}}], 1, -1");
-            ("poll", String::new(), rest, "other -".to_owned())
+            let event = match call.result {
+                Ok(ready) => format!("poll {ready}"),
+                Err(_) => "other -".to_owned(),
+            };
+            ("poll", String::new(), rest, event)
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::pending::Pending;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run_builder::DirectionRuns;
+use crate::advisor::stalls::exchange::Exchange;
 use vectored_strace::event::OpenFlags;
 
 /// State of an open file description, and its transfers that are not counted yet.
@@ -48,6 +49,8 @@ pub(crate) struct OpenFile {
     pub(crate) was_locked: bool,
     /// Whether the kernel gathers what is written (`TCP_CORK`).
     pub(crate) is_corked: bool,
+    /// What was written to a TCP socket since the last answer.
+    pub(crate) exchange: Exchange,
     /// Number of its first descriptor.
     pub(crate) first_number: i32,
     /// Number of the descriptor of the last transfer, or of the first descriptor.
@@ -94,6 +97,7 @@ impl OpenFile {
             has_other_writers: false,
             was_locked: false,
             is_corked: false,
+            exchange: Exchange::default(),
             first_number: number,
             number,
             text: Vec::new(),

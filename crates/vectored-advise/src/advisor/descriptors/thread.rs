@@ -22,6 +22,10 @@ pub(crate) struct Thread {
     pub(crate) last_wait: (u64, Barrier),
     /// The last event after which another process may rely on earlier writes, and its barrier.
     pub(crate) last_exposure: (u64, Barrier),
+    /// The last event of `poll` or the like, and the number of descriptors that were ready.
+    pub(crate) polled: (u64, u64),
+    /// The last event of a sleep.
+    pub(crate) slept: u64,
     /// The last event that may have read the size of a file.
     pub(crate) last_stat: u64,
     /// The last writes to files, by open file description.
@@ -43,6 +47,8 @@ impl Thread {
             delayed_ns: 0,
             last_wait: (0, Barrier::UnknownCall),
             last_exposure: (0, Barrier::UnknownCall),
+            polled: (0, 0),
+            slept: 0,
             last_stat: 0,
             filed_out: Latest::default(),
             streamed_out: Latest::default(),

@@ -8,7 +8,8 @@ use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::most_used;
 use crate::advisor::wording::sentences::{action, pattern};
 use crate::model::{
-    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Skipped, Tally, Uncounted, WallSource,
+    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Skipped, StallTally, Tally, Uncounted,
+    WallSource,
 };
 
 /// The parts of an advisory besides the findings.
@@ -109,6 +110,8 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         cpu_s: about.untraced.and_then(|untraced| untraced.cpu_s),
         traced_wall_s,
         prices: prices.to_vec(),
+        stalls: stalls(&findings).fold(0, |sum, (_, stall)| sum.saturating_add(stall.stalls)),
+        stalled_s: stalls(&findings).fold(0.0, |sum, (finding, _)| sum + finding.saving_s),
         saving_s: total(&findings, |finding| finding.saving_s),
         saving_low_s: total(&findings, |finding| finding.saving_low_s),
         saving_high_s: total(&findings, |finding| finding.saving_high_s),
@@ -119,7 +122,18 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     }
 }
 
-/// An empty sum is 0, not the -0 of `Iterator::sum`.
+/// The findings of stalls.
+fn stalls(findings: &[Finding]) -> impl Iterator<Item = (&Finding, StallTally)> {
+    let stalls = findings
+        .iter()
+        .map(|finding| (finding, finding.tally.stall));
+    stalls.filter_map(|(finding, stall)| Some((finding, stall?)))
+}
+
+/// The sum over the findings of calls. An empty sum is 0, not the -0 of `Iterator::sum`.
 fn total(findings: &[Finding], of: impl Fn(&Finding) -> f64) -> f64 {
-    findings.iter().fold(0.0, |sum, finding| sum + of(finding))
+    let calls = findings
+        .iter()
+        .filter(|finding| finding.tally.stall.is_none());
+    calls.fold(0.0, |sum, finding| sum + of(finding))
 }

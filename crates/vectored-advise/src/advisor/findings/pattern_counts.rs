@@ -85,6 +85,11 @@ impl PatternCounts {
         self.programs.name(number).unwrap_or_default()
     }
 
+    /// The names of call sites.
+    pub(crate) fn sites(&self) -> &NameTable {
+        &self.sites
+    }
+
     /// The number of a call site.
     pub(crate) fn site(&mut self, site: Option<&[u8]>) -> u32 {
         site.map_or(0, |site| self.sites.number(site))

@@ -2,7 +2,7 @@
 
 use vectored_machine::model::{DescriptorKind, FAST_IOVECS, Operation, Price};
 
-use crate::model::{FindingKey, FindingKind, Tally};
+use crate::model::{FindingKey, FindingKind, StallTally, Tally};
 
 /// A saved time and its interval; below 0 if time is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,6 +26,9 @@ pub struct Saving {
 /// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does
 /// not reach below the entries of all saved calls, less the cost of copying and lists.
 pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
+    if key.kind == FindingKind::Stall {
+        return Some(lost(tally.stall.unwrap_or_default()));
+    }
     let operation = operation_of(key);
     let price = prices
         .iter()
@@ -47,6 +50,16 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
         + medium_calls(tally) * (medium_share(price) - 1.0);
     let modelled = saving(price, calls, besides_ns);
     Some(at_least_entries(modelled, saved_calls, price, added_ns))
+}
+
+/// The time that stalls lost: at least 38 ms each, at most all that they waited.
+fn lost(stall: StallTally) -> Saving {
+    let lost_s = stall.lost_ns as f64 / 1e9;
+    Saving {
+        s: lost_s,
+        low_s: lost_s.min(stall.stalls as f64 * 0.038),
+        high_s: lost_s.max(stall.waited_ns as f64 / 1e9),
+    }
 }
 
 /// Raises a saving to at least the entries to the kernel of the saved calls, less the cost added in user
@@ -99,7 +112,8 @@ pub fn operation_of(key: &FindingKey) -> Operation {
         FindingKind::AdjacentWrites
         | FindingKind::PositionalWrites
         | FindingKind::SyncEach
-        | FindingKind::Datagrams => false,
+        | FindingKind::Datagrams
+        | FindingKind::Stall => false,
         FindingKind::SeekThenTransfer | FindingKind::TinySegments | FindingKind::ManySegments => {
             key.steps.iter().any(|step| reads(&step.call))
         }

@@ -1,6 +1,6 @@
 //! The sum of two tallies.
 
-use crate::model::{FileCalls, Tally};
+use crate::model::{FileCalls, StallTally, Tally};
 
 /// Files and call sites that a finding lists.
 const NAMED_MAX: usize = 16;
@@ -43,6 +43,14 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     known.openings = known.openings.saturating_add(new.openings);
     known.runtime = match (known.runtime, new.runtime) {
         (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    known.stall = match (known.stall, new.stall) {
+        (Some(one), Some(other)) => Some(StallTally {
+            stalls: one.stalls.saturating_add(other.stalls),
+            waited_ns: one.waited_ns.saturating_add(other.waited_ns),
+            lost_ns: one.lost_ns.saturating_add(other.lost_ns),
+        }),
         (one, other) => one.or(other),
     };
     for (call, runs) in &new.ends {

@@ -53,6 +53,16 @@ pub(crate) enum Barrier {
     Reopened,
     /// Each call is a datagram.
     Datagrams,
+    /// Of a stall: less than three exchanges, or less than half of them, waited as long as one.
+    FewStalls,
+    /// Of a stall: exchanges of one write wait as long.
+    SlowPeer,
+    /// Of a stall: `TCP_NODELAY` may be set.
+    UnknownNoDelay,
+    /// Of a stall: the round trip takes about as long.
+    LongRoundTrip,
+    /// Of a stall: the round trip is unknown.
+    UnknownRoundTrip,
     /// Several threads or processes write to the same file, pipe or socket.
     SeveralWriters,
     /// Names changed: `rename`, `unlink`, `mkdir`.
@@ -179,6 +189,15 @@ impl Barrier {
                 "io_uring or AIO in a process that has it open, whose transfers the log does not show"
             }
             Barrier::Reopened => REOPENED,
+            Barrier::FewStalls => {
+                "fewer than three, or fewer than half, of these exchanges waited as long"
+            }
+            Barrier::SlowPeer => "exchanges of a single write wait as long: the peer may be slow",
+            Barrier::UnknownNoDelay => "TCP_NODELAY may have been set before the log began",
+            Barrier::LongRoundTrip => "a round trip to the peer takes about as long",
+            Barrier::UnknownRoundTrip => {
+                "the log shows no quick answer and no connect: the peer or the way to it may be slow"
+            }
             Barrier::Datagrams => {
                 "each call sends a datagram: sendmmsg sends several in one call and keeps them apart"
             }

@@ -8,5 +8,6 @@ mod naive;
 mod observers;
 mod reading;
 mod rules;
+mod stalls;
 mod texts;
 mod unread;

@@ -97,10 +97,14 @@ impl Tracker {
             }
             Action::Link { from, to } => self.groups.link(from, to),
             Action::Watch { path } => self.groups.watch(path),
-            Action::Cork { descriptor, on } => {
-                let key = self.resolve(descriptor, caller);
-                if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-                    open_file.is_corked = on;
+            Action::SetTcpOption {
+                descriptor,
+                option,
+                on,
+            } => self.set_tcp_option(descriptor, option, on, caller),
+            Action::Poll { ready } => {
+                if let Some(thread) = self.kernel.at(caller.thread) {
+                    thread.polled = (self.event, ready);
                 }
             }
             Action::Fifo(named) => self.fifo(named, caller),
@@ -122,7 +126,20 @@ impl Tracker {
             (None, Some(from)) => self.kind_of(from, caller),
             (None, None) => FdKind::Socket,
         };
+        // An accepted socket has the options of the one that listens.
+        let no_delay = match from {
+            Some(from) => {
+                let key = self.resolve(from, caller);
+                let known = self.kernel.open_files.get(key);
+                known.and_then(|known| known.exchange.no_delay)
+            }
+            None => Some(false),
+        };
         self.make(descriptor, kind, close_on_exec, caller);
+        let made = self.kernel.open_file_of(caller.process, descriptor.number);
+        if let Some(open_file) = made.and_then(|key| self.kernel.open_files.get_mut(key)) {
+            open_file.exchange.no_delay = no_delay;
+        }
         if from.is_some() {
             self.mark_wait(caller, Barrier::Connect);
         }
@@ -296,6 +313,11 @@ impl Tracker {
                     }
                 }
                 self.mark_wait(caller, reason);
+                if reason == Barrier::Sleep
+                    && let Some(thread) = self.kernel.at(caller.thread)
+                {
+                    thread.slept = self.event;
+                }
             }
         }
     }

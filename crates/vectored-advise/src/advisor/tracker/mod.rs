@@ -2,6 +2,7 @@
 
 mod calls;
 mod descriptors;
+mod exchanges;
 mod links;
 mod run_ends;
 mod transfers;
@@ -15,11 +16,13 @@ use crate::advisor::descriptors::runtime::runtime_of_program;
 use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::findings::pattern_counts::PatternCounts;
 use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::DescriptorUses;
 use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{ClassCache, FilterEvidence};
 use crate::advisor::runs::run::{MergeLimits, RunCall};
+use crate::advisor::stalls::counts::StallCounts;
 use crate::advisor::untraced::CallTimes;
 use crate::model::Runtime;
 use rustc_hash::FxHashMap;
@@ -51,6 +54,7 @@ pub(super) struct Tracker {
     fifos: NameSet,
     pattern_counts: PatternCounts,
     uses: DescriptorUses,
+    stalls: StallCounts,
     call: RunCall,
     calls: u64,
     transfers: u64,
@@ -86,6 +90,7 @@ impl Tracker {
             fifos: NameSet::default(),
             pattern_counts: PatternCounts::default(),
             uses: DescriptorUses::default(),
+            stalls: StallCounts::default(),
             call: RunCall::default(),
             calls: 0,
             transfers: 0,
@@ -115,6 +120,21 @@ impl Tracker {
         let program = |number| pattern_counts.program_name(number);
         self.uses
             .close(program, lack, options.max_delay_ns, &mut into.uses);
+        self.stalls.close(
+            lack,
+            program,
+            self.pattern_counts.sites(),
+            |key, reason, tally| {
+                let known = match reason {
+                    None => into.findings.entry(key).or_default(),
+                    Some(reason) => {
+                        let reason = reason.in_words(options.max_delay_ns);
+                        into.uncounted.entry((key, reason)).or_default()
+                    }
+                };
+                join(known, &tally);
+            },
+        );
         self.pattern_counts.close(lack, options.max_delay_ns, into);
         into.calls += self.calls;
         into.transfers += self.transfers;
@@ -218,11 +238,13 @@ impl Tracker {
                 let by_name = match action {
                     Action::Other { descriptor } => Some(*descriptor),
                     Action::Fifo(Named::Descriptor(descriptor))
-                    | Action::Cork { descriptor, .. } => Some(Some(*descriptor)),
+                    | Action::SetTcpOption { descriptor, .. }
+                    | Action::Connect { descriptor } => Some(Some(*descriptor)),
                     Action::Fifo(Named::Path(_))
                     | Action::Wait { .. }
                     | Action::Path { .. }
                     | Action::Link { .. }
+                    | Action::Poll { .. }
                     | Action::Watch { .. } => Some(None),
                     _ => None,
                 };
@@ -230,6 +252,9 @@ impl Tracker {
                     let class = classes.classify(event.name);
                     self.evidence |= class.evidence;
                     self.other(class.effect, descriptor, caller);
+                }
+                if let Action::Connect { descriptor } = action {
+                    self.connect(event, *descriptor, caller);
                 }
                 self.change(action, caller);
             }

@@ -40,6 +40,14 @@ impl Tracker {
             Some(_) => self.pattern_counts.site(event.site),
             None => 0,
         };
+        let kind = self
+            .kernel
+            .open_files
+            .get(key)
+            .map(|open_file| open_file.kind);
+        if kind == Some(FdKind::Tcp) {
+            self.exchange(event, transfer, key, caller, site);
+        }
         let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };

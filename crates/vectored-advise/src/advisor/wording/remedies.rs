@@ -70,6 +70,7 @@ pub fn remedy(kind: FindingKind, target: DescriptorKind, runtime: Option<Runtime
     let is_file = target == DescriptorKind::File;
     match kind {
         FindingKind::AdjacentWrites if is_socket => socket_writes(runtime),
+        FindingKind::Stall => socket_writes(runtime),
         FindingKind::AdjacentWrites => writes(runtime),
         FindingKind::SmallReads if is_file => reads(runtime),
         FindingKind::SmallReads => stream_reads(runtime),
@@ -426,7 +427,7 @@ mod tests {
         Runtime::C,
     ];
 
-    const KINDS: [FindingKind; FindingKind::Datagrams as usize + 1] = [
+    const KINDS: [FindingKind; FindingKind::Stall as usize + 1] = [
         FindingKind::AdjacentWrites,
         FindingKind::SmallReads,
         FindingKind::PositionalWrites,
@@ -436,6 +437,7 @@ mod tests {
         FindingKind::ManySegments,
         FindingKind::SyncEach,
         FindingKind::Datagrams,
+        FindingKind::Stall,
     ];
 
     /// All remedies and options. `cargo xtask remedies` reads the list, and tries each.

@@ -77,7 +77,12 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     if rest > 0 {
         named.push(format!("{rest} more"));
     }
-    let named = named.join(" + ");
+    let named = if key.kind == FindingKind::Stall {
+        let between = if tally.calls > 2 * tally.runs { " … " } else { " + " };
+        format!("({}, then an answer)", named.join(between))
+    } else {
+        named.join(" + ")
+    };
     let mut text = if is_repeated {
         format!("{times} × ({named})")
     } else {
@@ -186,6 +191,11 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
             "Sync once for several records, if they may be lost together".to_owned()
         }
         FindingKind::Datagrams => "Send several datagrams in one call, sendmmsg(2)".to_owned(),
+        FindingKind::Stall => {
+            "Write all parts before the answer in one call, or set TCP_NODELAY: the last part waits until the peer \
+             acknowledges the first"
+                .to_owned()
+        }
     };
     let order = match key.grade {
         Grade::ReadsAhead => BEFORE_POLL.to_owned(),

@@ -56,6 +56,7 @@ pub fn costs() -> String {
         "skipped": [], "wall_s": null, "wall_source": null, "cpu_s": null, "traced_wall_s": null,
         "prices": all.map(price).collect::<Vec<_>>(),
         "findings": [], "uncounted": [], "descriptors": [], "more_descriptors": 0,
+        "stalls": 0, "stalled_s": 0.0,
         "saving_s": 0.0, "saving_low_s": 0.0, "saving_high_s": 0.0
     })
     .to_string()

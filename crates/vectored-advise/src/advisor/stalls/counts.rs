@@ -1,0 +1,206 @@
+//! The exchanges of a log, counted by program and shape, and the findings of those that stall.
+
+use rustc_hash::FxHashMap;
+use vectored_machine::model::DescriptorKind;
+
+use crate::advisor::findings::name_table::NameTable;
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::pattern::{PatternStep, call_name};
+use crate::advisor::stalls::exchange::Answered;
+use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Tally};
+
+/// Shapes of a log that are counted separately; later ones are not counted.
+const SHAPES_MAX: usize = 4096;
+
+/// Exchanges from which on a stall is certain.
+const EXCHANGES_MIN: u64 = 3;
+
+/// From this round trip on, in ns, the wait may be a round trip.
+const LONG_ROUND_TRIP_NS: u64 = 20_000_000;
+
+/// An answer within this time, in ns, shows that neither the round trip nor the peer takes as long as a stall.
+const QUICK_NS: u64 = 20_000_000;
+
+/// Whether a wait is as long as a delayed acknowledgement.
+fn is_delay(ns: u64) -> bool {
+    (38_000_000..=55_000_000).contains(&ns) || (190_000_000..=230_000_000).contains(&ns)
+}
+
+/// Who made an exchange.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner<'a> {
+    /// Number of the program's name.
+    pub(crate) program: u32,
+    pub(crate) runtime: Option<Runtime>,
+    pub(crate) process: u32,
+    pub(crate) descriptor: i32,
+    /// The text that the log shows of the socket.
+    pub(crate) path: &'a [u8],
+    pub(crate) is_loopback: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    program: u32,
+    site: u32,
+    first: PatternStep,
+    last: PatternStep,
+    is_longer: bool,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    tally: Tally,
+    stalls: u64,
+    stalled_ns: u64,
+    /// Sum of the round trips of the stalled exchanges, in ns.
+    round_trips_ns: u64,
+    long_round_trips: u64,
+    unknown_round_trips: u64,
+    unknown_options: u64,
+    quick: u64,
+    quick_ns: u64,
+}
+
+/// The exchanges of a log.
+#[derive(Debug, Default)]
+pub(crate) struct StallCounts {
+    shapes: FxHashMap<Shape, Counts>,
+    /// Of each program, the exchanges of a single write, and those of them that waited as long as a stall.
+    single: FxHashMap<u32, (u64, u64)>,
+}
+
+impl StallCounts {
+    pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
+        let round_trip_ns = answered.round_trip_ns.unwrap_or(0);
+        let waited_ns = answered.waited_ns.saturating_sub(round_trip_ns);
+        if answered.writes == 1 {
+            let (all, slow) = self.single.entry(owner.program).or_default();
+            *all += 1;
+            *slow += u64::from(is_delay(waited_ns));
+            return;
+        }
+        if !answered.may_stall {
+            return;
+        }
+        let shape = Shape {
+            program: owner.program,
+            site: answered.site,
+            first: answered.first.step,
+            last: answered.last.step,
+            is_longer: answered.writes > 2,
+        };
+        if self.shapes.len() >= SHAPES_MAX && !self.shapes.contains_key(&shape) {
+            return;
+        }
+        let counts = self.shapes.entry(shape).or_default();
+        counts.note(answered, owner);
+        if is_delay(waited_ns) {
+            counts.stalls += 1;
+            counts.stalled_ns = counts.stalled_ns.saturating_add(answered.waited_ns);
+            counts.round_trips_ns = counts.round_trips_ns.saturating_add(round_trip_ns);
+            counts.long_round_trips += u64::from(round_trip_ns >= LONG_ROUND_TRIP_NS);
+            counts.unknown_options += u64::from(answered.no_delay.is_none());
+            let is_known = answered.round_trip_ns.is_some() || owner.is_loopback;
+            counts.unknown_round_trips += u64::from(!is_known);
+        } else if answered.waited_ns < QUICK_NS {
+            counts.quick += 1;
+            counts.quick_ns += answered.waited_ns;
+        }
+    }
+
+    /// The stalls of the log, with the reason if one is not certain. `lack` is what the log lacks.
+    pub(crate) fn close(
+        self,
+        lack: Option<Barrier>,
+        programs: impl Fn(u32) -> String,
+        sites: &NameTable,
+        mut take: impl FnMut(FindingKey, Option<Barrier>, Tally),
+    ) {
+        for (shape, counts) in self.shapes {
+            if counts.stalls == 0 {
+                continue;
+            }
+            let single = self.single.get(&shape.program).copied();
+            let reason = lack.or(counts.doubt(single.unwrap_or_default()));
+            let step = |step: PatternStep| Step {
+                call: call_name(step.call).to_owned(),
+                size_class: step.size_class,
+            };
+            let key = FindingKey {
+                kind: FindingKind::Stall,
+                grade: match reason {
+                    None => Grade::Adjacent,
+                    Some(reason) if reason.is_of_the_log() => Grade::Unknown,
+                    Some(_) => Grade::Crossing,
+                },
+                program: programs(shape.program),
+                target: DescriptorKind::Tcp,
+                file: None,
+                site: sites.name(shape.site),
+                steps: [shape.first, shape.last].map(step).to_vec(),
+            };
+            take(key, reason, counts.into_tally());
+        }
+    }
+}
+
+impl Counts {
+    fn note(&mut self, answered: &Answered, owner: &Owner<'_>) {
+        let tally = &mut self.tally;
+        if tally.runs == 0 {
+            tally.process = owner.process;
+            tally.processes = 1;
+            tally.descriptor = owner.descriptor;
+            tally.runtime = owner.runtime;
+            tally.path = Some(String::from_utf8_lossy(owner.path).into_owned());
+            tally.starts = vec![0, 0];
+            tally.step_bytes = [answered.first, answered.last]
+                .map(|part| (part.bytes, part.bytes))
+                .to_vec();
+        }
+        tally.runs += 1;
+        tally.starts[0] += 1;
+        tally.merged_calls += 1;
+        tally.calls += answered.writes;
+        tally.bytes = tally.bytes.saturating_add(answered.bytes);
+        let parts = [answered.first, answered.last];
+        for ((least, most), part) in tally.step_bytes.iter_mut().zip(parts) {
+            (*least, *most) = ((*least).min(part.bytes), (*most).max(part.bytes));
+        }
+    }
+
+    /// What speaks against a stall.
+    fn doubt(&self, (single, slow): (u64, u64)) -> Option<Barrier> {
+        let is_most = |exchanges: u64| exchanges * 2 > self.stalls;
+        if self.stalls < EXCHANGES_MIN || self.stalls * 2 < self.tally.runs {
+            Some(Barrier::FewStalls)
+        } else if single >= EXCHANGES_MIN && slow * 2 >= single {
+            Some(Barrier::SlowPeer)
+        } else if is_most(self.unknown_options) {
+            Some(Barrier::UnknownNoDelay)
+        } else if is_most(self.long_round_trips) {
+            Some(Barrier::LongRoundTrip)
+        } else if is_most(self.unknown_round_trips) && self.quick == 0 {
+            Some(Barrier::UnknownRoundTrip)
+        } else {
+            None
+        }
+    }
+
+    fn into_tally(self) -> Tally {
+        // An exchange takes this time without a stall.
+        let otherwise_ns = match self.quick {
+            0 => self.round_trips_ns,
+            quick => (self.quick_ns / quick).saturating_mul(self.stalls),
+        };
+        Tally {
+            stall: Some(StallTally {
+                stalls: self.stalls,
+                waited_ns: self.stalled_ns,
+                lost_ns: self.stalled_ns.saturating_sub(otherwise_ns),
+            }),
+            ..self.tally
+        }
+    }
+}
