@@ -20,34 +20,35 @@ pub struct Captured {
     head: Vec<u8>,
 }
 
-impl Captured {
-    /// SHA-256 of all bytes.
-    pub fn sha256(&self) -> &str {
-        &self.sha256
-    }
-}
-
 /// Reads to the end.
-pub fn capture(mut from: impl Read) -> io::Result<Captured> {
-    let mut digest = Digest::default();
-    let mut buffer = vec![0; 256 << 10];
+pub fn capture(from: impl Read) -> io::Result<Captured> {
     let (mut bytes, mut head) = (0, Vec::new());
-    loop {
-        let read = match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => &buffer[..read],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        digest.update(read);
+    let sha256 = sum(from, |read| {
         bytes += read.len() as u64;
         head.extend(read.iter().take(HEAD_BYTES - head.len()));
-    }
+    })?;
     Ok(Captured {
         bytes,
-        sha256: digest.finish(),
+        sha256,
         head,
     })
+}
+
+/// SHA-256 of all bytes to the end, each part of which is shown to `see`.
+pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String> {
+    let mut digest = Digest::default();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(digest.finish()),
+            Ok(read) => {
+                digest.update(&buffer[..read]);
+                see(&buffer[..read]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// How two outputs differ, if they do: `line 3 is 'b' instead of 'a'`.

@@ -12,6 +12,5 @@ pub mod report;
 mod words;
 
 pub use crate::calls::Counter;
-pub use crate::capture::{Captured, capture, difference};
-pub use crate::digest::Digest;
+pub use crate::capture::{Captured, capture, difference, sum};
 pub use crate::words::{SplitError, split};

@@ -9,7 +9,7 @@ use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, html, json};
 use vectored_versus::judge::{Ruling, ruling};
 use vectored_versus::model::{Comparison, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus};
-use vectored_versus::report::document;
+use vectored_versus::report::{document, ratio_in_words};
 
 use crate::args::{StdoutTo, VersusArgs};
 use crate::commands::rendered::rendered;
@@ -190,30 +190,35 @@ fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
             code: DIFFERENT,
         });
     }
+    let (slower, calls, memory) = (
+        args.fail_if_slower,
+        args.fail_if_more_calls,
+        args.fail_if_more_memory,
+    );
     let limits = [
-        ("wall_ns", "time", args.fail_if_slower, "--fail-if-slower"),
+        ("wall_ns", "the time", slower, "--fail-if-slower"),
         (
             "calls",
-            "number of system calls",
-            args.fail_if_more_calls,
+            "the number of system calls",
+            calls,
             "--fail-if-more-calls",
         ),
         (
             "reads",
-            "number of reads",
-            args.fail_if_more_calls,
+            "the number of reads",
+            calls,
             "--fail-if-more-calls",
         ),
         (
             "writes",
-            "number of writes",
-            args.fail_if_more_calls,
+            "the number of writes",
+            calls,
             "--fail-if-more-calls",
         ),
         (
             "peak_bytes",
-            "peak memory",
-            args.fail_if_more_memory,
+            "the peak memory",
+            memory,
             "--fail-if-more-memory",
         ),
     ];
@@ -222,11 +227,16 @@ fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
         for (figure, words, limit, option) in limits {
             let Some(limit) = limit else { continue };
             let name = &one.side.name;
-            match one.figure(figure).map_or(Ruling::Undecided, |found| ruling(found, limit)) {
+            let found = one.figure(figure);
+            let ratio = found.and_then(ratio_in_words);
+            let ratio = ratio.map_or(String::new(), |ratio| format!(" ({ratio} of that of old)"));
+            match found.map_or(Ruling::Undecided, |found| ruling(found, limit)) {
                 Ruling::Within => {}
-                Ruling::Beyond => exceeded.push(format!("the {words} of {name} exceeds the limit of {option}")),
+                Ruling::Beyond => {
+                    exceeded.push(format!("{words} of {name}{ratio} is beyond the limit of {option}"));
+                }
                 Ruling::Undecided => undecided.push(format!(
-                    "{option} cannot be decided for the {words} of {name}: its interval is on both sides of the limit, or is not known"
+                    "{option} cannot be decided: the interval of {words} of {name}{ratio} is not known, or has the limit in it"
                 )),
             }
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use vectored_strace::Reader;
 use vectored_versus::model::{Difference, File as RunFile, Stdout};
-use vectored_versus::{Captured, Counter, capture, difference};
+use vectored_versus::{Captured, Counter, capture, difference, sum};
 
 use super::command::{Program, Surroundings};
 use super::run::{RunError, run};
@@ -230,19 +230,20 @@ pub fn end_in_words(status: ExitStatus) -> String {
         .replace("signal: ", "signal ")
 }
 
-/// The files of a counter with their sums. Relative paths are those of a program that is in `directory`.
+/// The files of a counter with their sums; devices and folders are left out. Relative paths are those of a program that is in
+/// `directory`.
 pub fn files(counter: &Counter, directory: Option<&Path>) -> Vec<RunFile> {
-    let files = counter.files.iter().map(|(path, as_what)| {
+    let files = counter.files.iter().filter_map(|(path, as_what)| {
         let found = directory.map_or_else(|| PathBuf::from(path), |directory| directory.join(path));
-        let is_file = fs::metadata(&found).is_ok_and(|found| found.is_file());
-        let sum = is_file
-            .then(|| File::open(&found).and_then(capture).ok())
-            .flatten();
-        RunFile {
+        if fs::metadata(&found).is_ok_and(|found| !found.is_file()) {
+            return None;
+        }
+        let sum = File::open(&found).and_then(|file| sum(file, |_| {}));
+        Some(RunFile {
             path: path.clone(),
             as_what: *as_what,
-            sha256: sum.map(|sum| sum.sha256().to_owned()),
-        }
+            sha256: sum.ok(),
+        })
     });
     files.collect()
 }

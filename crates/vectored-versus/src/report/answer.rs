@@ -27,16 +27,16 @@ pub fn answer(versus: &Versus, of: &Comparison) -> String {
 /// `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`.
 fn times(versus: &Versus, wall: &Compared, cpu: Option<&Compared>) -> String {
     let cpu = cpu.filter(|cpu| cpu.ratio.is_some());
-    let (Some(of_time), true) = (within(wall), wall.low.is_some()) else {
+    let (Some(of_time), true) = (ratio_in_words(wall), wall.low.is_some()) else {
         let rounds = versus.old.runs.len();
-        let of_time = within(wall).unwrap_or_default();
+        let of_time = ratio_in_words(wall).unwrap_or_default();
         let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
         return format!(
             "takes about {of_time} of the time of old: {rounds}, and an interval needs 6: raise --budget"
         );
     };
     let is_found = |one: &Compared| one.change != Change::NotFound;
-    let of_cpu = cpu.and_then(|cpu| Some((within(cpu)?, is_found(cpu))));
+    let of_cpu = cpu.and_then(|cpu| Some((ratio_in_words(cpu)?, is_found(cpu))));
     match (is_found(wall), of_cpu) {
         (true, Some((of_cpu, _))) => {
             format!("takes {of_time} of the time of old and {of_cpu} of its CPU time")
@@ -81,8 +81,8 @@ fn calls(of: &Comparison) -> Vec<String> {
     }
 }
 
-/// `0.812 [0.790, 0.838]`.
-pub(crate) fn within(of: &Compared) -> Option<String> {
+/// The ratio and its interval: `0.812 [0.790, 0.838]`.
+pub fn ratio_in_words(of: &Compared) -> Option<String> {
     let ratio = number(of.ratio?);
     Some(match (of.low, of.high) {
         (Some(low), Some(high)) if low != high => {
@@ -98,6 +98,7 @@ fn number(ratio: f64) -> String {
         ratio if ratio >= 99.95 => grouped(ratio.round() as u64),
         ratio if ratio >= 9.995 => format!("{ratio:.1}"),
         ratio if ratio >= 0.1 => format!("{ratio:.3}"),
+        ratio if ratio >= 0.01 => format!("{ratio:.4}"),
         ratio => format!("{ratio:.5}"),
     }
 }

@@ -4,9 +4,10 @@ use vectored_report::words::{NONE, capital, count, enumerated, grouped, memory, 
 use vectored_report::{Block, Cell, Column, Document, Role, Section, Sentence, Table, Tone};
 
 use crate::model::{
-    Calls, Change, Compared, Comparison, Difference, File, FileUse, Range, Side, Stdout, Versus,
+    Calls, Change, Compared, Comparison, Difference, File, FileUse, Range, Run, Side, Stdout,
+    Versus,
 };
-use crate::report::answer::{answer, within};
+use crate::report::answer::{answer, ratio_in_words};
 
 const LEAD: &str = "\
 Commands that should do the same are run in turn, and what they take is compared round by round. Their system calls are \
@@ -130,17 +131,16 @@ fn some_of<'a>(files: impl Iterator<Item = &'a File>) -> String {
     enumerated(&shown)
 }
 
-/// `Old alone ran ./prog.old, and new ./prog.`, if their contents are known.
+/// `only old ran ./prog.old; only new ran ./prog`, if contents are known.
 fn own_files(old: &Side, new: &Side) -> Option<String> {
     let alone = |of: &Side, other: &Side| {
         let is_known = |file: &&File| !other.files.iter().any(|known| known.sha256 == file.sha256);
-        some_of(of.files.iter().filter(is_known))
+        let files = some_of(of.files.iter().filter(is_known));
+        (!files.is_empty()).then(|| format!("only {} ran {files}", of.name))
     };
-    let [of_old, of_new] = [alone(old, new), alone(new, old)].map(|files| {
-        if files.is_empty() { "no other file".to_owned() } else { files }
-    });
-    let text = format!("only old ran {of_old}; only {} ran {of_new}", new.name);
-    (!new.files.is_empty()).then_some(text)
+    let both = [alone(old, new), alone(new, old)];
+    let both: Vec<String> = both.into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join("; "))
 }
 
 fn figures(of: &Comparison) -> Table {
@@ -153,7 +153,7 @@ fn figures(of: &Comparison) -> Table {
                 write(value)
             }
         };
-        let ratio = within(figure).unwrap_or_else(|| NONE.to_owned());
+        let ratio = ratio_in_words(figure).unwrap_or_else(|| NONE.to_owned());
         Some(vec![
             (*words).into(),
             shown(figure.old).into(),
@@ -285,6 +285,10 @@ fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
     sections
 }
 
+fn sides(versus: &Versus) -> impl Iterator<Item = &Side> {
+    std::iter::once(&versus.old).chain(versus.new.iter().map(|one| &one.side))
+}
+
 fn notes(versus: &Versus) -> Vec<String> {
     let mut notes = Vec::new();
     let rounds = versus.old.runs.len();
@@ -293,7 +297,7 @@ fn notes(versus: &Versus) -> Vec<String> {
             .noise
             .iter()
             .find(|one| one.figure == "wall_ns")
-            .and_then(within);
+            .and_then(ratio_in_words);
         let noise = noise.map_or(String::new(), |noise| {
             format!(
                 " Old against itself took {noise} of the time, and no smaller difference is reported."
@@ -306,9 +310,17 @@ fn notes(versus: &Versus) -> Vec<String> {
         };
         notes.push(format!(
             "{}; each ran all commands, and old twice, in a random order that is balanced over two rounds. Standard output \
-             of timed runs went to {stdout}. Figures are medians, but the times in user mode and in the kernel are means.{noise}",
+             of timed runs went to {stdout}. Figures are medians, but the times in user mode and in the kernel are means; * is less.{noise}",
             capital(&count(rounds, "round"))
         ));
+    }
+    let is_unknown = |run: &Run| run.peak_bytes.is_none();
+    if sides(versus).any(|side| side.runs.iter().any(is_unknown)) {
+        notes.push(
+            "The kernel counts the memory of the program that starts a command for the command, too: a peak that is not \
+             above that is not known."
+                .to_owned(),
+        );
     }
     if let Some(why) = &versus.not_counted {
         notes.push(format!("No calls were counted, and no files: {why}"));
@@ -319,8 +331,7 @@ fn notes(versus: &Versus) -> Vec<String> {
             enumerated(&versus.not_compared)
         ));
     }
-    let sides = || std::iter::once(&versus.old).chain(versus.new.iter().map(|one| &one.side));
-    for side in sides() {
+    for side in sides(versus) {
         let name = &side.name;
         if side.ended != "exit status 0" && !side.ended.is_empty() {
             notes.push(format!("{} ended with {}.", capital(name), side.ended));

@@ -4,5 +4,5 @@ mod answer;
 mod document;
 mod saved;
 
-pub use crate::report::answer::answer;
+pub use crate::report::answer::{answer, ratio_in_words};
 pub use crate::report::document::document;
