@@ -182,12 +182,14 @@ pub enum Action<'a> {
         /// Whether the call changes the file (`truncate`).
         changes: bool,
     },
-    /// `link`, `linkat`, `symlink`, `symlinkat`, successful: two names of one file.
+    /// `link`, `symlink`, `rename` and the like, successful: two names of one file.
     Link {
         /// The existing path, as it was passed.
         from: &'a [u8],
         /// The new path, as it was passed.
         to: &'a [u8],
+        /// Whether the first is gone (`rename`).
+        renames: bool,
     },
     /// `inotify_add_watch` or `fanotify_mark` for writes, successful.
     Watch {

@@ -112,8 +112,9 @@ fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReaso
             }
         }
         Syscall::Truncate => by_path(arguments, true),
-        Syscall::Link if is_success(body.result()) => link(arguments),
-        Syscall::Link => Ok(None),
+        Syscall::Link if is_success(body.result()) => link(arguments, false),
+        Syscall::Rename if is_success(body.result()) => link(arguments, true),
+        Syscall::Link | Syscall::Rename => Ok(None),
         Syscall::Watch if is_success(body.result()) => Ok(watch(arguments)),
         Syscall::Watch => Ok(None),
         Syscall::SetOption => descriptors::set_option(arguments),
@@ -192,14 +193,20 @@ fn by_path<'a>(
 }
 
 /// `link("a", "b") = 0`, `linkat(AT_FDCWD, "a", AT_FDCWD, "b", 0) = 0`.
-fn link<'a>(mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, SkipReason> {
+fn link(mut arguments: Arguments<'_>, renames: bool) -> Result<Option<Action<'_>>, SkipReason> {
     let mut from = None;
     loop {
         if arguments.rest().starts_with(b"\"") {
             let path = arguments.string()?;
             match from {
                 None => from = Some(path),
-                Some(from) => return Ok(Some(Action::Link { from, to: path })),
+                Some(from) => {
+                    return Ok(Some(Action::Link {
+                        from,
+                        to: path,
+                        renames,
+                    }));
+                }
             }
         } else {
             arguments.any()?;

@@ -151,7 +151,7 @@ fn text_of_action(action: &Action) -> String {
             format!("seek {} to {position} {only_asked}{size}", to(descriptor))
         }
         Action::Path { path, changes } => format!("path {} {changes}", lossy(path)),
-        Action::Link { from, to } => format!("link {} to {}", lossy(from), lossy(to)),
+        Action::Link { from, to, .. } => format!("link {} to {}", lossy(from), lossy(to)),
         Action::Watch { path } => format!("watch {}", lossy(path)),
         Action::SetTcpOption {
             descriptor,

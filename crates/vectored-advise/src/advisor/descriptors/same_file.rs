@@ -152,6 +152,16 @@ impl FileGroups {
         }
     }
 
+    /// Whether a path leads to an open file whose new name the log would not show after a rename.
+    pub(crate) fn is_unnamed(&self, path: &[u8]) -> bool {
+        let alike = self.by_last_part.get(&self.root(path));
+        let mut names = alike
+            .into_iter()
+            .flatten()
+            .map(|&key| &self.groups[key].name);
+        names.any(|name| !name.contains(&b'/'))
+    }
+
     /// The hash of the last part of a path of a file, the same for all names of it.
     fn root(&self, path: &[u8]) -> u64 {
         let own = hash(last_part(path));

@@ -92,7 +92,7 @@ fn any_call() -> impl Strategy<Value = Line> {
         1 => number().prop_map(|number| call_on("fstat", number)),
         1 => number().prop_map(|number| call_on("flock", number)),
         1 => Just(call("poll")),
-        1 => Just(line("rename", Action::Link { from: b"/a", to: b"/b" })),
+        1 => Just(line("rename", Action::Link { from: b"/a", to: b"/b", renames: true })),
     ];
     let site = prop_oneof![3 => Just(None), 1 => Just(Some("one")), 1 => Just(Some("two"))];
     let what = prop_oneof![12 => transfers, 5 => openings, 4 => processes, 2 => others];

@@ -66,6 +66,15 @@ fn what_another_process_looks_at_is_not_counted_at_all() {
     // A file that took its place is another one.
     let renamed = "rename(\"/tmp/f\", \"/tmp/g\") = 0";
     check_observer(&[renamed], "stat(\"/tmp/g\", {st_size=20}) = 0", &four);
+    // In a log without names it is the same one.
+    let nameless = log_of(&[
+        "clone(child_stack=NULL, flags=SIGCHLD) = 2",
+        "openat(AT_FDCWD, \"f\", O_WRONLY|O_CREAT) = 3",
+        "rename(\"f\", \"g\") = 0",
+        "write(3, \"x\"..., 20) = 20",
+    ]) + "2 1795312736.000900 stat(\"g\", {st_size=20}) = 0\n1 1795312736.000910 write(3, \"x\"..., 20) = 20\n";
+    let seen = found_in(&nameless, true);
+    assert_eq!(seen, [observed[0].replace("4→2", "2→1")], "{nameless}");
     // The writer knows the size that it asks for.
     let own = ["adjacent-writes file 4→2: write 5 [adjacent]"];
     let log = log_of(&[

@@ -95,7 +95,9 @@ impl Tracker {
                     self.groups
                         .note_path(path, self.event, caller.process, !changes);
             }
-            Action::Link { from, to } => self.groups.link(from, to),
+            Action::Link { from, to, renames } if !renames || self.groups.is_unnamed(from) => {
+                self.groups.link(from, to);
+            }
             Action::Watch { path } => self.groups.watch(path),
             Action::SetTcpOption {
                 descriptor,

@@ -157,3 +157,69 @@ fn a_refusal_to_trace_is_reported_with_the_reason() {
     assert!(stderr.contains("SYS_PTRACE"), "{stderr}");
     assert!(output.stdout.is_empty());
 }
+
+/// Two processes take turns, without a call between them: one writes to a file, the other one looks at it in a way that does
+/// not name it.
+#[test]
+fn a_file_that_another_process_looks_at_is_listed() {
+    let test = "a_file_that_another_process_looks_at_is_listed";
+    needs_strace!(test);
+    if Command::new("python3").arg("-V").output().is_err() {
+        return skip(test, "python3 is missing");
+    }
+    for (look, begin, reason) in [
+        (
+            "os.fstat(got)",
+            "got = socket.recv_fds(there, 1, 1)[1][0]",
+            "another process reads",
+        ),
+        (
+            "None",
+            "libc = ctypes.CDLL(None); assert libc.inotify_add_watch(libc.inotify_init(), b'f', 2) > 0",
+            "inotify",
+        ),
+    ] {
+        let bench = bench();
+        let script = format!(
+            "
+import ctypes, mmap, os, socket
+fd = os.open('f', os.O_WRONLY | os.O_CREAT)
+here, there = socket.socketpair()
+turn = mmap.mmap(-1, 1)
+def take_turns(own, act):
+    while turn[0] < 10:
+        if turn[0] % 2 == own:
+            act()
+            turn[0] += 1
+if os.fork() == 0:
+    os.close(fd)
+    {begin}
+    take_turns(0, lambda: {look})
+    os._exit(0)
+socket.send_fds(here, [b'x'], [fd])
+take_turns(1, lambda: os.write(fd, b'0123456789'))
+os.wait()
+"
+        );
+        let mut command = advise(&bench);
+        command.args(["--", "python3", "-c", &script]);
+        command.assert().success();
+        let saved = bench.only_result();
+        let of_file = |list: &str| {
+            let all = saved[list].as_array().unwrap().iter();
+            let of_file = all.filter(|one| {
+                one["file"]
+                    .as_str()
+                    .is_some_and(|path| path.ends_with("/f"))
+            });
+            of_file.cloned().collect::<Vec<_>>()
+        };
+        assert!(of_file("findings").is_empty(), "{:?}", of_file("findings"));
+        let reasons = of_file("uncounted");
+        let is_told = |one: &serde_json::Value| one["reason"].as_str().unwrap().starts_with(reason);
+        assert!(
+            !reasons.is_empty() && reasons.iter().all(is_told),
+            "{reasons:?}"
+        );
+    }
+}
