@@ -219,7 +219,8 @@ const char *vectored_version_string(void);
  * Errors (-1 and errno, with the bytes written before in `*done`):
  *
  * EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. Use `vectored_resume_write`, which
- * can be resumed, if you expect that.
+ * can be resumed, if you expect that. To go on here, advance a cursor by `*done`: the same call would write those bytes
+ * again.
  *
  * EBADF: `fd` is negative, or not open for writing.
  *
@@ -304,7 +305,7 @@ ssize_t vectored_write_once(int fd,
  * records does after the last one. If an earlier end is no error, use `vectored_read_up_to_eof`.
  *
  * EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_resume_read` can be
- * resumed.
+ * resumed, here from a cursor that is advanced by `*done`.
  *
  * EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
  *

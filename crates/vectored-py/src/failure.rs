@@ -11,12 +11,13 @@ use pyo3::types::PyInt;
 use vectored::TransferError;
 
 use crate::signals;
+use crate::sys::{note, reads_ahead};
 
 /// The exception of a transfer that stopped, with the attribute `done`: the bytes that it had moved.
 ///
-/// It is the exception of the signal handler that stopped it, `EOFError` at the end of the file, or else an `OSError`. If
-/// `file` is a socket with a timeout, for which its descriptor is non-blocking, a note says so.
-pub fn raised(file: &Bound<'_, PyAny>, error: TransferError) -> PyErr {
+/// It is the exception of the signal handler that stopped it, `EOFError` at the end of the file, or else an `OSError`. A note
+/// of `BlockingIOError` says how to go on: by `rest`, the function for what is left, or by the same call if that is None.
+pub fn raised(file: &Bound<'_, PyAny>, error: TransferError, rest: Option<&str>) -> PyErr {
     let py = file.py();
     let done = error.transferred();
     let exception = match (error.kind(), signals::take_raised()) {
@@ -27,16 +28,22 @@ pub fn raised(file: &Bound<'_, PyAny>, error: TransferError) -> PyErr {
         _ => os_error(error.io_error(), done),
     };
     match error.kind() {
-        io::ErrorKind::WouldBlock => note_timeout(file, &exception),
-        io::ErrorKind::UnexpectedEof if file.hasattr(intern!(py, "peek")).unwrap_or(false) => {
-            let note = "The file object may have read ahead: open it with buffering=0.";
-            // Without the note, the exception is the right one all the same.
-            let _ = exception.value(py).call_method1("add_note", (note,));
+        io::ErrorKind::WouldBlock => note_how_to_go_on(file, &exception, done, rest),
+        io::ErrorKind::UnexpectedEof if reads_ahead(file) => {
+            note(
+                py,
+                &exception,
+                "The file object may have read ahead: open it with buffering=0.",
+            );
         }
         _ => {}
     }
     // An exception of the program's own class may refuse attributes. It is raised all the same.
-    if exception.value(py).setattr("done", done).is_err() {
+    if exception
+        .value(py)
+        .setattr(intern!(py, "done"), done)
+        .is_err()
+    {
         return exception;
     }
     exception
@@ -50,20 +57,31 @@ pub fn of_path(error: &io::Error, path: &Path) -> PyErr {
     }
 }
 
-/// Says why a socket that blocks by Python's functions does not block here. An int has no timeout that is known.
-fn note_timeout(file: &Bound<'_, PyAny>, exception: &PyErr) {
-    if file.is_instance_of::<PyInt>() {
-        return;
-    }
-    let timeout = file.call_method0("gettimeout");
-    let timeout = timeout.and_then(|timeout| timeout.extract::<f64>());
-    if timeout.is_ok_and(|seconds| seconds > 0.0) {
-        let note = "The descriptor of a socket with a timeout is non-blocking: wait with select and repeat the call, or \
-            call settimeout(None) before.";
-        let value = exception.value(file.py());
-        // The exception is the right one even without the note.
-        let _ = value.call_method1("add_note", (note,));
-    }
+/// A socket with a timeout blocks by Python's functions and not here. An int has no timeout that is known.
+fn note_how_to_go_on(file: &Bound<'_, PyAny>, exception: &PyErr, done: u64, rest: Option<&str>) {
+    let timeout = if file.is_instance_of::<PyInt>() {
+        None
+    } else {
+        let timeout = file.call_method0(intern!(file.py(), "gettimeout"));
+        timeout.and_then(|timeout| timeout.extract::<f64>()).ok()
+    };
+    let has_timeout = timeout.is_some_and(|seconds| seconds > 0.0);
+    let (why, instead) = if has_timeout {
+        (
+            "the descriptor of a socket with a timeout is non-blocking: ",
+            ", or call settimeout(None) before",
+        )
+    } else {
+        ("", "")
+    };
+    let how = match rest {
+        Some(rest) => format!(
+            "the first {done} bytes are moved, do not repeat the call: go on with {rest} and a Cursor advanced by `done`"
+        ),
+        None if has_timeout => "wait with select and repeat the call".to_owned(),
+        None => return,
+    };
+    note(file.py(), exception, &format!("{why}{how}{instead}"));
 }
 
 /// Python makes it the subclass of the number: `BlockingIOError`, `BrokenPipeError` and the others.

@@ -63,10 +63,16 @@ impl Gather {
         let offset = offset.map(place).transpose()?;
         let start = &mut SegmentCursor::new();
         self.with_gather(|gather| {
-            write(fd, buffers, start, |fd, list, _| match offset {
-                None => list.gather_all(gather, fd),
-                Some(offset) => list.gather_all_at(gather, fd, offset),
-            })
+            write(
+                fd,
+                buffers,
+                start,
+                Some("resume_write"),
+                |fd, list, _| match offset {
+                    None => list.gather_all(gather, fd),
+                    Some(offset) => list.gather_all_at(gather, fd, offset),
+                },
+            )
         })
     }
 
@@ -79,7 +85,7 @@ impl Gather {
     ) -> PyResult<u64> {
         let mut cursor = cursor.get().take_for(buffers)?;
         self.with_gather(|gather| {
-            write(fd, buffers, &mut cursor.at, |fd, list, cursor| {
+            write(fd, buffers, &mut cursor.at, None, |fd, list, cursor| {
                 list.resume_gather(gather, fd, cursor)
             })
         })

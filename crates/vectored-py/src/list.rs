@@ -8,7 +8,8 @@ use crate::transfer::{place, read, write};
 
 /// Write all buffers in order, and return their bytes. Nothing is copied.
 ///
-/// With `offset`, write at that place of a file. The file's position is neither used nor moved.
+/// With `offset`, write at that place of a file. The file's position is neither used nor moved. Linux appends to a file that
+/// is open with "ab" (O_APPEND), whatever the offset is.
 ///
 /// A list of more than IOV_MAX buffers, and one of which a call takes only a part, takes several system calls. Other
 /// writers may write between them. For short buffers, Gather.write_all is faster.
@@ -23,10 +24,16 @@ pub fn write_all(
 ) -> PyResult<u64> {
     let offset = offset.map(place).transpose()?;
     let start = &mut SegmentCursor::new();
-    write(fd, buffers, start, |fd, list, cursor| match offset {
-        None => list.resume_write(fd, cursor),
-        Some(offset) => list.write_all_at(fd, offset),
-    })
+    write(
+        fd,
+        buffers,
+        start,
+        Some("resume_write"),
+        |fd, list, cursor| match offset {
+            None => list.resume_write(fd, cursor),
+            Some(offset) => list.write_all_at(fd, offset),
+        },
+    )
 }
 
 /// Write from the cursor to the end of the list, and return the bytes of this call. Nothing is copied.
@@ -41,7 +48,7 @@ pub fn resume_write(
     cursor: &Bound<'_, Cursor>,
 ) -> PyResult<u64> {
     let mut cursor = cursor.get().take_for(buffers)?;
-    write(fd, buffers, &mut cursor.at, |fd, list, cursor| {
+    write(fd, buffers, &mut cursor.at, None, |fd, list, cursor| {
         list.resume_write(fd, cursor)
     })
 }
@@ -55,7 +62,7 @@ pub fn resume_write(
 #[pyfunction]
 pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
     let start = &mut SegmentCursor::new();
-    write(fd, buffers, start, |fd, list, _| list.write_once(fd))
+    write(fd, buffers, start, None, |fd, list, _| list.write_once(fd))
 }
 
 /// Read until all buffers are full, and return their bytes. What follows stays in the stream.
@@ -72,10 +79,17 @@ pub fn read_exact(
 ) -> PyResult<u64> {
     let offset = offset.map(place).transpose()?;
     let start = &mut SegmentCursor::new();
-    read(fd, buffers, start, |fd, list, cursor| match offset {
-        None => list.resume_read(fd, cursor),
-        Some(offset) => list.read_exact_at(fd, offset),
-    })
+    read(
+        fd,
+        buffers,
+        start,
+        offset,
+        Some("resume_read"),
+        |fd, list, cursor| match offset {
+            None => list.resume_read(fd, cursor),
+            Some(offset) => list.read_exact_at(fd, offset),
+        },
+    )
 }
 
 /// Read until all buffers are full or the file ends, and return the bytes read.
@@ -90,10 +104,17 @@ pub fn read_up_to_eof(
 ) -> PyResult<u64> {
     let offset = offset.map(place).transpose()?;
     let start = &mut SegmentCursor::new();
-    read(fd, buffers, start, |fd, list, _| match offset {
-        None => list.read_up_to_eof(fd),
-        Some(offset) => list.read_up_to_eof_at(fd, offset),
-    })
+    read(
+        fd,
+        buffers,
+        start,
+        offset,
+        Some("resume_read"),
+        |fd, list, _| match offset {
+            None => list.read_up_to_eof(fd),
+            Some(offset) => list.read_up_to_eof_at(fd, offset),
+        },
+    )
 }
 
 /// Read from the cursor on until the buffers are full, and return the bytes of this call.
@@ -107,7 +128,12 @@ pub fn resume_read(
     cursor: &Bound<'_, Cursor>,
 ) -> PyResult<u64> {
     let mut cursor = cursor.get().take_for(buffers)?;
-    read(fd, buffers, &mut cursor.at, |fd, list, cursor| {
-        list.resume_read(fd, cursor)
-    })
+    read(
+        fd,
+        buffers,
+        &mut cursor.at,
+        None,
+        None,
+        |fd, list, cursor| list.resume_read(fd, cursor),
+    )
 }

@@ -1,6 +1,6 @@
 //! Runs a transfer of Python's buffers: exported, and without Python's lock.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, RawFd};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -11,13 +11,15 @@ use vectored::{SegmentCursor, TransferError};
 
 use crate::failure::raised;
 use crate::signals::should_stop;
-use crate::sys::{Access, Exports, borrowed, descriptor, is_buffer};
+use crate::sys::{Access, Exports, borrowed, descriptor, is_buffer, position, reads_ahead};
 
-/// Writes from a position in a list of buffers on, by `call`. The position moves with the bytes that were written.
+/// Writes from a position in a list of buffers on, by `call`. The position moves with the bytes that were written. `rest` is
+/// the function that goes on after `BlockingIOError`; None if `call` can be repeated.
 pub fn write<'py>(
     file: &Bound<'py, PyAny>,
     buffers: &Bound<'py, PyAny>,
     cursor: &mut SegmentCursor,
+    rest: Option<&str>,
     call: impl Send
     + FnOnce(BorrowedFd<'_>, RawList<'_>, &mut SegmentCursor) -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
@@ -26,7 +28,7 @@ pub fn write<'py>(
     let exports = exported(buffers, *cursor, Access::Read)?;
     let list = exports.list()?;
     let mut at = within(*cursor, &exports)?;
-    let result = without_lock(file, || call(borrowed(fd), list, &mut at));
+    let result = without_lock(file, rest, || call(borrowed(fd), list, &mut at));
     move_by(cursor, at);
     result
 }
@@ -42,11 +44,43 @@ fn flush(file: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Reads into a list of buffers from a position on, by `call`. The position moves with the bytes that were read.
+/// Refuses a file object whose position is before that of its descriptor. A pipe or a socket has none: what its object has
+/// read ahead is unknown.
+fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
+    let py = file.py();
+    if file.is_exact_instance_of::<PyInt>() {
+        return Ok(());
+    }
+    // A file that is also written goes back to its position. One of text would forget that `next` has read ahead.
+    if !file.hasattr(intern!(py, "buffer"))? {
+        flush(file)?;
+    }
+    if !reads_ahead(file) {
+        return Ok(());
+    }
+    let Some(position) = position(fd) else {
+        return Ok(());
+    };
+    // That of text is no number of bytes in some states, and an error after `next`.
+    let told = file.call_method0(intern!(py, "tell"));
+    if told.is_ok_and(|told| told.extract().is_ok_and(|at: i64| at == position)) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "an object of the type '{}' has read ahead: open it with buffering=0, or read_exact and read_up_to_eof take \
+         offset=file.tell()",
+        file.get_type().name()?
+    )))
+}
+
+/// Reads into a list of buffers from a position on, by `call`. The position moves with the bytes that were read. `offset` is
+/// the place in the file; None if it is the file's own position. `rest` as for [`write`].
 pub fn read<'py>(
     file: &Bound<'py, PyAny>,
     buffers: &Bound<'py, PyAny>,
     cursor: &mut SegmentCursor,
+    offset: Option<u64>,
+    rest: Option<&str>,
     call: impl Send
     + FnOnce(
         BorrowedFd<'_>,
@@ -55,10 +89,14 @@ pub fn read<'py>(
     ) -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
     let fd = descriptor(file)?;
+    match offset {
+        None => refuse_read_ahead(file, fd)?,
+        Some(_) => flush(file)?,
+    }
     let mut exports = exported(buffers, *cursor, Access::Write)?;
     let mut at = within(*cursor, &exports)?;
     let mut list = exports.list_mut()?;
-    let result = without_lock(file, || call(borrowed(fd), &mut list, &mut at));
+    let result = without_lock(file, rest, || call(borrowed(fd), &mut list, &mut at));
     move_by(cursor, at);
     result
 }
@@ -94,7 +132,7 @@ fn exported<'py>(
     cursor: SegmentCursor,
     access: Access,
 ) -> PyResult<Exports<'py>> {
-    let list = listed(buffers)?;
+    let list = listed(buffers, access)?;
     if cursor.segment() > list.len() {
         return Err(outside(cursor, &format!("{} buffers", list.len())));
     }
@@ -102,7 +140,7 @@ fn exported<'py>(
 }
 
 /// The objects of an iterable, which no code can change any more.
-fn listed<'py>(buffers: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+fn listed<'py>(buffers: &Bound<'py, PyAny>, access: Access) -> PyResult<Bound<'py, PyTuple>> {
     if let Ok(list) = buffers.cast::<PyList>() {
         return Ok(list.to_tuple());
     }
@@ -121,8 +159,14 @@ fn listed<'py>(buffers: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     let has = |name| buffers.hasattr(name);
     let py = buffers.py();
     if !has(intern!(py, "__iter__"))? && !has(intern!(py, "__getitem__"))? {
+        let remedy = match buffers.extract::<usize>() {
+            Ok(bytes) if access == Access::Write => {
+                format!(": to read {bytes} bytes, pass [bytearray({bytes})]")
+            }
+            _ => String::new(),
+        };
         return Err(PyTypeError::new_err(format!(
-            "buffers must be a list of bytes-like objects, not '{}'",
+            "buffers must be a list of bytes-like objects, not '{}'{remedy}",
             buffers.get_type().name()?
         )));
     }
@@ -151,9 +195,10 @@ fn outside(cursor: SegmentCursor, list: &str) -> PyErr {
 /// Runs a transfer while other threads of Python run, and stops it if a signal handler raises an exception.
 fn without_lock(
     file: &Bound<'_, PyAny>,
+    rest: Option<&str>,
     transfer: impl Send + FnOnce() -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
     file.py()
         .detach(|| interruptible(should_stop, transfer))
-        .map_err(|error| raised(file, error))
+        .map_err(|error| raised(file, error, rest))
 }

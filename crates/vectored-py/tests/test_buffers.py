@@ -64,11 +64,28 @@ class Objects(Descriptors):
                 vectored.read_exact(file, [numbers], offset=0)
 
     def test_what_is_no_buffer_is_refused_by_its_index(self):
-        for wrong in ("text", 7, None, [b"nested"]):
-            with self.assertRaises(TypeError) as caught:
-                vectored.write_all(self.null, [b"a", b"b", wrong])
-            remedy = ": encode it" if wrong == "text" else ""
-            self.assertEqual(caught.exception.__notes__, [f"at index 2 of the list of buffers{remedy}"])
+        released = memoryview(b"view")
+        released.release()
+        wrongs = (
+            ("text", "encode it"),
+            (7, "bytes([n]) is one byte, and bytes(n) are n zeros"),
+            (None, "leave it out"),
+            ([b"nested"], "pass its elements, not the list"),
+            (released, "make a new view, this one is released"),
+        )
+        for wrong, remedy in wrongs:
+            for write in (vectored.write_all, vectored.Gather().write_all):
+                with self.subTest(wrong=wrong), self.assertRaises((TypeError, BufferError)) as caught:
+                    write(self.null, [b"a", b"b", wrong])
+                self.assertEqual(caught.exception.__notes__, [f"at index 2 of the list of buffers: {remedy}"])
+            if wrong not in (None, 7):
+                with self.assertRaises((TypeError, BufferError)) as caught:
+                    vectored.read_exact(self.null, [wrong])
+                self.assertIn(remedy, caught.exception.__notes__[0])
+        with self.assertRaisesRegex(TypeError, r"not 'int': to read 4 bytes, pass \[bytearray\(4\)\]"):
+            vectored.read_exact(self.null, 4)
+        with self.assertRaisesRegex(TypeError, "not 'float': pass an int"):
+            vectored.write_all(1.0, [b"a"])
 
     def test_a_single_buffer_is_no_list(self):
         for wrong in (b"bytes", bytearray(b"more"), memoryview(b"view")):
@@ -146,11 +163,52 @@ class Objects(Descriptors):
             vectored.Gather().write_all(file, [b"!"])
             file.seek(0)
             self.assertEqual(file.read(), b"head body tail!")
-            # What it has read ahead cannot be put back.
-            file.seek(0)
-            file.read(1)
-            with self.assertRaisesRegex(EOFError, "after 0 bytes") as caught:
-                vectored.read_exact(file, [bytearray(4)])
+            file.seek(5)
+            file.write(b"B")
+            vectored.read_exact(file, [middle := bytearray(3)])
+            self.assertEqual((middle, file.tell()), (b"ody", 9))
+            file.write(b"T")
+            vectored.read_exact(file, [end := bytearray(2)], offset=9)
+            self.assertEqual(end, b"Tt")
+
+    def test_a_file_that_has_read_ahead_is_not_read(self):
+        reads = {
+            "read_exact": vectored.read_exact,
+            "read_up_to_eof": vectored.read_up_to_eof,
+            "resume_read": lambda *of: vectored.resume_read(*of, vectored.Cursor()),
+        }
+        with tempfile.NamedTemporaryFile() as named:
+            named.write(b"ab\n" + bytes(range(100)) * 1000)
+            named.flush()
+            for name, read in reads.items():
+                for mode in ("rb", "r"):
+                    with self.subTest(read=name, mode=mode), open(named.name, mode) as file:
+                        read(file, [first := bytearray(1)])
+                        file.read(1)
+                        for _ in range(2):
+                            with self.assertRaisesRegex(ValueError, "has read ahead: open it with buffering=0"):
+                                read(file, [unread := bytearray(4)])
+                        self.assertEqual((first, unread), (b"a", bytes(4)))
+                with self.subTest(read=name), open(named.name, "r+b") as file:
+                    file.readline()
+                    read(file, [after := bytearray(4)])
+                    self.assertEqual((after, file.read(2)), (bytes(range(4)), b"\4\5"))
+            with open(named.name) as file:
+                next(file)
+                with self.assertRaisesRegex(ValueError, "has read ahead"):
+                    vectored.read_exact(file, [bytearray(4)])
+            with open(named.name, "rb") as file:
+                file.readline()
+                vectored.read_exact(file, [at := bytearray(4)], offset=file.tell())
+                self.assertEqual((at, file.read(1)), (bytes(range(4)), b"\0"))
+            # What has no position cannot be asked.
+            source, sink = self.pair()
+            os.write(sink, b"abc")
+            os.close(sink)
+            with open(source, "rb") as file:
+                file.read(1)
+                with self.assertRaisesRegex(EOFError, "after 0 bytes") as caught:
+                    vectored.read_exact(file, [bytearray(1)])
             self.assertIn("read ahead", caught.exception.__notes__[0])
 
     def test_errors_name_what_a_beginner_got_wrong(self):

@@ -64,6 +64,52 @@ class Writes(Descriptors):
                 os.close(sink)
                 self.assertEqual(reader.result(), b"".join(data))
 
+    def test_the_note_of_a_call_that_cannot_be_repeated_says_how_to_go_on(self):
+        flat = bytes(range(250)) * 12_000
+        data = [flat[:1_000_000], flat[1_000_000:]]
+        for timeout in (30, 0):
+            for name, write_all in WRITES_ALL.items():
+                with self.subTest(timeout=timeout, writer=name):
+                    near, far = socket.socketpair()
+                    near.settimeout(timeout)
+                    with self.assertRaises(BlockingIOError) as caught:
+                        write_all(near, data)
+                    note = caught.exception.__notes__[0]
+                    self.assertIn(f"the first {caught.exception.done} bytes are moved, do not repeat the call", note)
+                    self.assertIn("resume_write and a Cursor advanced by `done`", note)
+                    self.assertEqual("settimeout(None)" in note, timeout > 0)
+                    cursor = vectored.Cursor()
+                    cursor.advance(data, caught.exception.done)
+                    reader = Reader(far.detach())
+                    near.settimeout(None)
+                    vectored.resume_write(near, data, cursor)
+                    near.close()
+                    self.assertEqual(reader.result(), flat)
+
+    def test_the_notes_of_reads_and_of_calls_that_can_be_repeated(self):
+        near, far = socket.socketpair()
+        with near, far:
+            near.settimeout(30)
+            for read in (vectored.read_exact, vectored.read_up_to_eof):
+                far.send(b"abc")
+                with self.assertRaises(BlockingIOError) as caught:
+                    read(near, [bytearray(4)])
+                self.assertEqual(caught.exception.done, 3)
+                self.assertRegex(caught.exception.__notes__[0], "first 3 bytes.*resume_read.*settimeout")
+            full = [bytes(10_000_000)]
+            with self.assertRaises(BlockingIOError):
+                vectored.write_all(near, full)
+            calls = (vectored.resume_read, [bytearray(4)], vectored.Cursor()), (vectored.resume_write, full, vectored.Cursor())
+            for call, *arguments in (*calls, (vectored.write_once, full)):
+                near.settimeout(30)
+                with self.assertRaises(BlockingIOError) as caught:
+                    call(near, *arguments)
+                self.assertRegex(caught.exception.__notes__[0], r"repeat the call.*settimeout\(None\)")
+                near.settimeout(0)
+                with self.assertRaises(BlockingIOError) as caught:
+                    call(near, *arguments)
+                self.assertFalse(hasattr(caught.exception, "__notes__"))
+
     def test_a_full_descriptor_counts_nothing(self):
         source, sink = self.pair()
         os.set_blocking(sink, False)

@@ -20,6 +20,7 @@ that went before it. Reads are the same in the other direction.
 |---|---|
 | write lists of short and long buffers | `Gather.write_all`; keep the `Gather` for further lists |
 | write a list once, or one of long buffers | `write_all` |
+| write or read at an offset of a file | `write_all`, `Gather.write_all`, `read_exact`, `read_up_to_eof` with `offset` |
 | write to a non-blocking descriptor | `Gather.resume_write` with a `Cursor` |
 | write a record or message that must be one system call | `write_once` |
 | replace a file that is open for writing | `GatherWriter` |
@@ -29,8 +30,8 @@ that went before it. Reads are the same in the other direction.
 Arguments of all functions:
 
 - `fd`: an int, or an object with a method `fileno`, such as a file or a socket. A file object is flushed first, so that what it
-  has buffered precedes. One that has read may have read ahead: open that with `buffering=0`. What encodes its bytes (`ssl`, `gzip`,
-  `bz2`, `lzma`) is refused: use its own methods.
+  has buffered precedes. A read from one that has read ahead raises `ValueError` (on a pipe or socket it gets what follows): open
+  that with `buffering=0`, or pass `offset`. What encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
   `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
@@ -39,8 +40,9 @@ Arguments of all functions:
 Exceptions of all functions:
 
 - `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`. The descriptor
-  of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. Wait with `select` and
-  call again, or call `settimeout(None)` before;
+  of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. The first `done` bytes are
+  moved then, and the same call would move them again: advance a `Cursor` by `done`, wait with `select`, and go on with
+  `resume_write` or `resume_read`. Or call `settimeout(None)` before;
 - `EOFError` with `done`, if a file or stream ends before `read_exact` or `resume_read` has filled the list;
 - what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
   thread. A system call that waits ends when a signal comes, so they run at once;

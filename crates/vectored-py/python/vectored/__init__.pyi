@@ -20,6 +20,7 @@ that went before it. Reads are the same in the other direction.
 |---|---|
 | write lists of short and long buffers | `Gather.write_all`; keep the `Gather` for further lists |
 | write a list once, or one of long buffers | `write_all` |
+| write or read at an offset of a file | `write_all`, `Gather.write_all`, `read_exact`, `read_up_to_eof` with `offset` |
 | write to a non-blocking descriptor | `Gather.resume_write` with a `Cursor` |
 | write a record or message that must be one system call | `write_once` |
 | replace a file that is open for writing | `GatherWriter` |
@@ -29,8 +30,8 @@ that went before it. Reads are the same in the other direction.
 Arguments of all functions:
 
 - `fd`: an int, or an object with a method `fileno`, such as a file or a socket. A file object is flushed first, so that what it
-  has buffered precedes. One that has read may have read ahead: open that with `buffering=0`. What encodes its bytes (`ssl`, `gzip`,
-  `bz2`, `lzma`) is refused: use its own methods.
+  has buffered precedes. A read from one that has read ahead raises `ValueError` (on a pipe or socket it gets what follows): open
+  that with `buffering=0`, or pass `offset`. What encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
   `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
@@ -39,8 +40,9 @@ Arguments of all functions:
 Exceptions of all functions:
 
 - `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`. The descriptor
-  of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. Wait with `select` and
-  call again, or call `settimeout(None)` before;
+  of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. The first `done` bytes are
+  moved then, and the same call would move them again: advance a `Cursor` by `done`, wait with `select`, and go on with
+  `resume_write` or `resume_read`. Or call `settimeout(None)` before;
 - `EOFError` with `done`, if a file or stream ends before `read_exact` or `resume_read` has filled the list;
 - what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
   thread. A system call that waits ends when a signal comes, so they run at once;
@@ -81,7 +83,8 @@ __version__: str
 def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
     """Write all buffers in order, and return their bytes. Nothing is copied.
 
-    With `offset`, write at that place of a file. The file's position is neither used nor moved.
+    With `offset`, write at that place of a file. The file's position is neither used nor moved. Linux appends to a file that
+    is open with "ab" (O_APPEND), whatever the offset is.
 
     A list of more than IOV_MAX buffers, and one of which a call takes only a part, takes several system calls. Other
     writers may write between them. For short buffers, Gather.write_all is faster.
@@ -220,13 +223,18 @@ class CostModel:
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
 
+        with vectored.GatherWriter(open(path, "wb", buffering=0)) as writer:
+            writer.write(header)
+            writer.writelines(records)
+
     It can take the place of `open(path, "wb")` or the buffer of an `io.TextIOWrapper`, and with `closefd=False` of
     `socket.makefile("wb")`, whose `close` leaves the socket open. What is buffered and a long buffer, or a list of lines,
     go by one system call of a `Gather`. A bytes object is never copied by the writer; others are copied if they are
     buffered. It is written in Python: a `write` of a short object takes some 0.7 µs longer than that of an
     `io.BufferedWriter`. Pass many short objects to `writelines`.
 
-    Close it, or use `with`. If it is dropped, it is flushed and closed, but an error is not raised then.
+    Close it, or use `with`, before its file is closed. If it is dropped, it is flushed and closed, but an error is not raised
+    then: `sys.unraisablehook` gets it, which prints it.
 
     Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
 

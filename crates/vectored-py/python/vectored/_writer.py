@@ -18,7 +18,7 @@ def _size(piece):
     if type(piece) is bytes:
         return len(piece)
     if isinstance(piece, (list, tuple)):
-        raise TypeError(f"a bytes-like object is required, not '{type(piece).__name__}': pass it to writelines")
+        raise TypeError(f"a bytes-like object is required, not '{type(piece).__name__}': pass its elements to writelines")
     if isinstance(piece, str):
         raise TypeError("a bytes-like object is required, not 'str': encode it, or write it to an io.TextIOWrapper")
     with memoryview(piece) as view:
@@ -53,13 +53,18 @@ def _check_writable(file):
 class GatherWriter(io.BufferedIOBase):
     """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
 
+        with vectored.GatherWriter(open(path, "wb", buffering=0)) as writer:
+            writer.write(header)
+            writer.writelines(records)
+
     It can take the place of `open(path, "wb")` or the buffer of an `io.TextIOWrapper`, and with `closefd=False` of
     `socket.makefile("wb")`, whose `close` leaves the socket open. What is buffered and a long buffer, or a list of lines,
     go by one system call of a `Gather`. A bytes object is never copied by the writer; others are copied if they are
     buffered. It is written in Python: a `write` of a short object takes some 0.7 µs longer than that of an
     `io.BufferedWriter`. Pass many short objects to `writelines`.
 
-    Close it, or use `with`. If it is dropped, it is flushed and closed, but an error is not raised then.
+    Close it, or use `with`, before its file is closed. If it is dropped, it is flushed and closed, but an error is not raised
+    then: `sys.unraisablehook` gets it, which prints it.
 
     Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
 
@@ -169,7 +174,8 @@ class GatherWriter(io.BufferedIOBase):
                 return
             self._check_reentrance()
             try:
-                if self._file is not None:
+                if self._kept:
+                    self._check_file()
                     self._send(())
             except BlockingIOError:
                 # Nothing is lost: the program may wait, and close it again.
@@ -178,6 +184,10 @@ class GatherWriter(io.BufferedIOBase):
                 self._close()
                 raise
             self._close()
+
+    def __del__(self):
+        # That of `io.IOBase` does the same, and ignores an error before Python 3.13.
+        self.close()
 
     def _close(self):
         file, self._file = self._file, None
@@ -259,6 +269,14 @@ class GatherWriter(io.BufferedIOBase):
             raise ValueError("I/O operation on closed file")
         if self._file is None:
             raise ValueError("the file has been detached")
+
+    def _check_file(self):
+        """Refuse a file or socket that the program has closed."""
+        try:
+            _descriptor(self._file)
+        except ValueError as error:
+            message = f"{self._kept} buffered bytes are lost: the file was closed before its writer"
+            raise ValueError(message) from error
 
     def _check_reentrance(self):
         if self._is_sending:

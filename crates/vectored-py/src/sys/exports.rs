@@ -7,8 +7,10 @@ use libc::iovec;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyInt, PyList, PyString, PyTuple};
 use vectored::bindings::{RawList, RawListMut};
+
+use super::note;
 
 /// What the transfer does with the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,16 +186,27 @@ fn with_index(object: &Bound<'_, PyAny>, error: PyErr, access: Access, index: us
     if is_buffer || error.is_instance_of::<PyTypeError>(py) {
         let remedy = match access {
             _ if object.is_instance_of::<PyString>() => ": encode it",
+            _ if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() => {
+                ": pass its elements, not the list"
+            }
+            _ if is_buffer && error.to_string().contains("released") => {
+                ": make a new view, this one is released"
+            }
+            Access::Read if object.is_instance_of::<PyInt>() => {
+                ": bytes([n]) is one byte, and bytes(n) are n zeros"
+            }
+            Access::Read if object.is_none() => ": leave it out",
             Access::Read if is_buffer => {
                 ": copy it, for example by bytes(view) or numpy.ascontiguousarray(array)"
             }
             Access::Read => "",
             Access::Write => ": read into a bytearray or another writable buffer",
         };
-        let note = format!("at index {index} of the list of buffers{remedy}");
-        if let Err(other) = error.value(py).call_method1("add_note", (note,)) {
-            return other;
-        }
+        note(
+            py,
+            &error,
+            &format!("at index {index} of the list of buffers{remedy}"),
+        );
     }
     error
 }

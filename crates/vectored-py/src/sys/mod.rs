@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use pyo3::exceptions::{PyImportError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyFloat, PyInt, PyList, PyString, PyTuple};
 use pyo3::{ffi, intern};
 
 /// Modules whose files encode what is written: the bytes of their descriptors are not those of the program.
@@ -69,6 +69,8 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
             || file.hasattr(intern!(py, "__fspath__")).unwrap_or(false)
         {
             ": open the path with buffering=0"
+        } else if file.is_instance_of::<PyFloat>() {
+            ": pass an int"
         } else if file.is_callable() {
             ": call it"
         } else if file.hasattr(intern!(py, "writelines")).unwrap_or(false) {
@@ -88,19 +90,24 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     }
     // The bases of `io.UnsupportedOperation`, which need no import.
     if error.is_instance_of::<PyOSError>(py) && error.is_instance_of::<PyValueError>(py) {
-        let note = file.get_type().name().map(|name| {
-            format!(
+        if let Ok(name) = file.get_type().name() {
+            let text = format!(
                 "an object of the type '{name}' has no descriptor: use its own methods, as writelines, or pass a file, a pipe \
                  or a socket"
-            )
-        });
-        // The exception is the right one even without the note.
-        let _ = note.and_then(|note| error.value(py).call_method1("add_note", (note,)));
+            );
+            note(py, &error, &text);
+        }
     } else if error.to_string().contains("negative") && !file.is_instance_of::<PyInt>() {
-        let note = "a socket that is closed has the descriptor -1";
-        let _ = error.value(py).call_method1("add_note", (note,));
+        note(py, &error, "a socket that is closed has the descriptor -1");
     }
     error
+}
+
+/// Adds a note to an exception, which is the right one even if that fails.
+pub fn note(py: Python<'_>, exception: &PyErr, text: &str) {
+    // A new name would stay in the interpreter's cache of attributes.
+    let add_note = intern!(py, "add_note");
+    let _ = exception.value(py).call_method1(add_note, (text,));
 }
 
 /// A descriptor for the time of a transfer.
@@ -113,6 +120,19 @@ pub fn borrowed<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
     // SAFETY: it is not -1. It is used in system calls alone, and never closed: if the number is not open, or another thread
     // closes it, these calls fail as those of `os.write` do.
     unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+/// The position of a descriptor in its file; None if it has none, as a pipe.
+pub fn position(fd: RawFd) -> Option<i64> {
+    // SAFETY: the call uses no memory, and moves the position by nothing.
+    let at = unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) };
+    (at >= 0).then_some(at)
+}
+
+/// Whether an object is a file of Python that reads more than it is asked for: a buffered one, or one of text.
+pub fn reads_ahead(file: &Bound<'_, PyAny>) -> bool {
+    let has = |name| file.hasattr(name).unwrap_or(false);
+    has(intern!(file.py(), "peek")) || has(intern!(file.py(), "buffer"))
 }
 
 /// Keeps the module to the first interpreter of the process that imports it.
