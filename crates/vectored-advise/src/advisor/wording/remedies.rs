@@ -440,7 +440,7 @@ mod tests {
         FindingKind::Stall,
     ];
 
-    /// All remedies and options. `cargo xtask remedies` reads the list, and tries each.
+    /// All remedies and options, each with the first of its findings. `cargo xtask remedies` reads the list, and tries each.
     #[test]
     fn every_remedy_is_in_the_list_of_those_that_are_tried() {
         let targets = [
@@ -459,8 +459,8 @@ mod tests {
                 language(runtime),
                 reopening(runtime)
             );
+            let mut seen = Vec::new();
             for kind in KINDS {
-                let mut seen = Vec::new();
                 for target in targets {
                     let text = remedy(kind, target, runtime);
                     if !seen.contains(&text) {
