@@ -4,7 +4,7 @@ use super::borrowed::BorrowedDescriptor;
 
 /// A type that has a descriptor of the operating system: what the functions of this crate write to and read from.
 ///
-/// - On Unix it is every type with [`AsFd`](https://doc.rust-lang.org/std/os/fd/trait.AsFd.html): `File`, `PipeWriter`,
+/// - On Unix it is every type with [`AsFd`](https://doc.rust-lang.org/std/os/fd/trait.AsFd.html), and no other: `File`, `PipeWriter`,
 ///   `TcpStream`, `UnixStream`, `Stdout`, `OwnedFd`, `BorrowedFd`, references to such types, `Box`, `Arc` and `Rc` of
 ///   them, and the types of other crates.
 /// - On Windows, where files have handles and sockets do not, it is the types of the standard library with one of both:
@@ -50,14 +50,15 @@ use super::borrowed::BorrowedDescriptor;
 ///
 /// # Examples
 ///
-/// A function that writes to any descriptor:
+/// A function that writes to any descriptor, twice by a reference:
 ///
 /// ```
 /// use std::io::{IoSlice, Read};
 /// use vectored::{AsDescriptor, TransferError, write_all};
 ///
 /// fn write_pair(to: impl AsDescriptor, key: &[u8], value: &[u8]) -> Result<u64, TransferError> {
-///     write_all(to, &[key, b"=", value, b"\n"].map(IoSlice::new))
+///     let key_bytes = write_all(&to, &[key, b"="].map(IoSlice::new))?;
+///     Ok(key_bytes + write_all(&to, &[value, b"\n"].map(IoSlice::new))?)
 /// }
 ///
 /// # fn main() -> std::io::Result<()> {
@@ -84,5 +85,12 @@ pub trait AsDescriptor: sealed::Sealed {
 
 pub(super) mod sealed {
     /// Keeps other crates from implementing [`AsDescriptor`](super::AsDescriptor).
+    ///
+    /// On Unix a reference to a type with it has a descriptor, too, by the standard library's implementation of `AsFd`.
+    #[cfg(unix)]
+    pub trait Sealed: std::os::fd::AsFd {}
+
+    /// Keeps other crates from implementing [`AsDescriptor`](super::AsDescriptor).
+    #[cfg(windows)]
     pub trait Sealed {}
 }
