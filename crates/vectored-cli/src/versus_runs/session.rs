@@ -15,8 +15,9 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
 
-/// A counted run may take this many times as long as an untraced one.
-const TRACED_FACTOR: u32 = 100;
+/// A counted run may take this many times as long as an untraced one: strace takes 50 µs for a call, or more on a busy
+/// machine, and a call alone may take 100 ns.
+const TRACED_FACTOR: u32 = 1000;
 
 /// Counted runs of each command.
 const COUNTED_RUNS: usize = 2;
@@ -200,7 +201,8 @@ impl Session<'_> {
                     .show_waiting(&format!("counting the calls of {}", program.name));
                 self.prepare()?;
                 let observed = observe(program, &counting);
-                let observed = observed.map_err(|error| Halt::of(in_words(program), error))?;
+                let what = format!("{}, under strace", in_words(program));
+                let observed = observed.map_err(|error| Halt::of(what, error))?;
                 if observed.status.code().is_none() {
                     let end = end_in_words(observed.status);
                     let what = in_words(program);

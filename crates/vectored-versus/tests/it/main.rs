@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use vectored_report::{Document, TerminalOptions, markdown, parse, terminal};
+use proptest::prelude::*;
+use vectored_report::{Document, TerminalOptions, csv_of, html, json, markdown, parse, terminal};
 use vectored_versus::judge;
 use vectored_versus::model::{
     Calls, Comparison, Difference, File, FileUse, Range, Run, Side, VERSUS_SCHEMA, Versus,
 };
 use vectored_versus::report::document;
+
+#[path = "../../../vectored-measure/tests/it/damage.rs"]
+mod damage;
 
 /// Runs of about this time, which scatter by 1 %.
 fn runs(wall_ns: u64, seed: u64) -> Vec<Run> {
@@ -120,8 +124,8 @@ fn all_of_it_in_markdown() {
     insta::assert_snapshot!(markdown(&document(&result())));
 }
 
-#[test]
-fn what_spoils_a_comparison_comes_first() {
+/// A result with all that may be said.
+fn spoiled() -> Versus {
     let mut spoiled = result();
     spoiled.not_compared = vec!["standard error".to_owned()];
     spoiled.new[0].same_files = true;
@@ -143,12 +147,17 @@ fn what_spoils_a_comparison_comes_first() {
         .figures
         .retain(|figure| figure.figure.contains("calls"));
     spoiled.new.push(untimed);
-    insta::assert_snapshot!(screen(&document(&spoiled), false));
+    spoiled
+}
+
+#[test]
+fn what_spoils_a_comparison_comes_first() {
+    insta::assert_snapshot!(screen(&document(&spoiled()), false));
 }
 
 #[test]
 fn what_is_saved_is_read_again_and_checked() {
-    let saved = vectored_report::json(&result());
+    let saved = json(&result());
     assert_eq!(parse::<Versus>(&saved).unwrap(), result());
     let damage = |from: &str, to: &str| {
         let text = saved.replacen(from, to, 1);
@@ -159,6 +168,33 @@ fn what_is_saved_is_read_again_and_checked() {
     assert!(damage("\"ratio\":", "\"ratio\":-").contains("negative"));
     let mut fewer = result();
     fewer.old.runs.pop();
-    let error = parse::<Versus>(&vectored_report::json(&fewer)).unwrap_err();
+    let error = parse::<Versus>(&json(&fewer)).unwrap_err();
     assert!(error.to_string().contains("different numbers of runs"));
+}
+
+#[test]
+fn every_text_of_a_comparison_stays_text() {
+    let count = damage::texts_stay_text(&json(&spoiled()), |text| {
+        let found = parse::<Versus>(text).ok()?;
+        Some((document(&found), csv_of(&[&found])))
+    });
+    assert!(count > 10, "{count}");
+}
+
+proptest! {
+    #[test]
+    fn a_hostile_file_is_an_error_or_shown_and_no_panic(changes in damage::changes()) {
+        if let Ok(found) = parse::<Versus>(&damage::changed(&json(&spoiled()), &changes)) {
+            let document = document(&found);
+            html(std::slice::from_ref(&document));
+            screen(&document, true);
+            csv_of(&[&found, &found]);
+        }
+    }
+
+    #[test]
+    fn a_truncated_file_is_an_error_and_no_panic(share in 0.0..1.0f64) {
+        let text = json(&result());
+        prop_assert!(damage::cut(&text, share).is_none_or(|cut| parse::<Versus>(cut).is_err()));
+    }
 }
