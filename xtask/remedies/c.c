@@ -13,6 +13,7 @@
 #endif
 
 #define CASE(text) else if (!strcmp(name, text))
+#define PAIRS(call) for (; iov < all + 2 * records; iov += 2) check(call)
 #define EACH for (int i = 0; i < records; i++)
 
 enum { HEADER = 7, BODY = 32, RECORD = HEADER + BODY };
@@ -70,28 +71,18 @@ int main(int words, char **word) {
         EACH fwrite(whole + i * RECORD, 1, RECORD, stream);
         fclose(stream);
     }
-    CASE("adjacent-writes/file 0") {
-        for (int i = 0; i < 2 * records; i++)
+    CASE("adjacent-writes/file 0") for (int i = 0; i < 2 * records; i++)
             check(write(fd, all[i].iov_base, all[i].iov_len));
-    }
-    CASE("adjacent-writes/file 1") {
-        for (; iov < all + 2 * records; iov += 2)
-            check(writev(fd, iov, count));
-    }
-    CASE("adjacent-writes/unix 0") {
-        for (int i = 0; i < 2 * records; i++)
+    CASE("adjacent-writes/file 1") PAIRS(writev(fd, iov, count));
+    CASE("adjacent-writes/unix 0") for (int i = 0; i < 2 * records; i++)
             check(send(fd, all[i].iov_base, all[i].iov_len, 0));
-    }
     CASE("adjacent-writes/unix 1") {
         for (; iov < all + 2 * records; iov += 2) {
             struct msghdr message = {.msg_iov = iov, .msg_iovlen = 2};
             check(sendmsg(fd, &message, MSG_NOSIGNAL));
         }
     }
-    CASE("adjacent-writes/unix 2") {
-        for (; iov < all + 2 * records; iov += 2)
-            check(writev(fd, iov, count));
-    }
+    CASE("adjacent-writes/unix 2") PAIRS(writev(fd, iov, count));
     CASE("small-reads/file#stream 0") {
         FILE *stream = fdopen(fd, "r");
         while (fread(bytes + length, 1, RECORD, stream) == RECORD)
@@ -103,36 +94,26 @@ int main(int words, char **word) {
         while (fread(bytes + length, 1, RECORD, stream) == RECORD)
             length += RECORD;
     }
-    CASE("small-reads/file 0") {
-        while (check(read(fd, bytes + length, RECORD)))
+    CASE("small-reads/file 0") while (check(read(fd, bytes + length, RECORD)))
             length += RECORD;
-    }
     CASE("small-reads/file 1") {
         ssize_t got;
         for (char *buffer = bytes; check(got = read(fd, buffer, 65536)); buffer += got)
             length += got;
     }
-    CASE("small-reads/pipe 0") {
-        while (check(recv(fd, bytes + length, RECORD, MSG_WAITALL)))
+    CASE("small-reads/pipe 0") while (check(recv(fd, bytes + length, RECORD, MSG_WAITALL)))
             length += RECORD;
-    }
     CASE("small-reads/pipe 1") {
         ssize_t got;
         for (char *buffer = bytes; check(got = recv(fd, buffer, 65536, 0)); buffer += got)
             length += got;
     }
-    CASE("positional-writes/file 0") {
-        for (int i = 0, offset = 0; i < 2 * records; offset += all[i++].iov_len)
+    CASE("positional-writes/file 0") for (int i = 0, offset = 0; i < 2 * records; offset += all[i++].iov_len)
             check(pwrite(fd, all[i].iov_base, all[i].iov_len, offset));
-    }
-    CASE("positional-writes/file 1") {
-        for (int offset = 0; iov < all + 2 * records; iov += 2, offset += RECORD)
+    CASE("positional-writes/file 1") for (int offset = 0; iov < all + 2 * records; iov += 2, offset += RECORD)
             check(pwritev(fd, iov, count, offset));
-    }
-    CASE("positional-reads/file 0") {
-        while (check(pread(fd, bytes + length, RECORD, length)))
+    CASE("positional-reads/file 0") while (check(pread(fd, bytes + length, RECORD, length)))
             length += RECORD;
-    }
     CASE("positional-reads/file 1") {
         for (long offset = 0; offset < records * RECORD; offset += 2 * RECORD, length += 2 * RECORD) {
             struct iovec iov[] = {{bytes + offset, RECORD}, {bytes + offset + RECORD, RECORD}};
@@ -166,10 +147,8 @@ int main(int words, char **word) {
             check(pread(fd, data, count, offset));
         }
     }
-    CASE("tiny-segments/file 0") {
-        for (; iov < all + 2 * records; iov += 20)
+    CASE("tiny-segments/file 0") for (; iov < all + 2 * records; iov += 20)
             check(writev(fd, iov, 20));
-    }
     CASE("tiny-segments/file 1") {
         for (; iov < all + 2 * records; iov += 20) {
             size_t joined = 0;
@@ -178,14 +157,10 @@ int main(int words, char **word) {
             check(write(fd, bytes, joined));
         }
     }
-    CASE("many-segments/file 0") {
-        for (; iov < all + 2 * records; iov += 100)
+    CASE("many-segments/file 0") for (; iov < all + 2 * records; iov += 100)
             check(writev(fd, iov, 100));
-    }
-    CASE("many-segments/file 1") {
-        for (long left = 2 * records, most = sysconf(_SC_IOV_MAX); left > 0; iov += most, left -= most)
+    CASE("many-segments/file 1") for (long left = 2 * records, most = sysconf(_SC_IOV_MAX); left > 0; iov += most, left -= most)
             check(writev(fd, iov, left < most ? left : most));
-    }
     CASE("sync-each/file 0") {
         EACH {
             check(write(fd, whole + i * RECORD, RECORD));
@@ -212,22 +187,12 @@ int main(int words, char **word) {
         count = records;
         return sendmmsg(fd, messages, count, 0) != count;
     }
-    CASE("adjacent-writes/file 2") {
-        for (; iov < all + 2 * records; iov += 2)
-            check(vectored_gather_write_all(gather, fd, iov, count, NULL));
-    }
-    CASE("adjacent-writes/unix 3") {
-        for (; iov < all + 2 * records; iov += 2)
-            check(vectored_gather_write_all(gather, fd, iov, count, NULL));
-    }
-    CASE("positional-writes/file 2") {
-        for (int offset = 0; iov < all + 2 * records; iov += 2, offset += RECORD)
+    CASE("adjacent-writes/file 2") PAIRS(vectored_gather_write_all(gather, fd, iov, count, NULL));
+    CASE("adjacent-writes/unix 3") PAIRS(vectored_gather_write_all(gather, fd, iov, count, NULL));
+    CASE("positional-writes/file 2") for (int offset = 0; iov < all + 2 * records; iov += 2, offset += RECORD)
             check(vectored_pwrite_all(fd, iov, count, offset, NULL));
-    }
-    CASE("tiny-segments/file 2") {
-        for (count = 20; iov < all + 2 * records; iov += 20)
+    CASE("tiny-segments/file 2") for (count = 20; iov < all + 2 * records; iov += 20)
             check(vectored_gather_write_all(gather, fd, iov, count, NULL));
-    }
     CASE("many-segments/file 2") {
         count = 2 * records;
         check(vectored_write_all(fd, iov, count, NULL));

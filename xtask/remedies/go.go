@@ -44,27 +44,26 @@ func main() {
 	}
 	create := func() *os.File { return must(os.Create(path)) }
 	open := func() *os.File { return must(os.Open(path)) }
+	each := func(to io.Writer) {
+		for _, part := range parts {
+			must(to.Write(part))
+		}
+	}
 	connect := func() net.Conn { return must(net.Dial("tcp", address)) }
 	all := make([]byte, 39*count)
 
 	switch name {
 	case "adjacent-writes/file 0":
 		file := create()
-		for _, part := range parts {
-			must(file.Write(part))
-		}
+		each(file)
 	case "adjacent-writes/file 1":
 		file := create()
 		w := bufio.NewWriterSize(file, 65536)
-		for _, part := range parts {
-			must(w.Write(part))
-		}
+		each(w)
 		w.Flush()
 	case "adjacent-writes/unix 0":
 		conn := connect()
-		for _, part := range parts {
-			must(conn.Write(part))
-		}
+		each(conn)
 	case "adjacent-writes/unix 1":
 		conn := connect()
 		for i := 0; i < len(parts); i += 2 {
@@ -74,9 +73,7 @@ func main() {
 	case "adjacent-writes/unix 2":
 		conn := connect()
 		w := bufio.NewWriter(conn)
-		for _, part := range parts {
-			must(w.Write(part))
-		}
+		each(w)
 		w.Flush()
 	case "small-reads/file 0":
 		show(open())

@@ -14,21 +14,22 @@ def new():
     return os.open(path, os.O_RDWR | os.O_CREAT)
 
 
+def each(write):
+    for pair in records:
+        for part in pair:
+            write(part)
+
+
 def show(pieces):
     sys.stdout.buffer.write(b"".join(pieces))
 
 
 match case:
     case "adjacent-writes/file 0":
-        with open(path, "w") as file:
-            for a, b in records:
-                print(a.decode(), end="", file=file, flush=True)
-                print(b.decode(), end="", file=file, flush=True)
+        file = open(path, "w")
+        each(lambda part: print(part.decode(), end="", file=file, flush=True))
     case "adjacent-writes/file 1":
-        with open(path, "wb", buffering=65536) as file:
-            for a, b in records:
-                file.write(a)
-                file.write(b)
+        each(open(path, "wb", buffering=65536).write)
     case "adjacent-writes/file 2":
         fd = new()
         for a, b in records:
@@ -38,10 +39,7 @@ match case:
         for a, b in records:
             gather.write_all(fd, [a, b])
     case "adjacent-writes/unix 0":
-        sock = connect()
-        for header, body in records:
-            sock.send(header)
-            sock.send(body)
+        each(connect().send)
     case "adjacent-writes/unix 1":
         sock = connect()
         for header, body in records:
@@ -53,9 +51,7 @@ match case:
     case "adjacent-writes/unix 3":
         sock = connect()
         file = sock.makefile("wb")
-        for header, body in records:
-            file.write(header)
-            file.write(body)
+        each(file.write)
         file.flush()
     case "small-reads/file 0":
         fd = os.open(path, os.O_RDONLY)

@@ -13,29 +13,54 @@ fn show(mut from: impl Read) -> Result<()> {
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().collect();
-    let [_, case, path, port, count] = &words[..] else { panic!("4 words, not {words:?}") };
+    let [_, case, path, port, count] = &words[..] else {
+        panic!("4 words, not {words:?}")
+    };
     let count = count.parse::<usize>().unwrap();
-    let records: Vec<[Vec<u8>; 2]> =
-        (0..count).map(|i| [b"record ".to_vec(), format!("{i:031}\n").into_bytes()]).collect();
+    let records: Vec<[Vec<u8>; 2]> = (0..count)
+        .map(|i| [b"record ".to_vec(), format!("{i:031}\n").into_bytes()])
+        .collect();
     let peer = format!("127.0.0.1:{port}");
-    let new = || File::options().read(true).write(true).create(true).truncate(true).open(path);
-    let list = || records.iter().flatten().map(|part| IoSlice::new(part)).collect::<Vec<_>>();
+    let new = || {
+        File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)
+    };
+    let list = || {
+        records
+            .iter()
+            .flatten()
+            .map(|part| IoSlice::new(part))
+            .collect::<Vec<_>>()
+    };
     let mut gather = vectored::Gather::new();
     match &case[..] {
         "adjacent-writes/file 0" => {
             let mut file = new()?;
-            records.iter().flatten().try_for_each(|part| file.write_all(part))
+            records
+                .iter()
+                .flatten()
+                .try_for_each(|part| file.write_all(part))
         }
         "adjacent-writes/file 1" => {
             let file = new()?;
             let mut file = vectored::GatherWriter::new(file);
-            records.iter().flatten().try_for_each(|part| file.write_all(part))?;
+            records
+                .iter()
+                .flatten()
+                .try_for_each(|part| file.write_all(part))?;
             file.flush()
         }
         "adjacent-writes/file 2" => {
             let file = new()?;
             let mut file = BufWriter::new(file);
-            records.iter().flatten().try_for_each(|part| file.write_all(part))?;
+            records
+                .iter()
+                .flatten()
+                .try_for_each(|part| file.write_all(part))?;
             file.flush()
         }
         "adjacent-writes/file 3" => {
@@ -48,7 +73,10 @@ fn main() -> Result<()> {
         }
         "adjacent-writes/unix 0" => {
             let mut stream = TcpStream::connect(peer)?;
-            records.iter().flatten().try_for_each(|part| stream.write_all(part))
+            records
+                .iter()
+                .flatten()
+                .try_for_each(|part| stream.write_all(part))
         }
         "adjacent-writes/unix 1" => {
             let stream = TcpStream::connect(peer)?;
@@ -61,7 +89,10 @@ fn main() -> Result<()> {
         "adjacent-writes/unix 2" => {
             let stream = TcpStream::connect(peer)?;
             let mut stream = vectored::GatherWriter::new(stream);
-            records.iter().flatten().try_for_each(|part| stream.write_all(part))?;
+            records
+                .iter()
+                .flatten()
+                .try_for_each(|part| stream.write_all(part))?;
             stream.flush()
         }
         "small-reads/file 0" => show(File::open(path)?),
@@ -111,7 +142,8 @@ fn main() -> Result<()> {
             let mut scatter = vectored::Scatter::new();
             for (i, two) in all.chunks_mut(78).enumerate() {
                 let (a, b) = two.split_at_mut(39);
-                let (mut segments, offset) = ([IoSliceMut::new(a), IoSliceMut::new(b)], 78 * i as u64);
+                let (mut segments, offset) =
+                    ([IoSliceMut::new(a), IoSliceMut::new(b)], 78 * i as u64);
                 scatter.read_exact_at(&file, &mut segments, offset)?;
             }
             std::io::stdout().write_all(&all)
@@ -150,7 +182,9 @@ fn main() -> Result<()> {
         }
         "tiny-segments/file 0" => {
             let mut file = new()?;
-            list().chunks(20).try_for_each(|segments| file.write_vectored(segments).map(drop))
+            list()
+                .chunks(20)
+                .try_for_each(|segments| file.write_vectored(segments).map(drop))
         }
         "tiny-segments/file 1" => {
             let fd = new()?;
@@ -161,7 +195,9 @@ fn main() -> Result<()> {
         }
         "many-segments/file 0" => {
             let mut file = new()?;
-            list().chunks(100).try_for_each(|segments| file.write_vectored(segments).map(drop))
+            list()
+                .chunks(100)
+                .try_for_each(|segments| file.write_vectored(segments).map(drop))
         }
         "many-segments/file 1" => {
             let (fd, segments) = (new()?, list());
@@ -177,12 +213,16 @@ fn main() -> Result<()> {
         }
         "sync-each/file 1" => {
             let mut file = new()?;
-            records.iter().try_for_each(|record| file.write_all(&record.concat()))?;
+            records
+                .iter()
+                .try_for_each(|record| file.write_all(&record.concat()))?;
             file.sync_data()
         }
         "datagrams/file 0" => {
             let socket = UdpSocket::bind("127.0.0.1:0")?;
-            records.iter().try_for_each(|record| socket.send_to(&record.concat(), &peer).map(drop))
+            records
+                .iter()
+                .try_for_each(|record| socket.send_to(&record.concat(), &peer).map(drop))
         }
         "datagrams/file 1" => {
             let socket = UdpSocket::bind("127.0.0.1:0")?;
