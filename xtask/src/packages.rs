@@ -106,7 +106,7 @@ impl Programs {
             .find(is_it)
             .and_then(|program| program["executable"].as_str());
         let missing = || format!("cargo built no {} {}", target.kind, target.name);
-        // As cargo starts it.
+        // cargo starts a test in this folder and with this variable, too.
         let mut command = Command::new(found.with_context(missing)?);
         command
             .current_dir(&package.folder)
@@ -114,7 +114,7 @@ impl Programs {
         Ok(command)
     }
 
-    /// The path of the one program.
+    /// The path of the program of a build that makes one.
     pub fn path(&self) -> Result<PathBuf> {
         let path = self
             .0

@@ -21,7 +21,7 @@ impl CostModel {
     /// The costs of one machine for a kind of descriptor: 'file' (appended to), 'file-overwrite', 'pipe', 'unix', 'tcp' or
     /// 'other'.
     ///
-    /// The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader works meanwhile.
+    /// The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader can work at the same time.
     #[staticmethod]
     #[pyo3(signature = (target = "other"))]
     fn for_target(target: &str) -> PyResult<CostModel> {
@@ -37,10 +37,10 @@ impl CostModel {
         Ok(CostModel(vectored::CostModel::for_target(kind)))
     }
 
-    /// Measure the costs on this machine, in about that time, on descriptors of its own. 'other' is /dev/null.
+    /// Measure the costs on this machine in about `milliseconds`, on descriptors of its own. 'other' is /dev/null.
     ///
     /// 'file' is appended to, 'file-overwrite' is overwritten. Both need `directory`, for an unnamed file of up to 16 MiB
-    /// there. Take 75 ms for them.
+    /// there. Allow 75 milliseconds for them.
     #[staticmethod]
     #[pyo3(signature = (target, *, directory = None, milliseconds = 50))]
     fn calibrate(

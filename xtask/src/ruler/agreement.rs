@@ -16,9 +16,9 @@ const MAX_FORGIVEN: f64 = 0.10;
 /// One turn of each instrument: times in ns, or ratios of times.
 #[derive(Clone, Debug)]
 struct Alternation {
-    /// Of the C loops.
+    /// Figures of the C loops.
     plain: Medians,
-    /// Of the engine.
+    /// Figures of the engine.
     engine: Medians,
 }
 
@@ -30,9 +30,9 @@ struct Agreement {
     engine: f64,
     /// Median over the alternations of the engine's figure ÷ C's.
     ratio: f64,
-    /// Its 95 % interval; none with fewer than six alternations.
+    /// The 95 % interval of `ratio`; `None` with fewer than six alternations.
     interval: Option<(f64, f64)>,
-    /// The difference of C from itself; none with fewer than twelve alternations.
+    /// The [`spread`] of the C loops; `None` with fewer than twelve alternations.
     spread: Option<f64>,
 }
 
@@ -126,8 +126,8 @@ fn line(name: &str, plain: &[f64], engine: &[f64]) -> Option<Agreement> {
     })
 }
 
-/// How far C is from itself: half the width of the 95 % interval of its odd
-/// rounds against their even neighbours.
+/// Half the width of the 95 % interval of the odd rounds of the C loops against
+/// their even neighbours, as a share.
 fn spread(plain: &[f64]) -> Option<f64> {
     let neighbours: Vec<f64> = plain
         .chunks_exact(2)
@@ -141,15 +141,15 @@ fn spread(plain: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Twenty rounds in which C's time is 1000 ns times 1 ± `spread`, and the
-    /// engine's is `ratio` times as much.
+    /// Twenty rounds in which C takes 1000 ns, or `spread` more in half of them, and
+    /// the engine `ratio` times as long.
     fn rounds(ratio: f64, spread: f64) -> Vec<Alternation> {
         let medians = |ns: f64| Medians::from([("writev".to_owned(), ns)]);
-        let signs = [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0];
-        let factors = signs.into_iter().chain(signs);
+        let slow = [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0];
+        let factors = slow.into_iter().chain(slow);
         factors
-            .map(|sign| {
-                let plain_ns = 1000.0 * (1.0 + spread * sign);
+            .map(|factor| {
+                let plain_ns = 1000.0 * (1.0 + spread * factor);
                 Alternation {
                     plain: medians(plain_ns),
                     engine: medians(ratio * plain_ns),

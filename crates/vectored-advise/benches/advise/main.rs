@@ -2,7 +2,7 @@
 //! `cargo bench -p vectored-advise --bench advise`, with `-- 2000` for 2 GB. With `--test`, a small log,
 //! once.
 //!
-//! All take turns on the same file in the page cache; what counts are the ratios of the medians.
+//! The three take turns on the same file in the page cache. Compare the ratios of the medians.
 
 mod log;
 
@@ -26,7 +26,6 @@ fn main() -> io::Result<()> {
     measured
 }
 
-/// Reads alone, reads and analyses, and counts lines, in turns.
 fn measure(path: &Path, rounds: usize) -> io::Result<()> {
     let mut reading_s = Vec::new();
     let mut analysing_s = Vec::new();

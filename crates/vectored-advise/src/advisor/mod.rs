@@ -6,10 +6,10 @@
 //! - [`vectored_strace`]: from the text of strace(1) to events.
 //! - [`analysis`]: from events to tallies. It owns a `tracker`, which applies each event to the state of
 //!   the log's processes.
-//! - `descriptors`: that state: threads, processes, descriptor tables, open file descriptions.
+//! - `descriptors`: threads, processes, descriptor tables, open file descriptions.
 //! - `runs`: the transfers of one direction, cut into runs, and their patterns; which calls are barriers.
-//! - `findings`: what a run is a finding of, and its counts; all calls by file; prices; from tallies to an
-//!   advisory ([`advise`]), and from several advisories to one ([`merge`]).
+//! - `findings`: the kind of finding that a run is; counts of findings, and of all calls by file; prices; from
+//!   tallies to an advisory ([`advise`]), and from several advisories to one ([`merge`]).
 //! - [`wording`]: patterns, actions and remedies in words.
 //! - [`untraced`]: an estimate of the time without strace.
 

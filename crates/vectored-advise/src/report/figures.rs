@@ -46,7 +46,7 @@ fn decimals(scaled: f64) -> usize {
 
 fn rounded(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    // Without a sign if it is rounded to zero.
+    // A value that is rounded to zero has no sign.
     let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
     match text.strip_prefix('-') {
         Some(positive) if is_zero => positive.to_owned(),
@@ -68,8 +68,8 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// A text from outside. If it is longer than `most` characters, its middle is cut: the begin of a path
-/// names the place, the end the file.
+/// A text from outside. If it is longer than `most` characters, its middle is cut: a path begins with the
+/// place and ends with the name of the file.
 pub fn shortened(text: &str, most: usize) -> String {
     let safe = visible(text);
     let length = safe.chars().count();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_never_more_exact_than_it_is() {
+    fn a_share_is_rounded_by_its_size() {
         for (value, expected) in [
             (0.284, "28 %"),
             (0.0312, "3.1 %"),

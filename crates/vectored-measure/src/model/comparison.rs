@@ -25,8 +25,8 @@ pub struct Comparison {
     pub environment: Vec<EnvironmentDifference>,
     /// The smallest change that is reported: 0.02 is 2 %.
     pub called_from: f64,
-    /// Prior standard deviation, from run to run, of the logarithm of a technique's mean over cells; it
-    /// counts when there are few runs.
+    /// Prior standard deviation, from run to run, of the logarithm of a technique's mean over cells. The
+    /// fewer the runs, the more it weighs.
     pub between_runs_sd: f64,
     /// The mean over the cells of a target, by technique.
     pub targets: Vec<Compared>,
@@ -62,7 +62,7 @@ pub struct Compared {
     pub conditions: Conditions,
     /// The list, as runs of `[count, bytes]`; null for all cells together.
     pub segment_sizes: Option<Vec<(usize, usize)>>,
-    /// How many cells.
+    /// The number of cells.
     pub cell_count: usize,
     /// The technique.
     pub technique: TechniqueName,
@@ -72,9 +72,9 @@ pub struct Compared {
     pub new_floor_ratio: f64,
     /// New ÷ base.
     pub ratio: f64,
-    /// Lower end of its 95 % interval, not adjusted for the number of comparisons.
+    /// Lower end of the 95 % interval of `ratio`, not adjusted for the number of comparisons.
     pub ratio_low: f64,
-    /// Upper end.
+    /// Upper end of that interval.
     pub ratio_high: f64,
     /// Two-sided p-value of "nothing changed", not adjusted.
     pub p: f64,

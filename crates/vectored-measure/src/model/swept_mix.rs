@@ -73,8 +73,8 @@ impl SweptMix {
         found.expect("one run has a variable size")
     }
 
-    /// The list in which the variable size is `bytes`, as runs of `(count, bytes)`. Neighbouring runs stay
-    /// apart if they have the same size.
+    /// The list in which the variable size is `bytes`, as runs of `(count, bytes)`. Neighbouring runs of
+    /// the same size are not joined.
     pub fn at(&self, bytes: usize) -> Vec<(usize, usize)> {
         let runs = self.runs.iter();
         runs.map(|&(count, fixed)| (count, fixed.unwrap_or(bytes)))

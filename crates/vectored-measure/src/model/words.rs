@@ -16,13 +16,13 @@ macro_rules! words {
         }
 
         impl $type {
-            /// All, the default first.
+            /// All values, the default first.
             pub const ALL: [$type; [$($word),+].len()] = [$($type::$value),+];
 
             /// The words of `ALL`, in the same order.
             pub const WORDS: [&'static str; [$($word),+].len()] = [$($word),+];
 
-            /// The word, the same on the command line, in JSON and in tables.
+            /// The word of this value.
             pub fn name(self) -> &'static str {
                 match self {
                     $($type::$value => $word),+

@@ -1,4 +1,4 @@
-//! A comparison of two sets of runs as text: differences of the environment first, then reported
+//! A comparison of two sets of runs as a document: differences of the environment first, then reported
 //! changes, then all figures.
 
 use vectored_report::words::{ratio, ratio_within};
@@ -14,7 +14,7 @@ use crate::stats::MIN_RUNS;
 
 /// The comparison as a document: differences of the environment and reported changes are the answer.
 pub fn comparison_document(comparison: &Comparison) -> Document {
-    let mut answer: Vec<Block> = before(comparison)
+    let mut answer: Vec<Block> = summary(comparison)
         .into_iter()
         .map(|text| Block::Sentence(Sentence::toned(Tone::Plain, text)))
         .collect();
@@ -48,7 +48,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
     csv(&serde_json::json!({ "compared": rows }), &["compared"])
 }
 
-fn before(comparison: &Comparison) -> Vec<String> {
+fn summary(comparison: &Comparison) -> Vec<String> {
     let mut text = Vec::new();
     for difference in &comparison.environment {
         let side = |values: &[String]| {
@@ -207,7 +207,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.unmatched_techniques > 0 {
         notes.push(format!(
-            "Not compared: {}, with too few rounds in at least one run.",
+            "Not compared: {}, not measured in at least one run, or in too few rounds.",
             words::count(comparison.unmatched_techniques, "cell result")
         ));
     }

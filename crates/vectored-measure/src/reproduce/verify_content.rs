@@ -26,7 +26,7 @@ pub fn check_repeated(
     let mut at = 0;
     let mut outcome = || -> Result<(), Mismatch> {
         loop {
-            // Bytes of the previous piece must not pass for this one's.
+            // A read that fills nothing must not pass with the bytes of the previous piece.
             piece.fill(0xa5);
             let count = pread(fd, &mut piece, at)?;
             if count == 0 {

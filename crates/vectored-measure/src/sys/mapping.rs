@@ -156,7 +156,7 @@ mod tests {
         let message = error.to_string();
         assert!(message.contains(&usize::MAX.to_string()), "{message}");
         assert!(message.contains("from byte 4098"), "{message}");
-        // At a page boundary nothing is added, so the kernel refuses it.
+        // At a page boundary the sum does not overflow, and the kernel refuses the length.
         assert!(Mapping::to_read(file.as_fd(), 4096, usize::MAX).is_err());
     }
 

@@ -194,7 +194,7 @@ class CostModel:
         """The costs of one machine for a kind of descriptor: 'file' (appended to), 'file-overwrite', 'pipe', 'unix', 'tcp' or
         'other'.
 
-        The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader works meanwhile.
+        The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader can work at the same time.
         """
 
     @staticmethod
@@ -204,10 +204,10 @@ class CostModel:
         directory: str | None = None,
         milliseconds: int = 50,
     ) -> CostModel:
-        """Measure the costs on this machine, in about that time, on descriptors of its own. 'other' is /dev/null.
+        """Measure the costs on this machine in about `milliseconds`, on descriptors of its own. 'other' is /dev/null.
 
         'file' is appended to, 'file-overwrite' is overwritten. Both need `directory`, for an unnamed file of up to 16 MiB
-        there. Take 75 ms for them.
+        there. Allow 75 milliseconds for them.
         """
 
     def copy_below_bytes(self, segment_count: int) -> int:

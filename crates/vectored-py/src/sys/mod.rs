@@ -26,8 +26,8 @@ const ENCODERS: [&str; 5] = ["ssl", "OpenSSL.SSL", "gzip", "bz2", "lzma"];
 ///
 /// # Errors
 ///
-/// `TypeError` for any other object and for one of [`ENCODERS`], `ValueError` if the number is negative or the file is closed,
-/// `io.UnsupportedOperation` for a file in memory, with a note of what takes its place.
+/// `TypeError` for any other object and for one of a module in [`ENCODERS`], `ValueError` if the number is negative or the file
+/// is closed, `io.UnsupportedOperation` for a file in memory, with a note of what to use instead.
 pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
     if !file.is_exact_instance_of::<PyInt>() {
         refuse_encoders(file)?;
@@ -88,11 +88,11 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
             },
         );
     }
-    // The bases of `io.UnsupportedOperation`, which need no import.
+    // `io.UnsupportedOperation` has both bases; testing for them needs no import.
     if error.is_instance_of::<PyOSError>(py) && error.is_instance_of::<PyValueError>(py) {
         if let Ok(name) = file.get_type().name() {
             let text = format!(
-                "an object of the type '{name}' has no descriptor: use its own methods, as writelines, or pass a file, a pipe \
+                "an object of the type '{name}' has no descriptor: use its own methods, such as writelines, or pass a file, a pipe \
                  or a socket"
             );
             note(py, &error, &text);
@@ -117,8 +117,8 @@ pub fn note(py: Python<'_>, exception: &PyErr, text: &str) {
 /// If it is negative, which [`descriptor`] does not return.
 pub fn borrowed<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
     assert!(fd >= 0, "{fd} is no descriptor");
-    // SAFETY: it is not -1. It is used in system calls alone, and never closed: if the number is not open, or another thread
-    // closes it, these calls fail as those of `os.write` do.
+    // SAFETY: the number is not -1. It is only passed to system calls, and never closed. If it is not open, or another thread
+    // closes it, the calls fail like `os.write`.
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
 
@@ -138,7 +138,7 @@ pub fn reads_ahead(file: &Bound<'_, PyAny>) -> bool {
 /// Keeps the module to the first interpreter of the process that imports it.
 ///
 /// The classes are made once a process, by that interpreter, and must not outlive it. CPython 3.12 and newer refuse such a
-/// module in interpreters with a lock of their own. In others, and in 3.11, nothing else does.
+/// module in an interpreter that has its own lock, but not in one that shares the lock. CPython 3.11 never refuses it.
 ///
 /// # Errors
 ///

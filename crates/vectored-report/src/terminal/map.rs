@@ -7,8 +7,8 @@ use crate::terminal::lines::{BOLD, Screen, left, right, width};
 /// A longer title stands on a line of its own.
 const LONGEST_TITLE: usize = 24;
 
-/// Prints maps that have their columns in common, below one line of heads, and returns whether squares have their figures.
-/// If that is too wide, they have only their letters; if it still is, the columns are split.
+/// Prints maps that have their columns in common, below one line of heads, and returns whether the squares show figures.
+/// Maps that are too wide with figures show letters alone; those that are still too wide are split at a column.
 pub(super) fn maps(maps: &[&Map], screen: &mut Screen) -> bool {
     let is_short = |map: &&&Map| width(&map.title) <= LONGEST_TITLE;
     let titles = maps
@@ -61,7 +61,7 @@ pub(super) fn maps(maps: &[&Map], screen: &mut Screen) -> bool {
     shape.figure > 0
 }
 
-/// The columns of titles and of the heads of rows.
+/// The widths of titles and of the heads of rows.
 struct Names {
     title: usize,
     head: usize,
@@ -76,7 +76,7 @@ impl Names {
 /// Blanks before a square.
 const GAP: usize = 1;
 
-/// The columns of a square.
+/// The widths of a square and its parts.
 struct Shape {
     letter: usize,
     /// 0 if figures are left out.

@@ -144,7 +144,8 @@ fn shows_fifo(body: Body) -> bool {
     FIFO.find(body.text).is_some() && is_success(body.result())
 }
 
-/// A call that shows a FIFO: `fstat(3, …)`, `newfstatat(AT_FDCWD, "x", …)`, `newfstatat(3, "", …)`, `stat("x", …)`.
+/// A call that shows a FIFO: `fstat(3, …)`, `newfstatat(AT_FDCWD, "x", …)`, `newfstatat(3, "", …)`, `stat("x", …)`, or a
+/// refused `lseek(3, …)`.
 fn fifo<'a>(name: Syscall, mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, SkipReason> {
     if name == Syscall::StatusOfPath {
         return Ok(Some(Action::Fifo(Named::Path(arguments.string()?))));
@@ -218,7 +219,7 @@ fn link(mut arguments: Arguments<'_>, renames: bool) -> Result<Option<Action<'_>
 }
 
 /// `inotify_add_watch(3, "x", IN_MODIFY) = 1`, `fanotify_mark(3, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD, "x") = 0`; `None` if
-/// writes are no event of it.
+/// the watch does not report writes.
 fn watch(mut arguments: Arguments<'_>) -> Option<Action<'_>> {
     let (mut path, mut modify, mut all) = (&b""[..], false, false);
     loop {
@@ -231,7 +232,6 @@ fn watch(mut arguments: Arguments<'_>) -> Option<Action<'_>> {
                 .unwrap_or(argument);
             path = path.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         }
-        // A mask of bare numbers may have it.
         modify |= descriptors::has(argument, b"IN_MODIFY", 2)
             || descriptors::has(argument, b"FAN_MODIFY", 2);
         all |= descriptors::has(argument, b"FAN_MARK_MOUNT", 0x10)
@@ -292,7 +292,7 @@ fn fork<'a>(name: Syscall, body: Body) -> Result<Option<Action<'a>>, SkipReason>
     let (bits, flags) = match memmem::find(arguments, b"flags=") {
         Some(at) if name == Syscall::Clone => {
             let flags = &arguments[at + 6..];
-            // With `-X raw` the flags are a number. Its bits are the same on all machines.
+            // With `-X raw` the flags are a number, the same on all machines.
             (leading_any(flags).map_or(0, |(bits, _)| bits), flags)
         }
         _ => (0, &[][..]),

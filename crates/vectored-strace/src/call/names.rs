@@ -2,7 +2,7 @@
 
 use crate::event::Direction;
 
-/// The arguments of a transfer, by the name of its call.
+/// The arguments of a call that transfers bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentShape {
     /// `read(fd, buffer, count)`, and with an offset.
@@ -82,7 +82,7 @@ impl Syscall {
     }
 }
 
-/// The call at the beginning of `text`, and the length of its name; `None` if there is no name with an opening bracket.
+/// The call at the beginning of `text`, and the length of its name; `None` if no name with a `(` after it is there.
 #[inline]
 pub(crate) fn name(text: &[u8]) -> Option<(Syscall, usize)> {
     let length = name_bytes(text);
@@ -149,7 +149,7 @@ fn syscall(name: &[u8]) -> Syscall {
         Syscall::Transfer(ArgumentShape::List { positional }, direction)
     }
     if name == b"inotify_add_watch" {
-        // Longer than a key.
+        // Longer than `MAX_NAME_BYTES`.
         return Syscall::Watch;
     }
     names!(key(name),

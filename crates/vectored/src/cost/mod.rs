@@ -26,8 +26,8 @@ use crate::sys::limits::Limits;
 /// model predicts:
 ///
 /// - `write(2)` of the same bytes in one piece: `call_ns + b · byte_ns`;
-/// - `writev(2)` that references every segment: that, plus `gather_call_ns + n · segment_ns`. If segments have 256
-///   bytes or more, `large_segment_ns` replaces `segment_ns`. If `n > 8`, `iovec_step_ns` is added. For each segment
+/// - `writev(2)` that references every segment: the time of that `write(2)`, plus `gather_call_ns + n · segment_ns`. If
+///   segments have 256 bytes or more, `large_segment_ns` replaces `segment_ns`. If `n > 8`, `iovec_step_ns` is added. For each segment
 ///   except the last that ends at the end of a 4096-byte page, counted from the start of the list, `page_end_ns`
 ///   is subtracted;
 /// - copying every segment into one buffer, then `write(2)`: the time of that `write(2)`, plus
@@ -39,15 +39,15 @@ use crate::sys::limits::Limits;
 /// the numbers from existing measurements.
 ///
 /// Use a model for the kind of target that is written to, and calibrate once for each kind. For example, the model of
-/// a pipe sends long lists in [chunks](CostModel::chunk_policy) of 8 KiB; on a Unix socket, lists of 32 to 256 KiB
-/// then took 2 to 4 times as long ([`ChunkPolicy`]).
+/// a pipe sends long lists in [chunks](CostModel::chunk_policy) of 8 KiB; with such chunks, lists of 32 to 256 KiB on a Unix
+/// socket took 2 to 4 times as long ([`ChunkPolicy`]).
 ///
 /// # Saving and loading
 ///
-/// With the feature `serde` a model can be saved and loaded, with the names of its fields. All fields are needed but
-/// those that may be `None`. Unknown fields are ignored. The values are not checked, since all bytes arrive
-/// in order with any model. Absurd costs only make transfers slower. An absurd `staging_bytes` takes that much
-/// memory, if there is so much.
+/// With the feature `serde` a model can be saved and loaded, with the names of its fields. Only fields that may be `None`
+/// may be missing. Unknown fields are ignored. The values are not checked, since all bytes arrive in order with any
+/// model: wrong costs only make transfers slower. The staging buffer has at most the bytes of a call; without memory for
+/// it nothing is copied.
 ///
 /// JSON cannot hold numbers that are not finite. By default `serde_json` may load a number with a different last
 /// bit, so the loaded model may be unequal to the saved one (no decision depends on that bit). With the
@@ -79,7 +79,7 @@ use crate::sys::limits::Limits;
 /// machine under load. A cost that is wrong by a factor of two does little harm, since near the threshold both
 /// techniques take about the same time.
 ///
-/// A minor version may add a cost: a model of your own is a default one [with](CostModel::with) other costs.
+/// A minor version may add a cost: make a model of your own from a default one by [`with`](CostModel::with).
 ///
 /// # Examples
 ///
@@ -117,7 +117,7 @@ pub struct CostModel {
     /// pipes and sockets, 80–160 in tmpfs if the list begins at the start of a page.
     ///
     /// The kernel starts a new copy at each page and at each segment. Where both end together, it starts one copy
-    /// less. So segments of 1024 or 2048 bytes cost less to gather than segments a few bytes longer or shorter.
+    /// less. Segments of 1024 or 2048 bytes therefore cost less to gather than segments a few bytes longer or shorter.
     pub page_end_ns: f64,
     /// The kernel's cost of moving a byte, in ns a byte. It is the same for copying and referencing, so no decision
     /// depends on it.
@@ -137,16 +137,16 @@ pub struct CostModel {
     pub staging_bytes: usize,
     /// Measured thresholds between copying and referencing, in bytes, by number of segments.
     ///
-    /// None by default: the threshold then follows from the costs above.
+    /// Empty by default: the threshold then follows from the costs above.
     pub copy_thresholds: CopyThresholds,
-    /// The rule by which a list is sent in several calls although one call could take it. By default only on pipes: lists of
-    /// more than 12 KiB.
+    /// The rule by which a list is sent in several calls although one call could take it. By default this happens only to
+    /// lists of more than 12 KiB on pipes.
     ///
     /// It is independent of the costs above, and neither fitted nor calibrated.
     pub chunk_policy: Option<ChunkPolicy>,
     /// Measured thresholds of a [`SegmentQueue`](crate::SegmentQueue).
     ///
-    /// None by default: they then follow from the costs above. They are calibrated, and not fitted.
+    /// Empty by default: the thresholds then follow from the costs above. They are calibrated, and not fitted.
     pub queue_thresholds: QueueThresholds,
 }
 

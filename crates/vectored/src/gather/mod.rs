@@ -163,8 +163,8 @@ impl Gather {
 
     /// Compiled once, and not for each kind of descriptor.
     ///
-    /// A `raw` list may have a segment of more than `isize::MAX` bytes, and is refused then. That is checked only if one
-    /// call does not write the list: such a segment is neither copied nor within the bytes of a call.
+    /// A raw list may have a segment of more than `isize::MAX` bytes, and is refused then. The fast path
+    /// takes no list with such a segment, so only lists that it leaves are checked.
     #[inline(never)]
     pub(crate) fn write_all_to(
         &mut self,

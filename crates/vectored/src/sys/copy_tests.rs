@@ -1,4 +1,4 @@
-//! Tests of `copy`. They are not in its folder, since the bench compiles that by itself.
+//! Tests of `copy`. They are not in its folder, which a bench compiles without the rest of the crate.
 //!
 //! # Safety
 //!
@@ -58,7 +58,7 @@ fn check(copier: Copier, segments: &[&[u8]], most_bytes: usize, at: usize, room:
     );
 }
 
-/// Miri takes its time for each byte: there, the lengths around the limits.
+/// All lengths up to 600; under Miri, which is slow, only those around the limits of the copying loops.
 fn lengths() -> Vec<usize> {
     if !cfg!(miri) {
         return (0..=600).collect();
@@ -81,7 +81,7 @@ fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
         for len in lengths() {
             for align in (0..64).step_by(if cfg!(miri) { 21 } else { 1 }) {
                 let segment = &source[align..align + len];
-                // Alone in exactly its room, and with others in more.
+                // Alone in a room of its length, then among others in a longer one.
                 check(copier, &[segment], usize::MAX, 63 - align, len);
                 let three = [&source[5..8], segment, &source[9..29]];
                 check(copier, &three, usize::MAX, align, len + 150);
@@ -174,7 +174,7 @@ proptest! {
         if let Some(&next) = sizes.get(count) {
             prop_assert!(next > most_bytes.min(128) || all.len() + 128 > room);
         }
-        // SAFETY: all of it was initialised when it was made.
+        // SAFETY: every byte was initialised before `copy_short_run`, which leaves none without content.
         let memory: Vec<u8> = memory.iter().map(|byte| unsafe { byte.assume_init() }).collect();
         prop_assert_eq!(&memory[4..4 + all.len()], &all[..]);
         prop_assert!(memory[..4].iter().chain(&memory[4 + all.len()..]).all(|&byte| byte == GUARD));

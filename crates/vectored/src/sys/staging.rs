@@ -67,8 +67,7 @@ impl StagingBuffer {
         }
     }
 
-    /// Empties the buffer, and allocates it if it has no memory. It stays without if there is none to be had: nothing
-    /// fits then.
+    /// Empties the buffer, and allocates it if it has no memory. If that fails, nothing fits.
     #[inline]
     pub(crate) fn start(&mut self) {
         self.filled = 0;

@@ -43,7 +43,7 @@ impl<'b> Filling<'b> {
         let len = free.len().min(most);
         let start = free.as_ptr().addr();
         let initialised = read(&mut free[..len])?;
-        // A slice of `u8` is initialised. It is this part of the buffer, so these bytes are initialised.
+        // The bytes of a `&[u8]` are initialised. The assertion shows that they are bytes of the buffer.
         assert!(
             initialised.as_ptr().addr() == start && initialised.len() <= len,
             "a read reported other bytes than those it was given"

@@ -1,4 +1,4 @@
-//! A transfer that has ended, as `Ring::wait` returns it.
+//! What `Ring::wait` returns.
 
 use crate::error::TransferError;
 use crate::queue::SegmentQueue;
@@ -9,10 +9,10 @@ use crate::queue::SegmentQueue;
 pub struct Completion<B = Vec<u8>> {
     /// The number that the transfer was submitted with.
     pub token: u64,
-    /// The bytes that were moved, or the error that ended the transfer, with the bytes before it.
+    /// The bytes that were moved, or the error that ended the transfer, with the bytes moved before it.
     ///
-    /// A read of `submit_read` or `submit_read_at` that moved fewer bytes than its buffers hold has come to the end of the
-    /// file; one of `submit_read_some`, if it moved none. A write that succeeds has moved all its bytes.
+    /// `submit_read` and `submit_read_at` fill the buffers unless the file ends before; `submit_read_some` moves no byte only
+    /// at the end of the file. A write that succeeds has moved all its bytes.
     pub result: Result<u64, TransferError>,
     /// The queue of a write, which holds exactly the bytes that were not written; the buffers of a read.
     pub data: Data<B>,
@@ -22,15 +22,15 @@ pub struct Completion<B = Vec<u8>> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Data<B = Vec<u8>> {
-    /// The queue of a write. Its box can be filled and submitted again, which moves a pointer and allocates nothing.
+    /// The queue of a write. Submitting the box again allocates nothing.
     Queue(Box<SegmentQueue>),
-    /// The buffers of a read, in their order, as long as they were. The first bytes of them, as many as
-    /// [`result`](Completion::result) counts, were read; the others are as they were.
+    /// The buffers of a read, in their order and with their lengths. The bytes that were read come first, as many as
+    /// [`result`](Completion::result) says; the bytes after them are unchanged.
     Buffers(Vec<B>),
 }
 
 impl<B> Data<B> {
-    /// The data of a transfer that is over.
+    /// The data of a transfer before it is submitted and after it has ended.
     pub(super) const NONE: Data<B> = Data::Buffers(Vec::new());
 
     /// The queue of a write; `None` for a read.

@@ -22,7 +22,6 @@ pub(crate) enum FdKind {
     Nothing,
     /// Never counted: a terminal, eventfd, `/proc`, a folder, …
     Other,
-    /// Unknown.
     Unknown,
 }
 
@@ -66,11 +65,8 @@ impl FdKind {
 pub(crate) fn kind_of_text(text: &[u8]) -> FdKind {
     let starts = |with: &[u8]| text.starts_with(with);
     if text.first() == Some(&b'/') {
-        return match contains(text, b"<char ") || contains(text, b"<block ") {
-            true if is_nothing(text) => FdKind::Nothing,
-            true => FdKind::Other,
-            false => kind_of_path(text),
-        };
+        let is_device = contains(text, b"<char ") || contains(text, b"<block ");
+        return if is_device && !is_nothing(text) { FdKind::Other } else { kind_of_path(text) };
     }
     if starts(b"pipe:[") {
         FdKind::Pipe

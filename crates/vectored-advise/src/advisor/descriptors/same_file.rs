@@ -11,10 +11,10 @@ use crate::advisor::runs::barriers::Barrier;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 
-/// Names of linked files that are kept.
+/// Most links that are kept.
 const LINKS_MAX: usize = 1 << 16;
 
-/// Threads that write in turn and are counted separately; with more the file has several writers.
+/// Most threads that may write one after the other. A file with more of them has several writers.
 const WRITERS_MAX: usize = 8;
 
 /// Files and streams by their names in the log.
@@ -24,14 +24,15 @@ pub(crate) struct FileGroups {
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
     by_last_part: FxHashMap<u64, BTreeSet<usize>>,
     groups: Slab<Group>,
-    /// Hashes of the last parts of other paths of a file, with that of the first.
+    /// The hash of the last part of a file's first path, by that of each other path of it.
     links: FxHashMap<u64, u64>,
     /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
     watched: NameSet,
-    /// Whether all files are watched, or a folder whose name does not show.
+    /// Whether all files are watched, or a folder whose name the log does not have.
     watches_all: bool,
-    /// Files that were mapped into memory, and those mapped for writing.
+    /// Files that were mapped into memory.
     mapped: NameSet,
+    /// Files that were mapped for writing.
     mapped_to_write: NameSet,
 }
 
@@ -40,6 +41,7 @@ pub(crate) struct FileGroups {
 struct Group {
     /// Empty if unknown.
     name: Vec<u8>,
+    /// Open file descriptions of it that are still open.
     members: u32,
     /// An open file description from before the log began.
     inherited: Option<usize>,
@@ -50,15 +52,15 @@ struct Group {
     reader: Option<usize>,
     written: Latest,
     read: Latest,
-    /// As `read`, by process.
+    /// The latest reads and looks at the size, by process; `read` has them by open file description.
     looked_at: Latest,
-    /// Threads that wrote. Each began after the last write of those before it.
+    /// Threads that wrote. Each was created after the last write of the thread before it.
     writers: Vec<Writer>,
     /// The group of the other end, if it has one of its own.
     peer: usize,
     /// The process that first read what is written to it.
     drain: Option<ProcessId>,
-    /// Processes that have it open and whose transfers may not show.
+    /// Processes that have it open and make transfers that the log may not have, by io_uring or AIO.
     submitted: Latest,
     /// Why no write to it is counted.
     listed: Option<Barrier>,
@@ -69,11 +71,10 @@ struct Group {
 /// A thread that wrote.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writer {
-    /// Serial number.
+    /// Serial number of the thread.
     pub(crate) thread: u64,
-    /// Its process.
     pub(crate) process: ProcessId,
-    /// Process ID.
+    /// The ID of the process in the log.
     pub(crate) number: u32,
     /// Event of its last write.
     pub(crate) last: u64,
@@ -104,8 +105,8 @@ impl FileGroups {
         self.groups.insert(Group::default());
     }
 
-    /// Adds an open file description to the group of its name, and returns the key of that. The log
-    /// shows the whole path; a path in a call may be relative, so only its last part is used.
+    /// Adds an open file description to the group of its name, and returns the key of the group. `shown` is the whole path
+    /// or the stream, from `strace -y`. `path` is from a call, and may be relative: only its last part is used.
     pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> usize {
         let name = if shown.is_empty() { last_part(path) } else { shown };
         if name.is_empty() {
@@ -140,7 +141,6 @@ impl FileGroups {
     /// Notes that a file has two names, by the last parts of its paths.
     pub(crate) fn link(&mut self, from: &[u8], to: &[u8]) {
         if self.links.len() >= LINKS_MAX {
-            // Links before this are forgotten.
             self.links.clear();
         }
         let (from, to) = (self.root(from), hash(last_part(to)));
@@ -269,8 +269,8 @@ impl FileGroups {
         }
     }
 
-    /// Notes that a process reads a pipe or socket. If it also writes what it reads, returns the group of what it writes.
-    /// A pipe is one group; a socket reads what its peer writes.
+    /// Notes that a process reads a pipe or socket. If the process is also a writer of the bytes that it reads, returns the
+    /// group of the writes: the pipe itself, or the peer of the socket.
     pub(crate) fn note_drain(
         &mut self,
         key: usize,
@@ -291,14 +291,15 @@ impl FileGroups {
             .then_some(written)
     }
 
-    /// Notes that a process has it open whose transfers may not show.
+    /// Notes that a process makes transfers that the log may not have, and has the file open.
     pub(crate) fn submit(&mut self, key: usize, process: ProcessId) {
         if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
             group.submitted.note(1, process.generation as usize);
         }
     }
 
-    /// Notes that each write to a file or to the files of a folder is an event for its watcher; without a path to any file.
+    /// Notes that each write to a file, or to the files of a folder, is an event for a watcher. An empty path stands for all
+    /// files.
     pub(crate) fn watch(&mut self, path: &[u8]) {
         match last_part(path.strip_suffix(b"/").unwrap_or(path)) {
             b"" | b"." | b".." => self.watches_all = true,
@@ -306,9 +307,9 @@ impl FileGroups {
         }
     }
 
-    /// Notes a write. True if the thread is the one that wrote last, so that nothing else changes.
+    /// Notes a write. False if [`add_writer`](FileGroups::add_writer) has to be called for it.
     #[inline]
-    pub(crate) fn is_last_writer(&mut self, key: usize, event: u64, thread: u64) -> bool {
+    pub(crate) fn note_write(&mut self, key: usize, event: u64, thread: u64) -> bool {
         let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) else {
             return true;
         };
@@ -317,7 +318,7 @@ impl FileGroups {
                 writer.last = event;
                 true
             }
-            // Another process does not wake itself.
+            // With a writer in another process the wake-up is no reason any more.
             _ => group.listed.is_some_and(|reason| reason != Barrier::WakeUp),
         }
     }
@@ -360,7 +361,7 @@ impl FileGroups {
         Some(std::mem::take(&mut group.held))
     }
 
-    /// An open file description of it from before the log began.
+    /// The open file description of the file from before the log began.
     pub(crate) fn inherited(&self, key: usize) -> Option<usize> {
         self.groups.get(key)?.inherited
     }
@@ -384,7 +385,8 @@ impl FileGroups {
         self.groups.get(key).is_some_and(|group| group.was_locked)
     }
 
-    /// Notes a read (or a look at the size) or a write (or a possible change) through a member, by a process.
+    /// Notes a read, or a look at the size, or a write, or a possible change, by a process through the open file description
+    /// `by`.
     #[inline]
     pub(crate) fn note(
         &mut self,
@@ -404,8 +406,7 @@ impl FileGroups {
         }
     }
 
-    /// As [`FileGroups::note`], for all files that a path may lead to.
-    /// Returns their number.
+    /// Notes a read or a write of each file that a path may lead to. Returns the number of these files.
     pub(crate) fn note_path(
         &mut self,
         path: &[u8],
@@ -421,7 +422,7 @@ impl FileGroups {
         alike.len() as u64
     }
 
-    /// Notes a mapping into memory. It lasts for good, since `munmap` does not name the file.
+    /// Notes a mapping into memory. The mapping counts until the log ends, since `munmap` does not name the file.
     pub(crate) fn map(&mut self, key: usize, writes_through: bool) {
         let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) else {
             return;
@@ -436,7 +437,8 @@ impl FileGroups {
         }
     }
 
-    /// The barrier between two transfers of a process through a member, by what was done to the file since the first.
+    /// The barrier between two transfers of a process through the open file description `by`: what was done to the file since
+    /// `event`, the first of them.
     #[inline]
     pub(crate) fn barrier_since(
         &self,
@@ -447,16 +449,16 @@ impl FileGroups {
         is_read: bool,
     ) -> Option<Barrier> {
         let group = self.groups.get(key)?;
-        let others = process.generation as usize;
+        let own = process.generation as usize;
         if is_read {
             let used = group.written.by_others(by) > event;
             let reason = if group.is_mapped_to_write { Barrier::Mapped } else { Barrier::SameFile };
             return (group.is_mapped_to_write || used).then_some(reason);
         }
-        if group.looked_at.by_others(others) > event {
+        if group.looked_at.by_others(own) > event {
             return Some(Barrier::Observed);
         }
-        if group.submitted.by_others(others) > 0 {
+        if group.submitted.by_others(own) > 0 {
             return Some(Barrier::Submitted);
         }
         if (self.watches_all || !self.watched.is_empty()) && self.is_watched(group) {
@@ -473,9 +475,9 @@ impl FileGroups {
     fn is_watched(&self, group: &Group) -> bool {
         let mut parts = group.name.rsplit(|&byte| byte == b'/');
         let name = parts.next().unwrap_or_default();
-        // A name alone may be in any folder.
-        let is_in_one = parts.next().is_none_or(|folder| self.watched.has(folder));
-        self.watches_all || self.watched.has(name) || is_in_one
+        // A file known only by its last part may be in any folder.
+        let is_in_watched = parts.next().is_none_or(|folder| self.watched.has(folder));
+        self.watches_all || self.watched.has(name) || is_in_watched
     }
 }
 

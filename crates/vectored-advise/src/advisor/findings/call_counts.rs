@@ -2,10 +2,9 @@
 
 use vectored_strace::event::{Form, Transfer};
 
-/// Counts of all calls of one direction.
+/// Counts of all calls of one direction. A call is in the first of `empty`, `special`, `large` and `short` that fits it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallCounts {
-    /// Calls.
     pub(crate) calls: u64,
     /// Bytes that they moved.
     pub(crate) bytes: u64,
@@ -13,7 +12,7 @@ pub(crate) struct CallCounts {
     pub(crate) empty: u64,
     /// Calls that moved less than they asked for.
     pub(crate) short: u64,
-    /// Calls at least as large as the buffer.
+    /// Calls that asked for at least as many bytes as the buffer holds.
     pub(crate) large: u64,
     /// Calls that cannot be merged: with flags or an address, or without a buffer in the program
     /// (`sendfile`).
@@ -21,7 +20,6 @@ pub(crate) struct CallCounts {
 }
 
 impl CallCounts {
-    /// Counts a call.
     #[inline(always)]
     pub(crate) fn note(&mut self, transfer: &Transfer<'_>, buffer_bytes: u64) {
         self.calls += 1;

@@ -8,13 +8,13 @@ use rustc_hash::FxHashMap;
 /// Findings that are counted only if no other thread or process uses the same file or stream.
 #[derive(Debug, Default)]
 pub(crate) struct HeldFindings {
+    /// By the place of the pattern in `PatternCounts`.
     pub(crate) counts: FxHashMap<u32, Counts>,
     /// By use: calls in these findings, and those of them that rest on the order of all calls.
     uses: FxHashMap<u32, (u64, u64)>,
 }
 
 impl HeldFindings {
-    /// Adds the findings of another.
     pub(crate) fn append(&mut self, other: HeldFindings) {
         for (place, counts) in other.counts {
             self.counts.entry(place).or_default().join(counts);

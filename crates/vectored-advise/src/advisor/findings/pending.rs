@@ -11,7 +11,7 @@ use crate::advisor::runs::run_builder::RunKind;
 use crate::model::Tally;
 use vectored_strace::event::Transfer;
 
-/// Patterns of an open file description that are counted separately; later ones are one.
+/// Most patterns of an open file description that are counted separately. Later ones are counted together.
 const PATTERNS_MAX: usize = 64;
 
 /// Rows and call counts of one direction.
@@ -114,13 +114,12 @@ impl Pending {
         &mut self.rows[place]
     }
 
-    /// Counts a call.
     #[inline(always)]
     pub(crate) fn note(&mut self, transfer: &Transfer<'_>, buffer_bytes: u64) {
         self.calls.note(transfer, buffer_bytes);
     }
 
-    /// Takes the rows, those of one loop joined, the most calls first; and the call counts.
+    /// Takes the call counts and the rows, with the rows of one loop joined.
     ///
     /// The runs of one loop have several patterns if they begin at different steps and are cut short, or
     /// if the length of a record passes a power of two.
@@ -150,7 +149,7 @@ mod tests {
     use crate::advisor::runs::run::{MergeLimits, RunCall};
 
     #[test]
-    fn an_opening_with_many_descriptors_has_few_rows() {
+    fn an_open_file_with_many_descriptors_has_few_rows() {
         let limits = MergeLimits {
             buffer_bytes: 100,
             max_delay_ns: None,

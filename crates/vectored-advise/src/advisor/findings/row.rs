@@ -5,7 +5,6 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::Pattern;
 use crate::model::{FindingKind, Grade, Tally};
 
-/// The runs of one pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) kind: FindingKind,
@@ -21,8 +20,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether it is sound only if no other thread or process uses the same file or stream. Copying the
-    /// tiny segments of a list changes no call.
+    /// Whether merging the calls is sound only if no other thread or process uses the same file or stream.
+    /// Copying the tiny segments of a list changes no call.
     pub(crate) fn depends_on_others(&self) -> bool {
         self.reason.is_none() && self.kind != FindingKind::TinySegments
     }

@@ -1,7 +1,7 @@
 //! The effect of a call between two transfers on merging them, by its name.
 //!
-//! Merging moves writes to a later time and reads to an earlier one. So no call between two writes may
-//! let another process rely on the first, and no call between two reads may wait for another process.
+//! Merging moves writes to a later time and reads to an earlier one: no call between two writes may let
+//! another process rely on the first write, and no call between two reads may wait for another process.
 
 use crate::advisor::runs::barriers::Barrier;
 
@@ -18,17 +18,15 @@ pub(crate) enum Effect {
     Waits(Barrier),
 }
 
-/// The class of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallClass {
-    /// Its effect.
     pub(crate) effect: Effect,
     /// Kinds of calls that the log holds, if it holds this one.
     pub(crate) evidence: FilterEvidence,
 }
 
-/// Evidence that a log was not filtered: a set of kinds of calls that showed. strace filters by names
-/// and by classes (`-e trace=%process`), and a log of one class does not show the waits of another.
+/// Evidence that a log was not filtered: the set of kinds of calls that it holds. strace filters by names and by its
+/// classes (`-e trace=%process`), and a log of one class lacks the waits of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilterEvidence(u8);
 
@@ -45,13 +43,13 @@ impl FilterEvidence {
     const ASKS: FilterEvidence = FilterEvidence(8);
     /// `poll` and the like, which are in `%desc`.
     const POLLS: FilterEvidence = FilterEvidence(16);
-    /// Of no class: waits, such as `futex` and `nanosleep`.
+    /// In no class of strace: waits, such as `futex` and `nanosleep`.
     const WAITS: FilterEvidence = FilterEvidence(32);
-    /// Of no class: limits and the machine.
+    /// In no class of strace: limits and the machine.
     const LIMITS: FilterEvidence = FilterEvidence(64);
-    /// Of no class: calls that set up a thread.
+    /// In no class of strace: calls that set up a thread.
     const SETUP: FilterEvidence = FilterEvidence(128);
-    /// Calls that no class has and nobody names in a filter, since only the C library makes them.
+    /// In no class of strace, and in nobody's filter, since only the C library makes them.
     pub(crate) const ALL: FilterEvidence = FilterEvidence(255);
 
     /// Whether the evidence is enough: calls of three kinds, which few filters combine. No evidence can rule out
@@ -187,7 +185,7 @@ impl ClassCache {
         }
     }
 
-    /// As [`classify`].
+    /// The result of [`classify`].
     pub(crate) fn classify(&mut self, name: &[u8]) -> CallClass {
         let (Some(&first), Some(&last)) = (name.first(), name.last()) else {
             return classify(name);
@@ -215,8 +213,6 @@ mod tests {
     /// The calls of x86, 32 and 64 bits, that strace 6.1 knows.
     const CALLS: &str = include_str!("../../../testdata/calls.txt");
 
-    /// Each call has the class that was decided for it; a call of no class is a barrier. A new call in
-    /// the list shows in the snapshot.
     #[test]
     fn each_call_that_strace_knows_has_its_class() {
         let mut classes = std::collections::BTreeMap::<String, Vec<&str>>::new();

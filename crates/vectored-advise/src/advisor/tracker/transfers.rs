@@ -113,7 +113,7 @@ impl Tracker {
                     self.list(key, WRITES, held, Barrier::WakeUp);
                 }
             }
-        } else if !self.groups.is_last_writer(group, self.event, serial) {
+        } else if !self.groups.note_write(group, self.event, serial) {
             self.note_writer(key, caller);
         }
         if transfer.addressed && kind.is_socket() {

@@ -6,10 +6,12 @@
 //! soak --records N
 //! ```
 //!
-//! The forms are `lists`, by every function that takes one, and a `SegmentQueue`: `blocking`, to descriptors, and `tokio`,
-//! by operations that are dropped half-way. The back end `uring` has the transfers of `uring::Ring` and of the measuring
-//! engine on such a ring; `aio` has those of the measuring engine by Linux native AIO. The last line of the output is
-//! `transfers T, bytes B, faults injected F, bytes lost L`. The exit status is 0 if no byte was lost, 1 if one was, and 2 for wrong arguments.
+//! The form `lists` moves lists by every function that takes one. The others move a `SegmentQueue`: `blocking` to descriptors,
+//! `tokio` by operations that are dropped half-way. The back end `uring` has the transfers of `uring::Ring`, and of the
+//! measuring engine on such a ring; `aio` has the transfers of the measuring engine by Linux native AIO. `--broken` and
+//! `--broken-read` lose bytes, for the test that a loss is detected. The last line of the output is
+//! `transfers T, bytes B, faults injected F, bytes lost L`. The exit status is 0 if no byte was lost, 1 if one was or a transfer
+//! failed, and 2 for wrong arguments.
 //!
 //! With `--records`, two processes append that many records to a log through queues, then write as many to a pipe. The
 //! exit status is 0 if every record is whole.
@@ -90,7 +92,7 @@ enum Task {
     Soak(Options),
     /// Starts processes that write this many records.
     Records(u64),
-    /// Is such a process: of this number, with so many records.
+    /// Writes records, as a process that `Records` started: to what, the number of the process, the number of records.
     WriteRecords(Shared, u64, u64),
 }
 
@@ -164,7 +166,6 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
                     number(&word, &value()?)?,
                 ));
             }
-            // For the tests that a loss is detected.
             "--broken" => {
                 only(&mut options, vec![&BROKEN_WRITE_WAY], vec![]);
                 options.scripts = true;

@@ -9,7 +9,7 @@ pub const LINUX_AIO: Technique = Technique {
     in_flight: true,
     refuses: asynchronous::refuses,
     offered: |depth| AioQueue::with_depth(depth).map(drop),
-    // One call submits and reaps as many lists as are in flight.
+    // io_submit and io_getevents each take as many lists as are in flight.
     cost_ns: |costs| costs.referenced_ns + 1.5 * costs.call_ns / costs.queue_depth,
     write: Some(|_| Box::new(AsynchronousWrite::<AioQueue>::new())),
     read: Some(|_| Box::new(AsynchronousRead::<AioQueue>::new())),

@@ -18,12 +18,12 @@ use crate::model::{IovecSetup, TechniqueName, ZerocopyCounts};
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
 
-/// Approximate size of the batches in which these bytes are sent.
+/// Approximate size of the batches in which [`AGE_BYTES`] are sent.
 const AGE_BATCH_BYTES: u64 = 1 << 20;
 
-/// Of the samples of a technique to a file, the first of each visit and then
-/// one in this many is read back and compared. Samples to streams are all
-/// compared, since streams have to be read anyway.
+/// Of the samples of a technique to a file, the first after the cell is opened
+/// and then one in this many is read back and compared. All samples to streams
+/// are compared, since streams have to be read anyway.
 const PROOF_EVERY: u32 = 5;
 
 pub(crate) struct WriteCell {
@@ -188,7 +188,7 @@ impl WriteCell {
         Ok(timing)
     }
 
-    /// The numbers of sends without a copy since the last call.
+    /// The numbers of sends without a copy since the last `take_zerocopy`.
     pub fn take_zerocopy(&mut self) -> Vec<(TechniqueName, ZerocopyCounts)> {
         let participants = self.movers.iter_mut();
         participants
@@ -258,7 +258,7 @@ fn full_or(error: io::Error, otherwise: impl FnOnce(io::Error) -> MeasureError) 
 fn wrong(mismatch: Mismatch, contender: Contender, cell: &str) -> MeasureError {
     match mismatch {
         Mismatch::Io(error) => MeasureError::io(format!("cannot read back from {cell}"))(error),
-        // Write targets never report it.
+        // Only targets of reads report this.
         Mismatch::NotCold => MeasureError::DidNotFit,
         Mismatch::Bytes(difference) => MeasureError::WrongBytes {
             contender: contender.to_string(),

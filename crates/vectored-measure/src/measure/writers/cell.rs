@@ -20,8 +20,8 @@ use crate::stats::WriterSamples;
 /// Maximum bytes of a sample of all writers to a stream. They are kept until they are checked.
 const STREAM_BYTES: u64 = 8 << 20;
 
-/// Duration of a sample. Longer than that of one writer, so that the moments at which several threads get a CPU are
-/// a small part of it.
+/// Duration of a sample. It is longer than a sample of one writer, so that the threads' waits for a CPU are a small part
+/// of it.
 const SAMPLE_NS: u64 = 300_000;
 
 /// The settings with which a cell of several writers is opened.
@@ -29,7 +29,7 @@ pub(crate) struct WritersOpening<'s> {
     pub spec: &'s CellSpec,
     pub directory: &'s Path,
     pub reader_cpu: Option<usize>,
-    /// CPUs of the writers, in turn. Empty: anywhere.
+    /// CPUs of the writers, in turn. If empty, the writers run on any CPU.
     pub cpus: &'s [usize],
     pub model: CostModel,
     pub make_mover: WriterMovers,
@@ -137,7 +137,7 @@ impl WritersCell {
             technique,
             again: contender == Contender::FloorAgain,
             records: calls,
-            // Each batch of a target has another mark, which is neither 0 nor a small number.
+            // Each batch of a target has a mark of its own, which is neither 0 nor a small number.
             mark: self.batches.wrapping_mul(0x9e37_79b1) ^ 0x5bd1_e995,
             round: self.round,
         };
@@ -235,7 +235,7 @@ fn record_ns(spans: &[Span], calls: u32) -> Vec<f64> {
     spans.iter().map(of).collect()
 }
 
-/// `3 of 200 records are torn, 1 is lost`.
+/// `of 200 records 3 torn, 1 lost`.
 fn in_words(counts: RecordCounts) -> String {
     let parts = [
         (counts.torn, "torn"),

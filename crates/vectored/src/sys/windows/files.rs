@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for calls that write their answers to memory of this stack.
+//! `unsafe` for calls that write their answers to local variables.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -47,7 +47,7 @@ impl FileIdentity {
         let kind = kind(handle);
         let (device, inode) = match kind {
             FileKind::Regular => volume_and_index(handle)?,
-            // Pipes and devices have no number.
+            // Pipes and devices have neither.
             _ => (0, 0),
         };
         Some(FileIdentity {
@@ -86,7 +86,7 @@ pub(super) fn has_offsets(handle: BorrowedHandle<'_>) -> bool {
     kind(handle) != FileKind::Fifo
 }
 
-/// Whether the descriptor is a pipe. It is asked only if a record exceeds `PIPE_BUF`, which none does.
+/// Whether the descriptor is a pipe. Called for records of more than `PIPE_BUF` bytes, of which there are none.
 pub(crate) fn is_fifo(descriptor: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(match descriptor {
         BorrowedDescriptor::Handle(handle) => kind(handle) == FileKind::Fifo,
@@ -146,7 +146,6 @@ pub(crate) struct HandleMode {
     pub(crate) is_unbuffered: bool,
 }
 
-/// How `handle` was opened.
 pub(crate) fn mode(handle: BorrowedHandle<'_>) -> io::Result<HandleMode> {
     let mut answer = FILE_MODE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();

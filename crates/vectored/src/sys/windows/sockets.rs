@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for these two calls, `recv` and `getsockopt`. Without an `OVERLAPPED` they return when the kernel is done with
+//! `unsafe` for calls of Winsock. Without an `OVERLAPPED`, `WSASend` and `WSARecv` return only when the kernel no longer uses
 //! the memory, on every socket.
 #![allow(unsafe_code)]
 
@@ -32,7 +32,7 @@ pub(super) fn send(
     if may_adjoin && any_adjoin(slices) {
         let mut buffer = EntryBuffer::new();
         if let Some(entries) = coalesce(slices, &mut buffer) {
-            // SAFETY: there are so many entries, which may be read while `entries` lives (its invariant).
+            // SAFETY: `entries` has this length, and its memory may be read while it lives (its invariant).
             return unsafe { send_entries(socket, entries.as_ptr(), entries.len()) };
         }
     }

@@ -68,7 +68,7 @@ pub(crate) fn pwrite_slices(
     }
 }
 
-/// Reads into a list, as [`write_slices`] writes. 0 is the end of the file.
+/// Reads into a list: the counterpart of [`write_slices`]. 0 is the end of the file.
 pub(crate) fn read_slices(
     descriptor: BorrowedDescriptor<'_>,
     slices: &mut [IoSliceMut<'_>],
