@@ -108,7 +108,7 @@ impl<'j> Lister<'j> {
             let block = &self.index[&block]["inner"]["impl"];
             match &block["trait"]["path"] {
                 Value::Null => self.members(&block["items"])?,
-                // Those of a blanket and of an auto trait are not written by anybody.
+                // Nobody writes the implementations of a blanket or of an auto trait.
                 name if block["blanket_impl"].is_null() && block["is_synthetic"] != true => {
                     // A part of `PartialEq` for the compiler.
                     let name = name.as_str().filter(|name| *name != "StructuralPartialEq");

@@ -16,8 +16,8 @@ use crate::{root, skips};
 /// The lists that run at the same time. Each machine that runs all steps has two processors.
 const LANES: usize = 2;
 
-/// The longest that a step of a list may take: some minutes are usual. One that hangs would otherwise use up the time of
-/// the whole run, and nobody would learn which it was.
+/// The longest that a step of a list may take: some minutes are usual. A step that hangs would otherwise use up the time of
+/// the whole run, without a word which step it was.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 /// The variable by which the processes of a step are found. It has the step's name and this process.
@@ -43,7 +43,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The same step, which needs the success of another one.
+    /// Leaves the step out if the step `name`, before it in its list, has failed.
     pub fn needs(mut self, name: &'static str) -> Self {
         self.needs = Some(name);
         self

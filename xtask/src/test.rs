@@ -100,7 +100,7 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
         Step::new("python", || run_command(&mut script("python.sh"))),
         // Their code uses both libraries.
         Step::new("remedies", || run_command(&mut script("remedies/try.py"))),
-        // It counts optimised code, and needs the C library as well.
+        // Counts instructions of optimised code, and needs the C library too.
         Step::new("instructions", instructions::run),
         Step::new("publish", || release::publish(false)),
         Step::new("deny", release::deny),

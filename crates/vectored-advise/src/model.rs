@@ -268,16 +268,16 @@ pub struct Tally {
     /// Segments of the remaining calls that replace several; for [`FindingKind::TinySegments`] and
     /// [`FindingKind::ManySegments`] the segments of the lists.
     pub segments: u64,
-    /// `[size_class, segments, bytes]`, ascending, of these segments.
+    /// `[size_class, segments, bytes]`, ascending, of the segments counted in `segments`.
     pub sizes: Vec<(u8, u64, u64)>,
     /// Remaining calls that replace several.
     pub gathered_calls: u64,
-    /// Calls, of those whose segments are in `segments`, that use a list already: its cost is paid
-    /// today.
+    /// Calls that use a list already, of the calls whose segments are counted in `segments`: the cost of a list is
+    /// paid today.
     pub list_calls: u64,
-    /// Those of `list_calls` with more than 8 segments.
+    /// The calls in `list_calls` with more than 8 segments.
     pub long_list_calls: u64,
-    /// As `sizes`, of the segments in these lists.
+    /// `[size_class, segments, bytes]`, ascending, of the segments in the lists of `list_calls`.
     pub list_sizes: Vec<(u8, u64, u64)>,
     /// Least and greatest bytes of each step of the pattern.
     pub step_bytes: Vec<(u64, u64)>,

@@ -143,7 +143,7 @@ pub(crate) fn descriptor<'f>(fd: c_int) -> Result<BorrowedFd<'f>, Failure> {
 ///
 /// # Safety
 ///
-/// It is null, or points to a `T` that nothing else uses for `'a`.
+/// `pointer` is null, or points to a `T` that nothing else uses for `'a`.
 #[inline(always)]
 pub(crate) unsafe fn object<'a, T>(pointer: *mut T) -> Result<&'a mut T, Failure> {
     // SAFETY: the caller's promise.
@@ -157,7 +157,7 @@ pub(crate) unsafe fn object<'a, T>(pointer: *mut T) -> Result<&'a mut T, Failure
 ///
 /// # Safety
 ///
-/// It is null, or points to a `T` that nothing changes for `'a`.
+/// `pointer` is null, or points to a `T` that nothing changes for `'a`.
 #[inline(always)]
 pub(crate) unsafe fn object_ref<'a, T>(pointer: *const T) -> Result<&'a T, Failure> {
     // SAFETY: the caller's promise.
@@ -188,7 +188,7 @@ pub(crate) fn new_object<T>(make: impl FnOnce() -> Result<T, Failure>) -> *mut T
 ///
 /// # Safety
 ///
-/// It is null, or comes from [`new_object`] and is not used again.
+/// `pointer` is null, or comes from [`new_object`] and is not used again.
 pub(crate) unsafe fn free_object<T>(pointer: *mut T) {
     if pointer.is_null() {
         return;

@@ -25,7 +25,7 @@ impl Interrupt {
     /// Starts watching, by `SetConsoleCtrlHandler`.
     #[cfg(windows)]
     pub fn watch() -> anyhow::Result<Self> {
-        /// As in shells on Unix.
+        /// The number that shells on Unix use.
         const SIGINT: i32 = 2;
         let watch = Interrupt::none();
         let (asked, number) = (Arc::clone(&watch.stop), Arc::clone(&watch.signal));

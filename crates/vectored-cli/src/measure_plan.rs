@@ -224,7 +224,7 @@ struct Product {
     has_unusual_lists: bool,
     /// The values of axes that some cell has.
     measured: BTreeSet<(&'static str, String)>,
-    /// Those that a combination without a cell has, with the reason.
+    /// The values of axes that a combination without a cell has, with the reason.
     refused: Vec<(&'static str, String, String)>,
 }
 

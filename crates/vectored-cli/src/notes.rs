@@ -24,7 +24,7 @@ impl Notes {
     pub fn saved(&self, saved: &SaveOutcome) {
         match saved {
             SaveOutcome::As(path) if !self.quiet => {
-                // As it is, in one call. Standard error may be closed.
+                // No character is replaced. Standard error may be closed, which is no error of the run.
                 let _ = io::stderr().write_all(format!("{}\n", path.display()).as_bytes());
             }
             SaveOutcome::As(_) | SaveOutcome::Unwanted => {}

@@ -61,7 +61,7 @@ impl FromStr for TargetName {
 pub struct ResolvedTarget {
     /// The kind of target.
     pub target: Target,
-    /// As in `Conditions::path`.
+    /// The value of `Conditions::path`.
     pub path: Option<String>,
 }
 

@@ -207,7 +207,7 @@ pub fn messages_are_ascii() -> bool {
 
 /// Prints an error or a note on standard error, in characters that can be shown.
 pub fn print_message(text: &str) {
-    // It may hold the name of a file.
+    // A message may have the name of a file.
     let mut text = visible(text);
     if messages_are_ascii() {
         text = to_ascii(&text);

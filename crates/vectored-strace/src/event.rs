@@ -240,7 +240,7 @@ pub enum Action<'a> {
     ///
     /// Without a name: a line that could not be read. Its thread and its call are unknown.
     Unread {
-        /// As of [`Action::Other`].
+        /// The first argument, if it is a descriptor or a number that may be one.
         descriptor: Option<Descriptor<'a>>,
     },
     /// The delivery of a signal.

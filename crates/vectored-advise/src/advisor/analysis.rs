@@ -53,7 +53,7 @@ impl Analysis {
         self.follow_here(event);
     }
 
-    /// As [`Analysis::follow`], inlined into each caller, so that the compiler drops the branches that
+    /// [`Analysis::follow`], inlined into each caller, so that the compiler drops the branches that
     /// cannot occur there.
     #[inline(always)]
     fn follow_here(&mut self, event: &Event<'_>) {
@@ -106,7 +106,7 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// As [`read_logs`](vectored_strace::read_logs).
+    /// The errors of [`read_logs`](vectored_strace::read_logs).
     pub fn read_logs(&mut self, paths: &[PathBuf]) -> Result<Counts, LogError> {
         read_logs_to(paths, self)
     }

@@ -56,7 +56,7 @@ fn with_words(command: Command) -> Command {
 fn with_lists(mut script: String, shell: Shell, command: &Command) -> String {
     let with_paths = ["target", "to"].map(|option| words_of(option).join(" "));
     match shell {
-        // It falls back to paths.
+        // bash falls back to paths.
         Shell::Bash => {
             script = script.replace("complete -F _vectored ", "complete -F _vectored_lists ");
             script += r#"

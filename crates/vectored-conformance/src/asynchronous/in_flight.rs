@@ -1,6 +1,6 @@
 //! The transfers in flight of `vectored_measure::in_flight`, as entries beside those of `write_ways` and `read_ways`.
 //!
-//! They are in tables of their own, one for each technique, which a machine may not offer.
+//! Each technique has a table of its own, since a machine may not offer it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::DerefMut;

@@ -92,7 +92,7 @@ pub fn cursor(data: &[u8]) {
     let mut scratch = Vec::new();
     for step in 0.. {
         assert_eq!(cursor.is_at_end(&segments), moved.len() == model.len());
-        // These checks walk along the list, so with a long one they are made at some steps only.
+        // The checks walk along the list: for a long list they are made at some steps only.
         if segments.len() < 128 || step % 64 == 0 || moved.len() == model.len() {
             let remaining = (model.len() - moved.len()) as u64;
             assert_eq!(cursor.remaining_bytes(&segments), remaining);

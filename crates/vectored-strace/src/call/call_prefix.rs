@@ -211,16 +211,16 @@ impl CachedPrefix {
     }
 }
 
-/// How to read a call whose line has the common form, by its prefix.
+/// What is read of a call whose line has the common form, by its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommonForm {
-    /// Not as a common line: the call affects how later lines are read.
+    /// The line is not read as a common one: the call affects how later lines are read.
     None,
-    /// As a transfer of one buffer: the numbers asked for and moved, and the offset.
+    /// The numbers of bytes asked for and moved, and the offset: a transfer of one buffer.
     Transfer { positional: bool },
-    /// By its name and descriptor alone.
+    /// Its name and descriptor alone.
     NameOnly,
-    /// By all of its arguments.
+    /// All of its arguments.
     Arguments,
 }
 

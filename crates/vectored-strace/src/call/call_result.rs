@@ -134,7 +134,7 @@ fn error_name(text: &[u8]) -> &[u8] {
     }
 }
 
-/// As [`duration`], below ten seconds and to the microsecond. It is faster.
+/// A faster [`duration`] for times below ten seconds with microseconds.
 #[inline]
 fn short_duration(call: &[u8]) -> Option<(usize, u64)> {
     let (_, last) = call.split_last_chunk::<11>()?;

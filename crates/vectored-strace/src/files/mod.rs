@@ -61,7 +61,7 @@ pub fn read_logs(
 ///
 /// # Errors
 ///
-/// As [`read_logs`].
+/// The errors of [`read_logs`].
 pub fn read_logs_to(paths: &[PathBuf], sink: &mut impl EventSink) -> Result<Counts, LogError> {
     let Some(first) = paths.first() else {
         return Ok(Counts::default());

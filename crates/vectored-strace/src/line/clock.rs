@@ -33,7 +33,7 @@ impl Clock {
     pub(crate) fn read(&mut self, stamp: Timestamp) -> u64 {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         match stamp {
-            // It is `-r` if the first time is 0 or a time goes back, which times of `-ttt` do not.
+            // A first time of 0, or one that goes back, is of `-r`: times of `-ttt` do neither.
             Timestamp::Short(ns) if self.relative || ns < self.last_ns || ns == 0 && is_first => {
                 self.later(ns)
             }

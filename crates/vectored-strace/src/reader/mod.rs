@@ -173,7 +173,7 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     ///
-    /// As [`next`](Self::next).
+    /// The errors of [`next`](Self::next).
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
         self.parsed.kind = LineKind::Nothing;
         loop {

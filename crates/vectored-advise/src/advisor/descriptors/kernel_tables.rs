@@ -225,7 +225,6 @@ impl KernelTables {
         (process.generation == id.generation).then_some(process)
     }
 
-    /// As [`KernelTables::process`].
     pub(crate) fn process_mut(&mut self, id: ProcessId) -> Option<&mut Process> {
         process_at(&mut self.processes, id)
     }
@@ -371,7 +370,7 @@ impl KernelTables {
         }
     }
 
-    /// As [`KernelTables::open`], for an open file description that exists.
+    /// Gives a process another descriptor of an open file description that exists.
     pub(crate) fn share(
         &mut self,
         process: ProcessId,
@@ -445,7 +444,7 @@ impl KernelTables {
         })
     }
 
-    /// As [`KernelTables::open_files_of`], and whether the descriptor stays open at `execve`.
+    /// The open file descriptions of a process, each with whether the descriptor stays open at `execve`.
     pub(crate) fn open_files_at_execute(&mut self, process: ProcessId) -> Vec<(usize, bool)> {
         let table = self.process(process).map(|process| process.table);
         let table = table.and_then(|table| self.fd_tables.get(table));
@@ -459,7 +458,7 @@ impl KernelTables {
     }
 }
 
-/// As [`KernelTables::process_mut`], where other fields are borrowed.
+/// [`KernelTables::process_mut`] for callers that borrow other fields.
 pub(crate) fn process_at(processes: &mut Slab<Process>, id: ProcessId) -> Option<&mut Process> {
     let process = processes.get_mut(id.key)?;
     (process.generation == id.generation).then_some(process)

@@ -25,7 +25,7 @@ impl Latest {
         self.of_others(than).0
     }
 
-    /// As [`Latest::by_others`], with its actor.
+    /// The last event by any actor but `than`, with its actor.
     pub(crate) fn of_others(&self, than: usize) -> (u64, usize) {
         if self.first.1 == than { self.second } else { self.first }
     }

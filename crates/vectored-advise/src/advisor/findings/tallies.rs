@@ -21,7 +21,7 @@ pub struct Tallies {
     pub(crate) more_uses: u64,
     /// System calls.
     pub calls: u64,
-    /// Those of them that move bytes.
+    /// System calls that move bytes.
     pub transfers: u64,
     /// Bytes that they moved.
     pub bytes: u64,

@@ -47,7 +47,7 @@ struct Entry {
     calls: CallCounts,
     counted: u64,
     listed: BTreeMap<Option<Barrier>, u64>,
-    /// Those of `counted` whose finding rests on the order of all calls.
+    /// The calls in `counted` whose finding rests on the order of all calls.
     ordered: u64,
 }
 

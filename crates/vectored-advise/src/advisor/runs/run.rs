@@ -95,7 +95,7 @@ pub(crate) struct MovedSegments {
     pub(crate) sizes: Sizes,
     /// Calls that took a list already.
     pub(crate) list_calls: u64,
-    /// Those of them with more than 8 segments.
+    /// Calls that took a list of more than 8 segments.
     pub(crate) long_list_calls: u64,
     /// Segments in these lists by size.
     pub(crate) list_sizes: Sizes,
@@ -125,7 +125,7 @@ impl MovedSegments {
 /// Limits of a merged call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MergeLimits {
-    /// It is complete when it has this many bytes.
+    /// A run is complete when it has this many bytes.
     pub(crate) buffer_bytes: u64,
     /// Longest time that its first byte may wait, in ns. `None` for reads of a file, whose bytes wait
     /// for no call, and for chains, which are not counted.
@@ -387,7 +387,7 @@ impl RunCall {
         self.ended_ns = self.ended_ns.saturating_sub(delayed_ns);
     }
 
-    /// As `clone_from`, but for the sizes without an allocation.
+    /// Copies `other`, and reuses the memory of the sizes.
     pub(crate) fn take_over(&mut self, other: &RunCall) {
         self.clone_sizes_from(other);
         (self.step, self.bytes, self.segments) = (other.step, other.bytes, other.segments);

@@ -134,7 +134,7 @@ impl DirectionRuns {
         }
     }
 
-    /// As [`DirectionRuns::push`] for a transfer that continues the current run; false if it does not.
+    /// [`DirectionRuns::push`], if the transfer continues the current run; otherwise does nothing and returns false.
     #[inline]
     pub(crate) fn goes_on_with(
         &mut self,

@@ -284,7 +284,7 @@ impl Tracker {
                 (Some(open_file), _) => self.look_at(open_file, reason, caller),
                 (None, by) => {
                     match by.map(|by| by.leads_to) {
-                        // It may have come with a message.
+                        // The descriptor may have come with a message.
                         Some(Some(text)) => {
                             self.groups
                                 .note_path(text, self.event, caller.process, true);
@@ -333,7 +333,7 @@ impl Tracker {
         caller: Caller,
     ) {
         let Some(descriptor) = descriptor.filter(|_| moves_bytes(name)) else {
-            // It may have opened or closed any descriptor.
+            // The call may have opened or closed any descriptor.
             self.lost = self.event;
             return;
         };

@@ -241,7 +241,7 @@ impl Tracker {
         }
     }
 
-    /// As [`Analysis::name_fifo`](crate::advisor::analysis::Analysis::name_fifo).
+    /// Does [`Analysis::name_fifo`](crate::advisor::analysis::Analysis::name_fifo).
     pub(in crate::advisor) fn name_fifo(&mut self, path: &[u8]) {
         self.fifos.insert(last_part(path));
     }

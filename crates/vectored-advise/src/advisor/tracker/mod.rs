@@ -277,7 +277,7 @@ impl Tracker {
         }
     }
 
-    /// As [`Analysis::name_runtime`](crate::advisor::analysis::Analysis::name_runtime).
+    /// Does [`Analysis::name_runtime`](crate::advisor::analysis::Analysis::name_runtime).
     pub(super) fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {
         self.runtimes.insert(program.to_vec(), runtime);
     }

@@ -37,7 +37,7 @@ impl Run<'_> {
         let watch = Watch {
             progress: &mut show,
             stop: self.interrupt.flag(),
-            // As short a borrow as the engine needs.
+            // Shortens the borrow.
             save: self.save.map(|save| save as &mut dyn FnMut(Outcome)),
         };
         let (ran, coordination) = match team {

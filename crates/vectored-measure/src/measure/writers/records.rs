@@ -83,7 +83,7 @@ impl Batch<'_> {
         is_of_batch.then_some((place, number))
     }
 
-    /// The same, with its length, if the whole record stands there.
+    /// The record at the start of `bytes`, with its length, if it is whole: [`head_at`](Self::head_at) and the right body.
     fn record_at(&self, bytes: &[u8]) -> Option<(usize, u32, usize)> {
         let (place, number) = self.head_at(bytes)?;
         let record = &self.writers[place].1;

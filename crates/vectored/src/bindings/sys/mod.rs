@@ -15,7 +15,7 @@ impl RawList<'_> {
     ///
     /// # Safety
     ///
-    /// As long as the result lives:
+    /// While the result lives:
     ///
     /// - the `count` entries at `iov`, if any, are aligned, can be read, and do not change;
     /// - the bytes of each segment of a list that is written can be read by this process. They may change: it is
