@@ -6,7 +6,8 @@ use crate::runs::Stretch;
 use crate::sys::limits::Limits;
 use crate::sys::span::{Span, spans};
 
-/// A position in a list of segments: the index of a segment, and how many of its bytes have been moved.
+/// A position in a list of segments: the index of a segment ([`segment`](SegmentCursor::segment)), and how many of its bytes
+/// have been moved ([`offset`](SegmentCursor::offset)).
 ///
 /// The list belongs to the caller and is never changed. The cursor is plain data and does not borrow the list: each method
 /// takes the list as an argument. So a cursor is the whole state of an interrupted transfer: keep it, wait until the

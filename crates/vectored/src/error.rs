@@ -137,6 +137,12 @@ impl TransferError {
         self.error.kind()
     }
 
+    /// The system's number of the error that stopped the transfer, such as `EPIPE`; `None` if this crate made the error.
+    #[must_use]
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.error.raw_os_error()
+    }
+
     /// Returns the error that stopped the transfer, without the count.
     #[must_use]
     pub fn into_io_error(self) -> io::Error {
@@ -212,6 +218,7 @@ mod tests {
 
     #[test]
     fn kind_and_code_survive_the_conversion_into_an_io_error() {
+        assert_eq!(no_space(300).raw_os_error(), Some(codes::ENOSPC));
         let error = io::Error::from(no_space(300));
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         assert_eq!(error.raw_os_error(), Some(codes::ENOSPC));

@@ -46,7 +46,7 @@
 //! # fn main() -> std::io::Result<()> {
 //! # let path = std::env::temp_dir().join(format!("vectored-first-page-log-{}", std::process::id()));
 //! let log = OpenOptions::new().append(true).create(true).open(&path)?;
-//! // One system call, or an error before any byte: lines of other processes do not get in between.
+//! // One system call: lines of other processes do not get in between. A full disk can still cut it, which is an error.
 //! write_once(&log, &["12:00:01 ", "started", "\n"].map(|part| IoSlice::new(part.as_bytes())))?;
 //! # assert_eq!(std::fs::read(&path)?, b"12:00:01 started\n");
 //! # std::fs::remove_file(&path)
@@ -144,7 +144,7 @@
 //! |---|---|
 //! | write lists to a file, a pipe or a stream socket | [`Gather::write_all`] |
 //! | write a list of long segments, or only one list | [`write_all`] |
-//! | write a record or a message in one call or not at all | [`write_once`] |
+//! | write a record or a message in one system call: what one call cannot take is refused before any byte, and a full disk can still cut it | [`write_once`] |
 //! | write to a non-blocking descriptor | [`resume_write`], [`Gather::resume_write`] |
 //! | join the messages of a connection or a log into few calls | [`SegmentQueue`]: `write_to`; non-blocking `write_some`; to a socket of tokio `drain_to` (feature `tokio`) |
 //! | write many short slices, and sometimes a long one | [`GatherWriter`]; to a `Stdout`, a `Box<dyn Write>` or a TLS stream [`GatherWriter::copying`] |
@@ -153,7 +153,8 @@
 //! | read from a non-blocking descriptor | [`resume_read`], [`Scatter::resume_read`] |
 //! | read many records, header and payload apart | [`ScatterReader`] |
 //! | write or read at an offset of a file | [`files::write_all_at`], [`files::read_exact_at`], [`Gather::write_all_at`], [`Scatter::read_exact_at`] |
-//! | write durably, or past the page cache | [`files`] |
+//! | write durably | `files::write_all_with(…, WriteFlags::DSYNC, …)`, or `File::sync_data` afterwards |
+//! | write past the page cache | [`files::write_all_direct_at`] |
 //! | write a `bytes::Buf` (feature `bytes`) | `buffered::BufSender`, or `SegmentQueue::push_buf` for many long chunks |
 //! | have many transfers in flight | `uring` (feature `uring`, Linux), `windows` |
 //! | tune what is copied | [`CostModel`] with [`cost::TargetKind`] or [`cost::CalibrationTarget`]; of a queue [`queue::QueuePolicy`] |

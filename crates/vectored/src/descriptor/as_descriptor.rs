@@ -74,8 +74,10 @@ use super::borrowed::BorrowedDescriptor;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no descriptor that this crate knows",
     label = "does not implement `AsDescriptor`",
-    note = "a `BufWriter` or a `GatherWriter`: flush it and pass `get_ref()`; any other `Write`: `GatherWriter::copying`; any `Read`: `ScatterReader`",
-    note = "a number: `BorrowedFd::borrow_raw`; on Unix every type with `AsFd` implements `AsDescriptor`",
+    note = "a `Vec`, a TLS stream or another `Write`: `GatherWriter::copying`; any `Read`: `ScatterReader`",
+    note = "a `BufWriter` or a `GatherWriter`: flush it and pass `get_ref()`",
+    note = "a stream of tokio: `SegmentQueue::drain_to` (feature `tokio`)",
+    note = "a type parameter: bound it by `AsDescriptor`; a number: `BorrowedFd::borrow_raw`; on Unix every type with `AsFd` has a descriptor",
     note = "on Windows pass a `BorrowedHandle` or a `BorrowedSocket` of a type that is not of the standard library"
 )]
 pub trait AsDescriptor: sealed::Sealed {

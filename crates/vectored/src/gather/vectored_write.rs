@@ -179,7 +179,8 @@ use crate::transfer::write_loop::Sink;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not implement `VectoredWrite`: it is not known to take several segments in one call",
     label = "does not implement `VectoredWrite`",
-    note = "`GatherWriter::copying` and `GatherWriter::copying_with_capacity` take any `Write`",
+    note = "`GatherWriter::copying` takes any `Write`, such as a `Vec` in a test or a type parameter",
+    note = "a `BufWriter`: pass its inner writer, since a `GatherWriter` has a buffer of its own",
     note = "`VectoredWrite` can be implemented for a stream of your own: its documentation has an example"
 )]
 pub trait VectoredWrite {

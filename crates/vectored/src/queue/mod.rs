@@ -45,7 +45,8 @@ pub use self::segment::{IntoSegment, Segment};
 /// | a non-blocking descriptor that is ready | [`write_some`](SegmentQueue::write_some) |
 /// | an `AsyncWrite` of tokio (feature `tokio`) | `drain_to`, or `poll_write_to` and `poll_write_some` in a `poll` function |
 ///
-/// Write it when no more messages are at hand, and not after each.
+/// Write it when no more messages are at hand, and not after each. `flush` of the trait `Write` sends nothing:
+/// [`write_to`](SegmentQueue::write_to) does.
 ///
 /// The queue owns its data and its position, so it can be written at any time, in parts, to a blocking or a
 /// non-blocking descriptor. Exactly the bytes that were written are gone from the queue, whether the call succeeds,

@@ -13,7 +13,7 @@ use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{Sink, SplitGuard, send};
 
 impl SegmentQueue {
-    /// Writes all bytes and returns their number.
+    /// Writes all bytes to a blocking descriptor and returns their number; to a stream of tokio `drain_to` does.
     ///
     /// Each system call gets as much as one call takes: at most [`iov_max`](crate::limits::iov_max) segments,
     /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).

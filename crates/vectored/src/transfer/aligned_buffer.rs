@@ -7,7 +7,7 @@ use crate::sys::staging::try_zeroed;
 
 /// A buffer at an aligned address, for direct I/O. It does not grow.
 ///
-/// It is a `Vec` that is longer than needed by up to `alignment` bytes, and derefs to the aligned part.
+/// What a file needs is [`DirectAlignment::memory_bytes`](crate::files::DirectAlignment). The buffer is a `Vec` that is longer than needed by up to `alignment` bytes, and derefs to the aligned part.
 ///
 /// ```
 /// let mut buffer = vectored::files::AlignedBuffer::zeroed(10_000, 4096);

@@ -1,4 +1,4 @@
-//! Writes a list in one system call or not at all.
+//! Writes a list in one system call.
 
 use std::io::{self, IoSlice};
 
