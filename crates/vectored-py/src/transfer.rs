@@ -58,12 +58,15 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
     if !reads_ahead(file) {
         return Ok(());
     }
-    let Some(position) = position(fd) else {
+    let (Some(position), Some(tell)) = (position(fd), file.getattr_opt(intern!(py, "tell"))?)
+    else {
         return Ok(());
     };
     // That of text is no number of bytes in some states, and an error after `next`.
-    let told = file.call_method0(intern!(py, "tell"));
-    if told.is_ok_and(|told| told.extract().is_ok_and(|at: i64| at == position)) {
+    if tell
+        .call0()
+        .is_ok_and(|told| told.extract().is_ok_and(|at: i64| at == position))
+    {
         return Ok(());
     }
     Err(PyValueError::new_err(format!(

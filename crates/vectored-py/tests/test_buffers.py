@@ -112,12 +112,16 @@ class Objects(Descriptors):
 
     def test_a_descriptor_is_an_int_or_has_fileno(self):
         class File:
+            buffer = b"of its own"
+
             def fileno(self):
                 return null.fileno()
 
         null = self.null
         for fd in (null, File(), null.fileno()):
             self.assertEqual(vectored.write_all(fd, [b"abc"]), 3)
+            # Of what has no method `tell` it is unknown whether it has read ahead.
+            self.assertEqual(vectored.read_up_to_eof(fd, [bytearray(3)]), 0)
         with self.assertRaises(ValueError):
             vectored.write_all(-1, [b"abc"])
         for wrong in ("1", None, object()):
