@@ -95,7 +95,10 @@ pub(crate) fn classify(
             }
         }),
         RunKind::Joined if is_merged => {
-            let mixes = has_other_writers && run.longest_bytes > PIPE_BUF_BYTES;
+            // A buffer would grow beyond PIPE_BUF, a record does not.
+            let is_record = run.calls <= found.pattern.steps().len() as u64
+                && run.longest_bytes <= PIPE_BUF_BYTES;
+            let mixes = has_other_writers && !is_record;
             Some(if mixes {
                 Found {
                     grade: Grade::Crossing,
