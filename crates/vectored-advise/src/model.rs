@@ -320,9 +320,10 @@ pub struct Tally {
 pub struct StallTally {
     /// Exchanges that waited for a delayed acknowledgement, of [`Tally::runs`] in all.
     pub stalls: u64,
-    /// The time that they waited, in ns.
+    /// The time that they waited, in ns, without round trips. Of a wait that a busy machine made longer, only what the timer
+    /// of the peer explains is counted.
     pub waited_ns: u64,
-    /// That time without what such an exchange takes otherwise.
+    /// That time without what the peer takes otherwise, in ns.
     pub lost_ns: u64,
 }
 

@@ -53,7 +53,7 @@ pub(crate) enum Barrier {
     Reopened,
     /// Each call is a datagram.
     Datagrams,
-    /// Of a stall: less than three exchanges, or less than half of them, waited as long as one.
+    /// Of a stall: too few of the exchanges waited as long as a delayed acknowledgement.
     FewStalls,
     /// Of a stall: exchanges of one write wait as long.
     SlowPeer,
@@ -190,7 +190,7 @@ impl Barrier {
             }
             Barrier::Reopened => REOPENED,
             Barrier::FewStalls => {
-                "fewer than three, or fewer than half, of these exchanges waited as long"
+                "fewer than three, or fewer than half, of these exchanges waited as long, or the waits differ too much"
             }
             Barrier::SlowPeer => "exchanges of a single write wait as long: the peer may be slow",
             Barrier::UnknownNoDelay => "TCP_NODELAY may have been set before the log began",

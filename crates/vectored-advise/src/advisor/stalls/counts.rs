@@ -12,6 +12,14 @@ use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Ta
 /// Shapes of a log that are counted separately; later ones are not counted.
 const SHAPES_MAX: usize = 4096;
 
+/// Whether a wait is as long as a delayed acknowledgement.
+fn is_long(ns: u64) -> bool {
+    ns >= DELAYS[0].least_ns
+}
+
+/// Stalls are listed from one in this number of exchanges on.
+const LISTED_PART: u64 = 10;
+
 /// Exchanges from which on a stall is certain.
 const EXCHANGES_MIN: u64 = 3;
 
@@ -21,9 +29,63 @@ const LONG_ROUND_TRIP_NS: u64 = 20_000_000;
 /// An answer within this time, in ns, shows that neither the round trip nor the peer takes as long as a stall.
 const QUICK_NS: u64 = 20_000_000;
 
-/// Whether a wait is as long as a delayed acknowledgement.
-fn is_delay(ns: u64) -> bool {
-    (38_000_000..=55_000_000).contains(&ns) || (190_000_000..=230_000_000).contains(&ns)
+/// A delay of acknowledgements, in ns. The timer of the peer is the least; a busy machine adds to it.
+struct Delay {
+    /// Waits from here to the least are those of a slow peer.
+    unclear_ns: u64,
+    least_ns: u64,
+    /// The end of waits that the timer alone explains.
+    near_ns: u64,
+    /// The end of waits that are counted.
+    most_ns: u64,
+}
+
+/// The delays of Linux and of other systems.
+const DELAYS: [Delay; 2] = [
+    Delay {
+        unclear_ns: 20_000_000,
+        least_ns: 38_000_000,
+        near_ns: 55_000_000,
+        most_ns: 190_000_000,
+    },
+    Delay {
+        unclear_ns: 100_000_000,
+        least_ns: 190_000_000,
+        near_ns: 230_000_000,
+        most_ns: 600_000_000,
+    },
+];
+
+/// Waits, by a delay.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waits {
+    unclear: u64,
+    near: u64,
+    late: u64,
+    /// Sum of the near and late ones, each up to the end of the near ones, in ns.
+    ns: u64,
+}
+
+impl Waits {
+    fn note(&mut self, delay: &Delay, ns: u64) {
+        if (delay.unclear_ns..delay.least_ns).contains(&ns) {
+            self.unclear += 1;
+        } else if (delay.least_ns..delay.most_ns).contains(&ns) {
+            let is_near = ns < delay.near_ns;
+            self.near += u64::from(is_near);
+            self.late += u64::from(!is_near);
+            self.ns = self.ns.saturating_add(ns.min(delay.near_ns));
+        }
+    }
+
+    fn stalls(&self) -> u64 {
+        self.near + self.late
+    }
+
+    /// Whether they begin at the delay: few are shorter, and not too many much longer.
+    fn has_edge(&self) -> bool {
+        self.unclear * 20 <= self.near && self.near * 4 >= self.stalls()
+    }
 }
 
 /// Who made an exchange.
@@ -51,8 +113,7 @@ struct Shape {
 #[derive(Debug, Default)]
 struct Counts {
     tally: Tally,
-    stalls: u64,
-    stalled_ns: u64,
+    waits: [Waits; DELAYS.len()],
     /// Sum of the round trips of the stalled exchanges, in ns.
     round_trips_ns: u64,
     long_round_trips: u64,
@@ -77,7 +138,7 @@ impl StallCounts {
         if answered.writes == 1 {
             let (all, slow) = self.single.entry(owner.program).or_default();
             *all += 1;
-            *slow += u64::from(is_delay(waited_ns));
+            *slow += u64::from(is_long(waited_ns));
             return;
         }
         if !answered.may_stall {
@@ -95,9 +156,10 @@ impl StallCounts {
         }
         let counts = self.shapes.entry(shape).or_default();
         counts.note(answered, owner);
-        if is_delay(waited_ns) {
-            counts.stalls += 1;
-            counts.stalled_ns = counts.stalled_ns.saturating_add(answered.waited_ns);
+        for (waits, delay) in counts.waits.iter_mut().zip(&DELAYS) {
+            waits.note(delay, waited_ns);
+        }
+        if is_long(waited_ns) {
             counts.round_trips_ns = counts.round_trips_ns.saturating_add(round_trip_ns);
             counts.long_round_trips += u64::from(round_trip_ns >= LONG_ROUND_TRIP_NS);
             counts.unknown_options += u64::from(answered.no_delay.is_none());
@@ -118,7 +180,7 @@ impl StallCounts {
         mut take: impl FnMut(FindingKey, Option<Barrier>, Tally),
     ) {
         for (shape, counts) in self.shapes {
-            if counts.stalls == 0 {
+            if counts.stalled().near * LISTED_PART < counts.tally.runs.max(1) {
                 continue;
             }
             let single = self.single.get(&shape.program).copied();
@@ -170,10 +232,18 @@ impl Counts {
         }
     }
 
+    /// The waits by the delay that most of them are near.
+    fn stalled(&self) -> Waits {
+        let [one, other] = self.waits;
+        if one.near >= other.near { one } else { other }
+    }
+
     /// What speaks against a stall.
     fn doubt(&self, (single, slow): (u64, u64)) -> Option<Barrier> {
-        let is_most = |exchanges: u64| exchanges * 2 > self.stalls;
-        if self.stalls < EXCHANGES_MIN || self.stalls * 2 < self.tally.runs {
+        let waits = self.stalled();
+        let stalls = waits.stalls();
+        let is_most = |exchanges: u64| exchanges * 2 > stalls;
+        if stalls < EXCHANGES_MIN || stalls * 2 < self.tally.runs || !waits.has_edge() {
             Some(Barrier::FewStalls)
         } else if single >= EXCHANGES_MIN && slow * 2 >= single {
             Some(Barrier::SlowPeer)
@@ -189,16 +259,18 @@ impl Counts {
     }
 
     fn into_tally(self) -> Tally {
-        // An exchange takes this time without a stall.
-        let otherwise_ns = match self.quick {
-            0 => self.round_trips_ns,
-            quick => (self.quick_ns / quick).saturating_mul(self.stalls),
-        };
+        let waits = self.stalled();
+        // The round trip is subtracted; the peer's own time is that of quick answers.
+        let peer_ns = self.quick_ns.checked_div(self.quick).unwrap_or(0);
+        let peer_ns =
+            peer_ns.saturating_sub(self.round_trips_ns.checked_div(waits.stalls()).unwrap_or(0));
         Tally {
             stall: Some(StallTally {
-                stalls: self.stalls,
-                waited_ns: self.stalled_ns,
-                lost_ns: self.stalled_ns.saturating_sub(otherwise_ns),
+                stalls: waits.stalls(),
+                waited_ns: waits.ns,
+                lost_ns: waits
+                    .ns
+                    .saturating_sub(peer_ns.saturating_mul(waits.stalls())),
             }),
             ..self.tally
         }

@@ -91,7 +91,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
         (call[usize::from(on == "off")], US)
     };
     let stalled = "10 of 10 lost 429 ms";
-    let few = "fewer than three, or fewer than half, of these exchanges waited as long";
+    let few = "fewer than three, or fewer than half, of these exchanges waited as long, or the waits differ too much";
     let cases: &[(&str, Calls<'_>, Calls<'_>, &str)] = &[
         (LOOPBACK, connect, exchange, stalled),
         (REMOTE, connect, exchange, stalled),
@@ -193,6 +193,35 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 (ANSWER, WAIT),
             ],
             "",
+        ),
+        // A busy machine makes some waits longer.
+        (
+            LOOPBACK,
+            connect,
+            &[
+                exchange,
+                exchange,
+                &[(HEADER, US), (BODY, US), (ANSWER, 90 * MS)],
+            ]
+            .concat(),
+            "30 of 30 lost 1408 ms",
+        ),
+        (
+            LOOPBACK,
+            connect,
+            &[
+                exchange,
+                &[(HEADER, US), (BODY, US), (ANSWER, 90 * MS)].repeat(5),
+            ]
+            .concat(),
+            &format!("60 of 60: {few}"),
+        ),
+        // The answers of a slow peer come before, too.
+        (
+            LOOPBACK,
+            connect,
+            &[exchange, &[(HEADER, US), (BODY, US), (ANSWER, 30 * MS)]].concat(),
+            &format!("10 of 20: {few}"),
         ),
         // The peer is quicker, or slower.
         (
