@@ -104,7 +104,7 @@ enum Xtask {
     },
     /// Tries the code of every remedy that `vectored advise` prints: the same bytes by fewer calls?
     Remedies {
-        /// Programs of `xtask/remedies/`, in place of all
+        /// Programs of `xtask/tests/remedies/`, in place of all
         #[arg(value_name = "SOURCE")]
         sources: Vec<String>,
     },

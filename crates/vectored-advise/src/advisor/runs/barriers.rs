@@ -151,6 +151,38 @@ impl Barrier {
         }
     }
 
+    fn doubt_of_a_stall(self) -> &'static str {
+        match self {
+            Barrier::FewStalls => {
+                "fewer than three, or fewer than half, of these exchanges waited as long, or the waits differ too much"
+            }
+            Barrier::SlowPeer => "exchanges of a single write wait as long: the peer may be slow",
+            Barrier::UnknownNoDelay => "TCP_NODELAY may have been set before the log began",
+            Barrier::LongRoundTrip => "a round trip to the peer takes about as long",
+            _ => {
+                "the log shows no quick answer and no connect: the peer or the way to it may be slow"
+            }
+        }
+    }
+
+    /// What the log lacks, and the remedy.
+    fn lack_of_the_log(self) -> &'static str {
+        match self {
+            Barrier::UnknownTarget => {
+                "the log does not say what the descriptor leads to: trace again with -yy"
+            }
+            Barrier::NoTimes => "the log has no times: trace again with -ttt",
+            Barrier::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
+            Barrier::Filtered => {
+                "the log may have been filtered, and waits would not show: trace again without -e"
+            }
+            Barrier::StreamRead => {
+                "the log does not say whether the reads waited: trace again with -T"
+            }
+            _ => "the log has the flags of open as numbers: trace again without -X raw",
+        }
+    }
+
     fn words(self) -> &'static str {
         match self {
             Barrier::Poll => "poll, select or epoll_wait between them",
@@ -189,15 +221,17 @@ impl Barrier {
                 "io_uring or AIO in a process that has it open, whose transfers the log does not show"
             }
             Barrier::Reopened => REOPENED,
-            Barrier::FewStalls => {
-                "fewer than three, or fewer than half, of these exchanges waited as long, or the waits differ too much"
-            }
-            Barrier::SlowPeer => "exchanges of a single write wait as long: the peer may be slow",
-            Barrier::UnknownNoDelay => "TCP_NODELAY may have been set before the log began",
-            Barrier::LongRoundTrip => "a round trip to the peer takes about as long",
-            Barrier::UnknownRoundTrip => {
-                "the log shows no quick answer and no connect: the peer or the way to it may be slow"
-            }
+            Barrier::UnknownTarget
+            | Barrier::NoTimes
+            | Barrier::CoarseTimes
+            | Barrier::Filtered
+            | Barrier::StreamRead
+            | Barrier::UnreadFlags => self.lack_of_the_log(),
+            Barrier::FewStalls
+            | Barrier::SlowPeer
+            | Barrier::UnknownNoDelay
+            | Barrier::LongRoundTrip
+            | Barrier::UnknownRoundTrip => self.doubt_of_a_stall(),
             Barrier::Datagrams => {
                 "each call sends a datagram: sendmmsg sends several in one call and keeps them apart"
             }
@@ -210,9 +244,6 @@ impl Barrier {
             Barrier::Connect => "connect, accept or the like between them",
             Barrier::UnknownCall => "a call between them that is not known to be harmless",
             Barrier::Unread => "a line between them that could not be read",
-            Barrier::UnreadFlags => {
-                "the log has the flags of open as numbers: trace again without -X raw"
-            }
             Barrier::Gap => "a gap",
             Barrier::SyncFlag => {
                 "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk"
@@ -227,9 +258,6 @@ impl Barrier {
             }
             Barrier::Inherited => {
                 "open before the log began: another process may share the offset, and read on from it"
-            }
-            Barrier::StreamRead => {
-                "the log does not say whether the reads waited: trace again with -T"
             }
             Barrier::ReadWaited => "the reads waited: there was no more to read",
             Barrier::Request => {
@@ -248,14 +276,6 @@ impl Barrier {
             Barrier::InheritedReader => {
                 "open before the log began: another process may read the stream, and a larger \
                  buffer would take bytes meant for it"
-            }
-            Barrier::UnknownTarget => {
-                "the log does not say what the descriptor leads to: trace again with -yy"
-            }
-            Barrier::NoTimes => "the log has no times: trace again with -ttt",
-            Barrier::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
-            Barrier::Filtered => {
-                "the log may have been filtered, and waits would not show: trace again without -e"
             }
         }
     }

@@ -104,11 +104,7 @@ impl Tracker {
                 option,
                 on,
             } => self.set_tcp_option(descriptor, option, on, caller),
-            Action::Poll { ready } => {
-                if let Some(thread) = self.kernel.at(caller.thread) {
-                    thread.polled = (self.event, ready);
-                }
-            }
+            Action::Poll { ready } => self.poll(ready, caller),
             Action::Fifo(named) => self.fifo(named, caller),
             // Others change no descriptor.
             _ => {}

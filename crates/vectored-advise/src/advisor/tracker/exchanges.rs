@@ -95,6 +95,12 @@ impl Tracker {
         }
     }
 
+    pub(super) fn poll(&mut self, ready: u64, caller: Caller) {
+        if let Some(thread) = self.kernel.at(caller.thread) {
+            thread.polled = (self.event, ready);
+        }
+    }
+
     /// Takes the time of `connect` as the round trip.
     pub(super) fn connect(
         &mut self,

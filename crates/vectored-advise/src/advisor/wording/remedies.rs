@@ -63,7 +63,7 @@ pub fn option_of(kind: FindingKind, program: &str) -> Option<&'static str> {
 /// The change to make in the program. The calls named may transfer only a part, unless the text says
 /// otherwise.
 ///
-/// `cargo xtask remedies` tries all code between backticks, in a program of `xtask/remedies/`. Code after "no" or "in place
+/// `cargo xtask remedies` tries all code between backticks, in a program of `xtask/tests/remedies/`. Code after "no" or "in place
 /// of" is that of the program before the change.
 pub fn remedy(kind: FindingKind, target: DescriptorKind, runtime: Option<Runtime>) -> &'static str {
     let is_socket = matches!(target, DescriptorKind::Unix | DescriptorKind::Tcp);
