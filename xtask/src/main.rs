@@ -224,7 +224,7 @@ fn run(command: Xtask) -> anyhow::Result<()> {
             commands::run(install.args(destdir))
         }
         Xtask::TestC => commands::run(&mut script("c_library/test.sh")),
-        Xtask::Remedies { sources } => commands::run(script("remedies/try.py").args(sources)),
+        Xtask::Remedies { sources } => commands::run(script("tests/remedies/try.py").args(sources)),
         Xtask::Publish { verify } => release::publish(verify),
         Xtask::Msrv => release::msrv(),
         Xtask::Deny => release::deny(),
