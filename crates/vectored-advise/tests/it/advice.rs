@@ -580,7 +580,7 @@ fn what_costs_more_than_it_saves_is_not_counted() {
         assert_eq!(advisory.findings, []);
     }
     let advisory = advise(tallies(), &[dear], About::default());
-    let reason = "the copies that merging needs cost more than the calls";
+    let reason = "the copies that merging needs may cost more than the calls";
     assert_eq!(advisory.uncounted[0].reason, reason);
     // With the prices of another machine it is counted.
     let cheap = Advisory {

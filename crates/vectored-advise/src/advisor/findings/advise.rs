@@ -45,8 +45,8 @@ pub struct Untraced {
 /// The reason why a finding without a price is not counted.
 pub const UNPRICED: &str = "what such a call costs is not known";
 
-/// The reason why a finding is not counted whose saving is below 0.
-pub const DEARER: &str = "the copies that merging needs cost more than the calls";
+/// The reason why a finding is not counted whose saving is probably below 0.
+pub const DEARER: &str = "the copies that merging needs may cost more than the calls";
 
 /// Prices the findings of tallies. A finding without a price is listed.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory {
