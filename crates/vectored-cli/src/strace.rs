@@ -209,7 +209,7 @@ pub fn check() -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(Failure::from(anyhow::anyhow!(
                 "cannot run the command under strace, which is not installed: install it (apt \
-                 install strace; or with dnf or apk), or name a log from another machine"
+                 install strace; or with dnf or apk)"
             )));
         }
         Err(error) => return Err(Failure::from(anyhow::anyhow!("cannot run strace: {error}"))),

@@ -105,7 +105,7 @@ fn compared(
     if matches!(figure, "user_ns" | "system_ns") {
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let (old, new) = (mean(old), mean(new));
-        let ratio = Some(new / old).filter(|ratio| ratio.is_finite());
+        let ratio = (old > 0.0 && new > 0.0).then(|| new / old);
         return (old.is_finite() && new.is_finite()).then(|| Compared {
             figure: figure.to_owned(),
             old,

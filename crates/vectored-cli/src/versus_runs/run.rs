@@ -67,6 +67,10 @@ pub fn run(
     limit: Option<Duration>,
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
+    // A run that is short is never seen running.
+    if stop.load(Ordering::Relaxed) {
+        return Err(RunError::Stopped);
+    }
     in_own_session(&mut command);
     let failed = |what: &str| {
         let what = what.to_owned();

@@ -32,7 +32,7 @@ fn times(versus: &Versus, wall: &Compared, cpu: Option<&Compared>) -> String {
         let of_time = ratio_in_words(wall).unwrap_or_default();
         let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
         return format!(
-            "takes about {of_time} of the time of old: {rounds}, and an interval needs 6: raise --budget"
+            "takes about {of_time} of the time of old: {rounds}, and an interval needs 6"
         );
     };
     let is_found = |one: &Compared| one.change != Change::NotFound;

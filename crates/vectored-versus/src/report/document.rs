@@ -296,7 +296,7 @@ fn notes(versus: &Versus) -> Vec<String> {
         let noise = versus
             .noise
             .iter()
-            .find(|one| one.figure == "wall_ns")
+            .find(|one| one.figure == "wall_ns" && one.low.is_some())
             .and_then(ratio_in_words);
         let noise = noise.map_or(String::new(), |noise| {
             format!(
@@ -317,13 +317,13 @@ fn notes(versus: &Versus) -> Vec<String> {
     let is_unknown = |run: &Run| run.peak_bytes.is_none();
     if sides(versus).any(|side| side.runs.iter().any(is_unknown)) {
         notes.push(
-            "The kernel counts the memory of the program that starts a command for the command, too: a peak that is not \
-             above that is not known."
+            "A peak of the memory that is hardly above that of vectored is not known: the kernel counts the memory of a \
+             program for all that it starts."
                 .to_owned(),
         );
     }
     if let Some(why) = &versus.not_counted {
-        notes.push(format!("No calls were counted, and no files: {why}"));
+        notes.push(format!("No calls were counted: {why}"));
     }
     if !versus.not_compared.is_empty() {
         notes.push(format!(

@@ -120,6 +120,23 @@ fn the_answer_of_an_edit_that_pays() {
 }
 
 #[test]
+fn one_round_has_no_interval() {
+    let mut short = result();
+    short.old.runs.truncate(1);
+    short.old_again_runs.truncate(1);
+    short.noise = judge::noise(&short.old.runs, &short.old_again_runs);
+    let new = &mut short.new[0];
+    new.side.runs = vec![Run {
+        wall_ns: 40_000_000,
+        ..Run::default()
+    }];
+    new.figures = judge::figures(&short.old.runs, &short.old_again_runs, &new.side.runs);
+    (short.old.calls, new.side.calls) = (None, None);
+    short.not_counted = Some("strace is not installed".to_owned());
+    insta::assert_snapshot!(screen(&document(&short), false));
+}
+
+#[test]
 fn all_of_it_in_markdown() {
     insta::assert_snapshot!(markdown(&document(&result())));
 }
