@@ -99,7 +99,9 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
         }),
         Step::new("python", || run_command(&mut script("python.sh"))),
         // Their code uses both libraries.
-        Step::new("remedies", || run_command(&mut script("tests/remedies/try.py"))),
+        Step::new("remedies", || {
+            run_command(&mut script("tests/remedies/try.py"))
+        }),
         // Counts instructions of optimised code, and needs the C library too.
         Step::new("instructions", instructions::run),
         Step::new("publish", || release::publish(false)),
