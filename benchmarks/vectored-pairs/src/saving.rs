@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use vectored_measure::stats::{INTERVAL_LEVEL, interval_rank, median};
+use vectored_measure::stats::median;
 
 use crate::catalogue::Pair;
 use crate::invocation::Version;
@@ -81,7 +81,7 @@ fn summary(times: &[[f64; 2]]) -> Option<MeasuredSaving> {
     let column = |of: fn(&[f64; 2]) -> f64| times.iter().map(of).collect::<Vec<f64>>();
     let mut savings = column(|[before, after]| before - after);
     savings.sort_unstable_by(f64::total_cmp);
-    let rank = interval_rank(savings.len(), INTERVAL_LEVEL);
+    let rank = interval_rank(savings.len());
     Some(MeasuredSaving {
         before_s: median(&column(|[before, _]| *before))?,
         after_s: median(&column(|[_, after]| *after))?,
@@ -89,6 +89,21 @@ fn summary(times: &[[f64; 2]]) -> Option<MeasuredSaving> {
         saving_low_s: savings[rank],
         saving_high_s: savings[savings.len() - 1 - rank],
     })
+}
+
+/// The rank from each end, counted from 0, of the values of `n` that enclose the median with a probability of at least 95 %: that
+/// is 1 − 2 P(Bin(n, ½) ≤ rank) (H. A. David, *Order Statistics*, 2.5).
+fn interval_rank(n: usize) -> usize {
+    let mut term = 0.5_f64.powf(n as f64);
+    let mut tail = term;
+    for rank in 0..n / 2 {
+        term *= (n - rank) as f64 / (rank + 1) as f64;
+        tail += term;
+        if tail > 0.025 {
+            return rank;
+        }
+    }
+    0
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ struct Agreement {
     name: String,
     plain: f64,
     engine: f64,
-    /// Median over the alternations of the engine's figure ÷ C's.
+    /// Robust mean over the alternations of the engine's figure ÷ C's.
     ratio: f64,
     /// The 95 % interval of `ratio`; `None` with fewer than six alternations.
     interval: Option<(f64, f64)>,

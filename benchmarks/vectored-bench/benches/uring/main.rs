@@ -7,7 +7,7 @@
 //! column is of a C program that copies each list to an array before it submits that.
 //!
 //! They take turns in random order, within one thread; so does a second ring of the C program, whose ratio to the first
-//! one shows what the method resolves. A ratio is the median over the rounds, with its 95 % interval.
+//! one shows what the method resolves. A ratio is a robust mean over the rounds, with its 95 % interval.
 //!
 //! `Ring` is driven by the function that `vectored measure --technique io-uring` calls: `move_by_ring` of the measuring
 //! engine. `--instructions bench|technique SEGMENTS DEPTH LISTS` makes and writes so many lists to `/dev/null`, for a program

@@ -158,7 +158,7 @@ pub struct TechniqueResult {
     /// Whether it kept up to `queue_depth` lists in flight.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_flight: bool,
-    /// Whether it was sampled in every round. One that is far behind is sampled in every tenth.
+    /// Whether it was sampled in every round. One that is far or surely behind is sampled in every tenth.
     pub contender: bool,
     /// Calls in each sample.
     pub calls_per_sample: u32,

@@ -100,8 +100,8 @@ pub(crate) fn nearest_rival<'a>(
         .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
 }
 
-/// The technique that a report names as the leader. `None` if a rival takes less time in the median
-/// round, which is possible since median ratios are not transitive.
+/// The technique that a report names as the leader. `None` if a rival takes less time on average,
+/// which is possible since robust means of ratios are not transitive.
 pub(crate) fn named_leader(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
     let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
     let trails = cell.verdict == Verdict::Open && nearest.is_some_and(|ratio| ratio < 1.0);

@@ -1,7 +1,10 @@
 //! Ratios of two rows, repeat by repeat, beside the ratios of the published rows.
 
 use crate::model::{ExperimentRow, Measure, PublishedRatio, PublishedRow, Ratio};
-use crate::stats::paired;
+use crate::stats::median;
+
+/// The fewest repeats whose range encloses the median with a probability of 95 %.
+const MIN_REPEATS: usize = 6;
 
 /// The ratio `rows[of]` ÷ `rows[over]`; `None` if no repeat has both.
 pub fn ratio(
@@ -19,15 +22,16 @@ pub fn ratio(
         // A coarse clock may measure 0, which has no ratio.
         .filter(|log| log.is_finite())
         .collect();
-    let pair = paired(&logs)?;
+    let range = |of: fn(f64, f64) -> f64| logs.iter().copied().reduce(of).map(f64::exp);
+    let range = |of| range(of).filter(|_| logs.len() >= MIN_REPEATS);
     Some(Ratio {
         of,
         over,
         measure,
-        repeats: pair.rounds,
-        ratio: pair.ratio,
-        ratio_low: pair.interval.map(|(low, _)| low),
-        ratio_high: pair.interval.map(|(_, high)| high),
+        repeats: logs.len(),
+        ratio: median(&logs)?.exp(),
+        ratio_low: range(f64::min),
+        ratio_high: range(f64::max),
         published: published_ratios(&rows[of], &rows[over], measure, published),
     })
 }

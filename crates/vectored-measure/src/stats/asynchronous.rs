@@ -1,10 +1,10 @@
 //! Asynchronous techniques against the synchronous call with the same lists.
 
 use crate::model::{Cell, TechniqueName};
-use crate::stats::holm::holm_rejects;
+use crate::stats::discoveries::discoveries;
+use crate::stats::paired::PairStats;
 use crate::stats::series::{has_helper, pair};
-use crate::stats::sign_test::PairStats;
-use crate::stats::verdict::{FAMILY_ERROR, LOOKS, MIN_ROUNDS, TIE_ZONE};
+use crate::stats::verdict::{FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE};
 
 /// One asynchronous technique against the synchronous call in one cell.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub enum AsynchronousOutcome {
     Slower,
     /// The interval lies within the tie zone.
     Equal,
-    /// The interval excludes 1 and the difference is above the tie zone and the noise floor, but it is not significant after
+    /// The interval excludes 1 and the difference is large enough, but it is not significant after
     /// adjustment for looks, comparisons and serial correlation. More rounds can decide it.
     TooFewRounds,
     /// Not decided.
@@ -38,8 +38,8 @@ pub enum AsynchronousOutcome {
 }
 
 /// Compares each asynchronous technique with the synchronous call in each of `cells` that has both, in their
-/// order. As for verdicts, each p-value is adjusted for the looks and for all comparisons (Holm), and no
-/// difference below the tie zone or the noise floor of a cell is significant. Cells with too few rounds for
+/// order. As for verdicts, each p-value is adjusted for the looks and for all comparisons (false discoveries), and no
+/// difference below the tie zone is significant, nor one below the noise floor of a cell whose A/A pair differs. Cells with too few rounds for
 /// a verdict are left out, and so are those with a thread at the other end, whose times depend on how two
 /// threads wait for each other.
 pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
@@ -58,7 +58,7 @@ pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
         }
     }
     let p_values: Vec<f64> = pairs.iter().map(p_different).collect();
-    let is_different = holm_rejects(&p_values, FAMILY_ERROR);
+    let is_different = discoveries(&p_values, FALSE_DISCOVERIES);
     for (pair, is_different) in std::iter::zip(&mut pairs, is_different) {
         pair.outcome = match is_different {
             true if pair.stats.ratio < 1.0 => AsynchronousOutcome::Faster,
@@ -114,16 +114,19 @@ fn p_different(pair: &AsynchronousPair<'_>) -> f64 {
     if is_large(pair) { (pair.stats.p * LOOKS.len() as f64).min(1.0) } else { 1.0 }
 }
 
-/// Whether the difference is above the tie zone and the noise floor of the cell.
+/// Whether the difference is above the tie zone, and above that of an A/A pair that differs.
 fn is_large(pair: &AsynchronousPair<'_>) -> bool {
-    let least = 1.0 + TIE_ZONE.max(pair.cell.noise_floor.unwrap_or(f64::INFINITY));
+    let least = 1.0 + TIE_ZONE.max(veto(pair.cell));
     let ratio = pair.stats.ratio;
     ratio.max(1.0 / ratio) > least
 }
 
 fn is_equal(pair: &AsynchronousPair<'_>) -> bool {
     // A blind cell cannot resolve differences of this size. The rule is that of verdicts.
-    let is_blind = pair.cell.aa_separated && pair.cell.noise_floor.is_none_or(|f| f > TIE_ZONE);
-    let is_within = |(low, high)| low >= 1.0 - TIE_ZONE && high <= 1.0 + TIE_ZONE;
-    !is_blind && pair.stats.interval.is_some_and(is_within)
+    veto(pair.cell) <= TIE_ZONE && pair.stats.is_within(TIE_ZONE)
+}
+
+/// The difference that has no cause, if the A/A pair shows one.
+fn veto(cell: &Cell) -> f64 {
+    if cell.aa_separated { cell.noise_floor.unwrap_or(f64::INFINITY) } else { 0.0 }
 }

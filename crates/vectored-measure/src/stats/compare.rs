@@ -18,11 +18,11 @@ use crate::model::{
     AXES, COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
     FloorChange, Results, Target, TechniqueName,
 };
-use crate::stats::holm::holm_rejects;
+use crate::stats::discoveries::discoveries;
 use crate::stats::series::has_helper;
 use crate::stats::summary::median;
 use crate::stats::t_distribution::{two_sided_p, two_sided_quantile};
-use crate::stats::verdict::{FAMILY_ERROR, TIE_ZONE};
+use crate::stats::verdict::{FALSE_DISCOVERIES, TIE_ZONE};
 
 /// With fewer runs on a side the variance between runs is poorly known.
 pub const MIN_RUNS: usize = 3;
@@ -68,8 +68,8 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
     let called_from = if is_few { CALLED_FROM_WITH_FEW_RUNS } else { TIE_ZONE };
     let mut cells: Vec<Item> = alone.into_iter().chain(with_helper).collect();
     // Target means and cells are two families of tests, so each gets half of the error.
-    call(&mut together, called_from, FAMILY_ERROR / 2.0);
-    call(&mut cells, called_from, FAMILY_ERROR / 2.0);
+    call(&mut together, called_from, FALSE_DISCOVERIES / 2.0);
+    call(&mut cells, called_from, FALSE_DISCOVERIES / 2.0);
     let began = |runs: &[&Results]| runs.iter().map(|run| run.started_at.clone()).collect();
     let done = |items: Vec<Item>| items.into_iter().map(|item| item.compared).collect();
     Some(Comparison {
@@ -388,7 +388,7 @@ fn usual_variance(items: &[Item]) -> f64 {
 /// Marks changes that are significant and large enough.
 fn call(items: &mut [Item], called_from: f64, error: f64) {
     let p_values: Vec<f64> = items.iter().map(|item| item.compared.p).collect();
-    for (item, is_sure) in std::iter::zip(&mut *items, holm_rejects(&p_values, error)) {
+    for (item, is_sure) in std::iter::zip(&mut *items, discoveries(&p_values, error)) {
         let ratio = item.compared.ratio;
         item.compared.change = match is_sure {
             true if ratio >= 1.0 + called_from => Change::Slower,

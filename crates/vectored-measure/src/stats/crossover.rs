@@ -11,8 +11,8 @@
 //! the slopes on its two sides.
 
 use crate::model::{Cell, Crossover, TechniqueName, TechniqueResult};
+use crate::stats::paired::paired;
 use crate::stats::series::{SizeSeries, pair, series};
-use crate::stats::sign_test::paired;
 use crate::stats::verdict::{TIE_ZONE, lead};
 
 /// No size is added between two whose ratio is below this.

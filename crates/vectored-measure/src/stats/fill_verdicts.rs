@@ -1,7 +1,7 @@
 //! Fills in medians, ratios and verdicts from the samples of measured cells.
 
 use crate::model::{Cell, TechniqueName, Verdict};
-use crate::stats::sign_test::paired;
+use crate::stats::paired::paired;
 use crate::stats::summary::{median, minimum};
 use crate::stats::verdict::{Decision, Evidence, TechniqueSamples, decide, weigh};
 

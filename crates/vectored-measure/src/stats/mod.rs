@@ -7,12 +7,12 @@ pub(crate) mod asynchronous;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod crossover;
+pub(crate) mod discoveries;
 pub(crate) mod fill_verdicts;
-pub(crate) mod holm;
 pub(crate) mod latencies;
+pub(crate) mod paired;
 pub(crate) mod ranks;
 pub(crate) mod series;
-pub(crate) mod sign_test;
 pub(crate) mod summary;
 pub(crate) mod t_distribution;
 pub(crate) mod verdict;
@@ -25,17 +25,15 @@ pub use crate::stats::asynchronous::{
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
 pub use crate::stats::crossover::{RefinementRequest, crossovers, refinement_requests};
+pub use crate::stats::discoveries::discoveries;
 pub use crate::stats::fill_verdicts::{judge, weigh_cell};
-pub use crate::stats::holm::holm_rejects;
 pub use crate::stats::latencies::Latencies;
+pub use crate::stats::paired::{PairStats, paired};
 pub use crate::stats::ranks::{RankSamples, judge_ranks, rank_figures};
 pub use crate::stats::series::{SizeSeries, pair, series};
-pub use crate::stats::sign_test::{
-    INTERVAL_LEVEL, PairStats, interval_rank, lower_tail, paired, serial_inflation, sign_test_p,
-};
 pub use crate::stats::summary::{median, minimum};
 pub use crate::stats::verdict::{
-    Decision, Evidence, FAMILY_ERROR, LOOKS, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, WIDTH_TARGET,
-    decide, lead, weigh,
+    Decision, Evidence, FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE, TechniqueSamples,
+    WIDTH_TARGET, decide, lead, weigh,
 };
 pub use crate::stats::writers::{WriterSamples, jain_index};

@@ -1,7 +1,7 @@
 //! Series of cells that differ in one size only.
 
 use crate::model::{Cell, Conditions, Drain, ListShape, TechniqueName};
-use crate::stats::sign_test::{PairStats, paired};
+use crate::stats::paired::{PairStats, paired};
 
 /// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
 pub struct SizeSeries<'a> {

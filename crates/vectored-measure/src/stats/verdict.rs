@@ -1,9 +1,8 @@
 //! Verdicts on cells from their samples.
 
 use crate::model::OpenBecause;
-use crate::stats::holm::holm_rejects;
-use crate::stats::sign_test::{PairStats, paired};
-use crate::stats::summary::median;
+use crate::stats::discoveries::discoveries;
+use crate::stats::paired::{PairStats, paired};
 
 /// Half width of the tie zone: techniques whose ratio lies significantly within 1 ± this are a tie, and
 /// no smaller difference is `faster`.
@@ -13,8 +12,11 @@ pub const TIE_ZONE: f64 = 0.02;
 /// because a difference is significant.
 pub const WIDTH_TARGET: f64 = 0.005;
 
-/// The probability, over a whole run, of at least one false `faster`.
-pub const FAMILY_ERROR: f64 = 0.05;
+/// The share of false `faster` among all `faster` of a run, on average.
+pub const FALSE_DISCOVERIES: f64 = 0.05;
+
+/// With a p-value below this a technique is no contender.
+const SURELY_BEHIND: f64 = 1e-4;
 
 /// The minimum number of rounds for a verdict.
 pub const MIN_ROUNDS: usize = 20;
@@ -45,18 +47,29 @@ pub struct Evidence {
     pub noise: Option<PairStats>,
     /// The largest difference within the interval of `noise`; no smaller difference is reported.
     pub noise_floor: f64,
-    /// p-value of "the leader is not faster than every rival", adjusted for the looks; 1 if a rival is
-    /// too close.
+    /// p-value of "the leader is not faster than every rival", adjusted for the looks (Bonferroni). 1 if a rival is too close, 0
+    /// if every round of all agrees.
     pub p_faster: f64,
     /// Whether the leader has a rival within the tie zone, and beats or ties with all others.
     pub tie: bool,
-    /// The widest interval of a contender or of the A/A pair, as half width.
+    /// The widest interval of a contender, as half width.
     pub half_width: f64,
-    /// The fewest independent rounds that a rival shares with the leader; rivals that are far behind are
+    /// The fewest rounds that a rival shares with the leader; rivals that are far behind are
     /// sampled rarely.
     pub fewest_rounds: usize,
+    /// An estimate of the rounds at which the cell is decided, as a multiple of those it has.
+    pub rounds_to_decide: f64,
     /// Why the cell is open, if it is. `None` if the leader has no rival.
     pub open_because: Option<OpenBecause>,
+}
+
+impl PairStats {
+    /// Whether each of enough rounds has a difference of the same sign beyond the tie zone.
+    fn is_unanimous(&self) -> bool {
+        let (low, high) = self.range;
+        let beyond = 1.0 + TIE_ZONE;
+        self.rounds >= MIN_ROUNDS && (low > beyond || high < 1.0 / beyond)
+    }
 }
 
 impl Evidence {
@@ -64,6 +77,14 @@ impl Evidence {
     /// rounds for a verdict.
     pub fn wants_rounds(&self) -> bool {
         self.half_width > WIDTH_TARGET || self.fewest_rounds < MIN_ROUNDS
+    }
+
+    /// Whether a technique is so surely behind the leader that more of its samples decide nothing.
+    pub fn is_behind(&self, technique: usize) -> bool {
+        self.against_leader[technique].is_some_and(|pair| {
+            let is_sure = pair.is_unanimous() || pair.p < SURELY_BEHIND;
+            pair.rounds >= MIN_ROUNDS && pair.ratio > 1.0 + TIE_ZONE && is_sure
+        })
     }
 
     /// Whether the A/A pair differs significantly.
@@ -122,10 +143,18 @@ pub fn weigh(
             .filter(|(index, (series, _))| series.rival && *index != leader)
             .map(|(_, (_, pair))| pair)
     };
-    let beaten = |pair: &PairStats| pair.ratio > 1.0 + TIE_ZONE.max(noise_floor);
+    // An A/A pair that differs shows how large a difference is without a cause.
+    let aa_separated = noise.is_some_and(|noise| noise.separated());
+    let veto = if aa_separated { noise_floor } else { 0.0 };
+    let aa_unanimous = noise.is_some_and(|noise| noise.is_unanimous());
+    let beaten = |pair: &PairStats| {
+        pair.ratio > 1.0 + TIE_ZONE
+            && (pair.ratio > 1.0 + veto || (pair.is_unanimous() && !aa_unanimous))
+    };
     let enough = rounds >= MIN_ROUNDS;
     let p_faster = rivals()
         .map(|pair| match pair {
+            Some(pair) if enough && beaten(pair) && pair.is_unanimous() => 0.0,
             Some(pair) if enough && beaten(pair) => (pair.p * LOOKS.len() as f64).min(1.0),
             _ => 1.0,
         })
@@ -133,13 +162,10 @@ pub fn weigh(
         .reduce(f64::max)
         .unwrap_or(1.0);
 
-    let within_zone = |pair: &PairStats| {
-        let inside = |(low, high)| low >= 1.0 - TIE_ZONE && high <= 1.0 + TIE_ZONE;
-        pair.interval.is_some_and(inside)
-    };
+    let within_zone = |pair: &PairStats| pair.is_within(TIE_ZONE);
     // If the A/A pair differs by more than the tie zone, this cell cannot resolve such differences, and
     // so cannot establish a tie either.
-    let blind = noise.is_some_and(|noise| noise.separated()) && noise_floor > TIE_ZONE;
+    let blind = veto > TIE_ZONE;
     let tied = rivals().flatten().any(within_zone);
     let rest_settled = rivals().all(|pair| {
         pair.is_some_and(|pair| within_zone(&pair) || (beaten(&pair) && pair.separated()))
@@ -147,11 +173,10 @@ pub fn weigh(
     let half_width = std::iter::zip(techniques, &against_leader)
         .filter(|(series, _)| series.contender)
         .filter_map(|(_, pair)| *pair)
-        .chain(noise)
         .map(|pair| pair.half_width())
         .fold(0.0, f64::max);
     let fewest_rounds = rivals()
-        .map(|pair| pair.map_or(0, |pair| pair.effective_rounds))
+        .map(|pair| pair.map_or(0, |pair| pair.rounds))
         .min()
         .unwrap_or(rounds);
 
@@ -176,6 +201,8 @@ pub fn weigh(
         Some(OpenBecause::Budget)
     };
 
+    let rounds_to_decide = rivals().flatten().map(rounds_to_decide).fold(0.0, f64::max);
+
     Some(Evidence {
         leader,
         against_leader,
@@ -185,19 +212,26 @@ pub fn weigh(
         tie: enough && tied && rest_settled && !blind,
         half_width,
         fewest_rounds,
+        rounds_to_decide,
         open_because,
     })
 }
 
-/// The verdicts of the cells of one run, by Holm's procedure over all of them: the probability of any
-/// false `faster` is at most [`FAMILY_ERROR`].
+/// An estimate of the rounds that decide a pair, as a multiple of those it has: a difference is significant at about 1.6
+/// times the half width of the interval, and a tie certain at about 0.85 times.
+fn rounds_to_decide(pair: &PairStats) -> f64 {
+    let (away, width) = (pair.ratio.ln().abs(), pair.half_width());
+    let inside = (TIE_ZONE.ln_1p() - away).max(0.0);
+    (1.6 * width / away).min(0.85 * width / inside).powi(2)
+}
+
+/// The verdicts of the cells of one run: on average at most [`FALSE_DISCOVERIES`] of its `faster` are false.
 ///
-/// A tie is a statement about size, not a rejected hypothesis: it needs its interval only, and is not
-/// part of the family.
+/// A tie is a statement about size, not a rejected hypothesis: it needs its interval only.
 pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Decision> {
     let cells: Vec<&Evidence> = cells.into_iter().collect();
     let p_values: Vec<f64> = cells.iter().map(|cell| cell.p_faster).collect();
-    std::iter::zip(cells, holm_rejects(&p_values, FAMILY_ERROR))
+    std::iter::zip(cells, discoveries(&p_values, FALSE_DISCOVERIES))
         .map(|(cell, surely_faster)| {
             if cell.tie {
                 Decision::Tie
@@ -228,45 +262,40 @@ fn leader(techniques: &[TechniqueSamples<'_>]) -> Option<usize> {
     lead(&samples).map(|place| candidates[place])
 }
 
-/// The leader: the series whose largest median ratio to another is the smallest. A series that takes less
-/// time than every other in the median round is always the leader, and no interval can put another ahead
-/// of it.
+/// The leader: the series whose largest ratio to another is the smallest. A series that takes less time than every other is
+/// always the leader, and no interval can put another ahead of it.
 ///
-/// Median ratios need not be transitive (a before b, b before c, c before a). Then the leader is the
-/// series that the fewest intervals put behind another.
+/// Ratios need not be transitive (a before b, b before c, c before a). Then the leader is the series that the fewest
+/// intervals put behind another.
 ///
 /// `None` if no series was sampled.
 pub fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
-    let sampled: Vec<usize> = (0..series.len())
-        .filter(|&index| series[index].iter().any(Option::is_some))
-        .collect();
-    let others = |index: usize| sampled.iter().copied().filter(move |&other| other != index);
-    let worst_ratio = |index: usize| {
-        others(index)
-            .filter_map(|other| median(&log_ratios(series[index], series[other])))
-            .reduce(f64::max)
-            // A series that shares no round with another cannot lead.
-            .unwrap_or(f64::INFINITY)
+    let sampled = (0..series.len()).filter(|&index| series[index].iter().any(Option::is_some));
+    let sampled: Vec<usize> = sampled.collect();
+    let of = |index: usize| {
+        let others = sampled.iter().filter(|&&other| other != index);
+        let pairs: Vec<Option<PairStats>> = others
+            .map(|&other| paired(&log_ratios(series[index], series[other])))
+            .collect();
+        // A series that shares no round with another cannot lead.
+        let largest = pairs
+            .iter()
+            .flatten()
+            .map(|pair| pair.ratio)
+            .reduce(f64::max);
+        let is_behind = |pair: &&PairStats| pair.ratio > 1.0 && pair.separated();
+        let behind = pairs.iter().flatten().filter(is_behind).count();
+        (index, largest.unwrap_or(f64::INFINITY), behind)
     };
-    let ratios: Vec<(usize, f64)> = sampled
-        .iter()
-        .map(|&index| (index, worst_ratio(index)))
-        .collect();
-    let &(first, ratio) = ratios.iter().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    if ratio <= 0.0 || ratios.len() == 1 {
+    let ratios: Vec<(usize, f64, usize)> = sampled.iter().map(|&index| of(index)).collect();
+    let &(first, ratio, _) = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    if ratio <= 1.0 || ratios.len() == 1 {
         return Some(first);
     }
-    let ahead_of = |index: usize| {
-        others(index)
-            .filter_map(|other| paired(&log_ratios(series[other], series[index])))
-            .filter(|pair| pair.ratio < 1.0 && pair.separated())
-            .count()
-    };
-    ratios
+    let least = ratios
         .iter()
-        .map(|&(index, ratio)| (index, ahead_of(index), ratio))
-        .min_by(|a, b| a.1.cmp(&b.1).then(a.2.total_cmp(&b.2)))
-        .map(|(index, ..)| index)
+        .min_by(|a, b| a.2.cmp(&b.2).then(a.1.total_cmp(&b.1)));
+    least.map(|&(index, ..)| index)
 }
 
 fn log_ratios(of: &[Option<f64>], to: &[Option<f64>]) -> Vec<f64> {
@@ -279,15 +308,11 @@ fn log_ratios(of: &[Option<f64>], to: &[Option<f64>]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// `n` rounds around `centre` ns, spread by `spread`, without serial
-    /// correlation; `phase` sets series apart.
-    fn series(centre: f64, spread: f64, n: usize, phase: usize) -> Vec<Option<f64>> {
-        (0..n)
-            .map(|round| {
-                let turn = ((round * 37 + phase * 11) % 101) as f64 / 100.0 - 0.5;
-                Some(centre * (1.0 + spread * turn))
-            })
-            .collect()
+    /// `n` rounds around `centre` ns, spread by `spread`; `phase` sets series apart.
+    fn series(centre: f64, spread: f64, n: usize, phase: u64) -> Vec<Option<f64>> {
+        let mut rng = fastrand::Rng::with_seed(phase);
+        let time = || Some(centre * (1.0 + spread * (rng.f64() - 0.5)));
+        std::iter::repeat_with(time).take(n).collect()
     }
 
     fn rivals<'a>(series_ns: &[&'a [Option<f64>]]) -> Vec<TechniqueSamples<'a>> {
@@ -338,10 +363,7 @@ mod tests {
 
     #[test]
     fn more_cells_ask_for_more_certainty() {
-        // 19 of 20 rounds: p = 4e-5, times seven looks 2.8e-4.
-        let mut slower = series(110.0, 0.0, 20, 0);
-        slower[7] = Some(90.0);
-        let cell = evidence(&[slower, series(100.0, 0.0, 20, 1)]);
+        let cell = evidence(&[series(113.0, 0.2, 20, 0), series(100.0, 0.2, 20, 1)]);
         assert_eq!(decide([&cell]), [Decision::Faster]);
         let undecided = evidence(&[series(100.0, 0.2, 20, 0), series(101.0, 0.2, 20, 5)]);
         let mut run = vec![undecided; 300];
@@ -440,29 +462,26 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_medians_has_a_leader_that_no_interval_puts_behind() {
-        // Each third of the rounds turns the three times on by one.
-        let times = [100.0, 110.0, 120.0];
-        let series_ns: Vec<Vec<Option<f64>>> = (0..3)
-            .map(|index| {
-                (0..39)
-                    .map(|round| Some(times[(index + round) % 3]))
-                    .collect()
-            })
-            .collect();
-        let cell = evidence(&series_ns);
-        let ahead = cell
-            .against_leader
-            .iter()
-            .flatten()
-            .filter(|pair| pair.ratio < 1.0);
-        assert_eq!(ahead.clone().count(), 1);
-        assert!(
-            ahead
-                .flat_map(|pair| pair.interval)
-                .all(|(_, high)| high >= 1.0)
-        );
-        assert_eq!(decide([&cell]), [Decision::Open]);
+    fn rounds_that_all_agree_decide() {
+        // Ratios of 1.03 and 11, whose mean is not significant in 300 cells.
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut time = || Some(if rng.f64() < 0.5 { 103.0 } else { 1100.0 });
+        let slower: Vec<Option<f64>> = (0..20).map(|_| time()).collect();
+        let faster = vec![Some(100.0); 20];
+        let of = |aa: f64| weigh(&rivals(&[&slower, &faster]), &[100.0; 20], &[aa; 20]).unwrap();
+        let others = vec![evidence(&[series(100.0, 0.2, 40, 0), series(101.0, 0.2, 40, 5)]); 300];
+        for (aa, decision) in [
+            (100.0, Decision::Faster),
+            (101.9, Decision::Faster),
+            (900.0, Decision::Open),
+        ] {
+            let cells = others.iter().cloned().chain([of(aa)]);
+            assert_eq!(
+                decide(&cells.collect::<Vec<_>>()).last(),
+                Some(&decision),
+                "{aa}"
+            );
+        }
     }
 
     #[test]
@@ -475,16 +494,8 @@ mod tests {
         };
         assert_eq!(why(&evidence(&[a(19), b(19)])), Some(OpenBecause::Rounds));
         assert_eq!(why(&evidence(&[a(40), b(40)])), Some(OpenBecause::Budget));
-        // The first is slower in 16 rounds of 20 and faster in 4: significant by its own interval, but not after the
-        // adjustment for the looks.
-        let first = series(100.0, 0.0, 20, 0);
-        let second: Vec<_> = (0..20)
-            .map(|round| match round % 5 {
-                0 => Some(97.0 - f64::from(round)),
-                _ => Some(103.0 + f64::from(round * 7 % 20)),
-            })
-            .collect();
-        let unadjusted = evidence(&[first, second]);
+        // Significant by its own interval, but not after the adjustment for the looks.
+        let unadjusted = evidence(&[series(100.0, 0.2, 20, 0), series(105.0, 0.2, 20, 5)]);
         assert!(unadjusted.against_leader[1].is_some_and(|pair| pair.separated()));
         assert_eq!(why(&unadjusted), Some(OpenBecause::Rounds));
         // The second rival is sampled in too few rounds.
@@ -496,13 +507,16 @@ mod tests {
         }
         assert_eq!(why(&evidence(&[a(40), rare])), Some(OpenBecause::Rounds));
         // The interval is as narrow as intervals are sampled for, and lies across the edge of the tie zone.
-        let edge = evidence(&[series(100.0, 0.0, 40, 0), series(101.99, 0.006, 40, 5)]);
+        let edge = evidence(&[series(100.0, 0.0, 40, 0), series(101.94, 0.012, 40, 5)]);
         assert!(edge.half_width < WIDTH_TARGET);
         assert_eq!(why(&edge), Some(OpenBecause::Noise));
         // The last look has come.
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut scattered =
-            || -> Vec<Option<f64>> { (0..1280).map(|_| Some(100.0 * (1.0 + rng.f64()))).collect() };
+        let mut scattered = || -> Vec<Option<f64>> {
+            (0..1280)
+                .map(|_| Some(100.0 * (1.0 + 9.0 * rng.f64())))
+                .collect()
+        };
         let wide = evidence(&[scattered(), scattered()]);
         assert!(wide.half_width > WIDTH_TARGET);
         assert_eq!(why(&wide), Some(OpenBecause::Noise));

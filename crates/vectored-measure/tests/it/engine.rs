@@ -93,7 +93,6 @@ fn samples_last_about_75_us_and_contenders_share_the_calls_per_sample() {
     let mut sampler = machine(&clock, Noise::None, costs);
     let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
     for technique in &outcome.cells[0].techniques {
-        assert!(technique.contender);
         let sample_ns = 900 * technique.calls_per_sample;
         assert!((50_000..=100_000).contains(&sample_ns), "{sample_ns}");
         assert_eq!(
@@ -157,7 +156,7 @@ fn a_technique_that_only_seemed_far_behind_is_a_contender_again() {
 fn only_a_rival_can_put_other_rivals_far_behind() {
     let clock = FakeClock::default();
     let mut sampler = machine(&clock, Noise::None, [400.0, 9000.0, 2500.0, 3000.0, 500.0]);
-    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let outcome = run_rounds_quietly(&experiment(1, 0), 20, &mut sampler, &clock).unwrap();
     let cell = &outcome.cells[0];
     assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
     assert!(cell.technique(TechniqueName::WRITEV).unwrap().contender);
@@ -196,7 +195,7 @@ fn a_stop_does_not_wait_for_the_round_to_end() {
 #[test]
 fn open_cells_get_the_remaining_time() {
     let clock = FakeClock::default();
-    let noise = Noise::LogNormal { sigma: 0.1 };
+    let noise = Noise::LogNormal { sigma: 0.3 };
     // The first cell is clear, the second is not.
     let mut sampler = SyntheticMachine::new(clock.clone(), noise, 1, |cell, contender| {
         let hard = cell.workload.segment_count() == 2;
@@ -210,24 +209,28 @@ fn open_cells_get_the_remaining_time() {
     let budget_ns = SECOND_NS;
     let outcome = outcome_of(&experiment(2, budget_ns), &mut sampler, &clock);
     assert_eq!(outcome.cells[0].verdict, Verdict::Faster);
-    assert!(
-        outcome.cells[1].rounds > outcome.cells[0].rounds,
-        "{} and {} rounds",
-        outcome.cells[0].rounds,
-        outcome.cells[1].rounds
-    );
+    let (clear_s, hard_s) = (outcome.cells[0].spent_s, outcome.cells[1].spent_s);
+    assert!(hard_s > clear_s, "{hard_s} and {clear_s} s");
     assert!(outcome.elapsed_ns <= budget_ns);
 }
 
 #[test]
-fn rounds_end_only_at_looks() {
+fn rounds_end_only_at_looks_and_with_the_budget() {
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.2 };
     let mut sampler = machine(&clock, noise, [800.0, 1000.0, 1005.0, 1010.0, 1000.0]);
     let outcome = outcome_of(&experiment(4, SECOND_NS), &mut sampler, &clock);
-    for cell in &outcome.cells {
-        assert!([20, 40, 80, 160, 320, 640, 1280].contains(&cell.rounds));
-    }
+    let looks = [20, 40, 80, 160, 320, 640, 1280];
+    let between = outcome
+        .cells
+        .iter()
+        .filter(|cell| !looks.contains(&cell.rounds));
+    assert_eq!(
+        between.count(),
+        1,
+        "only the last visit ends with the budget"
+    );
+    assert!(outcome.elapsed_ns >= SECOND_NS - 1_000_000);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The whole procedure against machines with known costs: selection of
-//! contenders and leader, looks, width stop, open cells, Holm.
+//! contenders and leader, looks, width stop, open cells, false discoveries.
 //!
 //! Each test simulates 250 runs without and 250 with true differences, of
 //! four cells each, under one kind of noise. It prints its figures, those of
 //! `docs/method.md` with more runs:
-//! `VECTORED_SIMULATIONS=2000 cargo test -p vectored-measure simulation -- --nocapture`.
+//! `VECTORED_SIMULATIONS=1000 cargo test -p vectored-measure simulation -- --nocapture`.
 
 use vectored_machine::FakeClock;
 use vectored_machine::model::Operation;
@@ -13,14 +13,13 @@ use vectored_measure::model::{Cell, Experiment, Role, TechniqueName, Verdict};
 
 use crate::support::{WRITES, cells_of_pipe, experiment, place, run_quietly};
 
-/// Runs of each scenario. A procedure that is wrong in 5 % of its runs exceeds [`MAX_WRONG_FASTER`] in 250 of them with
-/// a probability of 99 % (binomial).
+/// Runs of each scenario.
 const RUNS: u64 = 250;
 
-/// The claims are 5 % and 95 %. The procedure errs in at most 0.4 % of its runs, and its intervals cover 96.1 % and
-/// more, so it passes stricter bounds.
-const MAX_WRONG_FASTER: f64 = 0.02;
-const MIN_COVERAGE: f64 = 0.955;
+/// The claims are 5 % and 95 %. The procedure errs by up to 3.1 %, and its intervals cover 94.3 % and more; the bounds leave room
+/// for chance.
+const MAX_FALSE_DISCOVERIES: f64 = 0.05;
+const MIN_COVERAGE: f64 = 0.93;
 
 /// The number of simulations: that of the variable, or `usual`.
 pub fn simulations(usual: u64) -> u64 {
@@ -70,22 +69,22 @@ const LEVEL_SHIFTS: Noise = Noise::LevelShifts {
 
 #[test]
 fn log_normal_noise() {
-    check("log-normal, sigma 0.3", LOG_NORMAL);
+    check("log-normal, sigma 0.3", LOG_NORMAL, 0.25);
 }
 
 #[test]
 fn autoregressive_noise_that_all_techniques_share() {
-    check("AR(1) 0.6 over time", AUTOREGRESSIVE_LOAD);
+    check("AR(1) 0.6 over time", AUTOREGRESSIVE_LOAD, 0.30);
 }
 
 #[test]
 fn autoregressive_noise_of_each_technique() {
-    check("AR(1) 0.6 of each technique", AUTOREGRESSIVE_EACH);
+    check("AR(1) 0.6 of each technique", AUTOREGRESSIVE_EACH, 0.09);
 }
 
 #[test]
 fn level_shifts() {
-    check("level shifts of 1.8", LEVEL_SHIFTS);
+    check("level shifts of 1.8", LEVEL_SHIFTS, 0.75);
 }
 
 #[test]
@@ -105,7 +104,8 @@ struct Tally {
     runs: u64,
     intervals: u64,
     covering: u64,
-    runs_with_wrong_faster: u64,
+    /// Sum over the runs: wrong ÷ `faster`.
+    wrong_shares: f64,
     decided: u64,
     cells: u64,
 }
@@ -115,33 +115,33 @@ impl Tally {
         self.covering as f64 / self.intervals as f64
     }
 
-    fn wrong_faster(&self) -> f64 {
-        self.runs_with_wrong_faster as f64 / self.runs as f64
+    fn wrong(&self) -> f64 {
+        self.wrong_shares / self.runs as f64
     }
 }
 
-fn check(name: &str, noise: Noise) {
+/// Checks errors, coverage, and the share of cells that are decided where techniques differ.
+fn check(name: &str, noise: Noise, least_decided: f64) {
     let without = tally(&NO_DIFFERENCE, noise);
     let with = tally(&DIFFERENCES, noise);
     println!(
-        "{name}: without differences {:.1} % covered, wrong faster in {:.2} % of runs, \
-         {:.0} % decided; with differences {:.1} % covered, wrong faster in {:.2} % of runs, \
-         {:.0} % decided",
+        "{name}: without differences {:.1} % covered, {:.2} % of faster wrong, \
+         {:.1} % decided; with differences {:.1} % covered, {:.2} % of faster wrong, \
+         {:.1} % decided",
         100.0 * without.coverage(),
-        100.0 * without.wrong_faster(),
+        100.0 * without.wrong(),
         100.0 * without.decided as f64 / without.cells as f64,
         100.0 * with.coverage(),
-        100.0 * with.wrong_faster(),
+        100.0 * with.wrong(),
         100.0 * with.decided as f64 / with.cells as f64,
     );
+    let decided = with.decided as f64 / with.cells as f64;
+    assert!(decided >= least_decided, "{name}: {decided:.4}");
     for tally in [&without, &with] {
         assert!(tally.intervals > tally.runs);
-        let (coverage, wrong_faster) = (tally.coverage(), tally.wrong_faster());
+        let (coverage, wrong) = (tally.coverage(), tally.wrong());
         assert!(coverage >= MIN_COVERAGE, "{name}: {coverage:.4}");
-        assert!(
-            wrong_faster <= MAX_WRONG_FASTER,
-            "{name}: {wrong_faster:.4}"
-        );
+        assert!(wrong <= MAX_FALSE_DISCOVERIES, "{name}: {wrong:.4}");
     }
 }
 
@@ -151,7 +151,7 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
         ..Tally::default()
     };
     for seed in 0..tally.runs {
-        let mut wrong_faster = false;
+        let (mut wrong, mut faster) = (0, 0);
         for (cell, truth) in std::iter::zip(simulate(scenario, noise, seed), scenario) {
             tally.cells += 1;
             tally.decided += u64::from(cell.verdict != Verdict::Open);
@@ -170,12 +170,14 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
             if let Some(winner) = cell.winner {
                 let others = techniques(Operation::Write, true).into_iter();
                 let others = others.filter(|technique| technique.role() != Role::Adaptive);
-                wrong_faster |= others
+                let is_wrong = others
                     .filter(|&other| other != winner)
                     .any(|other| cost(other) <= cost(winner));
+                wrong += u32::from(is_wrong);
+                faster += 1;
             }
         }
-        tally.runs_with_wrong_faster += u64::from(wrong_faster);
+        tally.wrong_shares += f64::from(wrong) / f64::from(faster.max(1));
     }
     tally
 }

@@ -187,15 +187,19 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Makes techniques contenders again that are no longer far behind. The
-    /// machine may have been in an unusual state during all screening rounds.
+    /// Decides anew which techniques are contenders. The machine may have been in an unusual state during all screening
+    /// rounds. A rival that is surely behind is none, unless a run of fixed rounds has no budget to save.
     pub fn readmit(&mut self) {
         let nearby = self.nearby();
-        for (technique, is_near) in std::iter::zip(&mut self.cell.techniques, nearby) {
-            if is_near && !technique.contender {
-                technique.contender = true;
+        let has_budget = self.experiment.budget_ns < u64::MAX;
+        let evidence = self.evidence.as_ref().filter(|_| has_budget);
+        for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
+            if nearby[index] && !technique.contender {
                 technique.calls_per_sample = self.calls;
             }
+            let is_rival = self.experiment.rivals.contains(&technique.name);
+            let is_behind = is_rival && evidence.is_some_and(|evidence| evidence.is_behind(index));
+            technique.contender = nearby[index] && !is_behind;
         }
     }
 
@@ -240,16 +244,19 @@ impl<'a> CellRun<'a> {
         self.spent_ns / u64::from(self.cell.rounds.max(1)) * u64::from(rounds)
     }
 
+    /// Estimated time until it is decided.
+    pub fn cost_to_decide_ns(&self) -> f64 {
+        let multiple = self
+            .evidence
+            .as_ref()
+            .map_or(1.0, |evidence| evidence.rounds_to_decide);
+        // A cell that should be decided already needs a few rounds.
+        self.spent_ns as f64 * (multiple - 1.0).max(0.1)
+    }
+
     /// Whether its intervals are still wide.
     pub fn wants_rounds(&self) -> bool {
         self.evidence.as_ref().is_none_or(Evidence::wants_rounds)
-    }
-
-    /// Whether its verdict is open at a significance threshold. A cell without
-    /// a round has no evidence and is not open.
-    pub fn is_open(&self, threshold: f64) -> bool {
-        let undecided = |evidence: &Evidence| !evidence.tie && evidence.p_faster > threshold;
-        self.evidence.as_ref().is_some_and(undecided)
     }
 
     pub fn finish(mut self) -> Cell {

@@ -4,8 +4,8 @@
 //!    while its intervals are wide and its share of the budget lasts.
 //! 2. Refinement, if the experiment asks for it: cells of further sizes locate
 //!    the crossovers between techniques.
-//! 3. The remaining time goes to the cells whose verdict is still open, the
-//!    cheapest step first.
+//! 3. The remaining time goes to the cells whose verdict is still open, to the
+//!    one first that is decided the soonest.
 
 pub(crate) mod balanced_order;
 mod cell_run;
@@ -24,7 +24,7 @@ use crate::measure::engine::sample_length::calls_per_sample;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
 use crate::model::{Cell, Experiment, LeftOut, Target, Workload};
 use crate::stats::{
-    FAMILY_ERROR, LOOKS, RefinementRequest, judge, refinement_requests, weigh_cell,
+    Decision, LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
 };
 
 /// Rounds that every begun cell gets, whatever the budget.
@@ -45,7 +45,7 @@ const SWEEP_ROUNDS: [u32; 1 + LOOKS.len()] = {
 /// Number of sweeps over which [`run_rounds`] spreads the rounds of a cell.
 pub const SWEEPS: u32 = 4;
 
-/// After [`MIN_ROUNDS`], a technique that is far behind is sampled in one of
+/// After [`MIN_ROUNDS`], a technique that is no contender is sampled in one of
 /// this many rounds. It needs the full [`MIN_ROUNDS`] for a significant result:
 /// without one, a clear cell would stay open because of a hopeless technique.
 const FAR_BEHIND_EVERY: u32 = 10;
@@ -449,28 +449,40 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Spends the remaining budget on the open cells, always on the one whose
-    /// next look is the cheapest, until none is open or no look fits.
+    /// Spends the remaining budget on the open cells, always on the one that is
+    /// decided the soonest, until none is open or the budget is spent.
     fn open_pass(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
-        // Holm's procedure needs all final p-values. Until then, its strictest
-        // threshold decides which cells are open.
-        let threshold = FAMILY_ERROR / cells.len() as f64;
         while !self.stopped() {
             let left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
-            let open = |cell: &CellRun<'_>| !cell.is_refined && cell.is_open(threshold);
-            let next = cells
-                .iter()
-                .enumerate()
-                .filter(|(_, cell)| open(cell) && cell.wants_rounds())
-                .filter_map(|(index, cell)| Some((index, cell.cost_ns(cell.next_look()?))))
-                .filter(|&(_, cost_ns)| cost_ns <= left_ns)
-                .min_by_key(|&(_, cost_ns)| cost_ns);
-            let Some((index, _)) = next else { break };
-            let open_count = cells.iter().filter(|cell| open(cell)).count();
+            let weighed = || {
+                cells
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, cell)| cell.evidence.is_some())
+            };
+            let decisions = decide(weighed().filter_map(|(_, cell)| cell.evidence.as_ref()));
+            let open: Vec<(usize, &CellRun<'_>)> = std::iter::zip(weighed(), decisions)
+                .filter(|((_, cell), decision)| !cell.is_refined && *decision == Decision::Open)
+                .map(|(cell, _)| cell)
+                .collect();
+            let open_count = open.len();
+            let next = open
+                .into_iter()
+                .filter(|(_, cell)| cell.wants_rounds())
+                .filter_map(|(index, cell)| {
+                    // The last look has the rounds that fit.
+                    let fitting = u32::try_from(left_ns / cell.cost_ns_of(1).max(1));
+                    let most = cell.cell.rounds.saturating_add(fitting.unwrap_or(u32::MAX));
+                    let rounds = cell.next_look()?.min(most);
+                    let is_useful = rounds >= MIN_ROUNDS && rounds > cell.cell.rounds;
+                    is_useful.then(|| (index, rounds, cell.cost_to_decide_ns()))
+                })
+                .min_by(|a, b| a.2.total_cmp(&b.2));
+            let Some((index, rounds, _)) = next else {
+                break;
+            };
             self.report(cells, index, Some(open_count));
-            if let Some(look) = cells[index].next_look() {
-                self.visit(cells, index, look)?;
-            }
+            self.visit(cells, index, rounds)?;
         }
         Ok(())
     }
@@ -570,8 +582,8 @@ impl<'a> Engine<'a> {
             self.sample_round(cell)?;
             cell.spent_ns += self.clock.now_ns() - began_ns;
         }
-        cell.readmit();
         cell.evidence = weigh_cell(&cell.cell, &self.experiment.rivals);
+        cell.readmit();
         Ok(())
     }
 
@@ -628,7 +640,7 @@ impl<'a> Engine<'a> {
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
         let planned = measured.iter().filter(|cell| !cell.is_refined).count();
         let mut measured: Vec<Cell> = measured.into_iter().map(CellRun::finish).collect();
-        // All cells form one family of tests, since the figures chose the refinement cells.
+        // All cells are judged together, since the figures chose the refinement cells.
         judge(&mut measured, &self.experiment.rivals);
         let mut refined_cells = measured.split_off(planned);
         refined_cells.sort_by(|a, b| {

@@ -246,21 +246,20 @@ fn why_open(results: &Results) -> Option<String> {
             OpenBecause::Rounds,
             format!(
                 "fewer than {MIN_ROUNDS} rounds; or the interval excludes 0, but the difference is not \
-                 significant after adjustment for {} (Holm), repeated looks and serial correlation. More \
-                 rounds can decide it",
+                 significant after adjustment for {} (false discoveries) and repeated looks. More rounds can \
+                 decide it",
                 count(cells().count(), "cell")
             ),
         ),
         (
             OpenBecause::Noise,
-            "more rounds cannot decide it, since the noise floor of the cell exceeds the difference, or \
-             its intervals cannot get narrower"
+            "more rounds cannot decide it, since the two floors of the cell differ by more than the \
+             techniques, or its intervals cannot get narrower"
                 .to_owned(),
         ),
         (
             OpenBecause::Budget,
-            "the budget ended before the intervals were narrow, or before the noise floor of the \
-             cell was below the difference"
+            "the budget ended before the intervals were narrow"
                 .to_owned(),
         ),
     ];
@@ -278,7 +277,7 @@ fn noise(results: &Results) -> Option<String> {
     let significant = results.cells.iter().filter(|c| c.aa_separated).count();
     Some(format!(
         "Noise floor (the floor measured twice, A/A test): {typical} in the median cell; the two differ \
-         significantly in {significant} of {}. No cell reports a difference below its own noise floor.",
+         significantly in {significant} of {}. Such a cell reports no difference below its own noise floor.",
         count(floors.len(), "cell"),
     ))
 }

@@ -231,7 +231,8 @@ fn every_round_is_laid_out_anew_and_every_sample_marked() {
     ] {
         let (outcome, seen) = watch(target, Workload::uniform(4, 64));
         let seen = seen.borrow();
-        let rounds = outcome.cells[0].rounds as usize;
+        let writev = outcome.cells[0].technique(TechniqueName::WRITEV).unwrap();
+        let rounds = writev.samples_ns.iter().flatten().count();
         assert!(
             seen.addresses.len() > rounds / 2,
             "{}",
