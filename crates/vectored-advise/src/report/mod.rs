@@ -3,6 +3,7 @@
 //! Every figure in them is in the JSON, or the quotient of two that are.
 
 mod answer;
+mod comparison;
 mod document;
 mod figures;
 mod notes;
@@ -12,6 +13,10 @@ mod selection;
 mod shares;
 
 pub use crate::report::answer::answer;
+pub use crate::report::comparison::{
+    AdviceComparison, advice_comparison_document, compare_advice, compared_in_words,
+    more_calls_in_words,
+};
 pub use crate::report::document::document;
 pub use crate::report::figures::seconds as seconds_in_words;
 

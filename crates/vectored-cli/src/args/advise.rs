@@ -73,6 +73,13 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "trace")]
     pub merge: Vec<ResultName>,
 
+    /// Compare with an earlier result of advise: which calls and findings came and went
+    ///
+    /// The comparison is shown after the advice, as by `vectored compare RESULT --against`. Its JSON and CSV are those of
+    /// `compare`, from the saved result.
+    #[arg(long, value_name = "RESULT")]
+    pub baseline: Option<ResultName>,
+
     /// Longest gap between two calls that may be merged, for example 10ms
     ///
     /// Merging calls across a longer gap would delay data that another program may be waiting for. Such

@@ -9,7 +9,7 @@ use super::parsers::share;
 use crate::results_store::ResultName;
 
 pub const COMPARE_ABOUT: &str = "\
-Compare saved results of two versions, or of several machines
+Compare saved results of two versions of a program, or of several machines
 
 Base runs are compared with new runs of the same cells. The figure compared is the time of a \
 technique divided by that of the floor in the same round, so that a slower or busier machine \
@@ -17,6 +17,9 @@ does not look like a change. A change is reported only if it exceeds the run-to-
 variation within each side. With fewer than three runs on a side this variation is poorly \
 known, and changes below 5 % are not reported: measure each side several times, in \
 alternation. Differences between the environments are listed first.
+
+Results of advise are compared by their calls: how many move bytes, and which findings came, went or changed, by \
+program, file and call site. --fail-if-more-calls makes a test of that. What an edit saves is measured by `vectored versus`.
 
 With --machines, the crossovers of results are shown side by side instead, one row for each run \
 and target. Results are named as in `vectored report`.";
@@ -34,11 +37,14 @@ Examples:
           For continuous integration, with three runs of each version or more
   vectored compare old-*.json --against new-*.json --html changes.html
           The changes as a page, with a chart
+  vectored compare advise~1 --against advise --fail-if-more-calls 1%
+          Whether the program makes more calls than before
   vectored compare --machines host-*.json --html machines.html
           Differences between machine types, kernels or file systems
 
 Exit status: 0 success, 1 failure, 2 wrong usage; 3 with --fail-if-slower, if any technique \
-is significantly slower by at least SHARE.";
+is significantly slower by at least SHARE, or with --fail-if-more-calls, if the new program makes more calls by more than \
+SHARE.";
 
 /// Options of `vectored compare`.
 #[derive(Args, Debug)]
@@ -64,6 +70,18 @@ pub struct CompareArgs {
         allow_hyphen_values = true
     )]
     pub fail_if_slower: Option<f64>,
+
+    /// Exit with status 3 if the new program makes more calls that move bytes, by more than SHARE, for example 1% or 0
+    ///
+    /// For results of advise. A program with threads may make another number of calls in each run.
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = share,
+        conflicts_with_all = ["machines", "fail_if_slower"],
+        allow_hyphen_values = true
+    )]
+    pub fail_if_more_calls: Option<f64>,
 
     /// Write the comparison as a web page, with --machines followed by all results
     #[arg(long, value_name = "FILE")]

@@ -1,5 +1,6 @@
 //! `vectored advise`.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,8 +9,8 @@ use std::time::SystemTime;
 use signal_hook::consts::SIGINT;
 use vectored_advise::advisor::Options;
 use vectored_advise::model::Advisory;
-use vectored_advise::report::document;
-use vectored_report::{csv_of, html, json};
+use vectored_advise::report::{advice_comparison_document, compare_advice, document};
+use vectored_report::{Block, Sentence, Tone, csv_of, html, json};
 
 use crate::advise_pipeline::{
     CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, merged,
@@ -44,6 +45,8 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         None if !args.merge.is_empty() => Costs::Measured(PathBuf::from(".")),
         None => Costs::measured(args.dir.as_deref(), &notes)?,
     };
+    let baseline = args.baseline.as_ref().map(ResultName::load_advisory);
+    let baseline = baseline.transpose()?;
     let store = Store::open(args.no_save)?;
     let started_at = time_of(SystemTime::now())?;
     let (advisory, code) = if !args.merge.is_empty() {
@@ -73,7 +76,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let json = json(&advisory);
     let kept = store.save(ResultKind::Advise, &advisory.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = outputs.show(args, &advisory, json);
+    let shown = outputs.show(args, &advisory, baseline.as_ref(), json);
     notes.saved(&kept?);
     shown?;
     Ok(ExitCode::from(code))
@@ -92,6 +95,34 @@ fn options(args: &AdviseArgs) -> Options {
 fn in_one_line(args: &AdviseArgs) -> String {
     let words = args.command.iter().map(|word| word.to_string_lossy());
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// How to prove an edit of a command's program: the file to keep, and the command to type. `None` if the command names no
+/// file, or could not be typed as it is shown.
+fn proof(command: &[OsString]) -> Option<Block> {
+    let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
+    let words = words?;
+    let is_special = |c: char| c.is_whitespace() || "'\"\\$`|<>;&*?".contains(c);
+    if words
+        .iter()
+        .any(|word| word.is_empty() || word.contains(is_special))
+    {
+        return None;
+    }
+    let edited = match words.first()? {
+        program if program.contains('/') => program,
+        _ => words[1..].iter().find(|word| Path::new(word).is_file())?,
+    };
+    let keep = format!("{edited}.old");
+    let old = words
+        .iter()
+        .map(|word| if word == edited { &keep } else { *word });
+    let old = old.collect::<Vec<_>>().join(" ");
+    let text = format!(
+        "Before the edit: cp {edited} {keep}. After it: vectored versus '{old}' '{}'",
+        words.join(" ")
+    );
+    Some(Block::Sentence(Sentence::toned(Tone::Quiet, text)))
 }
 
 /// The outcome of a command.
@@ -136,6 +167,7 @@ fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
     let mut inputs: Vec<PathBuf> = logs.collect();
     inputs.extend(paths(&args.merge, Some(ResultKind::Advise))?);
     inputs.extend(paths(args.costs.as_slice(), Some(ResultKind::Advise))?);
+    inputs.extend(paths(args.baseline.as_slice(), Some(ResultKind::Advise))?);
     Ok(inputs)
 }
 
@@ -160,9 +192,18 @@ impl Outputs {
         Ok(outputs)
     }
 
-    fn show(&self, args: &AdviseArgs, advisory: &Advisory, json: String) -> anyhow::Result<()> {
+    fn show(
+        &self,
+        args: &AdviseArgs,
+        advisory: &Advisory,
+        baseline: Option<&Advisory>,
+        json: String,
+    ) -> anyhow::Result<()> {
+        let compared =
+            baseline.map(|old| advice_comparison_document(&compare_advice(old, advisory)));
         if let Some(page) = &self.page {
-            page.write(&html(&[document(advisory, PAGE_TOP)]))?;
+            let documents = [Some(document(advisory, PAGE_TOP)), compared.clone()];
+            page.write(&html(&documents.into_iter().flatten().collect::<Vec<_>>()))?;
         }
         // Standard output belongs to the command, unless `--output` is given.
         let aside = !args.command.is_empty() && args.output.is_none();
@@ -174,7 +215,17 @@ impl Outputs {
         let text = rendered(
             args.format,
             (screen, false),
-            || document(advisory, args.top),
+            || {
+                let mut advice = document(advisory, args.top);
+                let saves = advisory.findings.iter().any(|one| one.saving_s > 0.0);
+                advice
+                    .answer
+                    .extend(saves.then(|| proof(&args.command)).flatten());
+                advice
+                    .answer
+                    .extend(compared.into_iter().flat_map(|compared| compared.answer));
+                advice
+            },
             || json,
             || csv_of(&[advisory]),
         );

@@ -3,6 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+#[cfg(unix)]
+use vectored_advise::{
+    advisor::merge,
+    model::Advisory,
+    report::{advice_comparison_document, compare_advice, more_calls_in_words},
+};
 use vectored_measure::model::{Change, Compared, Comparison, Results};
 use vectored_measure::report;
 use vectored_measure::stats::compare;
@@ -42,6 +48,15 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let names = [&args.result[..], &args.against].concat();
     let inputs = paths(&names, Some(ResultKind::Measure))?;
     OutputFile::check_distinct(&outputs, &inputs)?;
+    #[cfg(unix)]
+    if args.result[0].is_advisory()? {
+        return compare_advisories(args, output.as_ref(), page.as_ref());
+    }
+    if args.fail_if_more_calls.is_some() {
+        return Err(Failure::usage(
+            "--fail-if-more-calls is for results of advise: those of measure have no calls to count",
+        ));
+    }
     let base = load(&args.result)?;
     let screen = Screen::of_output(output.is_some());
     let mut compared = true;
@@ -92,6 +107,45 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         error: anyhow::anyhow!("{}", slower.join("; ")),
         code: REGRESSION,
     })
+}
+
+/// Compares results of advise; several on a side are merged.
+#[cfg(unix)]
+fn compare_advisories(
+    args: &CompareArgs,
+    output: Option<&OutputFile>,
+    page: Option<&OutputFile>,
+) -> Result<ExitCode, Failure> {
+    if args.machines || args.fail_if_slower.is_some() {
+        return Err(Failure::usage(
+            "--machines and --fail-if-slower are for results of measure; how long two programs take is compared by \
+             `vectored versus`",
+        ));
+    }
+    let side = |names: &[ResultName]| -> Result<Advisory, Failure> {
+        let loaded = names.iter().map(ResultName::load_advisory);
+        Ok(merge(&loaded.collect::<Result<Vec<_>, _>>()?))
+    };
+    let comparison = compare_advice(&side(&args.result)?, &side(&args.against)?);
+    let screen = Screen::of_output(output.is_some());
+    let text = rendered(
+        args.format,
+        (screen, false),
+        || advice_comparison_document(&comparison),
+        || json(&comparison),
+        || comparison.csv(),
+    );
+    OutputFile::write_or_print(output, &text)?;
+    if let Some(page) = page {
+        page.write(&html(&[advice_comparison_document(&comparison)]))?;
+    }
+    match args.fail_if_more_calls {
+        Some(limit) if comparison.has_more_calls(limit) => Err(Failure {
+            error: anyhow::anyhow!("{}", more_calls_in_words(&comparison, limit)),
+            code: REGRESSION,
+        }),
+        _ => Ok(ExitCode::SUCCESS),
+    }
 }
 
 fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {

@@ -220,6 +220,13 @@ impl ResultName {
         }
     }
 
+    /// Whether it is a result of `vectored advise`.
+    #[cfg(unix)]
+    pub fn is_advisory(&self) -> Result<bool, Failure> {
+        let saved = self.load(Some(ResultKind::Measure))?;
+        Ok(matches!(saved, Saved::Advisory(_)))
+    }
+
     /// Reads a result of `vectored advise`, and refuses any other.
     #[cfg(unix)]
     pub fn load_advisory(&self) -> Result<Advisory, Failure> {

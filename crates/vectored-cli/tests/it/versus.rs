@@ -220,8 +220,11 @@ fn a_command_that_crashes_or_hangs_or_leaves_processes_is_ended_with_clear_words
         ),
         ("cat", 0, "of the time of old"),
     ] {
+        // A slow machine must not end what does not hang.
+        let hangs = old.contains("31415");
+        let limit = if hangs { ["--budget", "300ms"] } else { ["--rounds", "1"] };
         let mut command = bench.vectored();
-        command.args(["versus", "--budget", "300ms", "--shell", "sh"]);
+        command.args(["versus", "--shell", "sh"]).args(limit);
         let (stdout, stderr) = said_by(command.args(["--warmup", "0", old, old]), code);
         let said = stdout + &stderr;
         assert!(said.contains(words), "{old}: {said}");

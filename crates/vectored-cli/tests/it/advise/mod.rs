@@ -19,6 +19,7 @@ macro_rules! needs_strace {
 
 // Below the macro, which they use.
 mod commands;
+mod comparisons;
 mod costs;
 mod logs;
 mod outputs;

@@ -1,0 +1,95 @@
+//! Two results of `advise`, compared.
+
+use std::fs;
+
+use super::{advise, bench, lines_of, records, strace_is_missing};
+use crate::support::{Bench, json, said_by, skip, stdout_of};
+
+/// Saves the advice for the records as `old.json`, and for a program that writes each with one call as `new.json`.
+fn results() -> Bench {
+    let bench = bench();
+    let joined = records().replace("write(3</tmp/log>, \"x\"..., 8) = 8", "getpid() = 7");
+    for (name, log) in [("old", records()), ("new", joined)] {
+        fs::write(bench.work().join(name), log).unwrap();
+        let saved = format!("{name}.json");
+        stdout_of(advise(&bench).args([name, "--format", "json", "--output", &saved]));
+    }
+    bench
+}
+
+#[test]
+fn what_an_edit_changed_is_shown() {
+    let bench = results();
+    let compare = |words: &str| stdout_of(&mut bench.command(words));
+    insta::assert_snapshot!(compare("compare old.json --against new.json"));
+    let compared = json(&compare(
+        "compare old.json --against new.json --format json",
+    ));
+    assert_eq!(compared["old"]["transfers"], 2000);
+    assert_eq!(compared["new"]["transfers"], 1000);
+    let rows = compare("compare old.json --against new.json --format csv");
+    assert!(rows.lines().next().unwrap().contains("change"), "{rows}");
+    let same = compare("compare old.json --against old.json");
+    assert!(
+        same.contains("as many calls") && !same.contains("differ"),
+        "{same}"
+    );
+}
+
+#[test]
+fn more_calls_fail_a_test_and_fewer_do_not() {
+    let bench = results();
+    for (words, code, said) in [
+        (
+            "compare old.json --against new.json --fail-if-more-calls 1%",
+            0,
+            "",
+        ),
+        (
+            "compare new.json --against old.json --fail-if-more-calls 1%",
+            3,
+            "new makes 2000 calls that move bytes instead of 1000: the limit is 1 % more",
+        ),
+        (
+            "compare new.json --against old.json --fail-if-more-calls 100%",
+            0,
+            "",
+        ),
+        (
+            "compare new.json --against old.json --fail-if-slower 1%",
+            2,
+            "vectored versus",
+        ),
+        ("compare new.json --machines", 2, "vectored versus"),
+    ] {
+        let (_, stderr) = said_by(&mut bench.command(words), code);
+        assert!(stderr.contains(said), "{words}: {stderr}");
+    }
+}
+
+#[test]
+fn a_baseline_is_compared_with_what_a_command_does_now() {
+    let test = "a_baseline_is_compared_with_what_a_command_does_now";
+    if let Some(reason) = strace_is_missing() {
+        return skip(test, &reason);
+    }
+    let bench = results();
+    fs::write(
+        bench.work().join("x.sh"),
+        "for i in 1 2 3 4 5 6 7 8; do echo $i; done > out\n",
+    )
+    .unwrap();
+    let mut command = advise(&bench);
+    command.env("COLUMNS", "300");
+    command.args(["--baseline", "old.json", "--", "sh", "x.sh"]);
+    let (_, stderr) = said_by(&mut command, 0);
+    assert_eq!(lines_of(&bench, "out"), 8);
+    assert!(
+        stderr.contains("calls that move bytes instead of 2000"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("cp x.sh x.sh.old. After it: vectored versus 'sh x.sh.old' 'sh x.sh'"),
+        "{stderr}"
+    );
+}
