@@ -38,8 +38,9 @@ fuzz_target!(|data: &[u8]| {
         DescriptorKind::Pipe,
         DescriptorKind::Tcp,
     ];
-    let prices = targets
-        .map(|target| [Operation::Write, Operation::Read].map(|operation| price(target, operation)));
+    let prices = targets.map(|target| {
+        [Operation::Write, Operation::Read].map(|operation| price(target, operation))
+    });
     let advisory = advise(analysis.finish(), prices.as_flattened(), About::default());
     parse::<Advisory>(&json(&advisory)).expect("advice is saved and read back");
     let text = terminal(&document(&advisory, TOP), &TerminalOptions::default());

@@ -229,14 +229,16 @@ fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
             let name = &one.side.name;
             let found = one.figure(figure);
             let ratio = found.and_then(ratio_in_words);
-            let ratio = ratio.map_or(String::new(), |ratio| format!(" ({ratio} of that of old)"));
+            let times = ratio.map_or(String::new(), |ratio| {
+                format!("{ratio} times that of old, ")
+            });
             match found.map_or(Ruling::Undecided, |found| ruling(found, limit)) {
                 Ruling::Within => {}
                 Ruling::Beyond => {
-                    exceeded.push(format!("{words} of {name}{ratio} is beyond the limit of {option}"));
+                    exceeded.push(format!("{words} of {name} is {times}beyond the limit of {option}"));
                 }
                 Ruling::Undecided => undecided.push(format!(
-                    "{option} cannot be decided: the interval of {words} of {name}{ratio} is not known, or has the limit in it"
+                    "{option} cannot be decided: {words} of {name} is {times}and its interval is not known, or has the limit in it"
                 )),
             }
         }

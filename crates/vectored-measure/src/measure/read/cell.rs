@@ -57,6 +57,21 @@ pub(crate) enum FirstCall {
     None,
 }
 
+/// A call of this time, in ns, warms nothing up that the call before it has not: it makes a sample by itself.
+const LONG_CALL_NS: u64 = 75_000;
+
+impl FirstCall {
+    /// What precedes the next samples of a cell, after one of `calls` calls. A floor with long calls ends the untimed
+    /// ones, of all contenders alike: they would take as long as the samples.
+    pub fn after(self, contender: Contender, timing: Timing, calls: u32) -> FirstCall {
+        let is_long = timing.elapsed_ns >= LONG_CALL_NS * u64::from(calls);
+        match self {
+            FirstCall::InBatch if is_long && contender == Contender::Floor => FirstCall::None,
+            other => other,
+        }
+    }
+}
+
 impl ReadCell {
     /// Makes one call of each contender and compares its bytes.
     pub fn prove(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
@@ -86,6 +101,7 @@ impl ReadCell {
             queue_depth: depth_of(contender, self.queue_depth),
         };
         let timing = self.batch(contender, timed, clock, None)?;
+        self.first = self.first.after(contender, timing, calls);
         if let Some(mut all) = self.latencies.take() {
             let latencies = all.due(contender, self.round);
             if latencies.is_some() {
@@ -232,6 +248,25 @@ fn compare(segments: &[&mut [u8]], expected: &[u8]) -> Result<(), Mismatch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_calls_of_the_floor_end_the_untimed_ones() {
+        let after = |contender, calls: u32, call_ns: u64| {
+            let elapsed_ns = u64::from(calls) * call_ns;
+            let timing = Timing {
+                elapsed_ns,
+                cpu_ns: 0,
+            };
+            FirstCall::InBatch.after(contender, timing, calls)
+        };
+        assert_eq!(after(Contender::Floor, 1, 75_000), FirstCall::None);
+        assert_eq!(after(Contender::Floor, 1, 74_999), FirstCall::InBatch);
+        assert_eq!(after(Contender::Floor, 10, 20_000), FirstCall::InBatch);
+        // A technique may be slower than the others.
+        assert_eq!(after(Contender::FloorAgain, 1, 75_000), FirstCall::InBatch);
+        let separate = FirstCall::Separate.after(Contender::Floor, Timing::default(), 1);
+        assert_eq!(separate, FirstCall::Separate);
+    }
 
     #[test]
     fn poison_differs_from_the_expected_bytes_everywhere() {

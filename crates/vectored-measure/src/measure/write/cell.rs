@@ -175,6 +175,7 @@ impl WriteCell {
         let timing = self.batch(contender, timed.all_calls(), proof, |mover, fd, lists| {
             mover.sample(fd, lists, timed, Meter::whole(clock))
         })?;
+        self.first = self.first.after(contender, timing, calls);
         if let Some(mut all) = self.latencies.take() {
             let latencies = all.due(contender, self.round);
             if latencies.is_some() {
