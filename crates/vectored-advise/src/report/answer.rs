@@ -3,7 +3,7 @@
 use vectored_report::words;
 
 use crate::advisor::UNPRICED;
-use crate::model::{Advisory, Finding, FindingKind, Tally, WallSource};
+use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted, WallSource};
 use crate::report::figures::{seconds, share, span};
 use crate::report::shares::{
     at_least, estimated_share, most_share, share_of, uncounted_s, uncounted_share,
@@ -18,7 +18,12 @@ pub fn answer(advisory: &Advisory) -> String {
     let listed_s = uncounted_s(advisory);
     let matters = uncounted_share(advisory).is_none_or(|share| share >= LITTLE_SHARE);
     let most = if listed_s > advisory.saving_s && matters {
-        let calls = advisory.uncounted.iter().map(|one| one.tally.calls);
+        let merged = |one: &&Uncounted| one.key.kind != FindingKind::Stall;
+        let calls = advisory
+            .uncounted
+            .iter()
+            .filter(merged)
+            .map(|one| one.tally.calls);
         format!(
             " The {} calls that are listed and not counted would save at most {}.",
             words::grouped(calls.fold(0, u64::saturating_add)),
@@ -27,7 +32,24 @@ pub fn answer(advisory: &Advisory) -> String {
     } else {
         String::new()
     };
-    stalls(advisory) + &counted(advisory, !most.is_empty()) + &most
+    stalls(advisory) + &counted(advisory, !most.is_empty()) + &most + &possible_stalls(advisory)
+}
+
+/// What is listed of waits for delayed acknowledgements; empty without one.
+fn possible_stalls(advisory: &Advisory) -> String {
+    let listed = advisory.uncounted.iter();
+    let listed = listed.filter_map(|one| Some((one.tally.stall?.stalls, one.at_most_s?)));
+    let (answers, most_s) = listed.fold((0_u64, 0.0), |sum, one| {
+        (sum.0.saturating_add(one.0), sum.1 + one.1)
+    });
+    if answers == 0 {
+        return String::new();
+    }
+    format!(
+        " {} over TCP may have waited for a delayed acknowledgement, {} at most.",
+        words::count(usize::try_from(answers).unwrap_or(usize::MAX), "answer"),
+        seconds(most_s),
+    )
 }
 
 /// What the waits for delayed acknowledgements cost; empty without one.
@@ -35,7 +57,8 @@ fn stalls(advisory: &Advisory) -> String {
     if advisory.stalls == 0 {
         return String::new();
     }
-    let wall = advisory.wall_s.filter(|wall| *wall > 0.0);
+    // Threads that wait at the same time may lose more, and an estimate lacks waits whose time is limited.
+    let wall = advisory.wall_s.filter(|wall| *wall >= advisory.stalled_s);
     let of_wall = wall.map_or_else(String::new, |wall| {
         let lost = share(advisory.stalled_s / wall);
         format!(", {lost} of {}", share_of(advisory.wall_source))
@@ -162,6 +185,8 @@ fn lower(text: &str) -> String {
 /// Calls that move bytes and are listed.
 fn listed_transfers(advisory: &Advisory) -> u64 {
     let calls = advisory.uncounted.iter().map(|one| match one.key.kind {
+        // They are in other findings, too.
+        FindingKind::Stall => 0,
         FindingKind::SeekThenTransfer => one.tally.merged_calls,
         _ => one.tally.calls,
     });

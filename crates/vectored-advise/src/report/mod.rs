@@ -14,8 +14,8 @@ mod shares;
 
 pub use crate::report::answer::answer;
 pub use crate::report::comparison::{
-    AdviceComparison, advice_comparison_document, compare_advice, compared_in_words,
-    more_calls_in_words,
+    ADVICE_COMPARISON_SCHEMA, AdviceComparison, advice_comparison_document, compare_advice,
+    compared_in_words, more_calls_in_words,
 };
 pub use crate::report::document::document;
 pub use crate::report::figures::seconds as seconds_in_words;

@@ -1,6 +1,6 @@
 //! Shares of a wall time, as exact as that is known.
 
-use crate::model::{Advisory, WallSource};
+use crate::model::{Advisory, FindingKind, WallSource};
 use crate::report::figures::{MIN_SAID_SHARE, share};
 
 /// Factor by which an estimated wall time may differ from the true one, in either direction.
@@ -52,6 +52,7 @@ pub(super) fn most_share(advisory: &Advisory) -> Option<f64> {
 /// What merging the uncounted calls would save at most, in s.
 pub(super) fn uncounted_s(advisory: &Advisory) -> f64 {
     let uncounted = advisory.uncounted.iter();
+    let uncounted = uncounted.filter(|one| one.key.kind != FindingKind::Stall);
     uncounted
         .filter_map(|one| one.at_most_s)
         .fold(0.0, |sum, saving| sum + saving)

@@ -24,6 +24,10 @@ pub(crate) struct Thread {
     pub(crate) last_exposure: (u64, Barrier),
     /// The last event of `poll` or the like, and the number of descriptors that were ready.
     pub(crate) polled: (u64, u64),
+    /// The time of all its polls, in ns.
+    pub(crate) polled_ns: u64,
+    /// When the last answer over TCP came, in ns.
+    pub(crate) answered_ns: u64,
     /// The last event of a sleep.
     pub(crate) slept: u64,
     /// The last event that may have read the size of a file.
@@ -48,6 +52,8 @@ impl Thread {
             last_wait: (0, Barrier::UnknownCall),
             last_exposure: (0, Barrier::UnknownCall),
             polled: (0, 0),
+            polled_ns: 0,
+            answered_ns: 0,
             slept: 0,
             last_stat: 0,
             filed_out: Latest::default(),

@@ -75,7 +75,9 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
             saving_s: saving.s,
             saving_low_s: saving.low_s,
             saving_high_s: saving.high_s,
-            share_of_wall: wall_s.map(|wall_s| saving.s / wall_s),
+            share_of_wall: wall_s
+                .filter(|&wall_s| tally.stall.is_none() || saving.s <= wall_s)
+                .map(|wall_s| saving.s / wall_s),
             key,
             tally,
         }

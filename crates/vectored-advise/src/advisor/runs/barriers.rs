@@ -57,12 +57,12 @@ pub(crate) enum Barrier {
     FewStalls,
     /// Of a stall: exchanges of one write wait as long.
     SlowPeer,
+    /// Of a stall: no answer was quick.
+    NoContrast,
     /// Of a stall: `TCP_NODELAY` may be set.
     UnknownNoDelay,
     /// Of a stall: the round trip takes about as long.
     LongRoundTrip,
-    /// Of a stall: the round trip is unknown.
-    UnknownRoundTrip,
     /// Several threads or processes write to the same file, pipe or socket.
     SeveralWriters,
     /// Names changed: `rename`, `unlink`, `mkdir`.
@@ -157,11 +157,9 @@ impl Barrier {
                 "fewer than three, or fewer than half, of these exchanges waited as long, or the waits differ too much"
             }
             Barrier::SlowPeer => "exchanges of a single write wait as long: the peer may be slow",
+            Barrier::NoContrast => "no connection had a quick first answer: the peer may be slow",
             Barrier::UnknownNoDelay => "TCP_NODELAY may have been set before the log began",
-            Barrier::LongRoundTrip => "a round trip to the peer takes about as long",
-            _ => {
-                "the log shows no quick answer and no connect: the peer or the way to it may be slow"
-            }
+            _ => "a round trip to the peer takes about as long",
         }
     }
 
@@ -229,9 +227,9 @@ impl Barrier {
             | Barrier::UnreadFlags => self.lack_of_the_log(),
             Barrier::FewStalls
             | Barrier::SlowPeer
+            | Barrier::NoContrast
             | Barrier::UnknownNoDelay
-            | Barrier::LongRoundTrip
-            | Barrier::UnknownRoundTrip => self.doubt_of_a_stall(),
+            | Barrier::LongRoundTrip => self.doubt_of_a_stall(),
             Barrier::Datagrams => {
                 "each call sends a datagram: sendmmsg sends several in one call and keeps them apart"
             }

@@ -67,14 +67,14 @@ struct Waits {
 }
 
 impl Waits {
-    fn note(&mut self, delay: &Delay, ns: u64) {
+    fn note(&mut self, delay: &Delay, ns: u64, alone_ns: u64) {
         if (delay.unclear_ns..delay.least_ns).contains(&ns) {
             self.unclear += 1;
         } else if (delay.least_ns..delay.most_ns).contains(&ns) {
             let is_near = ns < delay.near_ns;
             self.near += u64::from(is_near);
             self.late += u64::from(!is_near);
-            self.ns = self.ns.saturating_add(ns.min(delay.near_ns));
+            self.ns = self.ns.saturating_add(alone_ns.min(delay.near_ns));
         }
     }
 
@@ -98,7 +98,6 @@ pub(crate) struct Owner<'a> {
     pub(crate) descriptor: i32,
     /// The text that the log shows of the socket.
     pub(crate) path: &'a [u8],
-    pub(crate) is_loopback: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,7 +116,6 @@ struct Counts {
     /// Sum of the round trips of the stalled exchanges, in ns.
     round_trips_ns: u64,
     long_round_trips: u64,
-    unknown_round_trips: u64,
     unknown_options: u64,
     quick: u64,
     quick_ns: u64,
@@ -127,18 +125,47 @@ struct Counts {
 #[derive(Debug, Default)]
 pub(crate) struct StallCounts {
     shapes: FxHashMap<Shape, Counts>,
-    /// Of each program, the exchanges of a single write, and those of them that waited as long as a stall.
-    single: FxHashMap<u32, (u64, u64)>,
+    peers: FxHashMap<u32, Peers>,
+}
+
+/// How quickly the peers of a program answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peers {
+    /// First exchanges of connections, and those of them that were quick.
+    firsts: u64,
+    quick_firsts: u64,
+    /// Exchanges of a single write, and those of them that were not quick.
+    single: u64,
+    slow: u64,
+}
+
+impl Peers {
+    /// What speaks against a stall: Linux acknowledges the first exchange of a connection at once, and single writes never
+    /// wait. So a peer that answers them quickly is not slow.
+    fn doubt(&self) -> Option<Barrier> {
+        let quick_firsts = self.quick_firsts > 0 && self.quick_firsts * 2 > self.firsts;
+        let many_single = self.single >= EXCHANGES_MIN;
+        if many_single && self.slow * 2 >= self.single {
+            Some(Barrier::SlowPeer)
+        } else if quick_firsts || many_single && self.slow * 10 < self.single {
+            None
+        } else {
+            Some(Barrier::NoContrast)
+        }
+    }
 }
 
 impl StallCounts {
     pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
         let round_trip_ns = answered.round_trip_ns.unwrap_or(0);
         let waited_ns = answered.waited_ns.saturating_sub(round_trip_ns);
+        let is_quick = waited_ns < QUICK_NS;
+        let peers = self.peers.entry(owner.program).or_default();
+        peers.firsts += u64::from(answered.is_first);
+        peers.quick_firsts += u64::from(answered.is_first && is_quick);
         if answered.writes == 1 {
-            let (all, slow) = self.single.entry(owner.program).or_default();
-            *all += 1;
-            *slow += u64::from(is_long(waited_ns));
+            peers.single += 1;
+            peers.slow += u64::from(!is_quick);
             return;
         }
         if !answered.may_stall {
@@ -157,14 +184,12 @@ impl StallCounts {
         let counts = self.shapes.entry(shape).or_default();
         counts.note(answered, owner);
         for (waits, delay) in counts.waits.iter_mut().zip(&DELAYS) {
-            waits.note(delay, waited_ns);
+            waits.note(delay, waited_ns, answered.alone_ns.min(waited_ns));
         }
         if is_long(waited_ns) {
             counts.round_trips_ns = counts.round_trips_ns.saturating_add(round_trip_ns);
             counts.long_round_trips += u64::from(round_trip_ns >= LONG_ROUND_TRIP_NS);
             counts.unknown_options += u64::from(answered.no_delay.is_none());
-            let is_known = answered.round_trip_ns.is_some() || owner.is_loopback;
-            counts.unknown_round_trips += u64::from(!is_known);
         } else if answered.waited_ns < QUICK_NS {
             counts.quick += 1;
             counts.quick_ns += answered.waited_ns;
@@ -183,8 +208,8 @@ impl StallCounts {
             if counts.stalled().near * LISTED_PART < counts.tally.runs.max(1) {
                 continue;
             }
-            let single = self.single.get(&shape.program).copied();
-            let reason = lack.or(counts.doubt(single.unwrap_or_default()));
+            let peers = self.peers.get(&shape.program).copied();
+            let reason = lack.or(counts.doubt(peers.unwrap_or_default()));
             let step = |step: PatternStep| Step {
                 call: call_name(step.call).to_owned(),
                 size_class: step.size_class,
@@ -239,20 +264,18 @@ impl Counts {
     }
 
     /// What speaks against a stall.
-    fn doubt(&self, (single, slow): (u64, u64)) -> Option<Barrier> {
+    fn doubt(&self, peers: Peers) -> Option<Barrier> {
         let waits = self.stalled();
         let stalls = waits.stalls();
         let is_most = |exchanges: u64| exchanges * 2 > stalls;
         if stalls < EXCHANGES_MIN || stalls * 2 < self.tally.runs || !waits.has_edge() {
             Some(Barrier::FewStalls)
-        } else if single >= EXCHANGES_MIN && slow * 2 >= single {
-            Some(Barrier::SlowPeer)
+        } else if let Some(doubt) = peers.doubt() {
+            Some(doubt)
         } else if is_most(self.unknown_options) {
             Some(Barrier::UnknownNoDelay)
         } else if is_most(self.long_round_trips) {
             Some(Barrier::LongRoundTrip)
-        } else if is_most(self.unknown_round_trips) && self.quick == 0 {
-            Some(Barrier::UnknownRoundTrip)
         } else {
             None
         }

@@ -18,8 +18,11 @@ pub(crate) struct Exchange {
     pub(crate) no_delay: Option<bool>,
     /// The time of `connect`, in ns.
     pub(crate) round_trip_ns: Option<u64>,
-    /// The event of the last write.
+    /// The event of the last write, and the time that its thread had spent in polls before, in ns.
     pub(crate) written: u64,
+    pub(crate) polled_ns: u64,
+    /// Whether an exchange was answered before.
+    is_used: bool,
     writes: u64,
     bytes: u64,
     first: Part,
@@ -41,6 +44,7 @@ pub(crate) struct Part {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     pub(crate) event: u64,
+    pub(crate) polled_ns: u64,
     pub(crate) part: Part,
     pub(crate) site: u32,
     pub(crate) began_ns: u64,
@@ -59,8 +63,12 @@ pub(crate) struct Answered {
     pub(crate) site: u32,
     pub(crate) no_delay: Option<bool>,
     pub(crate) round_trip_ns: Option<u64>,
-    /// The time from the last write to the answer.
+    /// Whether it was the first of the socket.
+    pub(crate) is_first: bool,
+    /// The time that the program waited for the answer.
     pub(crate) waited_ns: u64,
+    /// The part of it in which the thread did not wait for another answer, too.
+    pub(crate) alone_ns: u64,
     /// Whether the last write is short enough to be kept back while the first is unacknowledged.
     pub(crate) may_stall: bool,
 }
@@ -75,6 +83,7 @@ impl Exchange {
         self.bytes = self.bytes.saturating_add(new.part.bytes);
         (self.last, self.site) = (new.part, new.site);
         (self.written, self.ended_ns) = (new.event, new.ended_ns);
+        self.polled_ns = new.polled_ns;
         self.joins = new.joins;
     }
 
@@ -83,15 +92,23 @@ impl Exchange {
         self.joins = false;
     }
 
-    /// Ends the exchange with its answer, which the program waited for since `since_ns`, or since the last write if that is
-    /// later; `None` if nothing was written before it.
+    /// Forgets what was written: `shutdown` sends all of it at once.
+    pub(crate) fn shut_down(&mut self) {
+        self.writes = 0;
+    }
+
+    /// Ends the exchange with its answer; `None` if nothing was written before it. The read lasted from `began_ns` to
+    /// `ended_ns`, and the thread spent `polled_ns` in polls between the last write and that.
     pub(crate) fn answer(
         &mut self,
-        since_ns: u64,
+        began_ns: u64,
         ended_ns: u64,
+        polled_ns: u64,
         is_loopback: bool,
     ) -> Option<Answered> {
         let writes = std::mem::take(&mut self.writes);
+        let is_first = writes > 0 && !std::mem::replace(&mut self.is_used, true);
+        let waited_ns = ended_ns.saturating_sub(began_ns.max(self.ended_ns)) + polled_ns;
         let most = if is_loopback { LOOPBACK_SEGMENT_BYTES } else { SEGMENT_BYTES };
         (writes > 0).then(|| Answered {
             writes,
@@ -101,7 +118,9 @@ impl Exchange {
             site: self.site,
             no_delay: self.no_delay,
             round_trip_ns: self.round_trip_ns,
-            waited_ns: ended_ns.saturating_sub(since_ns.max(self.ended_ns)),
+            is_first,
+            waited_ns,
+            alone_ns: waited_ns,
             may_stall: writes > 1 && self.no_delay != Some(true) && self.last.bytes < most,
         })
     }

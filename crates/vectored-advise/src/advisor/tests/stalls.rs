@@ -11,6 +11,10 @@ const HEADER: &str = "write(3<PEER>, \"h\"..., 8) = 8";
 const BODY: &str = "write(3<PEER>, \"b\"..., 100) = 100";
 const ANSWER: &str = "read(3<PEER>, \"a\"..., 4096) = 50";
 const POLL: &str = "poll([{fd=3<PEER>, events=POLLIN}], 1, -1) = 1 ([{fd=3, revents=POLLIN}])";
+const TIMER: &str = "poll([{fd=3<PEER>, events=POLLIN}], 1, 20) = 0 (Timeout)";
+const HEADER_4: &str = "write(4<PEER>, \"h\"..., 8) = 8";
+const BODY_4: &str = "write(4<PEER>, \"b\"..., 100) = 100";
+const ANSWER_4: &str = "read(4<PEER>, \"a\"..., 4096) = 50";
 const NO_DELAY: &str = "setsockopt(3<TCP:[9]>, SOL_TCP, TCP_NODELAY, [1], 4) = 0";
 const LOOPBACK: &str = "TCP:[127.0.0.1:40000->127.0.0.1:80]";
 const REMOTE: &str = "TCP:[10.0.0.1:40000->10.0.0.2:80]";
@@ -22,11 +26,18 @@ const WAIT: u64 = 43 * MS;
 /// Calls, and how long they take in µs.
 type Calls<'c> = &'c [(&'c str, u64)];
 
-/// A log, at first `start`, then ten times `exchange`. `PEER` stands for `peer`.
+/// No first exchange that is quick.
+const SLOW: (&str, u64) = ("", 0);
+
+/// A log, at first `start`, an exchange that is quick unless [`SLOW`] is in it, then ten times `exchange`. `PEER` stands
+/// for `peer`.
 fn log(peer: &str, start: Calls<'_>, exchange: Calls<'_>) -> String {
     let (mut text, mut now_us) = (String::new(), 1_795_646_912_000_000_u64);
-    let calls = start.iter().chain((0..10).flat_map(|_| exchange));
-    for (call, took_us) in calls {
+    let quick = [(HEADER, US), (BODY, US), (ANSWER, 100)];
+    let first = if start.contains(&SLOW) { &[][..] } else { &quick };
+    let calls = start.iter().chain(first);
+    let calls = calls.chain((0..10).flat_map(|_| exchange));
+    for (call, took_us) in calls.filter(|call| **call != SLOW) {
         let call = call.replace("PEER", peer);
         let (took, at) = (us(*took_us), us(now_us));
         let _ = writeln!(text, "1 {at} {call} <{took}>");
@@ -82,7 +93,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
         ),
         ("accept(4<TCP:[8]>, NULL, NULL) = 3<PEER>", US),
     ];
-    let accepted = [listener[0], listener[2]];
+    let accepted = [listener[0], listener[2], (ANSWER, WAIT)];
     let cork = |on: &'static str| {
         let call = [
             "setsockopt(3<PEER>, SOL_TCP, TCP_CORK, [1], 4) = 0",
@@ -90,7 +101,14 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
         ];
         (call[usize::from(on == "off")], US)
     };
-    let stalled = "10 of 10 lost 429 ms";
+    let other = [
+        ("socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 4<TCP:[8]>", US),
+        ("connect(4<TCP:[8]>, {sa_family=AF_INET}, 16) = 0", 100),
+        (HEADER_4, US),
+        (BODY_4, US),
+        (ANSWER_4, 100),
+    ];
+    let stalled = "10 of 11 lost 429 ms";
     let few = "fewer than three, or fewer than half, of these exchanges waited as long, or the waits differ too much";
     let cases: &[(&str, Calls<'_>, Calls<'_>, &str)] = &[
         (LOOPBACK, connect, exchange, stalled),
@@ -107,7 +125,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
             LOOPBACK,
             connect,
             &[(HEADER, US), (BODY, US), (ANSWER, 203 * MS)],
-            "10 of 10 lost 2029 ms",
+            "10 of 11 lost 2029 ms",
         ),
         // A long first part, and more than two.
         (
@@ -118,16 +136,16 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 (BODY, US),
                 (ANSWER, WAIT),
             ],
-            stalled,
+            "10 of 10 lost 429 ms",
         ),
         (
             LOOPBACK,
             connect,
             &[(HEADER, US), (BODY, US), (BODY, US), (ANSWER, WAIT)],
-            stalled,
+            "10 of 10 lost 429 ms",
         ),
         // A server that answers in two parts and waits for the next request.
-        (LOOPBACK, &accepted, exchange, "10 of 10 lost 430 ms"),
+        (LOOPBACK, &accepted, exchange, stalled),
         // The kernel does not wait, or sends one segment.
         (LOOPBACK, &no_delay, exchange, ""),
         (
@@ -204,7 +222,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 &[(HEADER, US), (BODY, US), (ANSWER, 90 * MS)],
             ]
             .concat(),
-            "30 of 30 lost 1408 ms",
+            "30 of 31 lost 1408 ms",
         ),
         (
             LOOPBACK,
@@ -214,14 +232,14 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 &[(HEADER, US), (BODY, US), (ANSWER, 90 * MS)].repeat(5),
             ]
             .concat(),
-            &format!("60 of 60: {few}"),
+            &format!("60 of 61: {few}"),
         ),
         // The answers of a slow peer come before, too.
         (
             LOOPBACK,
             connect,
             &[exchange, &[(HEADER, US), (BODY, US), (ANSWER, 30 * MS)]].concat(),
-            &format!("10 of 20: {few}"),
+            &format!("10 of 21: {few}"),
         ),
         // The peer is quicker, or slower.
         (
@@ -251,15 +269,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
         (
             LOOPBACK,
             connect,
-            &[
-                (HEADER, US),
-                (BODY, US),
-                (
-                    "poll([{fd=3<PEER>, events=POLLIN}], 1, 43) = 0 (Timeout)",
-                    WAIT,
-                ),
-                (ANSWER, US),
-            ],
+            &[(HEADER, US), (BODY, US), (TIMER, WAIT), (ANSWER, US)],
             "",
         ),
         // The peer takes as long for requests of one write.
@@ -273,7 +283,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 (BODY, US),
                 (ANSWER, WAIT),
             ],
-            "10 of 10: exchanges of a single write wait as long: the peer may be slow",
+            "10 of 11: exchanges of a single write wait as long: the peer may be slow",
         ),
         (
             LOOPBACK,
@@ -296,33 +306,81 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 &[(HEADER, US), (BODY, US), (ANSWER, MS)].repeat(3),
             ]
             .concat(),
-            &format!("10 of 40: {few}"),
+            &format!("10 of 41: {few}"),
         ),
-        // Nothing is known of the socket's options, or of the way to the peer.
+        // The peer is never quick, so it may be slow.
+        (
+            LOOPBACK,
+            &[connect, &[SLOW]].concat(),
+            exchange,
+            "10 of 10: no connection had a quick first answer: the peer may be slow",
+        ),
+        // Several polls, of which the last finds the answer; and one that finds it at once, while the program does something else.
+        (
+            LOOPBACK,
+            connect,
+            &[
+                (HEADER, US),
+                (BODY, US),
+                (TIMER, 20 * MS),
+                (POLL, 23 * MS),
+                (ANSWER, US),
+            ],
+            stalled,
+        ),
+        (
+            LOOPBACK,
+            connect,
+            &[
+                (HEADER, US),
+                (BODY, US),
+                (POLL, US),
+                ("brk(NULL) = 0x5", WAIT),
+                (ANSWER, US),
+            ],
+            "",
+        ),
+        // The end of the stream is sent at once, with all before it.
+        (
+            LOOPBACK,
+            connect,
+            &[
+                (HEADER, US),
+                (BODY, US),
+                ("shutdown(3<PEER>, SHUT_WR) = 0", US),
+                (ANSWER, WAIT),
+            ],
+            "",
+        ),
+        // Two answers that are waited for at the same time lose it once.
+        (
+            LOOPBACK,
+            &[connect, &other].concat(),
+            &[
+                (HEADER, US),
+                (BODY, US),
+                (HEADER_4, US),
+                (BODY_4, US),
+                (POLL, WAIT),
+                (ANSWER, US),
+                (ANSWER_4, US),
+            ],
+            "20 of 22 lost 429 ms",
+        ),
+        // Nothing is known of the socket's options.
         (
             LOOPBACK,
             &[],
             exchange,
-            "10 of 10: TCP_NODELAY may have been set before the log began",
+            "10 of 11: TCP_NODELAY may have been set before the log began",
         ),
-        (
-            REMOTE,
-            &[(SOCKET, US)],
-            exchange,
-            "10 of 10: the log shows no quick answer and no connect: the peer or the way to it may be slow",
-        ),
-        (
-            REMOTE,
-            &[(SOCKET, US)],
-            &[exchange, &[(HEADER, US), (BODY, US), (ANSWER, MS)]].concat(),
-            "10 of 20 lost 420 ms",
-        ),
+        (REMOTE, &[(SOCKET, US)], exchange, stalled),
         // A long way: the answer comes after the acknowledgement, or without it.
         (
             REMOTE,
             &[(SOCKET, US), (CONNECT, 43 * MS)],
             &[(HEADER, US), (BODY, US), (ANSWER, 86 * MS)],
-            "10 of 10: a round trip to the peer takes about as long",
+            "10 of 11: a round trip to the peer takes about as long",
         ),
         (REMOTE, &[(SOCKET, US), (CONNECT, 43 * MS)], exchange, ""),
     ];

@@ -104,7 +104,6 @@ impl Tracker {
                 option,
                 on,
             } => self.set_tcp_option(descriptor, option, on, caller),
-            Action::Poll { ready } => self.poll(ready, caller),
             Action::Fifo(named) => self.fifo(named, caller),
             // Others change no descriptor.
             _ => {}

@@ -34,6 +34,7 @@ impl Tracker {
             };
             return open_file.exchange.write(Written {
                 event: number,
+                polled_ns: thread.polled_ns,
                 part: Part { step, bytes },
                 site,
                 began_ns,
@@ -43,16 +44,22 @@ impl Tracker {
         }
         let is_loopback = is_loopback(open_file.name());
         let written = open_file.exchange.written;
-        // With poll the program may wait in several calls, but in none whose time was up, and in no sleep.
-        let (since_ns, is_wait) = match thread.polled {
-            (polled, ready) if polled > written => (0, ready > 0),
-            _ => (began_ns, true),
-        };
-        let is_wait = is_wait && thread.slept <= written;
-        let answered = open_file
+        // The program may wait in several polls; if the time of the last was up, a timer ended the wait.
+        let (polled, ready) = thread.polled;
+        let is_wait = (polled <= written || ready > 0) && thread.slept <= written;
+        let since_written_ns = thread
+            .polled_ns
+            .saturating_sub(open_file.exchange.polled_ns);
+        let polled_ns = if polled > written { since_written_ns } else { 0 };
+        let mut answered = open_file
             .exchange
-            .answer(since_ns, ended_ns, is_loopback)
+            .answer(began_ns, ended_ns, polled_ns, is_loopback)
             .filter(|_| is_wait);
+        if let Some(answered) = &mut answered {
+            let since_ns = ended_ns.saturating_sub(answered.waited_ns);
+            answered.alone_ns = ended_ns.saturating_sub(since_ns.max(thread.answered_ns));
+            thread.answered_ns = ended_ns;
+        }
         let process = self.kernel.process(caller.process);
         let program = process.map(|process| (process.program, process.runtime, process.number));
         let open_file = self.kernel.open_files.get(key);
@@ -67,7 +74,6 @@ impl Tracker {
             process,
             descriptor: transfer.descriptor.number,
             path: open_file.name(),
-            is_loopback,
         };
         self.stalls.add(&answered, &owner);
     }
@@ -95,9 +101,18 @@ impl Tracker {
         }
     }
 
-    pub(super) fn poll(&mut self, ready: u64, caller: Caller) {
+    pub(super) fn poll(&mut self, event: &Event<'_>, ready: u64, caller: Caller) {
         if let Some(thread) = self.kernel.at(caller.thread) {
             thread.polled = (self.event, ready);
+            thread.polled_ns = thread.polled_ns.saturating_add(event.took_ns.unwrap_or(0));
+        }
+    }
+
+    /// Notes a `shutdown`.
+    pub(super) fn shut_down(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
+        let key = descriptor.map(|descriptor| self.resolve(descriptor, caller));
+        if let Some(open_file) = key.and_then(|key| self.kernel.open_files.get_mut(key)) {
+            open_file.exchange.shut_down();
         }
     }
 

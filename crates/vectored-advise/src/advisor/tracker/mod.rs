@@ -253,8 +253,13 @@ impl Tracker {
                     self.evidence |= class.evidence;
                     self.other(class.effect, descriptor, caller);
                 }
-                if let Action::Connect { descriptor } = action {
-                    self.connect(event, *descriptor, caller);
+                match action {
+                    Action::Connect { descriptor } => self.connect(event, *descriptor, caller),
+                    Action::Poll { ready } => self.poll(event, *ready, caller),
+                    Action::Other { descriptor } if event.name == b"shutdown" => {
+                        self.shut_down(*descriptor, caller);
+                    }
+                    _ => {}
                 }
                 self.change(action, caller);
             }

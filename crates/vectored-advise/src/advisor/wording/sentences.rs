@@ -47,7 +47,10 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     // If each record is synced, only the calls that write count.
     let counts = |step: &&Step| key.kind != FindingKind::SyncEach || moves_bytes(&step.call);
     let period = key.steps.iter().filter(counts).count().max(1) as u64;
-    let times = short_count((tally.calls / period).max(1));
+    let times = match key.kind {
+        FindingKind::Stall => short_count(tally.runs),
+        _ => short_count((tally.calls / period).max(1)),
+    };
     if key.steps.is_empty() {
         return format!("{times} calls");
     }
