@@ -48,7 +48,7 @@ pub struct Evidence {
     /// The largest difference within the interval of `noise`; no smaller difference is reported.
     pub noise_floor: f64,
     /// p-value of "the leader is not faster than every rival", adjusted for the looks (Bonferroni). 1 if a rival is too close, 0
-    /// if every round of all agrees.
+    /// if no round of any is too close.
     pub p_faster: f64,
     /// Whether the leader has a rival within the tie zone, and beats or ties with all others.
     pub tie: bool,
@@ -64,11 +64,9 @@ pub struct Evidence {
 }
 
 impl PairStats {
-    /// Whether each of enough rounds has a difference of the same sign beyond the tie zone.
-    fn is_unanimous(&self) -> bool {
-        let (low, high) = self.range;
-        let beyond = 1.0 + TIE_ZONE;
-        self.rounds >= MIN_ROUNDS && (low > beyond || high < 1.0 / beyond)
+    /// Whether each of enough rounds has a ratio above 1 + `lead`.
+    fn is_unanimous(&self, lead: f64) -> bool {
+        self.rounds >= MIN_ROUNDS && self.range.0 > 1.0 + lead
     }
 }
 
@@ -82,7 +80,7 @@ impl Evidence {
     /// Whether a technique is so surely behind the leader that more of its samples decide nothing.
     pub fn is_behind(&self, technique: usize) -> bool {
         self.against_leader[technique].is_some_and(|pair| {
-            let is_sure = pair.is_unanimous() || pair.p < SURELY_BEHIND;
+            let is_sure = pair.is_unanimous(TIE_ZONE) || pair.p < SURELY_BEHIND;
             pair.rounds >= MIN_ROUNDS && pair.ratio > 1.0 + TIE_ZONE && is_sure
         })
     }
@@ -146,15 +144,12 @@ pub fn weigh(
     // An A/A pair that differs shows how large a difference is without a cause.
     let aa_separated = noise.is_some_and(|noise| noise.separated());
     let veto = if aa_separated { noise_floor } else { 0.0 };
-    let aa_unanimous = noise.is_some_and(|noise| noise.is_unanimous());
-    let beaten = |pair: &PairStats| {
-        pair.ratio > 1.0 + TIE_ZONE
-            && (pair.ratio > 1.0 + veto || (pair.is_unanimous() && !aa_unanimous))
-    };
+    let least_lead = veto.max(TIE_ZONE);
+    let beaten = |pair: &PairStats| pair.ratio > 1.0 + least_lead;
     let enough = rounds >= MIN_ROUNDS;
     let p_faster = rivals()
         .map(|pair| match pair {
-            Some(pair) if enough && beaten(pair) && pair.is_unanimous() => 0.0,
+            Some(pair) if enough && pair.is_unanimous(least_lead) => 0.0,
             Some(pair) if enough && beaten(pair) => (pair.p * LOOKS.len() as f64).min(1.0),
             _ => 1.0,
         })
@@ -482,6 +477,24 @@ mod tests {
                 "{aa}"
             );
         }
+    }
+
+    #[test]
+    fn one_round_of_a_loud_aa_pair_decides_nothing() {
+        let slower = series(106.0, 0.07, 40, 1);
+        let faster = vec![Some(100.0); 40];
+        let mut aa: Vec<f64> = series(126.0, 0.15, 40, 2).into_iter().flatten().collect();
+        for first in [aa[0], 101.9] {
+            aa[0] = first;
+            let cell = weigh(&rivals(&[&slower, &faster]), &[100.0; 40], &aa).unwrap();
+            assert!(cell.against_leader[0].unwrap().is_unanimous(TIE_ZONE));
+            assert_eq!(decide([&cell]), [Decision::Open], "{first}");
+        }
+        // The mean exceeds the noise floor, but not every round does.
+        let above = series(133.0, 0.2, 40, 1);
+        let cell = weigh(&rivals(&[&above, &faster]), &[100.0; 40], &aa).unwrap();
+        assert!(cell.p_faster > 0.0);
+        assert_eq!(decide([&cell]), [Decision::Faster]);
     }
 
     #[test]
