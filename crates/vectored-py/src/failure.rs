@@ -29,7 +29,7 @@ pub fn raised(file: &Bound<'_, PyAny>, error: TransferError, rest: Option<&str>)
     };
     match error.kind() {
         io::ErrorKind::WouldBlock => note_how_to_go_on(file, &exception, done, rest),
-        io::ErrorKind::UnexpectedEof if reads_ahead(file) => {
+        io::ErrorKind::UnexpectedEof if reads_ahead(file).unwrap_or(false) => {
             note(
                 py,
                 &exception,

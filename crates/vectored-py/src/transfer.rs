@@ -51,22 +51,30 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
     if file.is_exact_instance_of::<PyInt>() {
         return Ok(());
     }
+    let reads_ahead = reads_ahead(file)?;
     // A file that is also written goes back to its position. One of text would forget that `next` has read ahead.
-    if !file.hasattr(intern!(py, "buffer"))? {
+    if !reads_ahead || !file.hasattr(intern!(py, "buffer"))? {
         flush(file)?;
     }
-    if !reads_ahead(file) {
+    if !reads_ahead || position(fd).is_none() {
         return Ok(());
     }
-    let (Some(position), Some(tell)) = (position(fd), file.getattr_opt(intern!(py, "tell"))?)
-    else {
-        return Ok(());
+    let told = match file.call_method0(intern!(py, "tell")) {
+        // That of text is no number of bytes in some states.
+        Ok(told) => told.extract().ok(),
+        // After `next`.
+        Err(error)
+            if error
+                .value(py)
+                .getattr(intern!(py, "errno"))
+                .is_ok_and(|number| number.is_none()) =>
+        {
+            None
+        }
+        Err(error) => return Err(error),
     };
-    // That of text is no number of bytes in some states, and an error after `next`.
-    if tell
-        .call0()
-        .is_ok_and(|told| told.extract().is_ok_and(|at: i64| at == position))
-    {
+    // `tell` of text writes what is buffered, and so moves the descriptor.
+    if told == position(fd) {
         return Ok(());
     }
     Err(PyValueError::new_err(format!(

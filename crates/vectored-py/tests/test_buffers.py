@@ -2,6 +2,7 @@
 
 import array
 import bz2
+import codecs
 import gc
 import gzip
 import io
@@ -201,6 +202,21 @@ class Objects(Descriptors):
                 next(file)
                 with self.assertRaisesRegex(ValueError, "has read ahead"):
                     vectored.read_exact(file, [bytearray(4)])
+            with tempfile.NamedTemporaryFile("w+") as wrapper:
+                wrapper.write("abcd")
+                wrapper.seek(0)
+                wrapper.read(1)
+                with self.assertRaisesRegex(ValueError, "has read ahead"):
+                    vectored.read_exact(wrapper, [bytearray(1)])
+            with codecs.open(named.name, "r", "latin-1") as file:
+                file.read(1)
+                with self.assertRaisesRegex(ValueError, "has read ahead"):
+                    vectored.read_exact(file, [bytearray(1)])
+            with open(named.name, "rb") as file:
+                file.read(1)
+                os.lseek(file.fileno(), 2, os.SEEK_SET)
+                with self.assertRaisesRegex(ValueError, "has read ahead"):
+                    vectored.read_exact(file, [bytearray(1)])
             with open(named.name, "rb") as file:
                 file.readline()
                 vectored.read_exact(file, [at := bytearray(4)], offset=file.tell())
@@ -214,6 +230,29 @@ class Objects(Descriptors):
                 with self.assertRaisesRegex(EOFError, "after 0 bytes") as caught:
                     vectored.read_exact(file, [bytearray(1)])
             self.assertIn("read ahead", caught.exception.__notes__[0])
+
+    def test_what_has_not_read_ahead_is_read(self):
+        class Own:
+            """Not a buffered file, whatever the names of its methods say."""
+
+            buffer = peek = None
+
+            def __init__(self, file):
+                self.fileno = file.fileno
+
+            def tell(self):
+                return 7
+
+        with tempfile.NamedTemporaryFile() as named:
+            named.write(b"abcdef")
+            named.flush()
+            with open(named.name, "r+") as file:
+                file.write("A")
+                vectored.read_exact(file, [after := bytearray(2)])
+                self.assertEqual(after, b"bc")
+            with open(named.name, "rb", buffering=0) as file:
+                vectored.read_exact(Own(file), [first := bytearray(2)])
+                self.assertEqual(first, b"Ab")
 
     def test_errors_name_what_a_beginner_got_wrong(self):
         with self.assertRaisesRegex(TypeError, "a list of bytes-like objects, not 'int'"):

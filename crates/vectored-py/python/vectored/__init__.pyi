@@ -30,8 +30,9 @@ that went before it. Reads are the same in the other direction.
 Arguments of all functions:
 
 - `fd`: an int, or an object with a method `fileno`, such as a file or a socket. A file object is flushed first, so that what it
-  has buffered precedes. A read from one that has read ahead raises `ValueError` (on a pipe or socket it gets what follows): open
-  that with `buffering=0`, or pass `offset`. What encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
+  has buffered precedes. A read from one that has read ahead raises `ValueError` (on a pipe or socket it gets what follows), also
+  after `os.lseek`: open that with `buffering=0`, or pass `offset`. What encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is
+  refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
   `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other

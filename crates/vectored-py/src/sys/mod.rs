@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 
 use pyo3::exceptions::{PyImportError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyInt, PyList, PyString, PyTuple};
 use pyo3::{ffi, intern};
 
@@ -129,10 +130,38 @@ pub fn position(fd: RawFd) -> Option<i64> {
     (at >= 0).then_some(at)
 }
 
-/// Whether an object is a file of Python that reads more than it is asked for: a buffered one, or one of text.
-pub fn reads_ahead(file: &Bound<'_, PyAny>) -> bool {
-    let has = |name| file.hasattr(name).unwrap_or(false);
-    has(intern!(file.py(), "peek")) || has(intern!(file.py(), "buffer"))
+/// Whether an object is a file of Python that reads more than it is asked for (a buffered one, or one of text), or has the
+/// method `tell` of such a file.
+///
+/// # Errors
+///
+/// Those of an attribute of the program's own.
+pub fn reads_ahead(file: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static CLASSES: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
+    let py = file.py();
+    let classes = CLASSES.get_or_try_init(py, || {
+        let io = py.import("io")?;
+        let names = ["BufferedReader", "BufferedRandom", "TextIOWrapper"];
+        let classes: Vec<_> = names
+            .iter()
+            .map(|name| io.getattr(name))
+            .collect::<PyResult<_>>()?;
+        Ok::<_, PyErr>(PyTuple::new(py, classes)?.unbind())
+    })?;
+    if file.is_instance(classes.bind(py))? {
+        return Ok(true);
+    }
+    let Some(tell) = file.getattr_opt(intern!(py, "tell"))? else {
+        return Ok(false);
+    };
+    // `tempfile` wraps the methods of a file.
+    let tell = tell
+        .getattr_opt(intern!(py, "__wrapped__"))?
+        .unwrap_or(tell);
+    match tell.getattr_opt(intern!(py, "__self__"))? {
+        Some(owner) => owner.is_instance(classes.bind(py)),
+        None => Ok(false),
+    }
 }
 
 /// Keeps the module to the first interpreter of the process that imports it.
