@@ -24,6 +24,8 @@ pub struct AdviceComparison {
     pub old: SideOfAdvice,
     /// After it.
     pub new: SideOfAdvice,
+    /// Whether both sides are commands, which differ in more than an `.old` at the end of words.
+    pub commands_differ: bool,
     /// The findings of both, those that differ most in calls first.
     pub findings: Vec<ComparedFinding>,
 }
@@ -137,8 +139,19 @@ pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
         schema: ADVICE_COMPARISON_SCHEMA,
         old: side(old),
         new: side(new),
+        commands_differ: commands_differ(old, new),
         findings,
     }
+}
+
+fn commands_differ(old: &Advisory, new: &Advisory) -> bool {
+    let words = |side: &Advisory| {
+        let words = side.sources.iter().flat_map(|source| source.split(' '));
+        let words = words.map(|word| word.strip_suffix(".old").unwrap_or(word).to_owned());
+        words.collect::<Vec<String>>()
+    };
+    // The CPU time is known of commands only.
+    old.cpu_s.and(new.cpu_s).is_some() && words(old) != words(new)
 }
 
 fn place(key: &FindingKey, is_counted: bool) -> Place {
@@ -236,8 +249,13 @@ pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
         Block::Sentence(Sentence::toned(Tone::Strong, compared_in_words(comparison))),
         Block::Sentence(Sentence::of("old", sources(old))),
         Block::Sentence(Sentence::of("new", sources(new))),
-        Block::Table(sums(old, new)),
     ];
+    if comparison.commands_differ {
+        let text =
+            "The commands differ: their arguments may have changed the calls, instead of an edit.";
+        answer.push(Block::Sentence(Sentence::toned(Tone::Quiet, text)));
+    }
+    answer.push(Block::Table(sums(old, new)));
     let differs = |one: &&ComparedFinding| one.change != FindingChange::Stayed;
     let changed: Vec<Vec<Cell>> = comparison
         .findings

@@ -18,8 +18,9 @@ variation within each side. With fewer than three runs on a side this variation 
 known, and changes below 5 % are not reported: measure each side several times, in \
 alternation. Differences between the environments are listed first.
 
-Results of advise are compared by their calls: how many move bytes, and which findings came, went or changed, by \
-program, file and call site. --fail-if-more-calls makes a test of that. What an edit saves is measured by `vectored versus`.
+Results of advise, one on each side, are compared by their calls: how many move bytes, and which findings came, went or \
+changed, by program, file and call site. --fail-if-more-calls makes a test of the calls that move bytes, where that of \
+`vectored versus` counts all calls, reads and writes. What an edit saves is measured by `vectored versus`.
 
 With --machines, the crossovers of results are shown side by side instead, one row for each run \
 and target. Results are named as in `vectored report`.";

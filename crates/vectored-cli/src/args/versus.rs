@@ -129,7 +129,9 @@ pub struct VersusArgs {
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     pub fail_if_slower: Option<f64>,
 
-    /// The same for the number of system calls, of reads and of writes
+    /// The same for the number of all system calls, of reads and of writes
+    ///
+    /// Each of the three has the limit. That of `vectored compare` counts only calls that move bytes.
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     pub fail_if_more_calls: Option<f64>,
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use signal_hook::consts::SIGINT;
-use vectored_advise::advisor::Options;
+use vectored_advise::advisor::{Options, runtime_of_interpreter};
 use vectored_advise::model::Advisory;
 use vectored_advise::report::{advice_comparison_document, compare_advice, document};
 use vectored_report::{Block, Sentence, Tone, csv_of, html, json};
@@ -98,31 +98,38 @@ fn in_one_line(args: &AdviseArgs) -> String {
 }
 
 /// How to prove an edit of a command's program: the file to keep, and the command to type. `None` if the command names no
-/// file, or could not be typed as it is shown.
-fn proof(command: &[OsString]) -> Option<Block> {
+/// such file, or could not be typed as it is shown.
+fn proof(command: &[OsString]) -> Option<String> {
     let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
     let words = words?;
-    let is_special = |c: char| c.is_whitespace() || "'\"\\$`|<>;&*?".contains(c);
+    let is_special = |c: char| c.is_whitespace() || "'\"\\$`|<>;&*?()#~[]{}!".contains(c);
     if words
         .iter()
         .any(|word| word.is_empty() || word.contains(is_special))
     {
         return None;
     }
-    let edited = match words.first()? {
-        program if program.contains('/') => program,
-        _ => words[1..].iter().find(|word| Path::new(word).is_file())?,
+    let program = words.first()?;
+    let edited = if runtime_of_interpreter(program.as_bytes()).is_some() {
+        // An operand that is no file may be a module, a class or the value of an option.
+        1 + words[1..].iter().position(|word| !word.starts_with('-'))?
+    } else if program.contains('/') {
+        0
+    } else {
+        return None;
     };
-    let keep = format!("{edited}.old");
-    let old = words
-        .iter()
-        .map(|word| if word == edited { &keep } else { *word });
-    let old = old.collect::<Vec<_>>().join(" ");
-    let text = format!(
-        "Before the edit: cp {edited} {keep}. After it: vectored versus '{old}' '{}'",
+    let name = words[edited];
+    if !Path::new(name).is_file() {
+        return None;
+    }
+    let keep = format!("{name}.old");
+    let mut old = words.clone();
+    old[edited] = &keep;
+    Some(format!(
+        "Before the edit: cp {name} {keep}. After it: vectored versus '{}' '{}'",
+        old.join(" "),
         words.join(" ")
-    );
-    Some(Block::Sentence(Sentence::toned(Tone::Quiet, text)))
+    ))
 }
 
 /// The outcome of a command.
@@ -218,9 +225,10 @@ impl Outputs {
             || {
                 let mut advice = document(advisory, args.top);
                 let saves = advisory.findings.iter().any(|one| one.saving_s > 0.0);
+                let proof = saves.then(|| proof(&args.command)).flatten();
                 advice
                     .answer
-                    .extend(saves.then(|| proof(&args.command)).flatten());
+                    .extend(proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text))));
                 advice
                     .answer
                     .extend(compared.into_iter().flat_map(|compared| compared.answer));
@@ -233,6 +241,39 @@ impl Outputs {
             Some(file) => file.write(&text),
             None if aside => print_aside(&text),
             None => print(&text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_to_keep_is_the_program_or_the_script_of_an_interpreter() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().to_str().unwrap();
+        for name in ["w.py", "q.bin", "prog", "a#b"] {
+            std::fs::write(format!("{dir}/{name}"), "").unwrap();
+        }
+        for (typed, kept) in [
+            ("/usr/bin/python3 -u DIR/w.py DIR/q.bin 30", Some("w.py")),
+            ("sh DIR/w.py DIR/w.py", Some("w.py")),
+            ("DIR/prog DIR/q.bin", Some("prog")),
+            ("DIR/missing DIR/q.bin", None),
+            ("sort DIR/q.bin", None),
+            ("python3 -m module DIR/q.bin", None),
+            ("python3 DIR/a#b", None),
+            ("DIR/prog {a,b}", None),
+        ] {
+            let typed = typed.replace("DIR", dir);
+            let command: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
+            let text = kept.map(|kept| {
+                let kept = format!("{dir}/{kept}");
+                let old = typed.replacen(&kept, &format!("{kept}.old"), 1);
+                format!("Before the edit: cp {kept} {kept}.old. After it: vectored versus '{old}' '{typed}'")
+            });
+            assert_eq!(proof(&command), text, "{typed}");
         }
     }
 }

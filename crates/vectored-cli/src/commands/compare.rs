@@ -4,11 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 #[cfg(unix)]
-use vectored_advise::{
-    advisor::merge,
-    model::Advisory,
-    report::{advice_comparison_document, compare_advice, more_calls_in_words},
-};
+use vectored_advise::report::{advice_comparison_document, compare_advice, more_calls_in_words};
 use vectored_measure::model::{Change, Compared, Comparison, Results};
 use vectored_measure::report;
 use vectored_measure::stats::compare;
@@ -71,7 +67,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         let new = load(&args.against)?;
         each_once(&args.result, &base)?;
         each_once(&args.against, &new)?;
-        on_one_side((&args.result, &base), (&args.against, &new))?;
+        on_one_side("measure", (&args.result, &base), (&args.against, &new))?;
         let comparison = compare(&by_reference(&base), &by_reference(&new))
             .expect("a result on each side was asked for");
         compared = !comparison.cells.is_empty();
@@ -109,7 +105,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Compares results of advise; several on a side are merged.
+/// Compares two results of advise.
 #[cfg(unix)]
 fn compare_advisories(
     args: &CompareArgs,
@@ -122,11 +118,19 @@ fn compare_advisories(
              `vectored versus`",
         ));
     }
-    let side = |names: &[ResultName]| -> Result<Advisory, Failure> {
-        let loaded = names.iter().map(ResultName::load_advisory);
-        Ok(merge(&loaded.collect::<Result<Vec<_>, _>>()?))
+    let ([base], [new]) = (&args.result[..], &args.against[..]) else {
+        return Err(Failure::usage(
+            "only one result of advise on each side can be compared: name one, or make one of several with \
+             `vectored advise --merge`",
+        ));
     };
-    let comparison = compare_advice(&side(&args.result)?, &side(&args.against)?);
+    let (old_side, new_side) = (base.load_advisory()?, new.load_advisory()?);
+    on_one_side(
+        "advise",
+        (&args.result, std::slice::from_ref(&old_side)),
+        (&args.against, std::slice::from_ref(&new_side)),
+    )?;
+    let comparison = compare_advice(&old_side, &new_side);
     let screen = Screen::of_output(output.is_some());
     let text = rendered(
         args.format,
@@ -167,17 +171,17 @@ fn each_once(names: &[ResultName], runs: &[Results]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a run that is on both sides.
-fn on_one_side(
-    (base_names, base): (&[ResultName], &[Results]),
-    (new_names, new): (&[ResultName], &[Results]),
+/// Refuses a run of this command that is on both sides.
+fn on_one_side<R: PartialEq>(
+    made_by: &str,
+    (base_names, base): (&[ResultName], &[R]),
+    (new_names, new): (&[ResultName], &[R]),
 ) -> Result<(), Failure> {
     for (base_name, base) in std::iter::zip(base_names, base) {
         if let Some(index) = new.iter().position(|new| new == base) {
             return Err(Failure::usage(format!(
                 "'{}' and, after --against, '{}' are the same run, which cannot be compared with \
-                 itself: measure again with `vectored measure`, or name another run (`vectored \
-                 history` lists them)",
+                 itself: run `vectored {made_by}` again, or name another run (`vectored history` lists them)",
                 base_name.in_words(),
                 new_names[index].in_words()
             )));

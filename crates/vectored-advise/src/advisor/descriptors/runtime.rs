@@ -23,6 +23,12 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
             return by_extension;
         }
     }
+    runtime_of_interpreter(path)
+}
+
+/// The runtime that runs scripts or byte code, by the name of its own program.
+pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
+    let name = last_part(path);
     // `python3.11`, `lua5.4`, `php-fpm8.2`, `guile-3.0`.
     let is_version = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     let length = name.iter().rposition(|byte| !is_version(byte));

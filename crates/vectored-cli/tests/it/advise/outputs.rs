@@ -47,7 +47,9 @@ fn report_compare_and_history_handle_advice() {
         history.contains("advise: ") && history.contains("'log' would save"),
         "{history}"
     );
-    let compared = stdout_of(&mut bench.command("compare advise --against advise"));
+    fs::write(bench.work().join("again"), records()).unwrap();
+    stdout_of(advise(&bench).arg("again"));
+    let compared = stdout_of(&mut bench.command("compare advise~1 --against advise"));
     assert!(compared.contains("as many calls"), "{compared}");
 }
 
