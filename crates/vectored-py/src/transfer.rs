@@ -85,7 +85,7 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
 }
 
 /// Reads into a list of buffers from a position on, by `call`. The position moves with the bytes that were read. `offset` is
-/// the place in the file; None if it is the file's own position. `rest` as for [`write`].
+/// the place in the file; None if it is the file's own position. `rest` as for [`write()`].
 pub fn read<'py>(
     file: &Bound<'py, PyAny>,
     buffers: &Bound<'py, PyAny>,

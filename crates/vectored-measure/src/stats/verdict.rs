@@ -170,17 +170,13 @@ pub fn weigh(
         .filter_map(|(_, pair)| *pair)
         .map(|pair| pair.half_width())
         .fold(0.0, f64::max);
-    let fewest_rounds = rivals()
+    let shared_rounds = rivals()
         .map(|pair| pair.map_or(0, |pair| pair.rounds))
-        .min()
-        .unwrap_or(rounds);
+        .min();
 
     // The A/A pair, not the number of rounds, hides the difference.
     let hidden = blind && !rivals().flatten().all(beaten);
     let is_last_look = rounds >= LOOKS[LOOKS.len() - 1];
-    let shared_rounds = rivals()
-        .map(|pair| pair.map_or(0, |pair| pair.rounds))
-        .min();
     // Only the adjustment for the looks and the other cells can keep the cell open then.
     let is_unadjusted_winner =
         rivals().all(|pair| pair.is_some_and(|pair| beaten(&pair) && pair.separated()));
@@ -206,7 +202,7 @@ pub fn weigh(
         p_faster,
         tie: enough && tied && rest_settled && !blind,
         half_width,
-        fewest_rounds,
+        fewest_rounds: shared_rounds.unwrap_or(rounds),
         rounds_to_decide,
         open_because,
     })
