@@ -49,6 +49,8 @@ pub(crate) struct ReadCell {
 pub(crate) enum FirstCall {
     /// The untimed call is in the batch of the timed calls.
     InBatch,
+    /// So it is, however long it takes: it fills the stream, so that the thread at the other end works.
+    Filling,
     /// The untimed call is a batch of its own: the stream holds one call but not two, so it is filled or emptied in
     /// between.
     Separate,
@@ -61,6 +63,11 @@ pub(crate) enum FirstCall {
 const LONG_CALL_NS: u64 = 75_000;
 
 impl FirstCall {
+    /// Whether an untimed call is in the batch of the timed calls.
+    pub fn is_in_batch(self) -> bool {
+        matches!(self, FirstCall::InBatch | FirstCall::Filling)
+    }
+
     /// What precedes the next samples of a cell, after one of `calls` calls. A floor with long calls ends the untimed
     /// ones, of all contenders alike: they would take as long as the samples.
     pub fn after(self, contender: Contender, timing: Timing, calls: u32) -> FirstCall {
@@ -95,7 +102,7 @@ impl ReadCell {
         }
         let timed = Timed {
             calls,
-            untimed_first: self.first == FirstCall::InBatch,
+            untimed_first: self.first.is_in_batch(),
             iovec_setup: self.iovec_setup,
             fsync: false,
             queue_depth: depth_of(contender, self.queue_depth),
@@ -264,6 +271,12 @@ mod tests {
         assert_eq!(after(Contender::Floor, 10, 20_000), FirstCall::InBatch);
         // A technique may be slower than the others.
         assert_eq!(after(Contender::FloorAgain, 1, 75_000), FirstCall::InBatch);
+        let long = Timing {
+            elapsed_ns: 75_000,
+            cpu_ns: 0,
+        };
+        let filling = FirstCall::Filling.after(Contender::Floor, long, 1);
+        assert_eq!(filling, FirstCall::Filling);
         let separate = FirstCall::Separate.after(Contender::Floor, Timing::default(), 1);
         assert_eq!(separate, FirstCall::Separate);
     }

@@ -250,6 +250,10 @@ impl DescriptorSampler<'_> {
         if drain_mode == DrainMode::Thread {
             cell.age()?;
         }
+        let has_peer = matches!(drain_mode, DrainMode::Thread | DrainMode::Peer);
+        if has_peer && cell.first == FirstCall::InBatch {
+            cell.first = FirstCall::Filling;
+        }
         for &contender in &contenders {
             cell.prove(contender)?;
         }
@@ -339,9 +343,15 @@ impl DescriptorSampler<'_> {
             // Each call waits for the device, as synced writes do.
             _ if spec.conditions.direct => FirstCall::None,
             (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Separate,
+            _ if setup
+                .drain
+                .is_some_and(|drain| drain != Drain::BetweenSamples) =>
+            {
+                FirstCall::Filling
+            }
             _ => FirstCall::InBatch,
         };
-        if first == FirstCall::InBatch && setup.max_calls > 1 {
+        if first.is_in_batch() && setup.max_calls > 1 {
             // The untimed call takes up space too.
             setup.max_calls -= 1;
         }

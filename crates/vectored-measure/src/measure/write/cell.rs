@@ -167,7 +167,7 @@ impl WriteCell {
         }
         let timed = Timed {
             calls,
-            untimed_first: self.first == FirstCall::InBatch,
+            untimed_first: self.first.is_in_batch(),
             iovec_setup: self.iovec_setup,
             fsync: self.fsync,
             queue_depth: depth_of(contender, self.queue_depth),
