@@ -23,6 +23,31 @@ pub struct OutputFile {
     special: Option<fs::File>,
 }
 
+/// The files of `--output` and `--html`.
+pub struct Outputs {
+    /// `None` is standard output.
+    pub file: Option<OutputFile>,
+    pub page: Option<OutputFile>,
+}
+
+impl Outputs {
+    /// Checks both files, and that they are neither the same nor one of `inputs`.
+    pub fn check(
+        output: Option<&Path>,
+        html: Option<&Path>,
+        inputs: &[PathBuf],
+    ) -> Result<Self, Failure> {
+        let page = html.map(|name| OutputFile::check(name, "--html"));
+        let outputs = Outputs {
+            file: OutputFile::named(output, "--output")?,
+            page: page.transpose()?,
+        };
+        let files: Vec<&OutputFile> = outputs.file.iter().chain(&outputs.page).collect();
+        OutputFile::check_distinct(&files, inputs)?;
+        Ok(outputs)
+    }
+}
+
 impl OutputFile {
     /// The file that `option` names, checked by [`check`](Self::check). `None` without a name and for
     /// `-`, which is standard output.

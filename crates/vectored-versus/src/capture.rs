@@ -2,9 +2,8 @@
 
 use std::io::{self, Read};
 
+use sha2::{Digest as _, Sha256};
 use vectored_report::{visible, words};
-
-use crate::digest::Digest;
 
 /// Bytes of an output that are kept.
 const HEAD_BYTES: usize = 1 << 20;
@@ -36,11 +35,14 @@ pub fn capture(from: impl Read) -> io::Result<Captured> {
 
 /// SHA-256 of all bytes to the end, each part of which is shown to `see`.
 pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String> {
-    let mut digest = Digest::default();
+    let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
         match from.read(&mut buffer) {
-            Ok(0) => return Ok(digest.finish()),
+            Ok(0) => {
+                let sum = digest.finalize();
+                return Ok(sum.iter().map(|byte| format!("{byte:02x}")).collect());
+            }
             Ok(read) => {
                 digest.update(&buffer[..read]);
                 see(&buffer[..read]);
@@ -113,6 +115,14 @@ fn quoted(line: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_are_those_of_sha256sum() {
+        let seen = std::cell::Cell::new(0);
+        let abc = sum(&b"abc"[..], |read| seen.set(seen.get() + read.len())).unwrap();
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!((&*abc, seen.get()), (expected, 3));
+    }
 
     #[test]
     fn the_first_line_that_differs_is_shown() {

@@ -5,7 +5,6 @@
 
 mod calls;
 mod capture;
-mod digest;
 pub mod judge;
 pub mod model;
 pub mod report;

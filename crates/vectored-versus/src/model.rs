@@ -27,7 +27,7 @@ pub struct Versus {
     pub options: RunOptions,
     /// Why no calls were counted.
     pub not_counted: Option<String>,
-    /// What differed between two runs of the old command, and so is not compared.
+    /// Outputs that differ between two runs of the old command; they are not compared.
     pub not_compared: Vec<String>,
     /// The old command.
     pub old: Side,
@@ -52,7 +52,7 @@ pub struct RunOptions {
     pub working_dir: Option<String>,
     /// Untimed runs of each command before the others.
     pub warmup: u64,
-    /// What was run before each run.
+    /// The command that ran before each run.
     pub prepare: Option<String>,
     /// The budget of the whole run.
     pub budget_s: f64,
@@ -170,7 +170,7 @@ pub struct Comparison {
     pub side: Side,
     /// Whether both run files of the same content.
     pub same_files: bool,
-    /// What differs in their outputs.
+    /// Differences of their outputs.
     pub differences: Vec<Difference>,
     /// The figures.
     pub figures: Vec<Compared>,

@@ -52,7 +52,7 @@ pub struct SideOfAdvice {
 /// Findings of one kind in one program, file and call site.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparedFinding {
-    /// What became of it.
+    /// Its fate in the new program.
     pub change: FindingChange,
     /// Its kind.
     pub kind: FindingKind,

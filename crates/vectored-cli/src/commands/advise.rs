@@ -20,7 +20,7 @@ use crate::command_signals::{CommandSignals, Stage};
 use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::output_file::OutputFile;
+use crate::output_file::Outputs;
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace;
 use crate::terminal::{Screen, print, print_aside};
@@ -38,7 +38,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
              trace.log), or a command to run (vectored advise -- COMMAND)",
         ));
     }
-    let outputs = Outputs::check(args)?;
+    let outputs = Outputs::check(args.output.as_deref(), args.html.as_deref(), &inputs(args)?)?;
     let costs = match &args.costs {
         Some(name) => Costs::Saved(Box::new(name.load_advisory()?), name.in_words()),
         // Saved results contain costs.
@@ -76,7 +76,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let json = json(&advisory);
     let kept = store.save(ResultKind::Advise, &advisory.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = outputs.show(args, &advisory, baseline.as_ref(), json);
+    let shown = show(&outputs, args, &advisory, baseline.as_ref(), json);
     notes.saved(&kept?);
     shown?;
     Ok(ExitCode::from(code))
@@ -178,70 +178,47 @@ fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
     Ok(inputs)
 }
 
-/// The output files, checked before the run.
-struct Outputs {
-    file: Option<OutputFile>,
-    page: Option<OutputFile>,
-}
-
-impl Outputs {
-    fn check(args: &AdviseArgs) -> Result<Self, Failure> {
-        let outputs = Outputs {
-            file: OutputFile::named(args.output.as_deref(), "--output")?,
-            page: args
-                .html
-                .as_deref()
-                .map(|name| OutputFile::check(name, "--html"))
-                .transpose()?,
-        };
-        let files: Vec<&OutputFile> = outputs.file.iter().chain(&outputs.page).collect();
-        OutputFile::check_distinct(&files, &inputs(args)?)?;
-        Ok(outputs)
+fn show(
+    outputs: &Outputs,
+    args: &AdviseArgs,
+    advisory: &Advisory,
+    baseline: Option<&Advisory>,
+    json: String,
+) -> anyhow::Result<()> {
+    let compared = baseline.map(|old| advice_comparison_document(&compare_advice(old, advisory)));
+    if let Some(page) = &outputs.page {
+        let documents = [Some(document(advisory, PAGE_TOP)), compared.clone()];
+        page.write(&html(&documents.into_iter().flatten().collect::<Vec<_>>()))?;
     }
-
-    fn show(
-        &self,
-        args: &AdviseArgs,
-        advisory: &Advisory,
-        baseline: Option<&Advisory>,
-        json: String,
-    ) -> anyhow::Result<()> {
-        let compared =
-            baseline.map(|old| advice_comparison_document(&compare_advice(old, advisory)));
-        if let Some(page) = &self.page {
-            let documents = [Some(document(advisory, PAGE_TOP)), compared.clone()];
-            page.write(&html(&documents.into_iter().flatten().collect::<Vec<_>>()))?;
-        }
-        // Standard output belongs to the command, unless `--output` is given.
-        let aside = !args.command.is_empty() && args.output.is_none();
-        let screen = if aside {
-            Screen::on(&io::stderr())
-        } else {
-            Screen::of_output(self.file.is_some())
-        };
-        let text = rendered(
-            args.format,
-            (screen, false),
-            || {
-                let mut advice = document(advisory, args.top);
-                let saves = advisory.findings.iter().any(|one| one.saving_s > 0.0);
-                let proof = saves.then(|| proof(&args.command)).flatten();
-                advice
-                    .answer
-                    .extend(proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text))));
-                advice
-                    .answer
-                    .extend(compared.into_iter().flat_map(|compared| compared.answer));
-                advice
-            },
-            || json,
-            || csv_of(&[advisory]),
-        );
-        match &self.file {
-            Some(file) => file.write(&text),
-            None if aside => print_aside(&text),
-            None => print(&text),
-        }
+    // Standard output belongs to the command, unless `--output` is given.
+    let aside = !args.command.is_empty() && args.output.is_none();
+    let screen = if aside {
+        Screen::on(&io::stderr())
+    } else {
+        Screen::of_output(outputs.file.is_some())
+    };
+    let text = rendered(
+        args.format,
+        (screen, false),
+        || {
+            let mut advice = document(advisory, args.top);
+            let saves = advisory.findings.iter().any(|one| one.saving_s > 0.0);
+            let proof = saves.then(|| proof(&args.command)).flatten();
+            advice
+                .answer
+                .extend(proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text))));
+            advice
+                .answer
+                .extend(compared.into_iter().flat_map(|compared| compared.answer));
+            advice
+        },
+        || json,
+        || csv_of(&[advisory]),
+    );
+    match &outputs.file {
+        Some(file) => file.write(&text),
+        None if aside => print_aside(&text),
+        None => print(&text),
     }
 }
 

@@ -13,7 +13,7 @@ use vectored_report::{Document, csv_of, html, json, words};
 use crate::args::{CompareArgs, Format};
 use crate::commands::rendered::rendered;
 use crate::failure::Failure;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, Outputs};
 use crate::results_store::{ResultKind, ResultName, paths};
 use crate::terminal::Screen;
 
@@ -22,7 +22,6 @@ const REGRESSION: u8 = 3;
 
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let output = OutputFile::named(args.output.as_deref(), "--output")?;
     if args.against.is_empty() && !args.machines {
         return Err(Failure::usage(
             "nothing to compare with: name the new results with --against, or add --machines to \
@@ -35,15 +34,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             "--html cannot be standard output, which receives the table: name a file",
         ));
     }
-    let page = args
-        .html
-        .as_deref()
-        .map(|name| OutputFile::check(name, "--html"))
-        .transpose()?;
-    let outputs: Vec<&OutputFile> = output.iter().chain(&page).collect();
     let names = [&args.result[..], &args.against].concat();
     let inputs = paths(&names, Some(ResultKind::Measure))?;
-    OutputFile::check_distinct(&outputs, &inputs)?;
+    let Outputs { file: output, page } =
+        Outputs::check(args.output.as_deref(), args.html.as_deref(), &inputs)?;
     #[cfg(unix)]
     if args.result[0].is_advisory()? {
         return compare_advisories(args, output.as_ref(), page.as_ref());

@@ -16,7 +16,7 @@ use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, Outputs};
 use crate::progress::Bar;
 use crate::results_store::{ResultKind, Store, time_of};
 use crate::strace;
@@ -31,14 +31,8 @@ const DIFFERENT: u8 = 5;
 /// Runs the command. Wrong usage is reported before anything runs.
 pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     let notes = Notes { quiet: args.quiet };
-    let output = OutputFile::named(args.output.as_deref(), "--output")?;
-    let page = args
-        .html
-        .as_deref()
-        .map(|name| OutputFile::check(name, "--html"))
-        .transpose()?;
-    let outputs: Vec<&OutputFile> = output.iter().chain(&page).collect();
-    OutputFile::check_distinct(&outputs, &[args.input.as_slice(), &args.same].concat())?;
+    let inputs = [args.input.as_slice(), &args.same].concat();
+    let outputs = Outputs::check(args.output.as_deref(), args.html.as_deref(), &inputs)?;
     let tracing = strace::check().map_err(|failure| failure.error.to_string());
     if let (Err(why), Some(_)) = (&tracing, args.fail_if_more_calls) {
         return Err(anyhow::anyhow!("--fail-if-more-calls cannot be decided: {why}").into());
@@ -65,7 +59,7 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     let json = json(&result);
     let kept = store.save(ResultKind::Versus, &result.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = show(args, &result, json, output.as_ref(), page.as_ref());
+    let shown = show(args, &result, json, &outputs);
     notes.saved(&kept?);
     shown?;
     if let Some(code) = interrupt.exit_code() {
@@ -74,17 +68,11 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     verdict(args, &result)
 }
 
-fn show(
-    args: &VersusArgs,
-    result: &Versus,
-    json: String,
-    output: Option<&OutputFile>,
-    page: Option<&OutputFile>,
-) -> anyhow::Result<()> {
-    if let Some(page) = page {
+fn show(args: &VersusArgs, result: &Versus, json: String, outputs: &Outputs) -> anyhow::Result<()> {
+    if let Some(page) = &outputs.page {
         page.write(&html(&[document(result)]))?;
     }
-    let screen = (Screen::of_output(output.is_some()), args.details);
+    let screen = (Screen::of_output(outputs.file.is_some()), args.details);
     let text = rendered(
         args.format,
         screen,
@@ -92,7 +80,7 @@ fn show(
         || json,
         || csv_of(&[result]),
     );
-    OutputFile::write_or_print(output, &text)
+    OutputFile::write_or_print(outputs.file.as_ref(), &text)
 }
 
 fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {

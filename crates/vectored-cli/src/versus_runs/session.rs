@@ -135,7 +135,7 @@ impl Session<'_> {
     fn helper(&self, option: &str, typed: &str) -> Result<(), Halt> {
         let command = self.plan.surroundings.helper(typed);
         let stop = self.interrupt.flag();
-        // What cleans up runs after a signal, too.
+        // `--cleanup` runs after a signal, too.
         let never = std::sync::atomic::AtomicBool::new(false);
         let stop = if option == "--cleanup" { &never } else { stop };
         let what = format!("the command of {option} ('{typed}') failed");

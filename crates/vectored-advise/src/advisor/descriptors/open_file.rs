@@ -49,7 +49,7 @@ pub(crate) struct OpenFile {
     pub(crate) was_locked: bool,
     /// Whether the kernel gathers what is written (`TCP_CORK`).
     pub(crate) is_corked: bool,
-    /// What was written to a TCP socket since the last answer.
+    /// Writes to a TCP socket since the last answer.
     pub(crate) exchange: Exchange,
     /// Number of its first descriptor.
     pub(crate) first_number: i32,

@@ -163,7 +163,7 @@ impl Barrier {
         }
     }
 
-    /// What the log lacks, and the remedy.
+    /// The defect of the log, and the remedy.
     fn lack_of_the_log(self) -> &'static str {
         match self {
             Barrier::UnknownTarget => {

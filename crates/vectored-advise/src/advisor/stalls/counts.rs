@@ -1,6 +1,6 @@
 //! The exchanges of a log, counted by program and shape, and the findings of those that stall.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_machine::model::DescriptorKind;
 
 use crate::advisor::findings::name_table::NameTable;
@@ -12,19 +12,11 @@ use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Ta
 /// Shapes of a log that are counted separately; later ones are not counted.
 const SHAPES_MAX: usize = 4096;
 
-/// Whether a wait is as long as a delayed acknowledgement.
-fn is_long(ns: u64) -> bool {
-    ns >= DELAYS[0].least_ns
-}
-
 /// Stalls are listed from one in this number of exchanges on.
 const LISTED_PART: u64 = 10;
 
 /// Exchanges from which on a stall is certain.
 const EXCHANGES_MIN: u64 = 3;
-
-/// From this round trip on, in ns, the wait may be a round trip.
-const LONG_ROUND_TRIP_NS: u64 = 20_000_000;
 
 /// An answer within this time, in ns, shows that neither the round trip nor the peer takes as long as a stall.
 const QUICK_NS: u64 = 20_000_000;
@@ -43,7 +35,7 @@ struct Delay {
 /// The delays of Linux and of other systems.
 const DELAYS: [Delay; 2] = [
     Delay {
-        unclear_ns: 20_000_000,
+        unclear_ns: QUICK_NS,
         least_ns: 38_000_000,
         near_ns: 55_000_000,
         most_ns: 190_000_000,
@@ -112,6 +104,7 @@ struct Shape {
 #[derive(Debug, Default)]
 struct Counts {
     tally: Tally,
+    processes: FxHashSet<u32>,
     waits: [Waits; DELAYS.len()],
     /// Sum of the round trips of the stalled exchanges, in ns.
     round_trips_ns: u64,
@@ -140,8 +133,8 @@ struct Peers {
 }
 
 impl Peers {
-    /// What speaks against a stall: Linux acknowledges the first exchange of a connection at once, and single writes never
-    /// wait. So a peer that answers them quickly is not slow.
+    /// The reason why a stall is not certain: Linux acknowledges the first exchange of a connection at once, and single writes never
+    /// wait. A peer that answers them quickly is not slow.
     fn doubt(&self) -> Option<Barrier> {
         let quick_firsts = self.quick_firsts > 0 && self.quick_firsts * 2 > self.firsts;
         let many_single = self.single >= EXCHANGES_MIN;
@@ -186,9 +179,9 @@ impl StallCounts {
         for (waits, delay) in counts.waits.iter_mut().zip(&DELAYS) {
             waits.note(delay, waited_ns, answered.alone_ns.min(waited_ns));
         }
-        if is_long(waited_ns) {
+        if waited_ns >= DELAYS[0].least_ns {
             counts.round_trips_ns = counts.round_trips_ns.saturating_add(round_trip_ns);
-            counts.long_round_trips += u64::from(round_trip_ns >= LONG_ROUND_TRIP_NS);
+            counts.long_round_trips += u64::from(round_trip_ns >= QUICK_NS);
             counts.unknown_options += u64::from(answered.no_delay.is_none());
         } else if answered.waited_ns < QUICK_NS {
             counts.quick += 1;
@@ -234,10 +227,10 @@ impl StallCounts {
 
 impl Counts {
     fn note(&mut self, answered: &Answered, owner: &Owner<'_>) {
+        self.processes.insert(owner.process);
         let tally = &mut self.tally;
         if tally.runs == 0 {
             tally.process = owner.process;
-            tally.processes = 1;
             tally.descriptor = owner.descriptor;
             tally.runtime = owner.runtime;
             tally.path = Some(String::from_utf8_lossy(owner.path).into_owned());
@@ -263,7 +256,7 @@ impl Counts {
         if one.near >= other.near { one } else { other }
     }
 
-    /// What speaks against a stall.
+    /// The reason why a stall is not certain.
     fn doubt(&self, peers: Peers) -> Option<Barrier> {
         let waits = self.stalled();
         let stalls = waits.stalls();
@@ -295,6 +288,7 @@ impl Counts {
                     .ns
                     .saturating_sub(peer_ns.saturating_mul(waits.stalls())),
             }),
+            processes: self.processes.len() as u64,
             ..self.tally
         }
     }

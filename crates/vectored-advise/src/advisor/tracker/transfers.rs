@@ -40,14 +40,6 @@ impl Tracker {
             Some(_) => self.pattern_counts.site(event.site),
             None => 0,
         };
-        let kind = self
-            .kernel
-            .open_files
-            .get(key)
-            .map(|open_file| open_file.kind);
-        if kind == Some(FdKind::Tcp) {
-            self.exchange(event, transfer, key, caller, site);
-        }
         let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };
@@ -64,7 +56,7 @@ impl Tracker {
         observe_other_direction(open_file, is_read, thread.serial);
         let shape = describe(event, transfer, open_file.kind, &mut self.call);
         self.call.deflate(thread.delayed_ns);
-        let group = open_file.group;
+        let (group, is_tcp) = (open_file.group, open_file.kind == FdKind::Tcp);
         if shape == Shape::Unusable {
             self.end_runs(key, direction);
             if user.is_new {
@@ -79,6 +71,9 @@ impl Tracker {
         self.note_use(key, direction, transfer);
         self.groups
             .note(group, self.event, key, caller.process, is_read);
+        if is_tcp {
+            self.exchange(event, transfer, key, caller, site);
+        }
     }
 
     /// Notes which thread uses an open file description.

@@ -63,12 +63,20 @@ pub(crate) enum FirstCall {
 const LONG_CALL_NS: u64 = 75_000;
 
 impl FirstCall {
+    /// The untimed call of a stream that a thread empties.
+    pub fn beside_a_thread(self) -> FirstCall {
+        match self {
+            FirstCall::InBatch => FirstCall::Filling,
+            other => other,
+        }
+    }
+
     /// Whether an untimed call is in the batch of the timed calls.
     pub fn is_in_batch(self) -> bool {
         matches!(self, FirstCall::InBatch | FirstCall::Filling)
     }
 
-    /// What precedes the next samples of a cell, after one of `calls` calls. A floor with long calls ends the untimed
+    /// The untimed call of the next samples of a cell, after a sample of `calls` calls. A floor with long calls ends the untimed
     /// ones, of all contenders alike: they would take as long as the samples.
     pub fn after(self, contender: Contender, timing: Timing, calls: u32) -> FirstCall {
         let is_long = timing.elapsed_ns >= LONG_CALL_NS * u64::from(calls);

@@ -226,12 +226,15 @@ impl DescriptorSampler<'_> {
         };
         let up_to = |bytes: u64| calls_within(bytes, spec);
         let max_calls = match drain_mode {
-            // One call less: the untimed call takes up space, too.
+            // One call less in each: the untimed call takes up space, too.
             DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
                 up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
             }
             DrainMode::NotNeeded => up_to(FILE_SPAN_BYTES),
-            DrainMode::Thread | DrainMode::Peer => up_to(THREAD_BYTES.saturating_sub(call_bytes)),
+            DrainMode::Thread | DrainMode::Peer => {
+                cell.first = cell.first.beside_a_thread();
+                up_to(THREAD_BYTES.saturating_sub(call_bytes))
+            }
             DrainMode::BetweenSamples => match cell.probe()? {
                 0 => {
                     self.keep_memory(cell.supply);
@@ -243,16 +246,11 @@ impl DescriptorSampler<'_> {
                     cell.first = FirstCall::Separate;
                     1
                 }
-                // The untimed call takes up space too.
                 fitting => fitting - 1,
             },
         };
         if drain_mode == DrainMode::Thread {
             cell.age()?;
-        }
-        let has_peer = matches!(drain_mode, DrainMode::Thread | DrainMode::Peer);
-        if has_peer && cell.first == FirstCall::InBatch {
-            cell.first = FirstCall::Filling;
         }
         for &contender in &contenders {
             cell.prove(contender)?;
