@@ -37,7 +37,7 @@ Options:
   --list              print the cells and their estimated time, and exit
   --output FILE       save the results there [none]
   --bars FILE...      compare saved results with the library's promises
-  --page FILE...      print saved results as the page docs/peers.md, or docs/c-callers.md
+  --page FILE...      print saved results as the page docs/measured/peers.md, or docs/measured/c-callers.md
                       if the peers are programs in C alone
 ";
 

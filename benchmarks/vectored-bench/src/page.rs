@@ -1,4 +1,4 @@
-//! Results as the page docs/peers.md or docs/c-callers.md: figures, and the machine.
+//! Results as the page docs/measured/peers.md or docs/measured/c-callers.md: figures, and the machine.
 
 use std::fmt::Write as _;
 
