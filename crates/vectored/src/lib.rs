@@ -153,6 +153,7 @@
 //! | read from a non-blocking descriptor | [`resume_read`], [`Scatter::resume_read`] |
 //! | read many records, header and payload apart | [`ScatterReader`] |
 //! | write or read at an offset of a file | [`files::write_all_at`], [`files::read_exact_at`], [`Gather::write_all_at`], [`Scatter::read_exact_at`] |
+//! | copy from one descriptor to another, as fast as the two kinds allow | [`copy()`]; with a limit, progress or a technique [`copy::Options`] |
 //! | write durably | `files::write_all_with(…, WriteFlags::DSYNC, …)`, or `File::sync_data` afterwards |
 //! | write past the page cache | [`files::write_all_direct_at`] |
 //! | write a `bytes::Buf` (feature `bytes`) | `buffered::BufSender`, or `SegmentQueue::push_buf` for many long chunks |
@@ -209,6 +210,7 @@
 pub mod bindings;
 pub mod buffered;
 mod calibrate;
+pub mod copy;
 pub mod cost;
 mod cursor;
 mod descriptor;
@@ -236,6 +238,8 @@ mod write;
 
 #[doc(inline)]
 pub use buffered::{GatherWriter, ScatterReader};
+#[doc(inline)]
+pub use copy::copy;
 #[doc(inline)]
 pub use cost::CostModel;
 pub use cursor::SegmentCursor;

@@ -5,6 +5,8 @@
 
 mod adapters;
 mod buffered;
+#[cfg(unix)]
+mod copied;
 mod queued;
 mod segments_buf;
 
@@ -238,6 +240,32 @@ pub const WRITE_WAYS: &[WriteWay] = &[
         name: "SegmentQueue::write_some that keeps every segment",
         takes: Takes::All,
         make: || queued::filled_and_drained(keeping(), queued::write_some),
+    },
+];
+
+/// The ways of copying from a descriptor that holds the list. Not in [`WRITE_WAYS`], since they need memory for all bytes of a
+/// list, of which some tests have gigabytes.
+#[cfg(unix)]
+pub const COPY_WAYS: &[WriteWay] = &[
+    WriteWay {
+        name: "copy of a file",
+        takes: Takes::All,
+        make: copied::of_a_file,
+    },
+    WriteWay {
+        name: "copy of a file within the kernel",
+        takes: Takes::All,
+        make: copied::of_a_file_within_the_kernel,
+    },
+    WriteWay {
+        name: "copy of a pipe",
+        takes: Takes::All,
+        make: copied::of_a_pipe,
+    },
+    WriteWay {
+        name: "copy of a Unix stream",
+        takes: Takes::All,
+        make: copied::of_a_unix_stream,
     },
 ];
 

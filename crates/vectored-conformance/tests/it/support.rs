@@ -9,7 +9,7 @@ use vectored_conformance::read_ways::{READ_WAYS, ReadFn, ReadWay};
 use vectored_conformance::rings::{ring_read_ways, ring_write_ways};
 use vectored_conformance::source::{Arrival, Source};
 use vectored_conformance::target::{Delivery, Target};
-use vectored_conformance::write_ways::{WRITE_WAYS, WriteFn, WriteWay};
+use vectored_conformance::write_ways::{COPY_WAYS, WRITE_WAYS, WriteFn, WriteWay};
 
 /// The directory of the build, on whatever file system it is.
 pub fn build_directory() -> &'static Path {
@@ -19,8 +19,8 @@ pub fn build_directory() -> &'static Path {
 /// Every way to write a list, with a fresh state.
 pub fn write_ways() -> impl Iterator<Item = (&'static WriteWay, WriteFn)> {
     let in_flight = techniques().flat_map(write_ways_by);
-    let all = WRITE_WAYS.iter().chain(ring_write_ways()).chain(in_flight);
-    all.map(|way| (way, (way.make)()))
+    let all = WRITE_WAYS.iter().chain(COPY_WAYS).chain(ring_write_ways());
+    all.chain(in_flight).map(|way| (way, (way.make)()))
 }
 
 /// Writes a list of these sizes and expects all of it to arrive.

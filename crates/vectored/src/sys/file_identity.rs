@@ -27,3 +27,15 @@ pub(crate) enum FileKind {
     /// No type: an anonymous inode, which cannot be told from another.
     Unknown,
 }
+
+/// What a copy asks of each of its descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CopyEnd {
+    pub(crate) kind: FileKind,
+    /// Device and inode; on Windows those of a regular file alone.
+    pub(crate) file: Option<(u64, u64)>,
+    /// `st_size`; 0 on Windows.
+    pub(crate) bytes: u64,
+    /// Whether it is Linux's /dev/null.
+    pub(crate) is_null: bool,
+}

@@ -135,7 +135,7 @@ impl StagingBuffer {
 
     /// The memory after the content.
     #[inline(always)]
-    fn free(&mut self) -> &mut [MaybeUninit<u8>] {
+    pub(crate) fn free(&mut self) -> &mut [MaybeUninit<u8>] {
         let filled = self.filled;
         &mut self.memory()[filled..]
     }

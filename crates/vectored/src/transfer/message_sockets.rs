@@ -22,6 +22,14 @@ pub(crate) fn refuse_reading_messages(fd: BorrowedDescriptor<'_>) -> io::Result<
     )
 }
 
+/// Returns an error if `fd` is a socket of any type but `SOCK_STREAM`, for either end of a copy.
+pub(crate) fn refuse_copying_messages(fd: BorrowedDescriptor<'_>) -> io::Result<()> {
+    refuse(
+        fd,
+        "a copy would cut or join them: receive and send each message by itself",
+    )
+}
+
 /// A check for each call of a reading transfer, which asks the kernel before the first call only.
 ///
 /// Unlike for writes, it cannot wait until a call was short: what a call cuts off a message is lost, and neither read(2)

@@ -7,6 +7,8 @@
 
 #[cfg(all(feature = "bytes", unix))]
 mod buf;
+#[cfg(unix)]
+mod copy;
 mod cursor;
 #[cfg(unix)]
 mod descriptors;

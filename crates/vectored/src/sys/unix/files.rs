@@ -2,11 +2,11 @@
 
 use std::io;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, OFlags};
 use rustix::net::{SocketType, sockopt};
 
 use crate::descriptor::borrowed::BorrowedDescriptor;
-use crate::sys::file_identity::{FileIdentity, FileKind};
+use crate::sys::file_identity::{CopyEnd, FileIdentity, FileKind};
 
 /// A pipe takes a call of up to this many bytes in one piece.
 pub(crate) const PIPE_BUF: usize = libc::PIPE_BUF;
@@ -33,6 +33,67 @@ impl FileIdentity {
             is_direct,
         })
     }
+}
+
+/// The size of a pipe, where a program can ask for it.
+#[cfg(target_os = "linux")]
+pub(crate) fn pipe_bytes(fd: BorrowedDescriptor<'_>) -> Option<usize> {
+    rustix::pipe::fcntl_getpipe_size(fd).ok()
+}
+
+/// The size of a pipe, where a program can ask for it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn pipe_bytes(_fd: BorrowedDescriptor<'_>) -> Option<usize> {
+    None
+}
+
+/// Whether a file is on ext2, ext3, ext4 or tmpfs. They cannot copy by themselves, by sharing blocks or on a server, so the
+/// kernel copies page by page.
+#[cfg(target_os = "linux")]
+// The integer's type differs between systems.
+#[allow(clippy::unnecessary_cast)]
+pub(crate) fn is_without_copies(fd: BorrowedDescriptor<'_>) -> bool {
+    const EXT4: u32 = 0xef53;
+    const TMPFS: u32 = 0x0102_1994;
+    rustix::fs::fstatfs(fd).is_ok_and(|found| matches!(found.f_type as u32, EXT4 | TMPFS))
+}
+
+/// Only Linux has `copy_file_range`.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_without_copies(_fd: BorrowedDescriptor<'_>) -> bool {
+    true
+}
+
+impl CopyEnd {
+    /// What a copy asks of a descriptor, by fstat(2).
+    // The integers' types differ between systems.
+    #[allow(clippy::unnecessary_cast)]
+    pub(crate) fn of(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
+        let stat = rustix::fs::fstat(fd)?;
+        let kind = kind(FileType::from_raw_mode(stat.st_mode));
+        #[cfg(target_os = "linux")]
+        let is_null = kind == FileKind::Character && stat.st_rdev == rustix::fs::makedev(1, 3);
+        #[cfg(not(target_os = "linux"))]
+        let is_null = false;
+        Ok(CopyEnd {
+            kind,
+            file: Some((stat.st_dev as u64, stat.st_ino as u64)),
+            bytes: u64::try_from(stat.st_size).unwrap_or(0),
+            is_null,
+        })
+    }
+}
+
+/// Whether a file of this size that is copied to itself is written at a place that the copy reads later, so that it never
+/// ends. The two descriptors have positions of their own. GNU `cat` has this rule.
+pub(crate) fn is_written_ahead(
+    from: BorrowedDescriptor<'_>,
+    to: BorrowedDescriptor<'_>,
+    bytes: u64,
+) -> io::Result<bool> {
+    let appends = rustix::fs::fcntl_getfl(to)?.contains(OFlags::APPEND);
+    let written_at = if appends { bytes } else { rustix::fs::tell(to)? };
+    Ok(rustix::fs::tell(from)? < written_at)
 }
 
 fn kind(file_type: FileType) -> FileKind {

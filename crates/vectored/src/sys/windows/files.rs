@@ -23,7 +23,7 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
 use super::{native, sockets};
 use crate::descriptor::borrowed::BorrowedDescriptor;
-use crate::sys::file_identity::{FileIdentity, FileKind};
+use crate::sys::file_identity::{CopyEnd, FileIdentity, FileKind};
 use crate::sys::limits::MAX_CALL_BYTES;
 
 /// Windows documents no number of bytes that a pipe keeps in one piece, so no record is refused for its length.
@@ -61,6 +61,44 @@ impl FileIdentity {
             is_direct: mode(handle).is_ok_and(|mode| mode.is_unbuffered),
         })
     }
+}
+
+impl CopyEnd {
+    /// What a copy asks of a descriptor.
+    pub(crate) fn of(descriptor: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
+        let (kind, file) = match descriptor {
+            BorrowedDescriptor::Socket(_) => (FileKind::Socket, None),
+            BorrowedDescriptor::Handle(handle) => match kind(handle) {
+                FileKind::Regular => (FileKind::Regular, volume_and_index(handle)),
+                other => (other, None),
+            },
+        };
+        Ok(CopyEnd {
+            kind,
+            file,
+            bytes: 0,
+            is_null: false,
+        })
+    }
+}
+
+/// The size of a pipe: that of the two directions is asked for by other means.
+pub(crate) fn pipe_bytes(_descriptor: BorrowedDescriptor<'_>) -> Option<usize> {
+    None
+}
+
+/// Whether the file system cannot copy by itself: no such call is made.
+pub(crate) fn is_without_copies(_descriptor: BorrowedDescriptor<'_>) -> bool {
+    true
+}
+
+/// Whether a file that is copied to itself is written at a place that the copy reads later: taken for granted.
+pub(crate) fn is_written_ahead(
+    _from: BorrowedDescriptor<'_>,
+    _to: BorrowedDescriptor<'_>,
+    _bytes: u64,
+) -> io::Result<bool> {
+    Ok(true)
 }
 
 fn kind(handle: BorrowedHandle<'_>) -> FileKind {

@@ -1,0 +1,155 @@
+//! The error of a copy, with what was read and written before it.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// One of the two descriptors of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Side {
+    /// The descriptor that is read.
+    Input,
+    /// The descriptor that is written.
+    Output,
+}
+
+/// The error of a copy that reached neither the end of its input nor its limit.
+///
+/// The output has exactly the first [`written`](CopyError::written) bytes of the input. What was read and not written is in
+/// [`unwritten`](CopyError::unwritten), so nothing is lost: write it, and copy the rest.
+///
+/// ```
+/// use std::io::{ErrorKind, Read, Write};
+/// use vectored::copy::{CopyError, Side};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (from, mut writer) = std::io::pipe()?;
+/// writer.write_all(b"hello")?;
+/// drop(writer);
+/// let (reader, to) = std::io::pipe()?;
+/// drop(reader);
+/// # #[cfg(unix)] {
+/// let error: CopyError = vectored::copy(&from, &to).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+/// assert_eq!((error.side(), error.written()), (Some(Side::Output), 0));
+/// // Some bytes may be in the error, the others are still in the pipe.
+/// let mut rest = error.unwritten().to_vec();
+/// (&from).read_to_end(&mut rest)?;
+/// assert_eq!(rest, b"hello");
+/// # }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Its message includes that of the [`io::Error`], as that of a [`TransferError`](crate::TransferError) does. It converts into
+/// an `io::Error`, which drops the counts and the bytes.
+#[derive(Debug)]
+pub struct CopyError {
+    side: Option<Side>,
+    written: u64,
+    unwritten: Vec<u8>,
+    error: io::Error,
+}
+
+impl CopyError {
+    pub(super) fn new(
+        side: Option<Side>,
+        written: u64,
+        unwritten: Vec<u8>,
+        error: io::Error,
+    ) -> CopyError {
+        CopyError {
+            side,
+            written,
+            unwritten,
+            error,
+        }
+    }
+
+    /// The descriptor that failed. `None` if the program stopped the copy, without memory for the buffer, and if a
+    /// [technique](super::Options::technique) that the program named failed in a way that the kernel does not explain.
+    #[must_use]
+    pub fn side(&self) -> Option<Side> {
+        self.side
+    }
+
+    /// The number of bytes that were read: those that were written, and those of [`unwritten`](CopyError::unwritten).
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.written + self.unwritten.len() as u64
+    }
+
+    /// The number of bytes that were written: the first of the input.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The bytes that were read and not written. They follow those that were written.
+    #[must_use]
+    pub fn unwritten(&self) -> &[u8] {
+        &self.unwritten
+    }
+
+    /// Returns the bytes that were read and not written.
+    #[must_use]
+    pub fn into_unwritten(self) -> Vec<u8> {
+        self.unwritten
+    }
+
+    /// The error that stopped the copy.
+    #[must_use]
+    pub fn io_error(&self) -> &io::Error {
+        &self.error
+    }
+
+    /// The kind of the error that stopped the copy.
+    #[must_use]
+    pub fn kind(&self) -> io::ErrorKind {
+        self.error.kind()
+    }
+
+    /// The system's number of the error that stopped the copy; `None` if this crate made the error.
+    #[must_use]
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.error.raw_os_error()
+    }
+
+    /// Returns the error that stopped the copy, without the counts and the bytes.
+    #[must_use]
+    pub fn into_io_error(self) -> io::Error {
+        self.error
+    }
+}
+
+impl fmt::Display for CopyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.side {
+            Some(Side::Input) => "cannot read",
+            Some(Side::Output) => "cannot write",
+            None => "the copy stopped",
+        })?;
+        match self.written {
+            1 => f.write_str(" after 1 byte")?,
+            bytes => write!(f, " after {bytes} bytes")?,
+        }
+        if !self.unwritten.is_empty() {
+            write!(f, " ({} more were read)", self.unwritten.len())?;
+        }
+        write!(f, ": {}", self.error)
+    }
+}
+
+impl Error for CopyError {
+    /// The source of the [`io::Error`], if it has one, as for a [`TransferError`](crate::TransferError).
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl From<CopyError> for io::Error {
+    fn from(error: CopyError) -> io::Error {
+        error.into_io_error()
+    }
+}

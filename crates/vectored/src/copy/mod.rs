@@ -1,0 +1,330 @@
+//! Copies from one descriptor to another.
+//!
+//! [`copy`](crate::copy()) copies up to the end of the input. [`Options`] adds a limit, a function that hears of the progress,
+//! and the choice of the technique.
+
+mod choice;
+mod error;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
+
+pub use self::error::{CopyError, Side};
+
+use self::choice::{Output, Wishes};
+use self::run::{Calls, Run};
+use crate::cost::CostModel;
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
+use crate::sys::file_identity::{CopyEnd, FileKind};
+#[cfg(target_os = "linux")]
+use crate::sys::moves;
+use crate::sys::{files, syscalls};
+use crate::transfer::message_sockets::refuse_copying_messages;
+
+/// Copies from one descriptor to another up to the end of the input, and returns the number of bytes.
+///
+/// Both descriptors are used at their positions and stay open. The copy is made by the system calls that suit the two
+/// ([`Technique`]), with a buffer where they need one; what the kernel refuses is read and written. The output has a copy: it does
+/// not change if the input is written afterwards. So a file is read and written to a pipe or socket, since `splice(2)` and
+/// `sendfile(2)` would put pages of the file there.
+///
+/// [`Options`] has a limit, a function that hears of the progress, and the choice of the technique.
+///
+/// # What else holds
+///
+/// - A file is copied up to the end that a read finds, also if it grows or shrinks meanwhile, and if it has no size, like those of
+///   /proc.
+/// - On file systems that share blocks (btrfs, XFS), two files share them afterwards. A later write to either needs new blocks,
+///   and can fail for lack of them. Holes of a file may be copied as zeros.
+/// - No size of a pipe is changed, no file is synchronised, and nothing is kept in a pipe of this crate's own.
+/// - A socket is copied from until its peer ends the stream.
+/// - An output that is open with `O_DIRECT` takes whole blocks alone, so a last part is the error `EINVAL`.
+///
+/// # Errors
+///
+/// The first error of a call other than `EINTR`. A [`CopyError`] says on which side it was, and has the counts and the bytes that
+/// were read and not written. Before any byte:
+///
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if both are the same file and the output is appended to or is ahead of the
+///   input, so that the copy would never end (as GNU `cat` has it), if both are ends of one pipe, and for a socket that keeps
+///   messages apart;
+/// - the error of `fstat(2)` for a descriptor that is not open.
+///
+/// A descriptor that does not block is the error [`WouldBlock`](io::ErrorKind::WouldBlock): wait for that side, write
+/// [`unwritten`](CopyError::unwritten), and copy the rest.
+///
+/// # Examples
+///
+/// ```
+/// use std::fs::File;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("vectored-copy-{}", std::process::id()));
+/// # let saved = path.with_extension("saved");
+/// # std::fs::write(&path, [7; 100_000])?;
+/// let (from, to) = (File::open(&path)?, File::create(&saved)?);
+/// match vectored::copy(&from, &to) {
+///     Ok(bytes) => assert_eq!(bytes, 100_000),
+///     // For example: "cannot write after 65536 bytes: No space left on device"
+///     Err(error) => eprintln!("{error}"),
+/// }
+/// # assert_eq!(std::fs::read(&saved)?, [7; 100_000]);
+/// # std::fs::remove_file(&path)?;
+/// # std::fs::remove_file(&saved)
+/// # }
+/// ```
+pub fn copy(from: impl AsDescriptor, to: impl AsDescriptor) -> Result<u64, CopyError> {
+    let copied = Options::new().copy(from, to)?;
+    Ok(copied.bytes)
+}
+
+/// The system calls that copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Technique {
+    /// `read(2)` into a buffer and `write(2)` from it: on every system and every pair of descriptors.
+    ReadWrite,
+    /// `copy_file_range(2)` of Linux, between two regular files.
+    CopyFileRange,
+    /// `sendfile(2)` of Linux, from a regular file to any descriptor.
+    Sendfile,
+    /// `splice(2)` of Linux, where one of the two is a pipe.
+    Splice,
+}
+
+/// The result of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Copied {
+    /// The number of bytes that were written.
+    pub bytes: u64,
+    /// The number of system calls that took at least one byte from the input.
+    pub calls: u64,
+    /// The technique that moved the last bytes.
+    pub technique: Technique,
+}
+
+/// A function that hears how many bytes were written.
+type Progress<'p> = dyn FnMut(u64) -> ControlFlow<()> + 'p;
+
+/// The settings of a copy.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Write;
+/// use std::ops::ControlFlow;
+/// use vectored::copy::Options;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let (from, mut writer) = std::io::pipe()?;
+/// # writer.write_all(b"header and body")?;
+/// # let to = std::fs::File::options().write(true).open(if cfg!(windows) { "NUL" } else { "/dev/null" })?;
+/// let mut progress = |bytes| {
+///     eprintln!("{bytes} bytes");
+///     ControlFlow::Continue(()) // `Break` stops the copy
+/// };
+/// let copied = Options::new().limit(6).progress(&mut progress).copy(&from, &to)?;
+/// assert_eq!(copied.bytes, 6); // the rest is still in the pipe
+/// # Ok(())
+/// # }
+/// ```
+pub struct Options<'p> {
+    wishes: Wishes,
+    progress: Option<&'p mut Progress<'p>>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options::new()
+    }
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has_progress = self.progress.is_some();
+        f.debug_struct("Options")
+            .field("wishes", &self.wishes)
+            .field("has_progress", &has_progress)
+            .finish()
+    }
+}
+
+impl<'p> Options<'p> {
+    /// The settings of [`copy`](crate::copy()): up to the end of the input, by a technique that suits the two descriptors.
+    #[must_use]
+    pub const fn new() -> Self {
+        Options {
+            wishes: Wishes {
+                technique: None,
+                buffer_bytes: None,
+                model: None,
+                limit: u64::MAX,
+            },
+            progress: None,
+        }
+    }
+
+    /// Copies at most this many bytes. No further byte is taken from the input.
+    #[must_use]
+    pub fn limit(mut self, bytes: u64) -> Self {
+        self.wishes.limit = bytes;
+        self
+    }
+
+    /// Copies by this technique; `None` leaves the choice. What the kernel refuses is an error.
+    ///
+    /// [`Splice`](Technique::Splice) and [`Sendfile`](Technique::Sendfile) from a file to a pipe or socket copy no bytes, but put
+    /// pages of the file there: what is written to the file, or cut off, before the reader has received them may reach the
+    /// reader. Use them for files that nothing changes.
+    ///
+    /// Reads and writes still find the end of a file, and move what is left when a call does not tell which side would
+    /// block.
+    #[must_use]
+    pub fn technique(mut self, technique: impl Into<Option<Technique>>) -> Self {
+        self.wishes.technique = technique.into();
+        self
+    }
+
+    /// The size of the buffer of [`Technique::ReadWrite`], at least 1 byte.
+    ///
+    /// A packet of a pipe in packet mode (`O_DIRECT`, pipe(2)) that is larger than the buffer is cut.
+    #[must_use]
+    pub fn buffer_bytes(mut self, bytes: usize) -> Self {
+        self.wishes.buffer_bytes = Some(bytes);
+        self
+    }
+
+    /// Computes the size of the buffer by this model, and not by the [default one](CostModel::for_target) for the output.
+    ///
+    /// It is the power of two nearest to `√(2 · call_ns · bytes · 4096 / 500)`, from 16 KiB to `2 · staging_bytes` (512 KiB), for a
+    /// copy of so many bytes: larger buffers save calls, and each new page of memory costs about 500 ns. To a pipe it is
+    /// half of the pipe's size.
+    #[must_use]
+    pub fn model(mut self, model: CostModel) -> Self {
+        self.wishes.model = Some(model);
+        self
+    }
+
+    /// Calls a function after each call that has moved bytes, with the number of bytes written so far: after each buffer,
+    /// or after at most 16 MiB.
+    ///
+    /// If it returns [`Break`](ControlFlow::Break), the copy ends with the error [`Interrupted`](io::ErrorKind::Interrupted),
+    /// and every byte that was read is written.
+    #[must_use]
+    pub fn progress(mut self, progress: &'p mut Progress<'p>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Copies from one descriptor to another.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`copy`](crate::copy()).
+    pub fn copy(
+        &mut self,
+        from: impl AsDescriptor,
+        to: impl AsDescriptor,
+    ) -> Result<Copied, CopyError> {
+        let (from, to) = (from.as_descriptor(), to.as_descriptor());
+        let fails = |side| move |error| CopyError::new(Some(side), 0, Vec::new(), error);
+        let input = look(from).map_err(fails(Side::Input))?;
+        let output = look(to).map_err(fails(Side::Output))?;
+        let is_within = is_same(&input, &output);
+        if is_within {
+            refuse_endless(from, to, &input).map_err(fails(Side::Output))?;
+        }
+        let descriptors = Descriptors { from, to };
+        let plan = choice::plan(&input, &output, is_within, &descriptors, &self.wishes);
+        let progress = self.progress.as_mut();
+        let progress = progress.map(|progress| &mut **progress as &mut Progress<'_>);
+        Run::new(descriptors, plan, progress).finish(plan)
+    }
+}
+
+fn look(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
+    let end = CopyEnd::of(fd)?;
+    if end.kind == FileKind::Socket {
+        refuse_copying_messages(fd)?;
+    }
+    Ok(end)
+}
+
+/// Whether both are one file or one pipe. A socket and a terminal have two directions.
+fn is_same(from: &CopyEnd, to: &CopyEnd) -> bool {
+    use FileKind::{Block, Fifo, Regular};
+    matches!(from.kind, Regular | Block | Fifo) && from.file.is_some() && from.file == to.file
+}
+
+fn refuse_endless(
+    from: BorrowedDescriptor<'_>,
+    to: BorrowedDescriptor<'_>,
+    input: &CopyEnd,
+) -> io::Result<()> {
+    if input.kind == FileKind::Fifo || files::is_written_ahead(from, to, input.bytes)? {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is the file that is read, so the copy would never end: write to another file",
+        ));
+    }
+    Ok(())
+}
+
+/// The two descriptors of a copy.
+struct Descriptors<'d> {
+    from: BorrowedDescriptor<'d>,
+    to: BorrowedDescriptor<'d>,
+}
+
+impl Output for Descriptors<'_> {
+    fn pipe_bytes(&self) -> Option<usize> {
+        files::pipe_bytes(self.to)
+    }
+
+    fn is_without_copies(&self) -> bool {
+        files::is_without_copies(self.to)
+    }
+}
+
+impl Calls for Descriptors<'_> {
+    fn read<'b>(&mut self, free: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]> {
+        syscalls::read_uninit(self.from, free)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        syscalls::write_entries(self.to, &[io::IoSlice::new(bytes)])
+    }
+
+    #[cfg(target_os = "linux")]
+    fn transfer(&mut self, technique: Technique, most: usize) -> io::Result<usize> {
+        let call = match technique {
+            Technique::CopyFileRange => moves::copy_file_range,
+            Technique::Sendfile => moves::sendfile,
+            Technique::Splice => moves::splice,
+            Technique::ReadWrite => unreachable!("reading and writing are two calls"),
+        };
+        call(self.from, self.to, most)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn transfer(&mut self, technique: Technique, _most: usize) -> io::Result<usize> {
+        let why = format!("{technique:?} is a technique of Linux alone");
+        Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn is_output_full(&mut self) -> io::Result<bool> {
+        moves::is_output_full(self.from, self.to)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_output_full(&mut self) -> io::Result<bool> {
+        unreachable!("only a transfer of Linux asks")
+    }
+}

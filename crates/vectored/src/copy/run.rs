@@ -1,0 +1,201 @@
+//! The loop of a copy, over calls that two descriptors or a script make.
+
+use std::io::{self, ErrorKind};
+use std::mem::MaybeUninit;
+
+use super::error::{CopyError, Side};
+use super::{Copied, Progress, Technique};
+use crate::interruption::{CallEnd, go_on_after};
+use crate::sys::codes;
+use crate::sys::staging::StagingBuffer;
+use crate::sys::uninit::Filling;
+use crate::transfer::read_loop::retry_interrupted;
+
+/// The most bytes of a call that moves them within the kernel: a signal and the progress function are heard after each.
+/// A call may take 2 GiB, which is a minute on a slow disk; with 16 MiB it is less than a second at 20 MB/s, and the price
+/// of the calls is less than 0.1 % at any speed.
+pub(super) const CALL_BYTES: u64 = 16 << 20;
+
+/// Makes the system calls of a copy.
+pub(super) trait Calls {
+    fn read<'b>(&mut self, free: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]>;
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// One call of a technique that moves up to `most` bytes within the kernel. One that fails has moved nothing.
+    fn transfer(&mut self, technique: Technique, most: usize) -> io::Result<usize>;
+
+    /// Whether a transfer that would block was stopped by the output, and `write` would not wait either.
+    fn is_output_full(&mut self) -> io::Result<bool>;
+}
+
+/// The rules of one copy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) technique: Technique,
+    /// Whether the caller named the technique: what the kernel refuses is an error then.
+    pub(super) is_named: bool,
+    /// Whether 0 bytes of a transfer are the end of the input. Of a file a read confirms it: those of /proc have a size
+    /// of 0, and `copy_file_range` heeds the size.
+    pub(super) is_zero_the_end: bool,
+    /// Whether a transfer that moves less than it may is probably the last: a read confirms it, which costs less than a
+    /// transfer of nothing.
+    pub(super) is_short_the_last: bool,
+    pub(super) buffer_bytes: usize,
+    pub(super) limit: u64,
+}
+
+/// A copy that runs.
+pub(super) struct Run<'p, C> {
+    pub(super) calls: C,
+    left: u64,
+    copied: Copied,
+    buffer: StagingBuffer,
+    progress: Option<&'p mut Progress<'p>>,
+}
+
+impl<'p, C: Calls> Run<'p, C> {
+    pub(super) fn new(calls: C, plan: Plan, progress: Option<&'p mut Progress<'p>>) -> Self {
+        let most = usize::try_from(plan.limit).unwrap_or(usize::MAX);
+        Run {
+            calls,
+            left: plan.limit,
+            copied: Copied {
+                bytes: 0,
+                calls: 0,
+                technique: plan.technique,
+            },
+            buffer: StagingBuffer::unallocated(plan.buffer_bytes.min(most)),
+            progress,
+        }
+    }
+
+    /// Copies up to the end of the input or the limit.
+    pub(super) fn finish(&mut self, plan: Plan) -> Result<Copied, CopyError> {
+        let is_over = plan.technique != Technique::ReadWrite && self.within_the_kernel(plan)?;
+        if !is_over {
+            while self.left > 0 && self.read_and_write()? > 0 {}
+        }
+        Ok(self.copied)
+    }
+
+    /// Returns false if the rest is to be read and written.
+    fn within_the_kernel(&mut self, plan: Plan) -> Result<bool, CopyError> {
+        let technique = plan.technique;
+        while self.left > 0 {
+            let most = self.left.min(CALL_BYTES) as usize;
+            match retry_interrupted(|| self.calls.transfer(technique, most)) {
+                Ok(0) => return Ok(plan.is_zero_the_end),
+                Ok(bytes) => {
+                    assert!(bytes <= most, "{bytes} bytes of {most} were moved");
+                    self.count(bytes, technique)?;
+                    let is_last = plan.is_short_the_last && bytes < most;
+                    if is_last && self.read_and_write()? == 0 {
+                        return Ok(true);
+                    }
+                }
+                // The call does not tell which of the two would block, and does not wait for one that waits by itself.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    match self.calls.is_output_full() {
+                        Ok(true) => return Err(self.failure(Some(Side::Output), error)),
+                        Ok(false) if self.read_and_write()? == 0 => return Ok(true),
+                        Ok(false) => {}
+                        Err(error) => return Err(self.failure(None, error)),
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {
+                    return Err(self.failure(None, error));
+                }
+                Err(error) if is_of_output(&error) => {
+                    return Err(self.failure(Some(Side::Output), error));
+                }
+                Err(error) if plan.is_named => return Err(self.failure(None, error)),
+                // A refusal, or an error of one of the two: reading and writing find which, and nothing was moved.
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads once, and writes all of that. Returns 0 at the end of the input.
+    fn read_and_write(&mut self) -> Result<usize, CopyError> {
+        let most = self.left.min(self.buffer.size() as u64) as usize;
+        self.buffer.start();
+        if self.buffer.free_bytes() < most {
+            return Err(self.failure(None, ErrorKind::OutOfMemory.into()));
+        }
+        let mut filling = Filling::new(&mut self.buffer.free()[..most]);
+        let calls = &mut self.calls;
+        let read = retry_interrupted(|| filling.fill(most, |free| calls.read(free)));
+        let read = match read {
+            Ok(0) => return Ok(0),
+            Ok(read) => read,
+            Err(error) => return Err(self.failure(Some(Side::Input), error)),
+        };
+        let bytes = filling.into_filled();
+        let mut written = 0;
+        if let Err((side, error)) = write_all(calls, bytes, &mut written) {
+            let unwritten = bytes[written..].to_vec();
+            let written = self.copied.bytes + written as u64;
+            return Err(CopyError::new(side, written, unwritten, error));
+        }
+        self.count(read, Technique::ReadWrite)?;
+        Ok(read)
+    }
+
+    /// Counts bytes that were read and written, and asks whether the copy goes on.
+    fn count(&mut self, bytes: usize, technique: Technique) -> Result<(), CopyError> {
+        self.copied.bytes += bytes as u64;
+        self.copied.calls += 1;
+        self.copied.technique = technique;
+        self.left -= bytes as u64;
+        let written = self.copied.bytes;
+        if let Some(progress) = &mut self.progress
+            && progress(written).is_break()
+        {
+            let stopped = io::Error::new(ErrorKind::Interrupted, "the program stopped the copy");
+            return Err(self.failure(None, stopped));
+        }
+        if self.left > 0 {
+            go_on_after(CallEnd::Other).map_err(|stopped| self.failure(None, stopped))?;
+        }
+        Ok(())
+    }
+
+    /// An error after which every byte that was read is written.
+    fn failure(&self, side: Option<Side>, error: io::Error) -> CopyError {
+        CopyError::new(side, self.copied.bytes, Vec::new(), error)
+    }
+}
+
+/// Writes all bytes, and counts those that were written.
+fn write_all(
+    calls: &mut impl Calls,
+    bytes: &[u8],
+    written: &mut usize,
+) -> Result<(), (Option<Side>, io::Error)> {
+    let of_output = |error| (Some(Side::Output), error);
+    loop {
+        let rest = &bytes[*written..];
+        let some = retry_interrupted(|| calls.write(rest)).map_err(of_output)?;
+        assert!(
+            some <= rest.len(),
+            "{some} bytes of {} were written",
+            rest.len()
+        );
+        *written += some;
+        if some == rest.len() {
+            return Ok(());
+        }
+        if some == 0 {
+            return Err(of_output(ErrorKind::WriteZero.into()));
+        }
+        go_on_after(CallEnd::Cut).map_err(|stopped| (None, stopped))?;
+    }
+}
+
+/// Whether only the output can have failed in this way.
+fn is_of_output(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    codes::OF_OUTPUT.iter().any(|of| code == Some(*of))
+}

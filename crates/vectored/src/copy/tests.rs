@@ -1,0 +1,436 @@
+//! Copies by scripted kernels: refusals and answers of systems that are not this one, and any others at random.
+
+use std::io::{self, ErrorKind};
+use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+
+use super::choice::{self, Wishes};
+use super::run::{CALL_BYTES, Calls, Plan, Run};
+use super::*;
+use crate::sys::codes;
+use crate::testing::{Answer, any_script, failure, payload};
+
+/// An input and an output whose calls are answered as a script says. After its end each call takes all.
+struct Kernel {
+    script: std::vec::IntoIter<Answer>,
+    last: Answer,
+    input: Vec<u8>,
+    taken: usize,
+    output: Vec<u8>,
+    is_full: bool,
+    /// The kinds of calls so far: `r`, `w`, `t`.
+    calls: String,
+    /// Whether transfers move nothing, as from a file of /proc.
+    has_size_0: bool,
+}
+
+impl Kernel {
+    fn new(input_bytes: usize, script: &[Answer]) -> Kernel {
+        Kernel {
+            script: Vec::from(script).into_iter(),
+            last: Answer::Take(usize::MAX),
+            input: payload(&[input_bytes]).concat(),
+            taken: 0,
+            output: Vec::new(),
+            is_full: false,
+            calls: String::new(),
+            has_size_0: false,
+        }
+    }
+
+    fn answer(&mut self, call: char, most: usize) -> io::Result<usize> {
+        assert!(most > 0, "a call for no bytes");
+        self.calls.push(call);
+        self.last = self.script.next().unwrap_or(Answer::Take(usize::MAX));
+        match self.last {
+            Answer::Take(some) => Ok(some.min(most)),
+            Answer::Fail(code) => Err(failure(code)),
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.input.len() - self.taken
+    }
+}
+
+impl Calls for &mut Kernel {
+    fn read<'b>(&mut self, free: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]> {
+        let some = self.answer('r', free.len())?.min(self.left());
+        let mut filling = crate::sys::uninit::Filling::new(&mut free[..some]);
+        for byte in &self.input[self.taken..self.taken + some] {
+            filling.fill(1, |one| Ok(std::slice::from_mut(one[0].write(*byte))))?;
+        }
+        self.taken += some;
+        Ok(filling.into_filled())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let some = self.answer('w', bytes.len())?;
+        self.output.extend_from_slice(&bytes[..some]);
+        Ok(some)
+    }
+
+    fn transfer(&mut self, _technique: Technique, most: usize) -> io::Result<usize> {
+        assert!(most as u64 <= CALL_BYTES);
+        let some = self.answer('t', most)?.min(self.left());
+        let some = if self.has_size_0 { 0 } else { some };
+        let Kernel {
+            input,
+            taken,
+            output,
+            ..
+        } = &mut **self;
+        output.extend_from_slice(&input[*taken..*taken + some]);
+        *taken += some;
+        Ok(some)
+    }
+
+    fn is_output_full(&mut self) -> io::Result<bool> {
+        Ok(self.is_full)
+    }
+}
+
+/// A copy of a file to a file by `copy_file_range`.
+const OF_FILES: Plan = Plan {
+    technique: Technique::CopyFileRange,
+    is_named: false,
+    is_zero_the_end: false,
+    is_short_the_last: true,
+    buffer_bytes: 100,
+    limit: u64::MAX,
+};
+
+fn run(kernel: &mut Kernel, plan: Plan) -> Result<Copied, CopyError> {
+    Run::new(kernel, plan, None).finish(plan)
+}
+
+#[test]
+fn what_a_system_refuses_is_read_and_written() {
+    // EXDEV: Linux before 5.3, between file systems, and other types of them since 5.19. EBADF: an output that appends.
+    // EPERM: a sandbox. ENOENT, EIO: file systems of a network.
+    #[cfg(unix)]
+    let refusals = [
+        libc::EXDEV,
+        libc::EINVAL,
+        libc::ENOSYS,
+        libc::EOPNOTSUPP,
+        libc::EBADF,
+        libc::EPERM,
+        libc::ETXTBSY,
+        libc::ENOENT,
+        libc::EIO,
+        libc::EOVERFLOW,
+    ];
+    #[cfg(windows)]
+    let refusals = [codes::EINVAL, codes::ENOSYS, codes::EIO];
+    for code in refusals {
+        // At once, and after a part.
+        for (script, calls, bytes) in [
+            (vec![Answer::Fail(code)], "trwrwrwr", 250),
+            (
+                vec![Answer::Take(usize::MAX), Answer::Fail(code)],
+                "ttrwr",
+                CALL_BYTES as usize + 50,
+            ),
+        ] {
+            let mut kernel = Kernel::new(bytes, &script);
+            let copied = run(&mut kernel, OF_FILES).unwrap();
+            assert_eq!(
+                (copied.bytes, copied.technique),
+                (bytes as u64, Technique::ReadWrite)
+            );
+            assert!(kernel.output == kernel.input);
+            assert_eq!(kernel.calls, calls, "{code}");
+        }
+        let named = Plan {
+            is_named: true,
+            ..OF_FILES
+        };
+        let mut kernel = Kernel::new(250, &[Answer::Fail(code)]);
+        let error = run(&mut kernel, named).unwrap_err();
+        assert_eq!((error.raw_os_error(), error.side()), (Some(code), None));
+        assert_eq!((error.read(), error.written(), kernel.taken), (0, 0, 0));
+    }
+}
+
+#[test]
+fn an_error_of_the_output_takes_nothing_more() {
+    for code in codes::OF_OUTPUT {
+        let mut kernel = Kernel::new(250, &[Answer::Take(70), Answer::Fail(code)]);
+        let plan = Plan {
+            is_short_the_last: false,
+            ..OF_FILES
+        };
+        let error = run(&mut kernel, plan).unwrap_err();
+        assert_eq!(
+            (error.raw_os_error(), error.side()),
+            (Some(code), Some(Side::Output))
+        );
+        assert_eq!((error.read(), error.written(), kernel.taken), (70, 70, 70));
+    }
+}
+
+#[test]
+fn the_end_of_a_file_is_confirmed_by_a_read() {
+    // A file of /proc, whose size is 0.
+    let mut kernel = Kernel {
+        has_size_0: true,
+        ..Kernel::new(250, &[])
+    };
+    assert_eq!(run(&mut kernel, OF_FILES).unwrap().bytes, 250);
+    assert_eq!(kernel.calls, "trwrwrwr");
+    // A short call is the last one of most files, and was cut in others.
+    let mut kernel = Kernel::new(250, &[]);
+    assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 1);
+    assert_eq!(kernel.calls, "tr");
+    let mut kernel = Kernel::new(250, &[Answer::Take(70)]);
+    assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 3);
+    assert_eq!(kernel.calls, "trwtr");
+    // A pipe may get another writer after its end.
+    let of_pipes = Plan {
+        technique: Technique::Splice,
+        is_zero_the_end: true,
+        is_short_the_last: false,
+        ..OF_FILES
+    };
+    let mut kernel = Kernel::new(250, &[Answer::Take(70)]);
+    assert_eq!(run(&mut kernel, of_pipes).unwrap().calls, 2);
+    assert_eq!(kernel.calls, "ttt");
+}
+
+#[test]
+fn a_transfer_that_would_block_asks_which_side_it_was() {
+    let of_pipes = Plan {
+        technique: Technique::Splice,
+        is_zero_the_end: true,
+        is_short_the_last: false,
+        ..OF_FILES
+    };
+    let script = [Answer::Take(70), Answer::Fail(codes::EAGAIN)];
+    // The output is full and does not wait: nothing is taken from the input.
+    let mut kernel = Kernel {
+        is_full: true,
+        ..Kernel::new(250, &script)
+    };
+    let error = run(&mut kernel, of_pipes).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.side()),
+        (ErrorKind::WouldBlock, Some(Side::Output))
+    );
+    assert_eq!((error.read(), error.written(), kernel.taken), (70, 70, 70));
+    // The input is empty: the read waits, or says that it would block.
+    let mut kernel = Kernel::new(250, &script);
+    assert_eq!(run(&mut kernel, of_pipes).unwrap().bytes, 250);
+    assert_eq!(kernel.calls, "ttrwtt");
+    let mut kernel = Kernel::new(250, &[script[1], script[1]]);
+    let error = run(&mut kernel, of_pipes).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.side()),
+        (ErrorKind::WouldBlock, Some(Side::Input))
+    );
+    assert_eq!((error.read(), kernel.taken), (0, 0));
+}
+
+#[test]
+fn progress_hears_each_call_and_can_stop() {
+    let mut heard = Vec::new();
+    let mut progress = |bytes| {
+        heard.push(bytes);
+        if heard.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let mut kernel = Kernel::new(3 * CALL_BYTES as usize + 7, &[]);
+    let error = Run::new(&mut kernel, OF_FILES, Some(&mut progress)).finish(OF_FILES);
+    let error = error.unwrap_err();
+    assert_eq!((error.kind(), error.side()), (ErrorKind::Interrupted, None));
+    assert_eq!(heard, [1, 2, 3].map(|calls| calls * CALL_BYTES));
+    assert_eq!(
+        (error.written(), kernel.output.len() as u64),
+        (heard[2], heard[2])
+    );
+}
+
+proptest! {
+    /// Copies until all has arrived. After each error the caller writes what was read, and copies on.
+    #[test]
+    fn no_byte_is_lost_or_doubled(
+        bytes in 0..2000_usize,
+        script in any_script(),
+        is_transfer: bool,
+        is_named: bool,
+        is_short_the_last: bool,
+        is_zero_the_end: bool,
+        is_full: bool,
+        buffer_bytes in 1..300_usize,
+        limit in prop_oneof![Just(u64::MAX), 0..500_u64],
+    ) {
+        let technique = if is_transfer { Technique::Splice } else { Technique::ReadWrite };
+        let plan = Plan { technique, is_named, is_zero_the_end, is_short_the_last, buffer_bytes, limit };
+        let mut kernel = Kernel { is_full, ..Kernel::new(bytes, &script) };
+        let mut idle = 0;
+        while kernel.output.len() < bytes {
+            let before = kernel.output.len();
+            let result = run(&mut kernel, plan);
+            let arrived = (kernel.output.len() - before) as u64;
+            match result {
+                Ok(copied) => {
+                    prop_assert_eq!(copied.bytes, arrived);
+                    prop_assert!(arrived <= limit);
+                    // An end before the last byte is one of the script.
+                    let is_early = kernel.left() > 0 && arrived < limit;
+                    prop_assert!(!is_early || kernel.last == Answer::Take(0));
+                }
+                Err(error) => {
+                    let code = error.raw_os_error();
+                    match kernel.last {
+                        Answer::Fail(last) => prop_assert_eq!(code, Some(last)),
+                        Answer::Take(some) => prop_assert_eq!((some, error.kind()), (0, ErrorKind::WriteZero)),
+                    }
+                    prop_assert!(kernel.last != Answer::Fail(codes::EINTR));
+                    prop_assert_eq!(error.written(), arrived);
+                    prop_assert!(error.read() <= limit);
+                    let rest = &kernel.input[before..kernel.taken];
+                    prop_assert_eq!(&rest[arrived as usize..], error.unwritten());
+                    kernel.output.extend_from_slice(error.unwritten());
+                }
+            }
+            prop_assert_eq!(kernel.taken, kernel.output.len());
+            prop_assert!(kernel.output == kernel.input[..kernel.taken]);
+            idle += usize::from(kernel.output.len() == before);
+            prop_assert!(idle <= script.len() + 1 || limit == 0, "it does not get on");
+            if limit == 0 {
+                prop_assert!(kernel.calls.is_empty());
+                break;
+            }
+        }
+    }
+}
+
+fn end(kind: FileKind, bytes: u64) -> CopyEnd {
+    CopyEnd {
+        kind,
+        file: None,
+        bytes,
+        is_null: false,
+    }
+}
+
+/// The size of a pipe, and whether a file system has no copy of its own.
+struct Answers(Option<usize>, bool);
+
+impl choice::Output for Answers {
+    fn pipe_bytes(&self) -> Option<usize> {
+        self.0
+    }
+
+    fn is_without_copies(&self) -> bool {
+        self.1
+    }
+}
+
+#[test]
+fn the_technique_follows_from_the_two_kinds() {
+    use FileKind::{Character, Fifo, Regular, Socket};
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let [file, of_proc] = [10, 0].map(|bytes| end(Regular, bytes));
+    let [pipe, socket, terminal] = [Fifo, Socket, Character].map(|kind| end(kind, 0));
+    let null = CopyEnd {
+        is_null: true,
+        ..terminal
+    };
+    let large = end(Regular, 1 << 30);
+    let chosen = |from: &CopyEnd, to: &CopyEnd, is_without_copies| {
+        let output = Answers(None, is_without_copies);
+        choice::plan(from, to, false, &output, &Options::new().wishes).technique
+    };
+    assert_eq!(chosen(&file, &file, true), Technique::CopyFileRange);
+    assert_eq!(chosen(&large, &file, true), Technique::ReadWrite);
+    for (from, to, technique) in [
+        (file, file, Technique::CopyFileRange),
+        (large, file, Technique::CopyFileRange),
+        (of_proc, file, Technique::ReadWrite),
+        (file, null, Technique::Sendfile),
+        // These would alias.
+        (file, pipe, Technique::ReadWrite),
+        (file, socket, Technique::ReadWrite),
+        (file, terminal, Technique::ReadWrite),
+        (pipe, file, Technique::ReadWrite),
+        (pipe, socket, Technique::ReadWrite),
+        (pipe, pipe, Technique::Splice),
+        (pipe, null, Technique::Splice),
+        (socket, pipe, Technique::Splice),
+        (socket, socket, Technique::ReadWrite),
+        (socket, file, Technique::ReadWrite),
+        (terminal, pipe, Technique::ReadWrite),
+    ] {
+        assert_eq!(chosen(&from, &to, false), technique, "{from:?} to {to:?}");
+    }
+}
+
+#[test]
+fn the_buffer_follows_from_the_model_and_the_size() {
+    let usual = Options::new().wishes;
+    let file = end(FileKind::Regular, 0);
+    let of = |bytes, wishes: Wishes| {
+        let output = Answers(None, false);
+        choice::plan(
+            &end(FileKind::Regular, bytes),
+            &file,
+            false,
+            &output,
+            &wishes,
+        )
+        .buffer_bytes
+    };
+    for (bytes, buffer_bytes) in [
+        (0, 512 << 10),
+        (1, 4096),
+        (5000, 8192),
+        (64 << 10, 16 << 10),
+        (4 << 20, 128 << 10),
+        (16 << 20, 256 << 10),
+        (1 << 40, 512 << 10),
+    ] {
+        assert_eq!(of(bytes, usual), buffer_bytes, "{bytes}");
+    }
+    assert_eq!(
+        of(
+            1,
+            Wishes {
+                buffer_bytes: Some(0),
+                ..usual
+            }
+        ),
+        1
+    );
+    assert_eq!(of(0, Wishes { limit: 10, ..usual }), 4096);
+    let pipes = [None, Some(4096), Some(65_536), Some(1 << 20), Some(1 << 30)];
+    let to_pipes = pipes.map(|bytes| {
+        let output = Answers(bytes, false);
+        choice::plan(&file, &end(FileKind::Fifo, 0), false, &output, &usual).buffer_bytes
+    });
+    assert_eq!(
+        to_pipes,
+        [32 << 10, 16 << 10, 32 << 10, 512 << 10, 512 << 10]
+    );
+    let with = |change: fn(&mut CostModel)| Wishes {
+        model: Some(CostModel::default().with(change)),
+        ..usual
+    };
+    for (change, bytes) in [
+        (
+            (|costs| costs.call_ns = 3.0) as fn(&mut CostModel),
+            512 << 10,
+        ),
+        (|costs| costs.call_ns = 0.0, 16 << 10),
+        (|costs| costs.call_ns = -1.0, 16 << 10),
+        (|costs| costs.call_ns = f64::NAN, 16 << 10),
+        (|costs| costs.staging_bytes = 0, 16 << 10),
+        (|costs| costs.staging_bytes = usize::MAX, 1 << 30),
+    ] {
+        assert_eq!(of(0, with(change)), bytes);
+    }
+}

@@ -1,0 +1,507 @@
+//! Copies between real descriptors: the bytes that arrive, the counts, and what is left in the input.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::net::{TcpListener, TcpStream};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
+
+use vectored::bindings::{CallEnd, interruptible};
+use vectored::copy;
+use vectored::copy::{CopyError, Options, Side, Technique};
+
+use crate::support::{TemporaryFile, payload, set_nonblocking};
+
+const TECHNIQUES: [Technique; 4] = [
+    Technique::ReadWrite,
+    Technique::CopyFileRange,
+    Technique::Sendfile,
+    Technique::Splice,
+];
+
+fn content(bytes: usize) -> Vec<u8> {
+    payload(&[bytes]).concat()
+}
+
+fn file(name: &str, content: &[u8]) -> (TemporaryFile, File) {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = TemporaryFile::new(&format!("{name}-{number}"));
+    fs::write(&path.0, content).unwrap();
+    let file = File::options().read(true).write(true).open(&path.0);
+    (path, file.unwrap())
+}
+
+fn tcp() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (one, listener.accept().unwrap().0)
+}
+
+/// A descriptor that delivers these bytes. A thread writes those of a stream.
+fn input(kind: &str, content: &[u8]) -> OwnedFd {
+    let (fd, mut feeder): (OwnedFd, Box<dyn Write + Send>) = match kind {
+        "file" => return file("copy-input", content).1.into(),
+        "pipe" => {
+            let (from, to) = io::pipe().unwrap();
+            (from.into(), Box::new(to))
+        }
+        "unix" => {
+            let (from, to) = UnixStream::pair().unwrap();
+            (from.into(), Box::new(to))
+        }
+        _ => {
+            let (from, to) = tcp();
+            (from.into(), Box::new(to))
+        }
+    };
+    let content = content.to_vec();
+    thread::spawn(move || {
+        // The copy may end before it has taken all.
+        content
+            .chunks(7777)
+            .all(|piece| feeder.write_all(piece).is_ok())
+    });
+    fd
+}
+
+/// A descriptor, and what arrives at its other end.
+enum Arrival {
+    In(TemporaryFile),
+    By(JoinHandle<Vec<u8>>),
+}
+
+impl Arrival {
+    fn by(mut from: impl Read + Send + 'static) -> Arrival {
+        Arrival::By(thread::spawn(move || {
+            let mut all = Vec::new();
+            from.read_to_end(&mut all).unwrap();
+            all
+        }))
+    }
+
+    fn all(self) -> Vec<u8> {
+        match self {
+            Arrival::In(path) => fs::read(&path.0).unwrap(),
+            Arrival::By(thread) => thread.join().unwrap(),
+        }
+    }
+}
+
+fn output(kind: &str) -> (OwnedFd, Arrival) {
+    match kind {
+        "file" | "appended file" => {
+            let (path, file) = file("copy-output", b"");
+            drop(file);
+            let appends = kind != "file";
+            let file = File::options().write(true).append(appends).open(&path.0);
+            (file.unwrap().into(), Arrival::In(path))
+        }
+        "pipe" => {
+            let (from, to) = io::pipe().unwrap();
+            (to.into(), Arrival::by(from))
+        }
+        "unix" => {
+            let (from, to) = UnixStream::pair().unwrap();
+            (to.into(), Arrival::by(from))
+        }
+        _ => {
+            let (from, to) = tcp();
+            (to.into(), Arrival::by(from))
+        }
+    }
+}
+
+#[test]
+fn every_technique_delivers_between_all_pairs_what_it_counts() {
+    let mut whole = 0;
+    for from in ["file", "pipe", "unix", "tcp"] {
+        for to in ["file", "appended file", "pipe", "unix", "tcp"] {
+            for bytes in [0, 1, 70_000, 1_000_003] {
+                let techniques = TECHNIQUES.map(Some).into_iter().chain([None]);
+                for technique in techniques {
+                    let what = format!("{bytes} bytes, {from} to {to}, {technique:?}");
+                    let content = content(bytes);
+                    let (mut source, (sink, arrival)) =
+                        (File::from(input(from, &content)), output(to));
+                    let options = Options::new();
+                    let result = options.technique(technique).copy(&source, &sink);
+                    drop(sink);
+                    let arrived = arrival.all();
+                    match result {
+                        Ok(copied) => {
+                            assert_eq!(copied.bytes, bytes as u64, "{what}");
+                            assert!(arrived == content, "{what}");
+                            whole += 1;
+                        }
+                        // A named technique may be refused, and has taken no byte then.
+                        Err(error) => {
+                            assert!(technique.is_some(), "{what}: {error}");
+                            assert_ne!(technique, Some(Technique::ReadWrite), "{what}: {error}");
+                            assert_eq!((error.read(), arrived.len()), (0, 0), "{what}: {error}");
+                            let mut rest = Vec::new();
+                            source.read_to_end(&mut rest).unwrap();
+                            assert!(rest == content, "{what}: {error}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    // 20 pairs, 4 sizes: by reading and writing, and as the library chooses.
+    assert!(whole >= 160, "{whole}");
+}
+
+#[test]
+fn a_copy_does_not_change_when_the_source_is_written_afterwards() {
+    for is_socket in [false, true] {
+        let before = content(40_000);
+        let (_path, mut source) = file("copy-alias", &before);
+        let (sink, mut reader): (OwnedFd, Box<dyn Read>) = if is_socket {
+            let (reader, sink) = UnixStream::pair().unwrap();
+            (sink.into(), Box::new(reader))
+        } else {
+            let (reader, sink) = io::pipe().unwrap();
+            (sink.into(), Box::new(reader))
+        };
+        assert_eq!(copy(&source, &sink).unwrap(), 40_000);
+        source.rewind().unwrap();
+        source.write_all(&vec![0; 40_000]).unwrap();
+        drop(sink);
+        let mut arrived = Vec::new();
+        reader.read_to_end(&mut arrived).unwrap();
+        assert!(arrived == before, "socket: {is_socket}");
+    }
+}
+
+#[test]
+fn a_copy_of_a_file_to_itself_that_would_never_end_is_refused() {
+    let (path, mut source) = file("copy-itself", b"once");
+    let refused = |from: &File, to: &File| {
+        let error = copy(from, to).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.side()),
+            (ErrorKind::InvalidInput, Some(Side::Output))
+        );
+        assert_eq!(fs::read(&path.0).unwrap(), b"once");
+    };
+    let link = TemporaryFile::new("copy-itself-link");
+    fs::hard_link(&path.0, &link.0).unwrap();
+    for name in [&path.0, &link.0] {
+        refused(&source, &File::options().append(true).open(name).unwrap());
+        let mut ahead = File::options().write(true).open(name).unwrap();
+        ahead.seek(SeekFrom::Start(1)).unwrap();
+        refused(&source, &ahead);
+    }
+    // Onto the same place, and to a place before.
+    let mut to = File::options().write(true).open(&path.0).unwrap();
+    assert_eq!(copy(&source, &to).unwrap(), 4);
+    source.seek(SeekFrom::Start(1)).unwrap();
+    to.rewind().unwrap();
+    assert_eq!(copy(&source, &to).unwrap(), 3);
+    assert_eq!(fs::read(&path.0).unwrap(), b"ncee");
+    let (reader, writer) = io::pipe().unwrap();
+    assert_eq!(
+        copy(&reader, &writer).unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn files_of_proc_and_sys_are_copied_whole() {
+    for name in [
+        "/proc/version",
+        "/proc/filesystems",
+        "/sys/devices/system/cpu/possible",
+    ] {
+        let expected = fs::read(name).unwrap();
+        for to in ["file", "pipe", "tcp"] {
+            for technique in TECHNIQUES.map(Some).into_iter().chain([None]) {
+                let (sink, arrival) = output(to);
+                let options = Options::new();
+                let source = File::open(name).unwrap();
+                let result = options.technique(technique).copy(&source, &sink);
+                drop(sink);
+                let arrived = arrival.all();
+                match result {
+                    Ok(copied) => assert_eq!(copied.bytes, expected.len() as u64),
+                    Err(error) => assert!(technique.is_some() && error.read() == 0, "{error}"),
+                }
+                assert!(
+                    arrived.is_empty() || arrived == expected,
+                    "{name} {to} {technique:?}"
+                );
+                assert!(!arrived.is_empty() || technique.is_some(), "{name} {to}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_grows_or_shrinks_meanwhile_is_copied_to_its_end() {
+    for technique in TECHNIQUES.map(Some).into_iter().chain([None]) {
+        for (grows, expected) in [(true, 40_000 + 3000), (false, 0)] {
+            let (path, source) = file("copy-grows", &content(40_000));
+            let mut calls = 0;
+            let mut change = |_| {
+                calls += 1;
+                if calls == 1 && grows {
+                    let mut more = File::options().append(true).open(&path.0).unwrap();
+                    more.write_all(&content(3000)).unwrap();
+                } else if calls == 1 {
+                    source.set_len(10).unwrap();
+                }
+                ControlFlow::Continue(())
+            };
+            let (sink, arrival) = output("file");
+            let options = Options::new().buffer_bytes(1000).progress(&mut change);
+            let copied = options.technique(technique).copy(&source, &sink);
+            // Two files cannot be spliced; other systems have one technique.
+            let Ok(copied) = copied else {
+                assert!(!matches!(technique, None | Some(Technique::ReadWrite)));
+                continue;
+            };
+            let arrived = arrival.all();
+            assert_eq!(copied.bytes, arrived.len() as u64);
+            if grows {
+                assert_eq!(arrived.len(), expected, "{technique:?}");
+            } else {
+                assert!(arrived == content(40_000)[..arrived.len()] && !arrived.is_empty());
+            }
+        }
+    }
+}
+
+/// Copies until all has arrived at a reader that takes bytes only when the output is full.
+fn resumed(source: &File, sink: &OwnedFd, mut reader: impl Read) -> (Vec<u8>, u64) {
+    let (mut arrived, mut errors) = (Vec::new(), 0);
+    let mut rest = Vec::new();
+    loop {
+        // The caller writes first what the last copy had read.
+        while !rest.is_empty() {
+            match rustix::io::write(sink, &rest) {
+                Ok(some) => drop(rest.drain(..some)),
+                Err(error) => assert_eq!(error, rustix::io::Errno::AGAIN),
+            }
+            let _ = reader.read_to_end(&mut arrived);
+        }
+        match copy(source, sink) {
+            Ok(_) => break,
+            Err(error) => {
+                assert_eq!(
+                    (error.kind(), error.side()),
+                    (ErrorKind::WouldBlock, Some(Side::Output))
+                );
+                errors += 1;
+                rest = error.into_unwritten();
+                let full = reader.read_to_end(&mut arrived).unwrap_err();
+                assert_eq!(full.kind(), ErrorKind::WouldBlock);
+            }
+        }
+    }
+    let _ = reader.read_to_end(&mut arrived);
+    (arrived, errors)
+}
+
+#[test]
+fn a_full_output_that_does_not_block_is_an_error_with_exact_counts() {
+    let content = content(1_000_003);
+    for from in ["file", "pipe", "unix"] {
+        let source = File::from(input(from, &content));
+        let (reader, sink) = io::pipe().unwrap();
+        set_nonblocking(&reader);
+        set_nonblocking(&sink);
+        let (arrived, errors) = resumed(&source, &sink.into(), reader);
+        assert!(arrived == content, "{from}: {} bytes", arrived.len());
+        assert!(errors > 3, "{from}");
+        let source = File::from(input(from, &content));
+        let (reader, sink) = UnixStream::pair().unwrap();
+        reader.set_nonblocking(true).unwrap();
+        sink.set_nonblocking(true).unwrap();
+        let (arrived, errors) = resumed(&source, &sink.into(), reader);
+        assert!(arrived == content && errors > 0, "{from}");
+    }
+}
+
+/// Only the input waits, or only the output: the one that waits is waited for.
+#[test]
+fn an_end_that_waits_is_waited_for_though_the_other_does_not() {
+    let (from, mut feeder) = io::pipe().unwrap();
+    let (mut reader, sink) = io::pipe().unwrap();
+    set_nonblocking(&sink);
+    let copying = thread::spawn(move || copy(from, sink));
+    feeder.write_all(b"late").unwrap();
+    let mut four = [0; 4];
+    reader.read_exact(&mut four).unwrap();
+    feeder.write_all(b"and later").unwrap();
+    drop(feeder);
+    assert_eq!(copying.join().unwrap().unwrap(), 13);
+
+    let (from, mut feeder) = io::pipe().unwrap();
+    let (reader, sink) = io::pipe().unwrap();
+    feeder.write_all(&content(60_000)).unwrap();
+    set_nonblocking(&from);
+    assert_eq!(copy(&from, &sink).unwrap_err().side(), Some(Side::Input));
+    feeder.write_all(&content(60_000)).unwrap();
+    drop(feeder);
+    let copying = thread::spawn(move || copy(from, sink));
+    assert_eq!(Arrival::by(reader).all().len(), 120_000);
+    assert_eq!(copying.join().unwrap().unwrap(), 60_000);
+}
+
+#[test]
+fn an_error_has_what_was_read_and_the_input_has_the_rest() {
+    let all = content(300_000);
+    for from in ["file", "pipe", "unix", "tcp"] {
+        let mut source = File::from(input(from, &all));
+        let (reader, sink) = io::pipe().unwrap();
+        drop(reader);
+        let error: CopyError = copy(&source, &sink).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.side()),
+            (ErrorKind::BrokenPipe, Some(Side::Output))
+        );
+        assert_eq!(error.written(), 0);
+        let mut rest = error.into_unwritten();
+        source.read_to_end(&mut rest).unwrap();
+        assert!(rest == all, "{from}");
+    }
+    // The wrong ends of pipes.
+    let (reader, writer) = io::pipe().unwrap();
+    for to in ["file", "pipe", "tcp"] {
+        assert_eq!(
+            copy(&writer, output(to).0).unwrap_err().side(),
+            Some(Side::Input),
+            "{to}"
+        );
+    }
+    for from in ["file", "pipe", "tcp"] {
+        let source = input(from, b"some");
+        assert_eq!(
+            copy(&source, &reader).unwrap_err().side(),
+            Some(Side::Output),
+            "{from}"
+        );
+    }
+    let directory = File::open("/").unwrap();
+    assert_eq!(
+        copy(&directory, &writer).unwrap_err().side(),
+        Some(Side::Input)
+    );
+}
+
+#[test]
+fn a_limit_takes_no_further_byte() {
+    for technique in TECHNIQUES.map(Some).into_iter().chain([None]) {
+        for (from, to) in [
+            ("file", "file"),
+            ("file", "pipe"),
+            ("pipe", "pipe"),
+            ("unix", "tcp"),
+        ] {
+            let mut source = File::from(input(from, b"first second"));
+            let (sink, arrival) = output(to);
+            let options = Options::new().limit(5);
+            let copied = options.technique(technique).copy(&source, &sink);
+            drop(sink);
+            let (copied, arrived) = match copied {
+                Ok(copied) => (copied.bytes, &b"first"[..]),
+                Err(error) => (error.read() + 5, &b""[..]),
+            };
+            assert_eq!(
+                (copied, &*arrival.all()),
+                (5, arrived),
+                "{technique:?}, {from} to {to}"
+            );
+            let mut rest = String::new();
+            source.read_to_string(&mut rest).unwrap();
+            assert!(rest.ends_with(" second") && rest.len() == 12 - arrived.len());
+        }
+    }
+    let (closed, sink) = (File::open("/").unwrap(), output("file").0);
+    assert_eq!(
+        Options::new().limit(0).copy(&closed, &sink).unwrap().bytes,
+        0
+    );
+}
+
+#[test]
+fn descriptors_that_keep_messages_apart_are_refused() {
+    let (one, other) = UnixDatagram::pair().unwrap();
+    other.send(b"message").unwrap();
+    let (_path, file) = file("copy-messages", b"bytes");
+    for (error, side) in [
+        (copy(&one, &file).unwrap_err(), Side::Input),
+        (copy(&file, &one).unwrap_err(), Side::Output),
+    ] {
+        assert_eq!(
+            (error.kind(), error.side()),
+            (ErrorKind::InvalidInput, Some(side))
+        );
+    }
+    let mut message = [0; 10];
+    assert_eq!(one.recv(&mut message).unwrap(), 7);
+}
+
+#[test]
+fn a_program_can_stop_a_copy_between_two_calls() {
+    for from in ["file", "pipe"] {
+        let mut source = File::from(input(from, &content(100_000)));
+        let (sink, arrival) = output("file");
+        let options = || {
+            Options::new()
+                .technique(Technique::ReadWrite)
+                .buffer_bytes(1000)
+        };
+        let stop = |end| end == CallEnd::Other;
+        let result = interruptible(stop, || options().copy(&source, &sink));
+        let error = result.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.written()),
+            (ErrorKind::Interrupted, 1000)
+        );
+        let mut rest = arrival.all();
+        source.read_to_end(&mut rest).unwrap();
+        assert!(rest == content(100_000));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_keeps_its_size() {
+    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+    for size in [4096, 65_536, 131_072] {
+        let (from, mut feeder) = io::pipe().unwrap();
+        let (reader, sink) = io::pipe().unwrap();
+        for end in [from.as_fd(), sink.as_fd()] {
+            fcntl_setpipe_size(end, size).unwrap();
+        }
+        let feeding = thread::spawn(move || feeder.write_all(&content(500_000)));
+        let arrival = Arrival::by(reader.try_clone().unwrap());
+        assert_eq!(copy(&from, &sink).unwrap(), 500_000);
+        assert_eq!(fcntl_getpipe_size(&from).unwrap(), size);
+        assert_eq!(fcntl_getpipe_size(&sink).unwrap(), size);
+        drop(sink);
+        feeding.join().unwrap().unwrap();
+        assert!(arrival.all() == content(500_000));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn more_than_a_call_moves_is_copied_whole() {
+    let bytes = 2 * 0x7fff_f000 + 3;
+    let file = rustix::fs::memfd_create("vectored", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    rustix::fs::ftruncate(&file, bytes).unwrap();
+    let null = File::options().write(true).open("/dev/null").unwrap();
+    let copied = Options::new().copy(&file, &null).unwrap();
+    assert_eq!(
+        (copied.bytes, copied.technique),
+        (bytes, Technique::Sendfile)
+    );
+    assert_eq!(copied.calls, bytes.div_ceil(16 << 20));
+}
