@@ -1,5 +1,5 @@
 //! Programs that send many small or medium buffers, by the ways that they can send them:
-//! `cargo xtask bench-programs`, described in `docs/programs.md`.
+//! `cargo xtask bench-programs`, described in `docs/measured/programs.md`.
 //!
 //! [`catalogue`] names the programs; each has a file of its own. A [`case::Case`] is a program with a size and a
 //! count; its contenders are the techniques, one [`session::Session`] each. [`measure`] compares the bytes that

@@ -25,7 +25,7 @@ Usage: cargo xtask bench-programs [OPTIONS]
   --list            print the cases and exit
   --test            1 round of few requests of small cases, to check that all works
 
-docs/programs.md describes the programs, the techniques and the figures.
+docs/measured/programs.md describes the programs and the techniques.
 ";
 
 /// The task that the command line asks for.

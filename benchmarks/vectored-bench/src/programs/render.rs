@@ -19,7 +19,7 @@ pub fn json(cells: &[Cell], summary: &Summary) -> String {
     serde_json::to_string(&document).expect("figures are plain data") + "\n"
 }
 
-/// One row for each case, for the page docs/programs.md, then the summary.
+/// One row for each case, for the page docs/measured/programs.md, then the summary.
 pub fn markdown(cells: &[Cell], summary: &Summary) -> String {
     let mut text = String::from(
         "| program | case | today, µs | best by hand | ÷ today | `segment-queue` ÷ today | ÷ best by hand | A/A |\n\
