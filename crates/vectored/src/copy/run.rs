@@ -150,9 +150,8 @@ impl<'p, C: Calls> Run<'p, C> {
         self.copied.technique = technique;
         self.left -= bytes as u64;
         let written = self.copied.bytes;
-        if let Some(progress) = &mut self.progress
-            && progress(written).is_break()
-        {
+        let progress = self.progress.as_mut();
+        if progress.is_some_and(|progress| progress(written).is_break()) {
             let stopped = io::Error::new(ErrorKind::Interrupted, "the program stopped the copy");
             return Err(self.failure(None, stopped));
         }
