@@ -9,12 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use vectored_machine::platform::command_run::{RunError, run};
 use vectored_strace::Reader;
 use vectored_versus::model::{Difference, File as RunFile, Stdout};
 use vectored_versus::{Captured, Counter, capture, difference, sum};
 
 use super::command::{Program, Surroundings};
-use super::run::{RunError, run};
 use crate::strace::{log_pipe, tracer_of_all_calls};
 
 /// What a run did.

@@ -2,7 +2,6 @@
 
 mod command;
 mod counted;
-mod run;
 mod session;
 
 pub use command::{Program, Surroundings};

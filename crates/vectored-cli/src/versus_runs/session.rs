@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use vectored_machine::platform::command_run::{Ended, RunError, run};
 use vectored_versus::model::{Calls, Comparison, Difference, Run, Side, Stdout, Versus};
 use vectored_versus::{Counter, judge};
 
 use super::command::{Program, Surroundings, discarded};
 use super::counted::{Counting, Observed, differences, end_in_words, files, observe};
-use super::run::{Ended, RunError, run};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
@@ -88,7 +88,17 @@ impl Halt {
     fn of(what: impl Display, error: RunError) -> Self {
         match error {
             RunError::Stopped => Halt::Stopped,
-            error => Halt::Failed(anyhow::anyhow!("{what}: {error}").into()),
+            error => {
+                let remedy = match error {
+                    RunError::TooLong(_) => {
+                        ": raise --budget, or give --rounds, if it only needs more time; its standard input is empty \
+                         unless --input names a file"
+                    }
+                    RunError::LeftBehind(_) => ": compare commands that end all that they start",
+                    RunError::Stopped | RunError::Io(..) => "",
+                };
+                Halt::Failed(anyhow::anyhow!("{what}: {error}{remedy}").into())
+            }
         }
     }
 }

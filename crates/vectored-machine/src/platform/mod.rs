@@ -4,6 +4,8 @@
 #[cfg(unix)]
 pub mod calls;
 #[cfg(unix)]
+pub mod command_run;
+#[cfg(unix)]
 pub mod cpus;
 #[cfg(unix)]
 pub mod descriptors;

@@ -1,30 +1,45 @@
 //! One run of a command, to the end of all its processes.
 
 use std::fmt;
+#[cfg(target_os = "linux")]
+use std::fs::File;
 use std::io;
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 
+#[cfg(target_os = "linux")]
 use rustix::process::{Pid, Signal, kill_process_group};
-use vectored_machine::platform::processes::{
-    ChildEnd, Usage, in_own_session, kill_all, wait_for, wait_for_all,
-};
+
+use crate::platform::processes::Usage;
+#[cfg(target_os = "linux")]
+use crate::platform::processes::{ChildEnd, in_own_session, kill_all, wait_for, wait_for_all};
 
 /// Interval at which a wait looks for signals and the limit.
+#[cfg(target_os = "linux")]
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long processes may run on that a command leaves behind.
+#[cfg(target_os = "linux")]
 const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
 
 /// How a run ended.
 pub struct Ended {
+    /// How the command itself ended.
     pub status: ExitStatus,
+    /// What it has used, with the children that it waited for.
     pub usage: Usage,
     /// The wall time, to the end of the command itself.
     pub took: Duration,
     /// Processes that ended later than the command.
     pub left_behind: u64,
+    /// Calls that read, of the command and of the children that it waited for, as the kernel counts them: `syscr` in
+    /// `proc_pid_io(5)`. `None` if it does not.
+    pub reads: Option<u64>,
 }
 
 /// Why a run has no result. Nothing that it started still runs.
@@ -46,14 +61,12 @@ impl fmt::Display for RunError {
             RunError::Stopped => f.write_str("it was stopped by a signal"),
             RunError::TooLong(limit) => write!(
                 f,
-                "it still ran after {:.0} s, and was killed: raise --budget, or give --rounds, if it only needs more time; \
-                 its standard input is empty unless --input names a file",
+                "it still ran after {:.0} s, and was killed",
                 limit.as_secs_f64().max(1.0)
             ),
             RunError::LeftBehind(limit) => write!(
                 f,
-                "it left processes behind that still ran {:.1} s after its end, and were killed: compare commands that end \
-                 all that they start",
+                "it left processes behind that still ran {:.1} s after its end, and were killed",
                 limit.as_secs_f64()
             ),
             RunError::Io(what, error) => write!(f, "{what}: {error}"),
@@ -61,7 +74,13 @@ impl fmt::Display for RunError {
     }
 }
 
-/// Runs a command. This process must have no other children, and be the one that adopts orphans.
+/// Runs a command in a session of its own. This process must have no other children, and be the one that adopts orphans:
+/// [`adopt_orphans`](crate::platform::processes::adopt_orphans).
+///
+/// # Errors
+///
+/// If it cannot be run, does not end in time, or was stopped.
+#[cfg(target_os = "linux")]
 pub fn run(
     mut command: Command,
     limit: Option<Duration>,
@@ -79,6 +98,8 @@ pub fn run(
     let began = Instant::now();
     let child = command.spawn().map_err(failed("it cannot be run"))?;
     let process = Pid::from_child(&child);
+    // Opened while it runs: of a process that has ended, it belongs to root.
+    let counts = File::open(format!("/proc/{}/io", child.id()));
     // Closes our copies of its pipes.
     drop(command);
     let outcome = end_of(process, began, limit, stop);
@@ -87,6 +108,7 @@ pub fn run(
         // It may have ended already.
         let _ = kill_process_group(process, Signal::KILL);
     }
+    let reads = counts.ok().and_then(reads_in);
     let waited = wait_for(child.id()).map_err(failed("its end cannot be waited for"));
     let left_behind = match &outcome {
         Ok(()) => left_behind(limit, stop),
@@ -102,10 +124,25 @@ pub fn run(
         usage,
         took,
         left_behind: left_behind?,
+        reads,
     })
 }
 
+/// Runs a command: not on this system.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn run(_: Command, _: Option<Duration>, _: &AtomicBool) -> Result<Ended, RunError> {
+    Err(RunError::Io(
+        "it cannot be run".to_owned(),
+        super::lacks("way to adopt the processes that a command leaves behind"),
+    ))
+}
+
 /// Waits for the end of the process, whose status is left for others.
+#[cfg(target_os = "linux")]
 fn end_of(
     process: Pid,
     began: Instant,
@@ -125,7 +162,16 @@ fn end_of(
     Ok(())
 }
 
+/// The reads in `proc_pid_io(5)`. A file that cannot be read has none: not every kernel counts them.
+#[cfg(target_os = "linux")]
+fn reads_in(counts: File) -> Option<u64> {
+    let text = io::read_to_string(counts).ok()?;
+    let mut lines = text.lines();
+    lines.find_map(|line| line.strip_prefix("syscr: ")?.parse().ok())
+}
+
 /// Waits for the processes that a command has left behind; returns how many there were.
+#[cfg(target_os = "linux")]
 fn left_behind(limit: Option<Duration>, stop: &AtomicBool) -> Result<u64, RunError> {
     let limit = limit.map_or(LEFT_BEHIND_LIMIT, |limit| limit.min(LEFT_BEHIND_LIMIT));
     let began = Instant::now();
