@@ -54,6 +54,8 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let notes = Notes { quiet: args.quiet };
     let program = std::env::current_exe().context("cannot find this program to run copies")?;
 
+    #[cfg(target_os = "linux")]
+    vectored_machine::platform::processes::adopt_orphans().map_err(anyhow::Error::from)?;
     let interrupt = Interrupt::watch()?;
     let began = Instant::now();
     let started_at = time_of(SystemTime::now())?;
@@ -147,15 +149,21 @@ fn refuse_ranks(launch: Option<Launch>) -> Result<(), Failure> {
     }
 }
 
-/// The error, if it leaves nothing to show: it came before anything was measured, or wrong bytes make all
-/// figures meaningless.
+/// The error, if it leaves nothing to show: it came before anything was measured, or wrong bytes or
+/// a program that fails make all figures meaningless.
 fn worthless<'a>(
     experiments: &[Reproduction],
     failure: Option<&'a MeasureError>,
 ) -> Option<&'a MeasureError> {
     let rows = experiments.iter().flat_map(|experiment| &experiment.rows);
     let is_empty = rows.into_iter().all(|row| row.repeats == 0);
-    failure.filter(|error| is_empty || matches!(error, MeasureError::WrongBytes { .. }))
+    failure.filter(|error| {
+        is_empty
+            || matches!(
+                error,
+                MeasureError::WrongBytes { .. } | MeasureError::Program { .. }
+            )
+    })
 }
 
 fn stopped(results: &Experiments, asked_for: usize) -> String {

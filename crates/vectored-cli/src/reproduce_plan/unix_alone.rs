@@ -2,12 +2,14 @@
 
 use vectored_measure::model::{PageCache, SyncMode};
 use vectored_measure::reproduce::{
-    CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, RecordPlan,
+    CopyPlan, CopyProgram, CopyTarget, ElementPlan, INPUT, OUTPUT, PUBLISHED_FILE_BYTES, RecordPlan,
 };
 use vectored_report::words;
+use vectored_versus::{SplitError, split};
 
 use crate::args::{CopiesArgs, CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
 use crate::failure::Failure;
+use crate::strace;
 
 /// `--quick` divides the size of the copied file by this. The smallest buffers then take a second instead
 /// of a minute.
@@ -75,6 +77,33 @@ pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure
         // Independent of the range of sizes: its buffer belongs to the C library.
         stdio: true,
         reduced: args.quick,
+        program: of.program.as_deref().map(program).transpose()?,
+    })
+}
+
+/// The words of `--program`, without the redirections that are made for it. Its program is looked for.
+fn program(typed: &str) -> Result<CopyProgram, Failure> {
+    let mut rest = typed.to_owned();
+    for redirection in [" < {input}", " <{input}", " > {output}", " >{output}"] {
+        rest = rest.replacen(redirection, " ", 1);
+    }
+    let words = split(&rest).map_err(|error| {
+        let why = match error {
+            SplitError::ForShells(found) => format!(
+                "it is run without a shell, and has a {found} for one: of redirections it may have '< {INPUT}' and \
+                 '> {OUTPUT}'; for anything else write sh -c '…'"
+            ),
+            other => other.to_string(),
+        };
+        Failure::usage(format!("cannot run --program '{typed}': {why}"))
+    })?;
+    if !cfg!(target_os = "linux") {
+        return Err(Failure::usage("--program works on Linux alone"));
+    }
+    strace::find(words[0].as_ref())?;
+    Ok(CopyProgram {
+        typed: typed.to_owned(),
+        words,
     })
 }
 

@@ -2,7 +2,7 @@
 //! requests.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -320,5 +320,161 @@ fn each_of_several_processes_that_work_for_themselves_says_why_it_failed() {
         let output = command.assert().failure().get_output().clone();
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(message.contains(words[1]), "{message:?}");
+    }
+}
+
+/// Runs `apue-3.5 --quick` with two buffers and a program, and more words.
+fn beside(bench: &Bench, program: &str, words: &str) -> assert_cmd::Command {
+    let mut command = bench.command("reproduce apue-3.5 --quick --min 32KiB --max 64KiB");
+    command
+        .args(words.split_whitespace())
+        .args(["--program", program]);
+    command
+}
+
+#[test]
+fn a_program_is_timed_beside_ours_however_it_names_its_files() {
+    for (program, words) in [
+        ("dd bs={buffer} status=none < {input} > {output}", ""),
+        ("dd bs={buffer} status=none", "--to pipe"),
+        ("dd if={input} of={output} bs={buffer} status=none", ""),
+        (
+            "dd if={input} of={output} bs={buffer} status=none",
+            "--to file",
+        ),
+        (
+            "sh -c 'dd bs={buffer} status=none <{input} >{output}'",
+            "--to pipe",
+        ),
+    ] {
+        let bench = Bench::new();
+        let mut command = beside(&bench, program, &format!("--format json {words}"));
+        let results = json(&stdout_of(&mut command));
+        let experiment = only(&results);
+        assert_eq!(experiment["setting"]["program"], program);
+        assert_eq!(
+            (&results["complete"], &experiment["complete"]),
+            (&true.into(), &true.into())
+        );
+        let names = [
+            "read-write",
+            "read-write",
+            "program",
+            "program",
+            "read-write",
+            "program",
+        ];
+        assert_eq!(techniques(experiment), names);
+        let rows = list(&experiment["rows"]);
+        for (ours, theirs) in [(&rows[0], &rows[2]), (&rows[1], &rows[3])] {
+            assert_eq!(ours["buffer_bytes"], theirs["buffer_bytes"]);
+            // The kernel may not count them.
+            assert!(
+                theirs["loops"].is_null() || theirs["loops"] == ours["loops"],
+                "{theirs}"
+            );
+        }
+        assert_eq!(list(&experiment["ratios"]).len(), 2, "{program}");
+        assert_eq!(experiment["notes"], Value::Array(Vec::new()), "{program}");
+        assert!(entries(&bench.work()).is_empty());
+    }
+}
+
+#[test]
+fn small_buffers_copy_a_prefix_and_a_program_without_a_buffer_has_one_row() {
+    let bench = Bench::new();
+    let mut command = bench.command("reproduce apue-3.5 --quick --min 8 --max 16 --format json");
+    let results = json(&stdout_of(command.args(["--program", "cat"])));
+    let rows = list(&only(&results)["rows"]);
+    let copied: Vec<_> = rows
+        .iter()
+        .map(|row| row["copied_bytes"].as_u64())
+        .collect();
+    assert_eq!(
+        copied,
+        [Some(1_600_000), Some(3_200_000), None, Some(0), Some(0)]
+    );
+    assert_eq!(rows[0]["loops"], 200_000);
+    assert_eq!(rows[2]["technique"], "program");
+    assert!(rows[2]["buffer_bytes"].is_null());
+}
+
+#[test]
+fn what_a_program_does_wrong_is_said_and_nothing_is_left() {
+    for (program, told) in [
+        (
+            "false",
+            "'false' ended with exit status 1, given 1,049,810 bytes: it wrote nothing to",
+        ),
+        (
+            "sh -c 'echo no >&2; exit 3'",
+            "ended with exit status 3, given 1,049,810 bytes: it wrote to standard error: no",
+        ),
+        ("sh -c 'kill -SEGV $$'", "ended with signal 11 (SIGSEGV)"),
+        (
+            "true {buffer}",
+            "'true 32768' wrote nothing, of 1,049,810 bytes",
+        ),
+        (
+            "head -c {buffer}",
+            "wrote 32,768 bytes, of 1,049,810 bytes: it must read until",
+        ),
+        (
+            "sh -c 'cat; echo more'",
+            "wrote 1,049,815 bytes, of 1,049,810 bytes: a write must be as long",
+        ),
+        ("tr A B", "wrote wrong bytes: of 1,049,810, byte "),
+        (
+            "sleep 27182",
+            "it still ran after 10 s, and was killed: it must end when read returns 0",
+        ),
+        (
+            "sh -c 'cat; sleep 27182 &'",
+            "it left processes behind that still ran 10.0 s after",
+        ),
+    ] {
+        let bench = Bench::new();
+        let stderr = stderr_of(&mut beside(&bench, program, ""), 1);
+        assert!(stderr.contains(told), "{program}: {stderr}");
+        assert!(bench.saved().is_empty(), "{program}");
+        assert!(entries(&bench.work()).is_empty(), "{program}");
+        let left = Command::new("pgrep")
+            .args(["-f", "^sleep 27182$"])
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&left.stdout), "", "{program}");
+    }
+}
+
+#[test]
+fn what_is_odd_about_a_program_is_noted() {
+    for (program, words, told) in [
+        (
+            "sh -c 'cat; echo done >&2'",
+            "",
+            "The program writes to standard error: done",
+        ),
+        (
+            "tr -d '\\000'",
+            "",
+            "The program copies text alone, which it was timed with. Bytes of any value: 'tr -d",
+        ),
+        (
+            "cp {input} {output}",
+            "--to file --sync dsync",
+            "--sync dsync holds for vectored copy alone: the program must do that itself.",
+        ),
+    ] {
+        let bench = Bench::new();
+        let results = json(&stdout_of(&mut beside(
+            &bench,
+            program,
+            &format!("--format json {words}"),
+        )));
+        let notes = list(&only(&results)["notes"]);
+        assert!(
+            notes[0].as_str().unwrap().starts_with(told),
+            "{program}: {notes:?}"
+        );
     }
 }

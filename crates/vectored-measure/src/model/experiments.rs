@@ -80,6 +80,20 @@ pub struct Reproduction {
     pub finding: String,
 }
 
+impl Reproduction {
+    /// The time by which a program of the user is compared: CPU time of a copy from memory to `/dev/null`, which other
+    /// programs disturb least, else wall time.
+    pub fn compared(&self) -> Measure {
+        let is_synced = !matches!(self.setting.sync, None | Some(SyncMode::None));
+        let is_null = self.setting.to.as_deref().is_none_or(|to| to == "null");
+        if is_null && self.cache == PageCache::Hot && !is_synced {
+            Measure::Cpu
+        } else {
+            Measure::Clock
+        }
+    }
+}
+
 /// Properties that all rows of an experiment share; `None` if a property does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
@@ -89,6 +103,10 @@ pub struct Setting {
     pub file_bytes: Option<u64>,
     /// The destination of copies: `null`, `file` or `pipe`.
     pub to: Option<String>,
+    /// The command of the program that was timed beside ours, with its placeholders; its rows have the technique
+    /// `program`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// How durable a call, or a whole copy, must be before it counts as done.
     pub sync: Option<SyncMode>,
     /// `st_blksize` of the file that is copied.
@@ -105,7 +123,7 @@ pub struct Setting {
 /// not sampled in a repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentRow {
-    /// `read-write`, `stdio`, or one of the techniques.
+    /// `read-write`, `stdio`, `program`, or one of the techniques.
     pub technique: String,
     /// Whether segments are written or read, if an experiment has both.
     pub operation: Option<Operation>,
@@ -121,6 +139,10 @@ pub struct ExperimentRow {
     pub segment_sizes: Option<Vec<(usize, usize)>>,
     /// Size of the buffer of a copy, in bytes.
     pub buffer_bytes: Option<u64>,
+    /// Bytes that a copy of less than the whole file moved; 0 for a copy of an empty file. The medians of the times,
+    /// without that of an empty file, are scaled to the whole file; samples and `loops` are as measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copied_bytes: Option<u64>,
     /// Number of calls, or passes, in a repeat.
     pub calls: Option<u64>,
     /// Successful reads of a copy, without the last, which found the end of the file.
@@ -155,6 +177,16 @@ pub struct ExperimentRow {
     pub resident_bytes_samples: Vec<Option<u64>>,
     /// Bytes that the copy read from storage devices (`ru_inblock`), by repeat.
     pub fetched_bytes_samples: Vec<Option<u64>>,
+}
+
+impl ExperimentRow {
+    /// The median of this time.
+    pub fn seconds(&self, measure: Measure) -> Option<f64> {
+        match measure {
+            Measure::Cpu => self.cpu_s,
+            Measure::Clock => self.clock_s,
+        }
+    }
 }
 
 /// A published row.

@@ -16,6 +16,9 @@ use crate::model::{
     ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, SyncMode,
 };
 use crate::reproduce::bench::Bench;
+use crate::reproduce::copy_by_program::{
+    BUFFER, CopyProgram, OUTPUT, PROOF_LIMIT, ProgramOrder, limit,
+};
 use crate::reproduce::copy_process::{ChildCopy, CopyOrder, CopyOutput, CopyTechnique, copy};
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
@@ -31,6 +34,16 @@ pub const PUBLISHED_FILE_BYTES: u64 = 103_316_352;
 /// as all others together and vary little.
 const FEW_REPEATS_BELOW_BYTES: u64 = 64;
 const FEW_REPEATS: usize = 3;
+
+/// Beside a program of the user, which may be slow, rows of buffers smaller than this have few repeats.
+const FEW_REPEATS_BESIDE_BELOW_BYTES: u64 = 1024;
+
+/// Beside a program of the user, buffers smaller than this copy a prefix of the file, of so many buffers.
+const PREFIX_BELOW_BYTES: u64 = 64;
+const PREFIX_BUFFERS: u64 = 200_000;
+
+/// Beside a program of the user, no row is repeated after this time.
+const BESIDE_S: f64 = 40.0;
 
 /// Length of the copy that proves, for every row, that all bytes arrive: longer
 /// than all published buffers, and no multiple of a page.
@@ -81,6 +94,33 @@ pub struct CopyPlan {
     pub stdio: bool,
     /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
+    /// A program that makes the same copies as ours. The files are then lines of text, buffers below 64 bytes copy a
+    /// prefix, and there is no row of the C library.
+    pub program: Option<CopyProgram>,
+}
+
+/// A row: who copies, and the length of the file.
+#[derive(Clone, Copy, Debug)]
+struct PlannedCopy<'a> {
+    by: Copier<'a>,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Copier<'a> {
+    Ours(CopyTechnique),
+    /// With a buffer of this size, if it is told one.
+    Program(&'a CopyProgram, Option<u64>),
+}
+
+impl Copier<'_> {
+    fn buffer_bytes(self) -> Option<u64> {
+        match self {
+            Copier::Ours(CopyTechnique::ReadWrite { buffer_bytes }) => Some(buffer_bytes),
+            Copier::Ours(CopyTechnique::Stdio) => None,
+            Copier::Program(_, buffer_bytes) => buffer_bytes,
+        }
+    }
 }
 
 impl CopyPlan {
@@ -95,12 +135,8 @@ impl CopyPlan {
     ///
     /// The errors of [`check_room`] and [`check_eviction`].
     pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
-        let files = match self.page_cache {
-            PageCache::Hot => 1,
-            // Each row has its own file.
-            PageCache::Cold => self.techniques().len() as u64,
-        };
-        let inputs = self.file_bytes.saturating_mul(files);
+        let inputs = self.input_bytes().into_iter();
+        let inputs = inputs.fold(0, u64::saturating_add);
         let described = match &self.to {
             CopyTarget::File(None) => check_room(directory, inputs + self.file_bytes)?,
             CopyTarget::File(Some(other)) => {
@@ -115,66 +151,122 @@ impl CopyPlan {
         Ok(described)
     }
 
-    fn techniques(&self) -> Vec<CopyTechnique> {
+    /// The rows, in their order.
+    fn copies(&self) -> Vec<PlannedCopy<'_>> {
         let sizes = self.buffer_bytes.iter();
-        let mut techniques: Vec<CopyTechnique> = sizes
-            .map(|&buffer_bytes| CopyTechnique::ReadWrite { buffer_bytes })
-            .collect();
-        if self.stdio {
-            techniques.push(CopyTechnique::Stdio);
+        let ours = sizes.map(|&buffer_bytes| PlannedCopy {
+            by: Copier::Ours(CopyTechnique::ReadWrite { buffer_bytes }),
+            bytes: self.bytes_with(buffer_bytes),
+        });
+        let mut copies: Vec<PlannedCopy<'_>> = ours.collect();
+        if let Some(program) = &self.program {
+            let sizes = self.buffer_bytes.iter();
+            let theirs = sizes.map(|&buffer_bytes| PlannedCopy {
+                by: Copier::Program(program, Some(buffer_bytes)),
+                bytes: self.bytes_with(buffer_bytes),
+            });
+            if program.names(BUFFER) {
+                copies.extend(theirs);
+            } else {
+                copies.push(PlannedCopy {
+                    by: Copier::Program(program, None),
+                    bytes: self.file_bytes,
+                });
+            }
+            let any = self.buffer_bytes.last().copied();
+            copies.extend(
+                [Copier::Ours(START), Copier::Program(program, any)]
+                    .map(|by| PlannedCopy { by, bytes: 0 }),
+            );
+        } else if self.stdio {
+            copies.push(PlannedCopy {
+                by: Copier::Ours(CopyTechnique::Stdio),
+                bytes: self.file_bytes,
+            });
         }
-        techniques
+        copies
     }
 
-    /// One row per technique.
+    /// Length of the copy with a buffer of this size.
+    fn bytes_with(&self, buffer_bytes: u64) -> u64 {
+        if self.program.is_some() && buffer_bytes < PREFIX_BELOW_BYTES {
+            self.file_bytes.min(PREFIX_BUFFERS * buffer_bytes)
+        } else {
+            self.file_bytes
+        }
+    }
+
+    /// Lengths of the files that are copied: one for each row, or if they are hot, one for each length.
+    fn input_bytes(&self) -> Vec<u64> {
+        let mut lengths: Vec<u64> = self.copies().iter().map(|copy| copy.bytes).collect();
+        if self.page_cache == PageCache::Hot {
+            lengths.sort_unstable();
+            lengths.dedup();
+        }
+        lengths
+    }
+
+    /// One row per copy.
     fn rows(&self) -> Vec<ExperimentRow> {
-        let row = |technique: CopyTechnique| match technique {
-            CopyTechnique::ReadWrite { buffer_bytes } => ExperimentRow {
-                technique: "read-write".to_owned(),
-                buffer_bytes: Some(buffer_bytes),
-                ..ExperimentRow::default()
-            },
-            CopyTechnique::Stdio => ExperimentRow {
-                technique: "stdio".to_owned(),
-                ..ExperimentRow::default()
-            },
+        let row = |copy: PlannedCopy<'_>| ExperimentRow {
+            technique: match copy.by {
+                Copier::Ours(CopyTechnique::ReadWrite { .. }) => "read-write",
+                Copier::Ours(CopyTechnique::Stdio) => "stdio",
+                Copier::Program(..) => "program",
+            }
+            .to_owned(),
+            buffer_bytes: copy.by.buffer_bytes().filter(|_| copy.bytes > 0),
+            copied_bytes: (copy.bytes < self.file_bytes).then_some(copy.bytes),
+            ..ExperimentRow::default()
         };
-        self.techniques().into_iter().map(row).collect()
+        self.copies().into_iter().map(row).collect()
     }
 
     /// The number of repeats of each row, followed by that of the start of a
-    /// process.
+    /// process, which is a row if there is a program.
     pub(super) fn counts(&self) -> Vec<usize> {
-        let count = |technique: CopyTechnique| match technique {
-            CopyTechnique::ReadWrite { buffer_bytes } if buffer_bytes < FEW_REPEATS_BELOW_BYTES => {
-                FEW_REPEATS
-            }
+        let few_below = match self.program {
+            Some(_) => FEW_REPEATS_BESIDE_BELOW_BYTES,
+            None => FEW_REPEATS_BELOW_BYTES,
+        };
+        let count = |copy: PlannedCopy<'_>| match copy.by.buffer_bytes() {
+            Some(buffer_bytes) if buffer_bytes < few_below => FEW_REPEATS,
             _ => REPEATS,
         };
-        let counts = self.techniques().into_iter().map(count);
-        counts.chain([REPEATS]).collect()
+        let counts = self.copies().into_iter().map(count);
+        let start = self.program.is_none().then_some(REPEATS);
+        counts.chain(start).collect()
     }
 
     pub(super) fn enter(&self, eta: &mut EtaTracker<'_>) {
         let counts = self.counts();
-        for (row, technique) in self.techniques().into_iter().enumerate() {
-            let (name, guess_s) = match technique {
-                CopyTechnique::ReadWrite { buffer_bytes } => {
-                    let loops = self.file_bytes as f64 / buffer_bytes as f64;
+        for (row, copy) in self.copies().into_iter().enumerate() {
+            let bytes = copy.bytes as f64;
+            let (name, guess_s) = match copy.by.buffer_bytes() {
+                _ if copy.bytes == 0 => ("start".to_owned(), 2e-3),
+                Some(buffer_bytes) => {
                     // 350 ns for a read and a write of 1 B each on a current machine.
-                    let calls_s = loops * 350e-9;
-                    let bytes_s = self.file_bytes as f64 / 5e9;
+                    let calls_s = bytes / buffer_bytes as f64 * 350e-9;
                     let name = format!("buffer of {buffer_bytes} B");
-                    (name, calls_s + bytes_s + 2e-3)
+                    (name, calls_s + bytes / 5e9 + 2e-3)
                 }
-                CopyTechnique::Stdio => ("stdio".to_owned(), self.file_bytes as f64 * 5e-9),
+                None => ("buffer of its own".to_owned(), bytes * 5e-9),
+            };
+            let name = match copy.by {
+                Copier::Program(..) => format!("the program, {name}"),
+                Copier::Ours(_) => name,
             };
             eta.enter(NAME, row, name, (counts[row], guess_s));
         }
-        let start = self.techniques().len();
-        eta.enter(NAME, start, "start".to_owned(), (REPEATS, 2e-3));
+        if self.program.is_none() {
+            let start = self.copies().len();
+            eta.enter(NAME, start, "start".to_owned(), (REPEATS, 2e-3));
+        }
     }
 }
+
+/// The copy of an empty file, which shows how long a process takes to start.
+const START: CopyTechnique = CopyTechnique::ReadWrite { buffer_bytes: 4096 };
 
 pub(super) fn run(plan: &CopyPlan, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
     let setting = Setting {
@@ -182,7 +274,11 @@ pub(super) fn run(plan: &CopyPlan, bench: &mut Bench<'_>) -> (Reproduction, Opti
         file_bytes: Some(plan.file_bytes),
         to: Some(plan.to.name().to_owned()),
         sync: Some(plan.sync),
-        start_s_samples: vec![None; REPEATS],
+        program: plan.program.as_ref().map(|program| program.typed.clone()),
+        start_s_samples: match plan.program {
+            Some(_) => Vec::new(),
+            None => vec![None; REPEATS],
+        },
         ..Setting::default()
     };
     let mut reproduction = Reproduction {
@@ -205,8 +301,12 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn of_row(&self, row: usize) -> &PatternFile {
-        &self.files[row.min(self.files.len() - 1)]
+    fn of_row(&self, row: usize, bytes: u64, page_cache: PageCache) -> &PatternFile {
+        let of_length = || self.files.iter().find(|file| file.span_bytes == bytes);
+        match page_cache {
+            PageCache::Cold => &self.files[row],
+            PageCache::Hot => of_length().expect("there is a file of each length"),
+        }
     }
 }
 
@@ -219,42 +319,62 @@ fn measure(
     let described = plan.check(bench.directory)?;
     reproduction.setting.st_blksize = Some(described.st_blksize);
     reproduction.setting.read_ahead_kb = described.read_ahead_kb;
-    let techniques = plan.techniques();
-    let pattern = Pattern::new(bench.seed);
+    let copies = plan.copies();
+    let pattern = match plan.program {
+        Some(_) => Pattern::text(bench.seed),
+        None => Pattern::new(bench.seed),
+    };
     if !prove(plan, bench, pattern)? {
         return Ok(());
     }
+    let reads_of_start = match &plan.program {
+        None => 0,
+        Some(program) => {
+            let Some(proof) = prove_program(plan, program, bench, pattern)? else {
+                return Ok(());
+            };
+            reproduction.notes.extend(proof.notes);
+            proof.reads_of_start
+        }
+    };
     let mut inputs = Inputs {
         files: Vec::new(),
         pattern,
     };
-    let files = match plan.page_cache {
-        PageCache::Hot => 1,
-        PageCache::Cold => techniques.len(),
-    };
-    for _ in 0..files {
+    for bytes in plan.input_bytes() {
         if bench.is_stopped() {
             return Ok(());
         }
-        let file = PatternFile::with_span(bench.directory, pattern, plan.file_bytes);
+        let file = PatternFile::with_span(bench.directory, pattern, bytes);
         inputs
             .files
             .push(file.map_err(cannot_create(bench.directory))?);
     }
     let mut rng = Rng::with_seed(bench.seed);
+    let first_ns = bench.clock.now_ns();
     for (repeat, row) in interleaved(&plan.counts(), &mut rng) {
         if bench.is_stopped() {
             return Ok(());
         }
         let began_ns = bench.clock.now_ns();
+        let is_late = (began_ns - first_ns) as f64 / 1e9 > BESIDE_S;
+        if plan.program.is_some() && repeat > 0 && is_late {
+            let note = format!("No row was repeated after {BESIDE_S} s.");
+            reproduction.notes.push(note);
+            return Ok(());
+        }
         bench.eta.begin(NAME, row);
-        if row == techniques.len() {
+        if row == copies.len() {
             reproduction.setting.start_s_samples[repeat] = start(bench)?;
         } else {
-            let measured = measure_row(plan, bench, &inputs, (row, techniques[row]))?;
-            let Some(measured) = measured else {
+            let measured = measure_row(plan, bench, &inputs, (row, copies[row]))?;
+            let Some(mut measured) = measured else {
                 return Ok(());
             };
+            if let Copier::Program(..) = copies[row].by {
+                let reads = &mut measured.copy.reads;
+                *reads = reads.map(|reads| reads.saturating_sub(reads_of_start));
+            }
             note_row(&mut reproduction.rows[row], repeat, &measured);
         }
         let took_ns = bench.clock.now_ns() - began_ns;
@@ -286,25 +406,29 @@ fn note_row(row: &mut ExperimentRow, repeat: usize, measured: &MeasuredCopy) {
     row.fetched_bytes_samples[repeat] = Some(usage.fetched_bytes);
 }
 
-/// Makes one copy of the whole file; `None` if the run was stopped.
+/// Makes the copy of a row; `None` if the run was stopped.
 fn measure_row(
     plan: &CopyPlan,
     bench: &mut Bench<'_>,
     inputs: &Inputs,
-    (row, technique): (usize, CopyTechnique),
+    (row, planned): (usize, PlannedCopy<'_>),
 ) -> Result<Option<MeasuredCopy>, MeasureError> {
-    let file = inputs.of_row(row);
+    let file = inputs.of_row(row, planned.bytes, plan.page_cache);
     let cannot = |error| {
         let directory = bench.directory.display();
         MeasureError::io(format!("cannot use a file in '{directory}'"))(error)
     };
-    let resident_bytes = match plan.page_cache {
-        PageCache::Hot => file.warm(),
-        PageCache::Cold => file.evict(),
-    }
-    .and_then(|()| file.resident_bytes())
-    .map_err(cannot)?;
-    let is_cold = resident_bytes as f64 <= MAX_LEFT_SHARE * plan.file_bytes as f64;
+    let resident_bytes = if planned.bytes == 0 {
+        0
+    } else {
+        match plan.page_cache {
+            PageCache::Hot => file.warm(),
+            PageCache::Cold => file.evict(),
+        }
+        .and_then(|()| file.resident_bytes())
+        .map_err(cannot)?
+    };
+    let is_cold = resident_bytes as f64 <= MAX_LEFT_SHARE * planned.bytes as f64;
     if plan.page_cache == PageCache::Cold && !is_cold {
         let described = check_room(bench.directory, 0)?;
         return Err(MeasureError::NotCold {
@@ -317,26 +441,46 @@ fn measure_row(
         CopyTarget::Pipe => (CopyOutput::Pipe(None), None),
         CopyTarget::File(other) => {
             let directory = other.as_deref().unwrap_or(bench.directory);
-            let file = unnamed_file(directory, sync_flags(plan.sync)).map(File::from);
-            let file = file.map_err(cannot_create(directory))?;
-            // The copy has an open file description of its own: a duplicate would cost the child a lock in every
-            // write.
-            let kept = reopened(&file).map_err(cannot_create(directory))?;
+            let (file, kept) = output_file(directory, plan.sync)?;
             (CopyOutput::File(file), Some(kept))
         }
     };
-    let order = CopyOrder {
-        technique,
-        input: reopened(&file.fd()).map_err(cannot)?,
-        input_bytes: plan.file_bytes,
-        output,
-        fsync: plan.sync == SyncMode::Fsync,
+    let input = reopened(&file.fd()).map_err(cannot)?;
+    let copy = match planned.by {
+        Copier::Program(program, buffer_bytes) => {
+            let order = ProgramOrder {
+                buffer_bytes,
+                input,
+                input_bytes: planned.bytes,
+                output,
+                limit: limit(plan.sync),
+            };
+            program.copy(bench, order)?.map(|(copy, _)| copy)
+        }
+        Copier::Ours(technique) => {
+            let order = CopyOrder {
+                technique,
+                input,
+                input_bytes: planned.bytes,
+                output,
+                fsync: plan.sync == SyncMode::Fsync,
+            };
+            copy(bench, order)?
+        }
     };
-    let Some(copy) = copy(bench, order)? else {
+    let Some(copy) = copy else {
         return Ok(None);
     };
     if let Some(written) = kept {
-        check_written(&written, inputs.pattern, plan.file_bytes)?;
+        let arrived = read_back(&written, inputs.pattern)?;
+        match planned.by {
+            Copier::Program(program, buffer_bytes) => {
+                program.check(buffer_bytes, &arrived, planned.bytes)?;
+            }
+            Copier::Ours(_) => arrived
+                .end(planned.bytes)
+                .map_err(|mismatch| wrong(mismatch, "the copy", "apue-3.5"))?,
+        }
     }
     Ok(Some(MeasuredCopy {
         copy,
@@ -344,11 +488,20 @@ fn measure_row(
     }))
 }
 
+/// A file for a copy, and the same file to be read back. The copy has an open file description of its own: a duplicate
+/// would cost the child a lock in every write.
+fn output_file(directory: &Path, sync: SyncMode) -> Result<(File, File), MeasureError> {
+    let file = unnamed_file(directory, sync_flags(sync)).map(File::from);
+    let file = file.map_err(cannot_create(directory))?;
+    let kept = reopened(&file).map_err(cannot_create(directory))?;
+    Ok((file, kept))
+}
+
 /// Times the start of a process: a copy of 0 bytes.
 fn start(bench: &mut Bench<'_>) -> Result<Option<f64>, MeasureError> {
     let input = File::open("/dev/null").map_err(MeasureError::io("cannot open /dev/null"))?;
     let order = CopyOrder {
-        technique: CopyTechnique::ReadWrite { buffer_bytes: 4096 },
+        technique: START,
         input,
         input_bytes: 0,
         output: CopyOutput::Null,
@@ -364,7 +517,10 @@ fn prove(plan: &CopyPlan, bench: &mut Bench<'_>, pattern: Pattern) -> Result<boo
     let bytes = PROOF_BYTES.min(plan.file_bytes);
     let file = PatternFile::with_span(bench.directory, pattern, bytes);
     let file = file.map_err(cannot_create(bench.directory))?;
-    for technique in plan.techniques() {
+    for copied in plan.copies() {
+        let Copier::Ours(technique) = copied.by else {
+            continue;
+        };
         let order = CopyOrder {
             technique,
             input: reopened(&file.fd()).map_err(cannot_create(bench.directory))?,
@@ -379,26 +535,100 @@ fn prove(plan: &CopyPlan, bench: &mut Bench<'_>, pattern: Pattern) -> Result<boo
     Ok(true)
 }
 
-fn check_written(file: &File, pattern: Pattern, bytes: u64) -> Result<(), MeasureError> {
+/// What the proof of a program found.
+struct ProgramProof {
+    /// Its reads in a copy of an empty file.
+    reads_of_start: u64,
+    notes: Vec<String>,
+}
+
+/// Has the program copy a small file with each buffer, and compares each byte. `None` if the run was stopped.
+fn prove_program(
+    plan: &CopyPlan,
+    program: &CopyProgram,
+    bench: &mut Bench<'_>,
+    text: Pattern,
+) -> Result<Option<ProgramProof>, MeasureError> {
+    let mut proof = ProgramProof {
+        reads_of_start: 0,
+        notes: Vec::new(),
+    };
+    let mut largest = None;
+    for planned in plan.copies() {
+        let Copier::Program(_, buffer_bytes) = planned.by else {
+            continue;
+        };
+        largest = buffer_bytes;
+        let bytes = planned.bytes.min(PROOF_BYTES);
+        let Some((reads, said)) = prove_copy(program, bench, text, (buffer_bytes, bytes))? else {
+            return Ok(None);
+        };
+        if bytes == 0 {
+            proof.reads_of_start = reads.unwrap_or(0);
+        }
+        if !said.is_empty() && proof.notes.is_empty() {
+            let note = format!("The program writes to standard error: {said}");
+            proof.notes.push(note);
+        }
+    }
+    let any = Pattern::new(bench.seed);
+    let bytes = plan.file_bytes.min(PROOF_BYTES);
+    match prove_copy(program, bench, any, (largest, bytes)) {
+        Ok(Some(_)) => {}
+        Ok(None) => return Ok(None),
+        Err(error @ MeasureError::Program { .. }) => proof.notes.push(format!(
+            "The program copies text alone, which it was timed with. Bytes of any value: {error}."
+        )),
+        Err(error) => return Err(error),
+    }
+    if plan.sync != SyncMode::None && (plan.sync == SyncMode::Fsync || program.names(OUTPUT)) {
+        proof.notes.push(format!(
+            "--sync {} holds for vectored copy alone: the program must do that itself.",
+            plan.sync.name()
+        ));
+    }
+    Ok(Some(proof))
+}
+
+/// Has the program copy a file to another; returns its reads, and what it wrote to its standard error.
+fn prove_copy(
+    program: &CopyProgram,
+    bench: &mut Bench<'_>,
+    pattern: Pattern,
+    (buffer_bytes, bytes): (Option<u64>, u64),
+) -> Result<Option<(Option<u64>, String)>, MeasureError> {
+    let file = PatternFile::with_span(bench.directory, pattern, bytes);
+    let file = file.map_err(cannot_create(bench.directory))?;
+    let (output, kept) = output_file(bench.directory, SyncMode::None)?;
+    let order = ProgramOrder {
+        buffer_bytes,
+        input: reopened(&file.fd()).map_err(cannot_create(bench.directory))?,
+        input_bytes: bytes,
+        output: CopyOutput::File(output),
+        limit: PROOF_LIMIT,
+    };
+    let Some((copy, said)) = program.copy(bench, order)? else {
+        return Ok(None);
+    };
+    program.check(buffer_bytes, &read_back(&kept, pattern)?, bytes)?;
+    Ok(Some((copy.reads, said)))
+}
+
+/// Compares a file with a pattern.
+fn read_back(file: &File, pattern: Pattern) -> Result<PatternCheck, MeasureError> {
     let mut check = PatternCheck::new(pattern);
     let mut piece = vec![0; 1 << 16];
     let mut at = 0;
-    let cannot = MeasureError::io("cannot read back the copied bytes");
-    let read = || -> io::Result<()> {
-        loop {
-            let count = plain_calls::pread(file.as_fd(), &mut piece, at)?;
-            if count == 0 {
-                return Ok(());
-            }
-            check.take(&piece[..count]);
-            at += count as u64;
+    loop {
+        let count = plain_calls::pread(file.as_fd(), &mut piece, at);
+        let count = count
+            .map_err(|error| MeasureError::io("cannot read back the copied bytes")(error.into()))?;
+        if count == 0 {
+            return Ok(check);
         }
-    };
-    let mut read = read;
-    read().map_err(cannot)?;
-    check
-        .end(bytes)
-        .map_err(|mismatch| wrong(mismatch, "the copy", "apue-3.5"))
+        check.take(&piece[..count]);
+        at += count as u64;
+    }
 }
 
 /// Names `--to` instead of `--dir` in the error of a directory.
@@ -435,6 +665,8 @@ fn cannot_create(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + u
 /// - for a cold file, the wall time with buffers above 128 KiB over that with
 ///   128 KiB;
 /// - the CPU time of the C library over that with a buffer of one block.
+///
+/// If a program was timed: its time over that of ours with each buffer that copied the whole file.
 pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows,
@@ -444,6 +676,16 @@ pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
         ..
     } = reproduction;
     let index_of = |bytes: u64| rows.iter().position(|row| row.buffer_bytes == Some(bytes));
+    if setting.program.is_some() {
+        let theirs = rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.technique == "program" && row.copied_bytes.is_none());
+        let pairs = theirs.filter_map(|(index, row)| Some((index, index_of(row.buffer_bytes?)?)));
+        return pairs
+            .filter_map(|pair| ratio(rows, pair, reproduction.compared(), published))
+            .collect();
+    }
     let larger_than = |bytes: u64| {
         let sized = rows.iter().enumerate();
         sized

@@ -1,7 +1,7 @@
 //! Computes everything that follows from the samples of an experiment; pure
 //! functions.
 
-use crate::model::{ExperimentName, Measure, Reproduction};
+use crate::model::{ExperimentName, ExperimentRow, Measure, Reproduction};
 use crate::report::experiments::finding;
 use crate::reproduce::crossover::crossovers;
 use crate::reproduce::mincer;
@@ -21,6 +21,9 @@ pub fn conclude(experiment: &mut Reproduction) {
             .or(call_bytes)
             .zip(row.clock_s)
             .map(|(bytes, clock_s)| bytes as f64 / clock_s);
+    }
+    if let Some(file_bytes) = file_bytes {
+        scale(&mut experiment.rows, file_bytes);
     }
     experiment.setting.start_s = middle_of(&experiment.setting.start_s_samples);
     experiment.ratios = match experiment.name {
@@ -43,4 +46,31 @@ pub fn conclude(experiment: &mut Reproduction) {
             .collect();
     }
     experiment.finding = finding(experiment);
+}
+
+/// Scales the times of copies of a prefix to the whole file, but for the time of a copy of nothing: the start. A time of
+/// less than twice the start would be scaled noise, so there is none then.
+fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
+    let starts = rows.iter().filter(|row| row.copied_bytes == Some(0));
+    let starts: Vec<ExperimentRow> = starts.cloned().collect();
+    for row in rows {
+        let Some(bytes) = row.copied_bytes else {
+            continue;
+        };
+        row.bytes_per_s = None;
+        let mut starts = starts.iter().filter(|_| bytes > 0);
+        let Some(start) = starts.find(|start| start.technique == row.technique) else {
+            continue;
+        };
+        let factor = file_bytes as f64 / bytes as f64;
+        let scaled = |time: Option<f64>, start: Option<f64>| {
+            let (time, start) = (time?, start?);
+            (time >= 2.0 * start).then_some(start + (time - start) * factor)
+        };
+        row.user_s = scaled(row.user_s, start.user_s);
+        row.system_s = scaled(row.system_s, start.system_s);
+        row.cpu_s = scaled(row.cpu_s, start.cpu_s);
+        row.clock_s = scaled(row.clock_s, start.clock_s);
+        row.bytes_per_s = row.clock_s.map(|clock_s| file_bytes as f64 / clock_s);
+    }
 }

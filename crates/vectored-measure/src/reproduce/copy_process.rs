@@ -238,7 +238,7 @@ fn position_of_input(process: u32) -> Option<u64> {
 }
 
 /// Reads a pipe to its end, on `cpu` if it is `Some`.
-fn drain(
+pub(super) fn drain(
     mut reader: PipeReader,
     pattern: Option<Pattern>,
     cpu: Option<usize>,

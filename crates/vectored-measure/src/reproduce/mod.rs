@@ -15,6 +15,8 @@ pub(crate) mod apue_3_5;
 pub(crate) mod bench;
 pub(crate) mod conclude;
 #[cfg(unix)]
+pub(crate) mod copy_by_program;
+#[cfg(unix)]
 pub(crate) mod copy_process;
 #[cfg(unix)]
 pub mod copy_program;
@@ -39,6 +41,8 @@ pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES}
 pub use crate::reproduce::apue_14_28::RecordPlan;
 pub use crate::reproduce::bench::Bench;
 pub use crate::reproduce::conclude::conclude;
+#[cfg(unix)]
+pub use crate::reproduce::copy_by_program::{BUFFER, CopyProgram, INPUT, OUTPUT};
 pub use crate::reproduce::eta::{EtaTracker, ReproduceProgress};
 #[cfg(unix)]
 pub use crate::reproduce::kalinin::ElementPlan;
@@ -138,6 +142,15 @@ impl Plan {
     }
 }
 
+/// Whether a row has enough repeats of those that were planned. Beside a program, one is enough if the time was up.
+fn is_enough(plan: &Plan, bench: &Bench<'_>, repeats: usize, planned: usize) -> bool {
+    match plan {
+        #[cfg(unix)]
+        Plan::Copies(copies) if copies.program.is_some() && !bench.is_stopped() => repeats > 0,
+        _ => repeats == planned,
+    }
+}
+
 /// Runs the experiments one after the other. An error ends the run; the result
 /// has everything measured before it.
 pub fn run(plans: &[Plan], bench: &mut Bench<'_>) -> (Vec<Reproduction>, Option<MeasureError>) {
@@ -152,8 +165,8 @@ pub fn run(plans: &[Plan], bench: &mut Bench<'_>) -> (Vec<Reproduction>, Option<
         let (mut reproduction, failure) = plan.run(bench);
         conclude(&mut reproduction);
         let mut rows = std::iter::zip(&reproduction.rows, plan.repeats());
-        reproduction.complete =
-            failure.is_none() && rows.all(|(row, repeats)| row.repeats == repeats);
+        reproduction.complete = failure.is_none()
+            && rows.all(|(row, repeats)| is_enough(plan, bench, row.repeats, repeats));
         done.push(reproduction);
         if failure.is_some() {
             return (done, failure);

@@ -91,6 +91,11 @@ impl PatternCheck {
         self.position += piece.len() as u64;
     }
 
+    /// Number of bytes that came.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.position
+    }
+
     /// Checks that exactly `bytes` bytes came and were right.
     pub fn end(&self, bytes: u64) -> Result<(), Mismatch> {
         match self.difference {

@@ -7,7 +7,7 @@ use vectored_measure::model::{
 };
 use vectored_measure::report::experiments::document;
 use vectored_measure::reproduce::{CopyPlan, PUBLISHED_FILE_BYTES, conclude, published};
-use vectored_report::{csv_of, json};
+use vectored_report::{Block, csv_of, json};
 
 use crate::shown::text;
 
@@ -125,6 +125,64 @@ fn records(writev_s: f64) -> Reproduction {
     experiment(ExperimentName::Apue1428, setting, rows.collect())
 }
 
+/// Copies of a program of the user beside ours. It costs four microseconds a loop, starts in 15 ms, and reads with at most
+/// `own_bytes`.
+fn beside(buffer: Option<u64>, own_bytes: u64) -> Reproduction {
+    let copy = |technique: &str, buffer_bytes: Option<u64>, cost_s: f64| {
+        let start_s = if technique == "program" { 0.015 } else { 0.001 };
+        let bytes = match buffer_bytes {
+            Some(bytes) if bytes < 64 => bytes * 200_000,
+            _ => PUBLISHED_FILE_BYTES,
+        };
+        let read = buffer_bytes.unwrap_or(own_bytes);
+        let read = if technique == "program" { read.max(own_bytes) } else { read };
+        let loops = bytes.div_ceil(read);
+        let share = bytes as f64 / PUBLISHED_FILE_BYTES as f64;
+        let cpu_s = loops as f64 * cost_s + 0.02 * share + start_s;
+        let turn = read.ilog2() as usize;
+        ExperimentRow {
+            technique: technique.to_owned(),
+            buffer_bytes,
+            copied_bytes: (bytes < PUBLISHED_FILE_BYTES).then_some(bytes),
+            loops: Some(loops),
+            cpu_s_samples: samples(cpu_s, turn),
+            clock_s_samples: samples(cpu_s + 0.0005, turn),
+            ..ExperimentRow::default()
+        }
+    };
+    let start = |technique: &str, start_s: f64| ExperimentRow {
+        technique: technique.to_owned(),
+        copied_bytes: Some(0),
+        loops: Some(0),
+        cpu_s_samples: samples(start_s, 0),
+        clock_s_samples: samples(start_s + 0.0005, 0),
+        ..ExperimentRow::default()
+    };
+    let sizes = CopyPlan::published_buffers();
+    let ours = sizes
+        .iter()
+        .map(|&bytes| copy("read-write", Some(bytes), 1e-6));
+    let mut rows: Vec<ExperimentRow> = ours.collect();
+    match buffer {
+        None => rows.push(copy("program", None, 4e-6)),
+        Some(least) => {
+            let sizes = sizes.iter().filter(|bytes| **bytes >= least);
+            rows.extend(sizes.map(|&bytes| copy("program", Some(bytes), 4e-6)));
+        }
+    }
+    rows.extend([start("read-write", 0.001), start("program", 0.015)]);
+    let setting = Setting {
+        file_bytes: Some(PUBLISHED_FILE_BYTES),
+        to: Some("null".to_owned()),
+        program: Some("./mycat {buffer} < {input}".to_owned()),
+        sync: Some(SyncMode::None),
+        st_blksize: Some(4096),
+        read_ahead_kb: Some(128),
+        ..Setting::default()
+    };
+    experiment(ExperimentName::Apue35, setting, rows)
+}
+
 /// Copies that cost `copy_ns` a byte, and elements that cost 20 ns each in a list.
 fn elements(copy_ns: f64) -> Reproduction {
     let sizes = [1, 3, 5, 10, 50, 100, 200, 300, 500, 1000];
@@ -202,6 +260,84 @@ pub fn all() -> Experiments {
 #[test]
 fn the_tables_of_fixed_samples() {
     insta::assert_snapshot!(text(&document(&all()), 100));
+}
+
+#[test]
+fn the_table_of_a_program_beside_ours() {
+    insta::assert_snapshot!(text(&document(&shown(vec![beside(Some(1), 1)])), 110));
+}
+
+#[test]
+fn the_chart_of_a_program_has_three_curves_and_marks_the_buffer_of_the_finding() {
+    let beside = beside(Some(1), 1);
+    let said = "The smallest buffer within 5 % of the fastest is 256 KiB for the program, 128 KiB for vectored copy; \
+                with 256 KiB, the program takes ";
+    assert!(beside.finding.starts_with(said), "{}", beside.finding);
+    let document = document(&shown(vec![beside]));
+    let mut blocks = document.answer.iter();
+    let chart = blocks.find_map(|block| match block {
+        Block::Chart(chart) => Some(chart),
+        _ => None,
+    });
+    let chart = chart.unwrap();
+    let names: Vec<String> = chart
+        .curves
+        .iter()
+        .map(|curve| curve.name.to_string())
+        .collect();
+    assert_eq!(names, ["the book, 2005", "vectored copy", "program"]);
+    assert!(chart.curves.iter().all(|curve| curve.points.len() == 20));
+    assert_eq!(chart.marks[0].at, 262_144.0);
+}
+
+#[test]
+fn a_copy_of_a_prefix_is_scaled_without_the_start() {
+    let beside = beside(Some(1), 1);
+    let row = &beside.rows[20];
+    assert_eq!(
+        (row.technique.as_str(), row.copied_bytes),
+        ("program", Some(200_000))
+    );
+    // 4 µs for each byte and 20 ms for all of them, beside the start; the noise is at most 3 %.
+    let whole_s = PUBLISHED_FILE_BYTES as f64 * 4e-6 + 0.02 + 0.015;
+    assert!(
+        (row.cpu_s.unwrap() / whole_s - 1.0).abs() < 0.04,
+        "{:?}",
+        row.cpu_s
+    );
+    // A second conclusion changes nothing.
+    let mut again = beside.clone();
+    conclude(&mut again);
+    assert_eq!(again, beside);
+}
+
+#[test]
+fn a_program_that_does_not_use_its_buffer_is_named() {
+    let note = |experiment| {
+        let text = text(&document(&shown(vec![experiment])), 2000);
+        let note = text
+            .lines()
+            .find(|line| line.contains("does not read with the buffer"));
+        note.map(str::to_owned)
+    };
+    assert_eq!(note(beside(Some(1), 1)), None);
+    assert_eq!(
+        note(beside(Some(4), 8192)).unwrap(),
+        "The program does not read with the buffer that it is told: told 4 B, it made 98 reads, of 7.97 KiB each, instead of \
+         200,000 reads. A library between may have a buffer of its own."
+    );
+    let own = beside(None, 8192);
+    assert!(
+        own.finding.starts_with(
+            "The program, which is not told the size of a buffer, takes 85.4 ms of CPU time"
+        ),
+        "{}",
+        own.finding
+    );
+    assert!(
+        text(&document(&shown(vec![own.clone()])), 100).contains("\nits own "),
+        "{own:?}"
+    );
 }
 
 #[test]

@@ -100,8 +100,8 @@ impl SegmentQueue {
         let chunk = self.policy.chunk_bytes.max(1);
         let ends = &self.record_ends;
         // A call of several records is no longer than a chunk: a pipe that is shared keeps `PIPE_BUF` bytes together.
-        let wanted = match ends.first(self.written()) {
-            Some(first) => ends.last_within(self.written(), chunk).unwrap_or(first),
+        let wanted = match ends.first(self.written) {
+            Some(first) => ends.last_within(self.written, chunk).unwrap_or(first),
             None if remaining <= chunk.saturating_add(chunk / 2) => remaining,
             None => chunk,
         };
@@ -117,7 +117,7 @@ impl SegmentQueue {
 
     fn end_within(&self, bytes: usize) -> usize {
         let ends = &self.record_ends;
-        ends.last_within(self.written(), bytes)
+        ends.last_within(self.written, bytes)
             .map_or(bytes, |end| end.max(self.offered_bytes.min(bytes)))
     }
 }

@@ -21,7 +21,6 @@ use std::io::{self, IoSlice, Write};
 
 use crate::queue::records::RecordEnds;
 use crate::queue::sys::Kept;
-use crate::sys::copy::append;
 use crate::sys::limits::MAX_CALL_BYTES;
 
 pub use self::policy::QueuePolicy;
@@ -94,11 +93,8 @@ pub struct SegmentQueue {
     /// The kept segments, and the copied bytes before each of them. The other copied bytes are after the last.
     kept: Kept,
     record_ends: RecordEnds,
-    /// The bytes that were put in since the queue was made, but for those in `copied`. With it, the end of a record takes
-    /// one addition, and so does the question whether the queue is full.
-    put_elsewhere: u64,
-    /// The queue is full if this many bytes or more were put in since it was made.
-    full_at: u64,
+    /// Bytes that were written since the queue was made.
+    written: u64,
     /// The next call gets at least this many bytes: those that it got before, when the writer was not ready.
     offered_bytes: usize,
 }
@@ -120,8 +116,7 @@ impl SegmentQueue {
             regrow_bytes: 0,
             kept: Kept::new(),
             record_ends: RecordEnds::new(),
-            put_elsewhere: 0,
-            full_at: full_position(0, policy.limit_bytes),
+            written: 0,
             offered_bytes: 0,
         }
     }
@@ -135,8 +130,10 @@ impl SegmentQueue {
     /// Appends a copy of `bytes`, however many: whether the queue is full is not asked.
     #[inline]
     pub fn put_slice(&mut self, bytes: &[u8]) {
-        if !append(bytes, &mut self.copied) {
+        if self.copied.capacity() - self.copied.len() < bytes.len() {
             self.grow_and_put(bytes);
+        } else {
+            self.copied.extend_from_slice(bytes);
         }
     }
 
@@ -257,7 +254,7 @@ impl SegmentQueue {
     /// anywhere.
     #[inline]
     pub fn end_record(&mut self) {
-        let end = self.put_in();
+        let end = self.written.wrapping_add(self.len() as u64);
         if !self.record_ends.extend_group(end) {
             self.begin_group(end);
         }
@@ -282,7 +279,7 @@ impl SegmentQueue {
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.put_in() >= self.full_at
+        self.len() >= self.policy.limit_bytes.max(1)
     }
 
     /// The bytes to be written, in order, in as few slices as they lie in. No slice is empty.
@@ -308,25 +305,23 @@ impl SegmentQueue {
             "cannot remove {bytes} bytes of a queue of {remaining}"
         );
         self.offered_bytes = self.offered_bytes.saturating_sub(bytes);
+        self.written = self.written.wrapping_add(bytes as u64);
+        self.record_ends.forget_to(self.written);
         // The other bytes that were written are copied ones.
         self.copied_start += bytes - self.kept.advance(bytes);
-        let written = self.written();
-        self.full_at = full_position(written, self.policy.limit_bytes);
-        self.record_ends.forget_to(written);
         // This comes last, since an owner may panic when it is dropped.
         self.kept.drop_owners();
     }
 
     /// Removes all bytes. If a message was written in part, its rest is lost.
     pub fn clear(&mut self) {
-        self.put_elsewhere = self.put_in();
-        self.full_at = full_position(self.put_elsewhere, self.policy.limit_bytes);
+        self.written = self.written.wrapping_add(self.len() as u64);
         self.regrow_bytes = self.copied.len().max(self.regrow_bytes / 2);
         self.copied.clear();
         self.copied_start = 0;
         self.offered_bytes = 0;
         let group_bytes = self.group_bytes();
-        self.record_ends.clear(self.put_elsewhere, group_bytes);
+        self.record_ends.clear(self.written, group_bytes);
         // This comes last, when all else is consistent: an owner may panic when it is dropped.
         if !self.kept.is_empty() {
             self.kept.clear();
@@ -389,11 +384,8 @@ impl SegmentQueue {
 
     fn keep(&mut self, segment: Segment) {
         let copied_bytes = self.copied.len() - self.copied_start;
-        let kept_bytes = self.kept.bytes();
         // A clone may have fewer bytes than its original: none.
         if self.kept.push(copied_bytes, segment) {
-            let bytes = (self.kept.bytes() - kept_bytes) as u64;
-            self.put_elsewhere = self.put_elsewhere.wrapping_add(bytes);
             // The segments of a call are limited too, and copied bytes are one.
             self.record_ends.isolate_record();
         }
@@ -403,8 +395,7 @@ impl SegmentQueue {
     #[inline(never)]
     fn begin_group(&mut self, end: u64) {
         let group_bytes = self.group_bytes();
-        let written = self.written();
-        self.record_ends.push_group(end, written, group_bytes);
+        self.record_ends.push_group(end, self.written, group_bytes);
     }
 
     /// The most bytes of a [group](RecordEnds) of records. A call holds whole groups, so it is shorter than it may be by up to
@@ -414,18 +405,6 @@ impl SegmentQueue {
         let policy = &self.policy;
         let most = policy.chunk_bytes.min(policy.join_below_bytes);
         most.min(MAX_CALL_BYTES) / 8
-    }
-
-    /// The bytes that were put in since the queue was made.
-    #[inline]
-    fn put_in(&self) -> u64 {
-        self.put_elsewhere.wrapping_add(self.copied.len() as u64)
-    }
-
-    /// The bytes that were written since the queue was made.
-    #[inline]
-    fn written(&self) -> u64 {
-        self.put_in().wrapping_sub(self.len() as u64)
     }
 
     /// The bytes to be written, if no segment was kept.
@@ -497,15 +476,8 @@ impl SegmentQueue {
 
     fn move_copied_to_start(&mut self) {
         self.copied.drain(..self.copied_start);
-        self.put_elsewhere = self.put_elsewhere.wrapping_add(self.copied_start as u64);
         self.copied_start = 0;
     }
-}
-
-/// The position at which a queue is full whose first byte is at `position`. An empty queue is never full.
-const fn full_position(position: u64, limit_bytes: usize) -> u64 {
-    let least = if limit_bytes == 0 { 1 } else { limit_bytes };
-    position.saturating_add(least as u64)
 }
 
 impl Default for SegmentQueue {

@@ -236,7 +236,7 @@ impl SegmentQueue {
     /// copying together, or a record, which is not cut. The rest of a record that the writer has cut is not copied whole:
     /// a writer that takes a part of each slice would have all of it copied for each part.
     fn joined_bytes(&self, head_bytes: usize) -> usize {
-        let record_bytes = self.record_ends.whole_at(self.written()).unwrap_or(0);
+        let record_bytes = self.record_ends.whole_at(self.written).unwrap_or(0);
         let worth_joining = self.policy.join_below_bytes.max(head_bytes);
         let most = worth_joining.max(record_bytes).min(MAX_CALL_BYTES);
         let bytes = self.end_at_record(self.wanted_bytes().min(most));

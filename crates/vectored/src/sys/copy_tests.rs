@@ -12,7 +12,7 @@ use std::ptr;
 
 use proptest::prelude::*;
 
-use super::copy::{Copier, append, copy_into, copy_run, copy_short_run};
+use super::copy::{Copier, copy_into, copy_run, copy_short_run};
 use crate::testing::any_sizes;
 
 const GUARD: u8 = 0xee;
@@ -155,24 +155,6 @@ fn every_length_is_copied_whole_to_initialised_memory_and_nothing_beside_it() {
         copy_into(&from, &mut IoSliceMut::new(&mut to[1..=len]));
         assert_eq!(to[1..=len], from, "length {len}");
         assert_eq!((to[0], to[len + 1]), (GUARD, GUARD), "length {len}");
-    }
-}
-
-#[test]
-fn bytes_are_appended_to_a_vector_that_has_room_for_them_and_to_no_other() {
-    for len in lengths() {
-        let (from, mut to) = (bytes(len), Vec::with_capacity(len + 1));
-        // It may have more capacity than it was asked for.
-        to.resize(to.capacity() - len, GUARD);
-        let before = to.len();
-        assert!(append(&from, &mut to), "length {len}");
-        assert_eq!(to[before..], from, "length {len}");
-        assert!(
-            to[..before].iter().all(|byte| *byte == GUARD),
-            "length {len}"
-        );
-        assert!(!append(&[1], &mut to), "length {len}");
-        assert_eq!(to.len(), before + len);
     }
 }
 

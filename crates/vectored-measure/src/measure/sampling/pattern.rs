@@ -6,12 +6,24 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     seed: u64,
+    is_text: bool,
 }
 
 impl Pattern {
     /// A pattern that differs for every seed.
     pub fn new(seed: u64) -> Self {
-        Pattern { seed }
+        Pattern {
+            seed,
+            is_text: false,
+        }
+    }
+
+    /// Lines of ASCII, of 64 bytes on average: programs that read line by line, or decode UTF-8, can copy them.
+    pub fn text(seed: u64) -> Self {
+        Pattern {
+            seed,
+            is_text: true,
+        }
     }
 
     /// Fills `bytes` with the pattern from `position` on.
@@ -23,6 +35,11 @@ impl Pattern {
         let first = position.div_ceil(8);
         for (index, chunk) in (first..).zip(rest.chunks_mut(8)) {
             chunk.copy_from_slice(&self.word(index)[..chunk.len()]);
+        }
+        if self.is_text {
+            for byte in bytes {
+                *byte = if *byte < 4 { b'\n' } else { b' ' + (*byte & 0x3f) };
+            }
         }
     }
 
@@ -49,8 +66,9 @@ mod tests {
             position in 0..1_u64 << 40,
             length in 0..100_usize,
             cut in 0..100_usize,
+            is_text: bool,
         ) {
-            let pattern = Pattern::new(seed);
+            let pattern = if is_text { Pattern::text(seed) } else { Pattern::new(seed) };
             let mut whole = vec![0; length];
             pattern.fill(position, &mut whole);
             let (head, tail) = whole.split_at(cut.min(length));

@@ -124,6 +124,13 @@ pub enum MeasureError {
         /// The difference between the bytes.
         difference: String,
     },
+    /// A program of the user, whose copies were to be timed, failed or copied wrong bytes.
+    Program {
+        /// Its command.
+        command: String,
+        /// What it did wrong.
+        why: String,
+    },
     /// A sample did not fit its target, although the probe found that it would.
     /// The engine handles this: it restarts the cell with another thread.
     DidNotFit,
@@ -185,6 +192,7 @@ impl fmt::Display for MeasureError {
                 "{contender} moved wrong bytes on {cell}: {difference}; \
                  this is a bug in the technique, so none of its figures can be trusted"
             ),
+            MeasureError::Program { command, why } => write!(f, "'{command}' {why}"),
             MeasureError::DidNotFit => f.write_str("a sample did not fit its target"),
             MeasureError::NotCold {
                 directory,

@@ -1,10 +1,11 @@
 //! The charts of experiments: curves where their rows differ in a size, otherwise bars.
 
 use vectored_report::words::{bytes, ratio, ratio_within, time};
-use vectored_report::{Bar, Bars, Block, Chart, Curve, Point, Series, Unit, words};
+use vectored_report::{Bar, Bars, Block, Chart, Curve, Mark, Point, Series, Unit, words};
 
 use crate::model::{ExperimentName, ExperimentRow, Measure, PublishedRow, Ratio, Reproduction};
-use crate::report::experiments::sheets::published_of;
+use crate::report::experiments::finding::smallest_near_fastest;
+use crate::report::experiments::sheets::{is_of_its_own, published_of};
 
 /// CPU time has the colour of copying, wall time that of gathering.
 const CPU: Series = Series {
@@ -19,6 +20,9 @@ const WALL: Series = Series {
 /// The chart of an experiment.
 pub fn experiment_chart(experiment: &Reproduction) -> Block {
     match experiment.name {
+        ExperimentName::Apue35 if experiment.setting.program.is_some() => {
+            Block::Chart(copies_beside(experiment))
+        }
         ExperimentName::Apue35 => Block::Chart(Chart {
             title: "Seconds a copy, by the size of the buffer".into(),
             along: Unit::Bytes,
@@ -78,6 +82,54 @@ fn copies(experiment: &Reproduction) -> Vec<Curve> {
         ]);
     }
     all
+}
+
+/// The book, vectored copy and a program of the user.
+fn copies_beside(experiment: &Reproduction) -> Chart {
+    let compared = experiment.compared();
+    let of_book = |row: &PublishedRow| match compared {
+        Measure::Cpu => row.cpu_s,
+        Measure::Clock => row.clock_s,
+    };
+    let buffers = |technique: &str| {
+        let rows = experiment.rows.iter();
+        let rows = rows.filter(|row| row.technique == technique);
+        rows.filter_map(|row| Some((row.buffer_bytes?, row.seconds(compared)? * 1e9)))
+            .collect::<Vec<_>>()
+    };
+    let ours = buffers("read-write");
+    let of_its_own = experiment.rows.iter().find(|row| is_of_its_own(row));
+    let theirs = match of_its_own.and_then(|row| row.seconds(compared)) {
+        Some(s) => ours.iter().map(|(bytes, _)| (*bytes, s * 1e9)).collect(),
+        None => buffers("program"),
+    };
+    let mut curves = vec![
+        curve("vectored copy", WALL, ours, time),
+        curve("program", Series::new(1), theirs, time),
+    ];
+    if !experiment.reduced {
+        let book = experiment.published.iter();
+        let book = book.filter_map(|row| Some((row.buffer_bytes?, of_book(row)? * 1e9)));
+        curves.insert(
+            0,
+            curve("the book, 2005", earlier(CPU), book.collect(), time),
+        );
+    }
+    let mark = smallest_near_fastest(experiment, "program").map(|at| Mark {
+        at: at as f64,
+        low: at as f64,
+        high: at as f64,
+        label: bytes(at).into(),
+    });
+    let measure = words::capital(compared.in_words());
+    Chart {
+        title: format!("{measure} of a copy, by the size of the buffer").into(),
+        along: Unit::Bytes,
+        up: Unit::Nanoseconds,
+        curves,
+        marks: mark.into_iter().collect(),
+        ..Chart::default()
+    }
 }
 
 fn earlier(series: Series) -> Series {

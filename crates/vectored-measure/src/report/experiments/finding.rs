@@ -6,7 +6,7 @@ use vectored_report::words::{self, enumerated};
 use crate::model::{
     ExperimentCrossover, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction,
 };
-use crate::report::experiments::sheets::{is_one_by_one, ratio_of, with_interval};
+use crate::report::experiments::sheets::{is_of_its_own, is_one_by_one, ratio_of, with_interval};
 
 /// Times within this ratio count as flat: so do most of the published times of Figure 3.5 beyond the
 /// block size.
@@ -15,6 +15,7 @@ const FLAT: f64 = 1.10;
 /// The finding of an experiment, from its rows and ratios. Empty if too little was measured.
 pub fn finding(experiment: &Reproduction) -> String {
     let sentence = match experiment.name {
+        ExperimentName::Apue35 if experiment.setting.program.is_some() => beside(experiment),
         ExperimentName::Apue35 => copies(experiment),
         ExperimentName::Apue1428 => records(experiment),
         ExperimentName::Kalinin => elements(experiment),
@@ -315,6 +316,49 @@ fn copies(experiment: &Reproduction) -> Option<String> {
     }
     claims.extend(fastest(experiment));
     Some(claims.join("; "))
+}
+
+/// How much longer than the fastest buffer a buffer may take that is near it.
+const NEAR: f64 = 1.05;
+
+/// The smallest buffer within 5 % of the fastest, by the median time.
+pub fn smallest_near_fastest(experiment: &Reproduction, technique: &str) -> Option<u64> {
+    let compared = experiment.compared();
+    let rows = experiment.rows.iter();
+    let rows = rows.filter(|row| row.technique == technique);
+    let timed = rows.filter_map(|row| Some((row.buffer_bytes?, row.seconds(compared)?)));
+    let timed: Vec<(u64, f64)> = timed.collect();
+    let fastest_s = timed.iter().map(|timed| timed.1).reduce(f64::min)?;
+    let near = timed.iter().filter(|timed| timed.1 <= fastest_s * NEAR);
+    near.map(|timed| timed.0).min()
+}
+
+/// What to say of a program of the user beside `vectored copy`.
+fn beside(experiment: &Reproduction) -> Option<String> {
+    let ours = words::bytes(smallest_near_fastest(experiment, "read-write")?);
+    let its_own = experiment.rows.iter().find(|row| is_of_its_own(row));
+    let compared = experiment.compared();
+    let time = compared.in_words();
+    if let Some(s) = its_own.and_then(|row| row.seconds(compared)) {
+        return Some(format!(
+            "The program, which is not told the size of a buffer, takes {} of {time}; the smallest buffer with which vectored copy is \
+             within 5 % of its fastest is {ours}",
+            words::time(s * 1e9)
+        ));
+    }
+    let near = smallest_near_fastest(experiment, "program")?;
+    let is_it = |row: &ExperimentRow| row.technique == "program" && row.buffer_bytes == Some(near);
+    let row = experiment.rows.iter().position(is_it)?;
+    let ratio = ratio_of(experiment, row, compared);
+    let ratio = ratio.map_or_else(String::new, |ratio| {
+        let near = words::bytes(near);
+        let times = with_interval(ratio);
+        format!("; with {near}, the program takes {times} the {time} of vectored copy")
+    });
+    let near = words::bytes(near);
+    Some(format!(
+        "The smallest buffer within 5 % of the fastest is {near} for the program, {ours} for vectored copy{ratio}"
+    ))
 }
 
 /// The fastest of several buffers by the median wall time, and the others that are close to it.

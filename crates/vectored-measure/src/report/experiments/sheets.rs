@@ -83,7 +83,9 @@ pub fn title(experiment: &Reproduction) -> String {
                 PageCache::Hot => "hot page cache",
                 PageCache::Cold => "cold page cache",
             };
-            format!("copying a file of {bytes} to {to}{sync}, {cache}")
+            let program = setting.program.as_ref();
+            let program = program.map_or_else(String::new, |typed| format!(", beside '{typed}'"));
+            format!("copying a file of {bytes} to {to}{sync}, {cache}{program}")
         }
         ExperimentName::Apue1428 => {
             let calls = experiment.rows.first().and_then(|row| row.calls);
@@ -111,6 +113,9 @@ pub fn title(experiment: &Reproduction) -> String {
 /// The tables of an experiment.
 pub fn sheets(experiment: &Reproduction) -> Vec<Table> {
     let sheets = match experiment.name {
+        ExperimentName::Apue35 if experiment.setting.program.is_some() => {
+            vec![copies_beside(experiment)]
+        }
         ExperimentName::Apue35 => vec![copies(experiment)],
         ExperimentName::Apue1428 => vec![records(experiment), published_records(experiment)],
         ExperimentName::Kalinin => vec![elements(experiment)],
@@ -174,6 +179,73 @@ fn copies(experiment: &Reproduction) -> Sheet {
         sheet.rows.push(cells);
     }
     sheet
+}
+
+/// The book's times, ours and those of a program of the user.
+fn copies_beside(experiment: &Reproduction) -> Sheet {
+    let heads = [
+        ("buffer", "bytes"),
+        ("2005, seconds:", "CPU"),
+        ("", "clock"),
+        ("vectored copy, seconds:", "CPU"),
+        ("", "clock"),
+        ("", "reads"),
+        ("program, seconds:", "CPU"),
+        ("", "clock"),
+        ("", "reads"),
+        ("", "÷ ours"),
+    ];
+    let mut sheet = Sheet::new(0, &heads);
+    let [ours, theirs] = ["read-write", "program"].map(|technique| {
+        let rows = experiment.rows.iter().enumerate();
+        let rows = rows.filter(move |(_, row)| row.technique == technique);
+        rows.collect::<Vec<_>>()
+    });
+    let figures = |row: Option<&ExperimentRow>| {
+        [
+            fine_seconds(row.and_then(|row| row.cpu_s)),
+            fine_seconds(row.and_then(|row| row.clock_s)),
+            row.and_then(|row| row.loops)
+                .map_or_else(none, words::grouped),
+        ]
+    };
+    let mut line = |ours: Option<&ExperimentRow>, theirs: Option<(usize, &ExperimentRow)>| {
+        let either = ours.or(theirs.map(|(_, row)| row));
+        let published = ours.and_then(|row| published_of(row, &experiment.published));
+        let name = match either.map(|row| (row.buffer_bytes, row.copied_bytes)) {
+            Some((Some(bytes), None)) => words::grouped(bytes),
+            Some((Some(bytes), Some(_))) => format!("{} *", words::grouped(bytes)),
+            Some((None, Some(0))) => "empty file".to_owned(),
+            _ => "its own".to_owned(),
+        };
+        let mut cells = vec![
+            name,
+            seconds(published.and_then(|row| row.cpu_s)),
+            seconds(published.and_then(|row| row.clock_s)),
+        ];
+        cells.extend(figures(ours));
+        cells.extend(figures(theirs.map(|(_, row)| row)));
+        let ratio =
+            theirs.and_then(|(index, _)| ratio_of(experiment, index, experiment.compared()));
+        cells.push(ratio.map_or_else(none, with_interval));
+        sheet.rows.push(cells);
+    };
+    for (_, row) in &ours {
+        let same = |(_, other): &&(usize, &ExperimentRow)| {
+            (other.buffer_bytes, other.copied_bytes) == (row.buffer_bytes, row.copied_bytes)
+        };
+        line(Some(row), theirs.iter().find(same).copied());
+    }
+    let of_its_own = theirs.iter().find(|(_, row)| is_of_its_own(row));
+    if let Some(row) = of_its_own {
+        line(None, Some(*row));
+    }
+    sheet
+}
+
+/// Whether it is a copy of the whole file by a program that is not told the size of its buffer.
+pub fn is_of_its_own(row: &ExperimentRow) -> bool {
+    (row.technique.as_str(), row.buffer_bytes, row.copied_bytes) == ("program", None, None)
 }
 
 fn records(experiment: &Reproduction) -> Sheet {
@@ -349,6 +421,7 @@ pub fn is_one_by_one(row: &ExperimentRow) -> bool {
 /// The legend.
 pub fn notes(experiment: &Reproduction) -> Vec<String> {
     let mut notes = match experiment.name {
+        ExperimentName::Apue35 if experiment.setting.program.is_some() => notes_beside(experiment),
         ExperimentName::Apue35 => notes_of_copies(experiment),
         ExperimentName::Apue1428 => notes_of_records(experiment),
         ExperimentName::Kalinin => notes_of_elements(experiment),
@@ -394,6 +467,13 @@ fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
             words::time(start_s * 1e9)
         )
     }));
+    notes.extend(surroundings(experiment));
+    notes
+}
+
+/// The page cache, the block size and the read-ahead.
+fn surroundings(experiment: &Reproduction) -> Vec<String> {
+    let setting = &experiment.setting;
     let cache = match experiment.cache {
         PageCache::Hot => {
             "The file was in the page cache before each copy. The book's was not: its wall times include a disk of \
@@ -404,13 +484,92 @@ fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
              when a copy began; fetched: the minimum that a copy read from the device."
         }
     };
-    notes.push(cache.to_owned());
+    let mut notes = vec![cache.to_owned()];
     notes.extend(setting.st_blksize.map(|block| {
         let ahead = setting.read_ahead_kb;
         let ahead = ahead.map_or_else(|| "unknown".to_owned(), |kb| format!("{kb} KiB"));
         format!("st_blksize {}; read-ahead {ahead}.", words::bytes(block))
     }));
     notes
+}
+
+fn notes_beside(experiment: &Reproduction) -> Vec<String> {
+    let rows = &experiment.rows;
+    let repeats = rows.iter().map(|row| row.repeats);
+    let repeats = match (repeats.clone().min(), repeats.max()) {
+        (Some(fewest), Some(most)) if fewest < most => format!("{fewest} to {most}"),
+        (_, most) => most.unwrap_or(0).to_string(),
+    };
+    let mut notes = vec![format!(
+        "Seconds for each copy of a file of lines: medians of {repeats} repeats in changing order. CPU: user and system \
+         time. reads: calls that the kernel counted, without those of the start. ÷ ours: {} ÷ that of vectored copy, \
+         with the interval of the median.",
+        experiment.compared().in_words()
+    )];
+    let is_part = |row: &ExperimentRow| row.copied_bytes.is_some_and(|bytes| bytes > 0);
+    if rows.iter().any(is_part) {
+        notes.push(
+            "*: so small a buffer copied only the first part of the file. Its times, but for the start, are scaled to the \
+             whole file, or left out (–) if they are less than twice the start. Its reads are not scaled."
+                .to_owned(),
+        );
+    }
+    let start = |technique: &str| time(start(experiment, technique).and_then(|row| row.clock_s));
+    notes.push(format!(
+        "Each row includes the start and the end of a process: {} of vectored copy, {} of the program, measured by copying \
+         an empty file.",
+        start("read-write"),
+        start("program")
+    ));
+    if experiment.reduced {
+        notes.push(
+            "The file is smaller than the book's, so the chart leaves out the book's seconds."
+                .to_owned(),
+        );
+    }
+    notes.extend(left_out(experiment));
+    notes.extend(other_buffer(experiment));
+    notes.extend(surroundings(experiment));
+    notes
+}
+
+/// The row of a copy of an empty file.
+fn start<'a>(experiment: &'a Reproduction, technique: &str) -> Option<&'a ExperimentRow> {
+    let mut rows = experiment.rows.iter();
+    rows.find(|row| row.technique == technique && row.copied_bytes == Some(0))
+}
+
+/// The row in which a program is farthest from reading with the buffer that it was told, if it is not near it.
+fn other_buffer(experiment: &Reproduction) -> Option<String> {
+    let file_bytes = experiment.setting.file_bytes?;
+    let of_row = |row: &ExperimentRow| {
+        let (buffer, reads) = (row.buffer_bytes?, row.loops?);
+        let bytes = row.copied_bytes.unwrap_or(file_bytes);
+        let expected = bytes.div_ceil(buffer);
+        let is_near = reads.abs_diff(expected) <= 2 + expected / 10;
+        let far = (reads.max(1) as f64 / expected as f64).ln().abs();
+        (!is_near).then_some((far, buffer, reads, expected, bytes))
+    };
+    let theirs = experiment.rows.iter();
+    let theirs = theirs.filter(|row| row.technique == "program");
+    let farthest = theirs
+        .filter_map(of_row)
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (_, buffer, reads, expected, bytes) = farthest;
+    let made = match reads {
+        0 => "it made no calls that read".to_owned(),
+        reads => format!(
+            "it made {} reads, of {} each",
+            words::grouped(reads),
+            words::about(bytes as f64 / reads as f64)
+        ),
+    };
+    Some(format!(
+        "The program does not read with the buffer that it is told: told {}, {made}, instead of {} reads. A library \
+         between may have a buffer of its own.",
+        words::bytes(buffer),
+        words::grouped(expected)
+    ))
 }
 
 fn notes_of_records(experiment: &Reproduction) -> Vec<String> {

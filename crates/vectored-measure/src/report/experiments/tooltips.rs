@@ -34,6 +34,9 @@ fn whole(head: &str) -> Option<&'static str> {
         "buffers" => "How many buffers a pass moves, and the size of each.",
         "operation" => "Whether the buffers were written or read.",
         "array" => "Whether the array of iovec was filled within the timed call or once before it.",
+        "program, seconds: ÷ ours" => {
+            "Time ÷ that of vectored copy with the same buffer, with the interval of the median ratio."
+        }
         "cold: left" => "The largest part of the file that was still in memory when a copy began.",
         "cold: fetched" => "The least that a copy read from the device.",
         "CPU ÷ copying: here" => {
@@ -53,6 +56,8 @@ fn measure(group: &str, name: &str) -> Option<&'static str> {
         "user" => "CPU time in user mode, in seconds",
         "system" => "CPU time in the kernel, in seconds",
         "clock" => "Wall time, in seconds",
+        "CPU" => "User and system time, in seconds",
+        "reads" => "Calls that read, as the kernel counted them",
         "writev" if is_wall => "Wall time of writev",
         "writev" => "CPU time of writev",
         "copying" if is_wall => "Wall time of copying and writing",

@@ -275,30 +275,6 @@ pub(crate) fn copy_into(from: &[u8], to: &mut IoSliceMut<'_>) {
     unsafe { copy_bytes(from.as_ptr(), to.start().cast_mut(), from.len()) };
 }
 
-/// Appends `bytes` to `to`, if it has room for them; otherwise returns false.
-///
-/// `Vec::extend_from_slice` asks for room once more, and reads the length again. For slices of up to 32 bytes, a call of
-/// `memcpy` takes more instructions than the copy.
-#[inline(always)]
-pub(crate) fn append(bytes: &[u8], to: &mut Vec<u8>) -> bool {
-    let (from, count, len) = (bytes.as_ptr(), bytes.len(), to.len());
-    if count > to.capacity() - len {
-        return false;
-    }
-    // SAFETY: as many bytes are allocated after the first `len`, and are initialised then. `to` is borrowed exclusively, so
-    // `bytes` is no part of it.
-    unsafe {
-        let place = to.as_mut_ptr().add(len);
-        if count <= 32 {
-            copy_bytes(from, place, count);
-        } else {
-            ptr::copy_nonoverlapping(from, place, count);
-        }
-        to.set_len(len + count);
-    }
-    true
-}
-
 /// Copies `len` bytes by overlapping moves of fixed size, or by `memcpy` if they are more than 128.
 ///
 /// Lengths from `N` to `2 N` are covered by two moves of `N` bytes, one at each end, which overlap in the middle. A call
