@@ -93,8 +93,6 @@ impl From<vectored_strace::Skipped> for Skipped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WallSource {
-    /// A second run of the command, without strace.
-    Untraced,
     /// An estimate from the CPU time, the waits and the number of calls under strace.
     Estimated,
     /// The times of the log. strace makes a program slower.

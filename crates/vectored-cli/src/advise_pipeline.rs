@@ -16,7 +16,7 @@ use vectored_advise::advisor::{
     About, Analysis, Options, Tallies, Traced, Untraced, advise, merge, operation_of,
     runtime_of_executable, without_strace,
 };
-use vectored_advise::model::{Advisory, Runtime, Skipped, WallSource};
+use vectored_advise::model::{Advisory, Runtime, Skipped};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
@@ -293,7 +293,6 @@ fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
             Some(Untraced {
                 wall_s,
                 cpu_s: Some(cpu_s),
-                source: WallSource::Estimated,
             })
         }
     }

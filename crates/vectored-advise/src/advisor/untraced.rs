@@ -177,7 +177,11 @@ fn can_wait(event: &Event<'_>) -> bool {
         Action::Transfer(transfer) => {
             waits_there(&transfer.descriptor) || transfer.from.iter().any(waits_there)
         }
-        Action::Wait { .. } | Action::Sync(_) | Action::Submit { .. } => true,
+        Action::Wait { .. }
+        | Action::Sync(_)
+        | Action::Submit { .. }
+        | Action::Poll { .. }
+        | Action::Connect { .. } => true,
         // `accept`.
         Action::Socket { from, .. } => from.is_some(),
         Action::Other { .. } | Action::Fifo(_) => {
@@ -376,6 +380,12 @@ mod tests {
         assert!(waited_ns("clock_nanosleep", &|| leads_to("")) > 0);
         assert!(waited_ns("fsync", &|| Action::Sync(None)) > 0);
         assert!(waited_ns("wait4", &|| Action::Wait { child: 9 }) > 0);
+        assert!(waited_ns("poll", &|| Action::Poll { ready: 1 }) > 0);
+        let socket = Descriptor {
+            number: 3,
+            leads_to: None,
+        };
+        assert!(waited_ns("connect", &|| Action::Connect { descriptor: socket }) > 0);
     }
 
     fn transfer_of(descriptor: Descriptor<'static>) -> Transfer<'static> {

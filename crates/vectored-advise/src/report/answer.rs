@@ -57,7 +57,7 @@ fn stalls(advisory: &Advisory) -> String {
     if advisory.stalls == 0 {
         return String::new();
     }
-    // Threads that wait at the same time may lose more, and an estimate lacks waits whose time is limited.
+    // Processes that wait at the same time may lose more.
     let wall = advisory.wall_s.filter(|wall| *wall >= advisory.stalled_s);
     let of_wall = wall.map_or_else(String::new, |wall| {
         let lost = share(advisory.stalled_s / wall);
@@ -119,16 +119,13 @@ fn counted(advisory: &Advisory, others_matter: bool) -> String {
     let wall = advisory.wall_s.filter(|wall| *wall > 0.0);
     let of = wall.map_or_else(String::new, |wall| {
         let saved_share = advisory.saving_s / wall;
-        let (said, wall) = (share(saved_share), seconds(wall));
+        let wall = seconds(wall);
         match advisory.wall_source {
-            Some(WallSource::Traced) => {
-                format!(", {} of the traced time of {wall}", at_least(saved_share))
-            }
             Some(WallSource::Estimated) => format!(
                 ", {} of the wall time, which is only estimated as {wall}",
                 estimated_share(advisory, saved_share)
             ),
-            _ => format!(", {said} of the wall time of {wall} (measured without strace)"),
+            _ => format!(", {} of the traced time of {wall}", at_least(saved_share)),
         }
     });
     let is_little = most_share(advisory).is_some_and(|most| most < LITTLE_SHARE);

@@ -56,9 +56,6 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     }
     if !advisory.findings.is_empty() {
         notes.push(match advisory.wall_source {
-            Some(WallSource::Untraced) => {
-                "The wall time is that of a second run of the command, without strace.".to_owned()
-            }
             Some(WallSource::Estimated) => {
                 let traced = match advisory.traced_wall_s {
                     Some(traced) => format!(" ({} under strace)", seconds(traced)),
@@ -80,8 +77,7 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
         let is_more = |finding: &Finding| finding.share_of_wall.is_some_and(|share| share > 1.0);
         if advisory.findings.iter().any(is_more) {
             notes.push(
-                "Over 100 %: processes that run at the same time can save more than the wall time, \
-                 and so can a program that was faster than usual when its wall time was measured."
+                "Over 100 %: processes that run at the same time can save more than the wall time."
                     .to_owned(),
             );
         }

@@ -40,7 +40,6 @@ pub(super) fn estimated_share(advisory: &Advisory, of_estimate: f64) -> String {
 /// The greatest share of the program's own wall time that all findings may save; `None` if unknown.
 pub(super) fn most_share(advisory: &Advisory) -> Option<f64> {
     let factor = match advisory.wall_source? {
-        WallSource::Untraced => 1.0,
         WallSource::Estimated => ESTIMATE_FACTOR,
         // A traced time is no bound on the program's own time.
         WallSource::Traced => return None,
@@ -68,7 +67,6 @@ pub(super) fn uncounted_share(advisory: &Advisory) -> Option<f64> {
 pub(super) fn share_of(source: Option<WallSource>) -> &'static str {
     match source {
         Some(WallSource::Estimated) => "the estimated wall time",
-        Some(WallSource::Traced) => "the traced time",
-        _ => "the wall time",
+        Some(WallSource::Traced) | None => "the traced time",
     }
 }

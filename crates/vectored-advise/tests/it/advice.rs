@@ -182,7 +182,7 @@ pub fn fixed() -> Advisory {
             first_file: Some("store.log".to_owned()),
         }],
         wall_s: Some(4.3),
-        wall_source: Some(WallSource::Untraced),
+        wall_source: Some(WallSource::Estimated),
         cpu_s: Some(4.1),
         traced_wall_s: Some(61.0),
         prices: vec![
@@ -380,8 +380,7 @@ fn where_there_is_nothing_to_gain_it_says_so() {
     begins(&little, "Little to gain for certain: merging calls would ");
     begins(
         &fixed(),
-        "Merging calls would save 1.29 s [1.03, 1.61], 30 % of the wall time of 4.30 s (measured without \
-         strace): ",
+        "Merging calls would save 1.29 s [1.03, 1.61], 10 % to 90 % of the wall time, which is only estimated as 4.30 s: ",
     );
     let mut writes = fixed();
     writes.findings.truncate(1);
@@ -403,7 +402,6 @@ fn the_source_of_the_wall_time_is_named() {
     assert!(!answer(&traced).contains("Little"), "{}", answer(&traced));
     assert!(table(&traced, TOP).lines().count() > 10);
     let mut estimated = fixed();
-    estimated.wall_source = Some(WallSource::Estimated);
     let text = table(&estimated, TOP);
     estimated.traced_wall_s = None;
     let words = "[1.03, 1.61], 10 % to 90 % of the wall time, which is only estimated as 4.30 s: ";
@@ -436,16 +434,14 @@ fn the_source_of_the_wall_time_is_named() {
 #[test]
 fn where_there_is_next_to_nothing_to_gain_the_table_ends_after_its_headline() {
     let mut measured = fixed();
+    // An estimated time may be three times the true one.
     measured.wall_s = Some(measured.saving_s / 0.000_9);
+    assert!(table(&measured, TOP).contains("store (process"));
+    measured.wall_s = Some(measured.saving_s / 0.000_3);
     let text = table(&measured, TOP);
     assert!(text.starts_with("Little to gain: "), "{text}");
     assert!(!text.contains("write"), "{text}");
     assert!(text.lines().count() <= 6, "{text}");
-    // An estimated time may be three times the true one.
-    measured.wall_source = Some(WallSource::Estimated);
-    assert!(table(&measured, TOP).contains("store (process"));
-    measured.wall_s = Some(measured.saving_s / 0.000_3);
-    assert!(!table(&measured, TOP).contains("store (process"));
     // What could be merged is shown although it is not counted.
     let wall_s = measured.wall_s.unwrap_or_default();
     measured.uncounted[0].at_most_s = Some(wall_s * 0.002);
@@ -546,7 +542,7 @@ fn calls_that_are_copied_are_no_fewer() {
     advisory.findings.truncate(1);
     advisory.findings[0].tally.merged_calls = advisory.findings[0].tally.calls;
     let text = answer(&advisory);
-    assert!(text.ends_with("(measured without strace)."), "{text}");
+    assert!(text.ends_with("is only estimated as 4.30 s."), "{text}");
 }
 
 #[test]

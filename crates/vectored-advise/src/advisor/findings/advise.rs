@@ -27,7 +27,7 @@ pub struct About {
     pub complete: bool,
     /// See [`Advisory::skipped`].
     pub skipped: Vec<Skipped>,
-    /// Times without strace, if they are known.
+    /// Times without strace, if they are estimated.
     pub untraced: Option<Untraced>,
 }
 
@@ -38,8 +38,6 @@ pub struct Untraced {
     pub wall_s: f64,
     /// See [`Advisory::cpu_s`].
     pub cpu_s: Option<f64>,
-    /// See [`Advisory::wall_source`].
-    pub source: WallSource,
 }
 
 /// The reason why a finding without a price is not counted.
@@ -53,7 +51,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     fold_files(&mut tallies);
     let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
     let (wall_s, wall_source) = match about.untraced {
-        Some(untraced) => (Some(untraced.wall_s), Some(untraced.source)),
+        Some(untraced) => (Some(untraced.wall_s), Some(WallSource::Estimated)),
         None => (traced_wall_s, traced_wall_s.map(|_| WallSource::Traced)),
     };
     let counted = std::mem::take(&mut tallies.findings);

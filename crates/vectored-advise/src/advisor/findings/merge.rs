@@ -39,12 +39,12 @@ pub fn merge(advisories: &[Advisory]) -> Advisory {
     let wall_s = |advisory: &Advisory| advisory.wall_s;
     // Older results have one time: the log's, or that without strace.
     tallies.span_ns = sum_ns(advisories, |one| one.traced_wall_s.or(one.wall_s));
-    about.untraced = common_source(advisories)
-        .zip(sum_ns(advisories, wall_s))
-        .map(|(source, wall_ns)| Untraced {
+    let is_estimated = |one: &Advisory| one.wall_source == Some(WallSource::Estimated);
+    about.untraced = sum_ns(advisories, wall_s)
+        .filter(|_| !advisories.is_empty() && advisories.iter().all(is_estimated))
+        .map(|wall_ns| Untraced {
             wall_s: wall_ns as f64 / 1e9,
             cpu_s: sum_ns(advisories, |one| one.cpu_s).map(|ns| ns as f64 / 1e9),
-            source,
         });
     advise(tallies, &prices_of(advisories), about)
 }
@@ -53,18 +53,6 @@ pub fn merge(advisories: &[Advisory]) -> Advisory {
 fn sum_ns(advisories: &[Advisory], time_s: impl Fn(&Advisory) -> Option<f64>) -> Option<u64> {
     advisories.iter().try_fold(0_u64, |sum, advisory| {
         time_s(advisory).map(|s| sum.saturating_add((s * 1e9).round() as u64))
-    })
-}
-
-/// The source of a sum of wall times; `None` unless each is a time without strace.
-fn common_source(advisories: &[Advisory]) -> Option<WallSource> {
-    let first = advisories.first()?.wall_source?;
-    advisories.iter().try_fold(first, |known, advisory| {
-        match (known, advisory.wall_source?) {
-            (WallSource::Traced, _) | (_, WallSource::Traced) => None,
-            (WallSource::Untraced, WallSource::Untraced) => Some(WallSource::Untraced),
-            _ => Some(WallSource::Estimated),
-        }
     })
 }
 

@@ -114,11 +114,9 @@ fn merged_wall_times_are_as_sure_as_the_least_sure() {
         traced_wall_s: Some(8.0),
         ..advised(&[preamble("/bin/first")])
     };
-    use WallSource::{Estimated, Traced, Untraced};
+    use WallSource::{Estimated, Traced};
     for (one, other, source, wall_s, cpu_s) in [
-        (Untraced, Untraced, Untraced, 3.0, Some(0.5)),
-        (Untraced, Estimated, Estimated, 3.0, Some(0.5)),
-        (Estimated, Untraced, Estimated, 3.0, Some(0.5)),
+        (Estimated, Estimated, Estimated, 3.0, Some(0.5)),
         (Estimated, Traced, Traced, 16.0, None),
     ] {
         let merged = merge(&[of(one, 1.0), of(other, 2.0)]);
