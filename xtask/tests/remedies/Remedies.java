@@ -80,6 +80,12 @@ class Remedies {
                     channel.write(new ByteBuffer[] {header, body});
                 }
             }
+            case "no-delay/tcp 1" -> {
+                var socket = new Socket("127.0.0.1", port);
+                socket.setTcpNoDelay(true);
+                var out = socket.getOutputStream();
+                each(part -> out.write(part));
+            }
             case "small-reads/file 0" -> {
                 var file = new RandomAccessFile(path, "r");
                 show(Channels.newInputStream(file.getChannel()));

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ int main(int words, char **word) {
     size_t length = 0, part = 39;
     for (int i = 0; i < records; i++)
         sprintf(whole + i * RECORD, "record %031d\n", i);
-    if (strstr(name, "unix") || strstr(name, "pipe"))
+    if (strstr(name, "unix") || strstr(name, "tcp") || strstr(name, "pipe"))
         fd = to_peer(SOCK_STREAM, port);
     else if (strstr(name, "datagrams"))
         fd = to_peer(SOCK_DGRAM, port);
@@ -83,6 +84,11 @@ int main(int words, char **word) {
         }
     }
     CASE("adjacent-writes/unix 2") PAIRS(writev(fd, iov, count));
+    CASE("no-delay/tcp 1") {
+        int on = 1;
+        check(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
+        PAIRS(writev(fd, iov, count));
+    }
     CASE("small-reads/file#stream 0") {
         FILE *stream = fdopen(fd, "r");
         while (fread(bytes + length, 1, RECORD, stream) == RECORD)

@@ -41,6 +41,11 @@ run("adjacent-writes/unix 1", _, Port, Records) ->
     Socket = connect(Port),
     [ok = gen_tcp:send(Socket, [Header, Body]) || {Header, Body} <- Records],
     ok = gen_tcp:close(Socket);
+run("no-delay/tcp 1", _, Port, Records) ->
+    Socket = connect(Port),
+    inet:setopts(Socket, [{nodelay, true}]),
+    [ok = gen_tcp:send(Socket, both(Record)) || Record <- Records],
+    ok = gen_tcp:close(Socket);
 run("small-reads/file 0", Path, _, _) ->
     {ok, File} = file:open(Path, [read, raw, binary]),
     show(fun() -> file:read(File, 39) end);

@@ -75,6 +75,10 @@ func main() {
 		w := bufio.NewWriter(conn)
 		each(w)
 		w.Flush()
+	case "no-delay/tcp 0":
+		conn := connect()
+		conn.(*net.TCPConn).SetNoDelay(false)
+		each(conn)
 	case "small-reads/file 0":
 		show(open())
 	case "small-reads/file 1":

@@ -26,6 +26,11 @@ local cases = {
         local socket = connect()
         socket:send(table.concat(parts))
     end,
+    ["no-delay/tcp 1"] = function()
+        local socket = connect()
+        socket:setoption("tcp-nodelay", true)
+        each(function(part) socket:send(part) end)
+    end,
     ["small-reads/file 0"] = function()
         local file = io.open(path)
         file:setvbuf("no")

@@ -34,6 +34,10 @@ of "adjacent-writes/unix 1":
   for i in 0 ..< count:
     let (header, body) = ("record ", &"{i:031}\n")
     socket.send(header & body)
+of "no-delay/tcp 1":
+  let socket = newSocket().connected
+  socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)
+  for i in 0 ..< count: socket.send(&"record {i:031}\n")
 of "small-reads/file 0":
   let file = unbuffered(fmRead)
   var (record, all) = (newString(39), "")

@@ -48,6 +48,11 @@ const cases = {
         };
         next(0);
     },
+    "no-delay/tcp 1"() {
+        const socket = connect();
+        socket.setNoDelay(true);
+        oneByOne(socket, 0);
+    },
     "small-reads/file 0"() {
         const file = fd();
         for (let i = 0; i < count; i++) all.push(Buffer.alloc(39)), fs.readSync(file, all[i]);

@@ -2,6 +2,7 @@ use strict;
 use warnings;
 use IO::Handle;
 use IO::Socket::INET;
+use Socket qw(IPPROTO_TCP TCP_NODELAY);
 
 my ($case, $path, $port, $count) = @ARGV;
 my @parts = map { ("record ", sprintf("%031d\n", $_)) } 0 .. $count - 1;
@@ -19,6 +20,11 @@ my %cases = (
         $socket->autoflush(0);
         print $socket $_ for @parts;
         $socket->flush;
+    },
+    "no-delay/tcp 1" => sub {
+        my $socket = to_peer();
+        setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1);
+        print $socket $_ for @parts;
     },
     "small-reads/file 0" => sub { my ($file, $all) = (from_file(), ""); 1 while sysread $file, $all, 39, length $all; print $all },
     "small-reads/file 1" => sub { my $file = from_file(); print join "", readline $file },

@@ -41,6 +41,11 @@ switch ($case) {
         $text = implode("", $parts);
         fwrite($socket, $text);
         break;
+    case "no-delay/tcp 1":
+        $context = stream_context_create(["socket" => ["tcp_nodelay" => true]]);
+        $socket = stream_socket_client("tcp://127.0.0.1:$port", $code, $text, 60, STREAM_CLIENT_CONNECT, $context);
+        foreach ($parts as $part) fwrite($socket, $part);
+        break;
     case "small-reads/file 0":
         $stream = fopen($path, "r");
         stream_set_read_buffer($stream, 0);

@@ -53,6 +53,10 @@ match case:
         file = sock.makefile("wb")
         each(file.write)
         file.flush()
+    case "no-delay/tcp 1":
+        sock = connect()
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        each(sock.send)
     case "small-reads/file 0":
         fd = os.open(path, os.O_RDONLY)
         show(iter(lambda: os.read(fd, 39), b""))

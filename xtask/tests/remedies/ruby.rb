@@ -27,6 +27,10 @@ when "adjacent-writes/unix 1"
 when "adjacent-writes/unix 2"
   socket = TCPSocket.new("127.0.0.1", port)
   records.each { |header, body| socket.write(header, body) }
+when "no-delay/tcp 1"
+  socket = TCPSocket.new("127.0.0.1", port)
+  socket.setsockopt(:TCP, :NODELAY, true)
+  records.flatten.each { |part| socket.write(part) }
 when "small-reads/file 0"
   io, all = File.open(path), +""
   all << io.sysread(39) while all.size < 39 * count

@@ -95,6 +95,14 @@ fn main() -> Result<()> {
                 .try_for_each(|part| stream.write_all(part))?;
             stream.flush()
         }
+        "no-delay/tcp 1" => {
+            let mut stream = TcpStream::connect(peer)?;
+            stream.set_nodelay(true)?;
+            records
+                .iter()
+                .flatten()
+                .try_for_each(|part| stream.write_all(part))
+        }
         "small-reads/file 0" => show(File::open(path)?),
         "small-reads/file 1" => {
             let file = File::open(path)?;

@@ -104,6 +104,7 @@ fn finding(item: &Item, share_of: &str) -> vectored_report::Item {
         lines: lines.map(Into::into).collect(),
         code: item
             .remedy
+            .as_ref()
             .map(|(language, text)| Code::new(language, text)),
     }
 }

@@ -7,7 +7,9 @@ use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{visible, words};
 
 use crate::advisor::runs::barriers::REOPENED;
-use crate::advisor::wording::remedies::{language, option_of, remedy, reopening, runtime_of};
+use crate::advisor::wording::remedies::{
+    language, no_delay, option_of, remedy, reopening, runtime_of,
+};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
     WallSource,
@@ -46,7 +48,7 @@ pub struct Item {
     /// The action.
     pub action: String,
     /// The remedy, in the language of its runtime; `None` if an item before has the same.
-    pub remedy: Option<(&'static str, &'static str)>,
+    pub remedy: Option<(&'static str, String)>,
     /// Its share of all savings, from 0 to 1.
     pub part: f64,
 }
@@ -99,8 +101,14 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
         },
         action: shortened(&finding.action, SHOWN_SENTENCE),
         remedy: Some(match option_of(kind, &finding.key.program) {
-            Some(option) => ("Option", option),
-            None => (language(runtime), remedy(kind, target, runtime)),
+            Some(option) => ("Option", option.to_owned()),
+            None => {
+                let mut text = remedy(kind, target, runtime).to_owned();
+                if kind == FindingKind::Stall {
+                    text += &format!("; or {}", no_delay(runtime));
+                }
+                (language(runtime), text)
+            }
         }),
         part,
     }

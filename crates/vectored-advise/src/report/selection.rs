@@ -67,9 +67,9 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
     let mut items: Vec<Item> = shown.iter().map(|one| item(advisory, one)).collect();
     let mut shown_remedies = Vec::new();
     for item in &mut items {
-        match item.remedy {
-            Some(remedy) if shown_remedies.contains(&remedy) => item.remedy = None,
-            Some(remedy) => shown_remedies.push(remedy),
+        match &item.remedy {
+            Some(remedy) if shown_remedies.contains(remedy) => item.remedy = None,
+            Some(remedy) => shown_remedies.push(remedy.clone()),
             None => {}
         }
     }

@@ -395,6 +395,29 @@ fn datagrams(runtime: Option<Runtime>) -> &'static str {
     }
 }
 
+/// How a TCP socket sends each write at once: the second remedy of a stall.
+pub fn no_delay(runtime: Option<Runtime>) -> &'static str {
+    match runtime {
+        Some(Runtime::Python) => "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)`",
+        Some(Runtime::Java) => "`socket.setTcpNoDelay(true)`",
+        Some(Runtime::Node) => "`socket.setNoDelay(true)`",
+        Some(Runtime::Ruby) => "`socket.setsockopt(:TCP, :NODELAY, true)`",
+        Some(Runtime::Php) => {
+            "`stream_context_create([\"socket\" => [\"tcp_nodelay\" => true]])` for stream_socket_client"
+        }
+        Some(Runtime::Lua) => "`socket:setoption(\"tcp-nodelay\", true)`",
+        Some(Runtime::Perl) => "`setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1)`",
+        Some(Runtime::Go) => "no `SetNoDelay(false)`, since Go sets TCP_NODELAY",
+        Some(Runtime::Erlang) => "`inet:setopts(Socket, [{nodelay, true}])`",
+        Some(Runtime::Nim) => "`socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)`",
+        Some(Runtime::Rust) => "`stream.set_nodelay(true)`",
+        Some(Runtime::Cpp | Runtime::C) => {
+            "`setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on)`"
+        }
+        Some(Runtime::Shell | Runtime::Lisp) | None => "TCP_NODELAY of tcp(7)",
+    }
+}
+
 /// The change in a program that opens a file for each write.
 pub fn reopening(runtime: Option<Runtime>) -> &'static str {
     match runtime {
@@ -453,12 +476,9 @@ mod tests {
         ];
         let mut list = String::new();
         for runtime in RUNTIMES.map(Some).into_iter().chain([None]) {
-            let _ = writeln!(
-                list,
-                "{}: reopened/file: {}",
-                language(runtime),
-                reopening(runtime)
-            );
+            let language = language(runtime);
+            let _ = writeln!(list, "{language}: reopened/file: {}", reopening(runtime));
+            let _ = writeln!(list, "{language}: no-delay/tcp: {}", no_delay(runtime));
             let mut seen = Vec::new();
             for kind in KINDS {
                 for target in targets {
@@ -467,7 +487,6 @@ mod tests {
                         seen.push(text);
                         let name = serde_json::to_value((kind, target)).unwrap();
                         let (kind, target) = (name[0].as_str().unwrap(), name[1].as_str().unwrap());
-                        let language = language(runtime);
                         let _ = writeln!(list, "{language}: {kind}/{target}: {text}");
                     }
                 }
