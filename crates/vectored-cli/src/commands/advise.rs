@@ -109,12 +109,22 @@ fn proof(command: &[OsString]) -> Option<String> {
     {
         return None;
     }
-    let program = words.first()?;
+    // env(1) runs the first word that is neither an option of its own nor a variable.
+    let runs_other = Path::new(*words.first()?).ends_with("env");
+    let is_of_env = |word: &&str| runs_other && (word.starts_with('-') || word.contains('='));
+    let first = usize::from(runs_other);
+    let first = first
+        + words[first..]
+            .iter()
+            .take_while(|word| is_of_env(word))
+            .count();
+    let program = words.get(first)?;
     let edited = if runtime_of_interpreter(program.as_bytes()).is_some() {
         // An operand that is no file may be a module, a class or the value of an option.
-        1 + words[1..].iter().position(|word| !word.starts_with('-'))?
-    } else if program.contains('/') {
-        0
+        let operands = &words[first + 1..];
+        first + 1 + operands.iter().position(|word| !word.starts_with('-'))?
+    } else if program.contains('/') && !is_installed(Path::new(program)) {
+        first
     } else {
         return None;
     };
@@ -130,6 +140,15 @@ fn proof(command: &[OsString]) -> Option<String> {
         old.join(" "),
         words.join(" ")
     ))
+}
+
+/// Whether a shell finds this program by its name: then it runs others, or is not the user's own.
+fn is_installed(program: &Path) -> bool {
+    let found = program.file_name().map(strace::find);
+    let found = found
+        .and_then(Result::ok)
+        .and_then(|found| found.canonicalize().ok());
+    found.is_some() && found == program.canonicalize().ok()
 }
 
 /// The outcome of a command.
@@ -239,6 +258,14 @@ mod tests {
             ("DIR/prog DIR/q.bin", Some("prog")),
             ("DIR/missing DIR/q.bin", None),
             ("sort DIR/q.bin", None),
+            ("/usr/bin/sort DIR/q.bin", None),
+            (
+                "/usr/bin/env -i A=b python3 -u DIR/w.py DIR/q.bin",
+                Some("w.py"),
+            ),
+            ("env DIR/prog DIR/q.bin", Some("prog")),
+            ("env", None),
+            ("nice DIR/prog", None),
             ("python3 -m module DIR/q.bin", None),
             ("python3 DIR/a#b", None),
             ("DIR/prog {a,b}", None),
