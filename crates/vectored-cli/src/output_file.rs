@@ -37,6 +37,11 @@ impl Outputs {
         html: Option<&Path>,
         inputs: &[PathBuf],
     ) -> Result<Self, Failure> {
+        if html == Some(Path::new("-")) {
+            return Err(Failure::usage(
+                "--html cannot be standard output, which receives the result: name a file",
+            ));
+        }
         let page = html.map(|name| OutputFile::check(name, "--html"));
         let outputs = Outputs {
             file: OutputFile::named(output, "--output")?,

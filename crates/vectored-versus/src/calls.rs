@@ -1,6 +1,7 @@
 //! The system calls of runs, by name, and the files that were run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use vectored_strace::Event;
 use vectored_strace::event::{Action, Direction};
@@ -41,9 +42,17 @@ const SCRIPTS: [&str; 16] = [
     "tcl", "ts",
 ];
 
+/// Programs that read another one from a file, without the digits of a version.
+const INTERPRETERS: [&str; 24] = [
+    "R", "Rscript", "ash", "awk", "bash", "bun", "dash", "deno", "gawk", "guile", "java", "ksh",
+    "lua", "mawk", "node", "nodejs", "ocaml", "perl", "php", "pypy", "python", "ruby", "sh", "zsh",
+];
+
 /// Counts the calls of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counter {
+    /// Threads that have become an interpreter and have not read a file that the command names.
+    interpreters: BTreeSet<u32>,
     kinds: BTreeMap<String, u64>,
     reads: u64,
     read_bytes: u64,
@@ -57,8 +66,9 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Counts an event. `words` are those of the command: a file that they name, and that is read, is a script.
-    pub fn follow(&mut self, event: &Event<'_>, words: &[String]) {
+    /// Counts an event. `named` are the paths of the files that the command names: the first that an interpreter opens is
+    /// its script. Other scripts are known by the ends of their names.
+    pub fn follow(&mut self, event: &Event<'_>, named: &[PathBuf]) {
         let mut run = |path: &[u8], how| {
             let path = String::from_utf8_lossy(path).into_owned();
             self.files.insert((path, how));
@@ -67,7 +77,13 @@ impl Counter {
             // The end of a thread comes once as a call, and once more as `exited` or `killed`.
             Action::Signal | Action::Name { .. } => return,
             Action::Exit { .. } if matches!(event.name, b"exited" | b"killed") => return,
-            Action::Execute { program } => run(program, FileUse::Executed),
+            Action::Execute { program } => {
+                run(program, FileUse::Executed);
+                self.interpreters.remove(&event.thread);
+                if is_interpreter(program) {
+                    self.interpreters.insert(event.thread);
+                }
+            }
             Action::Map {
                 descriptor,
                 writes_through: false,
@@ -82,10 +98,13 @@ impl Counter {
                 path,
                 flags,
             } if !flags.directory && !flags.creates => {
-                let typed = String::from_utf8_lossy(path);
-                let end = typed.rsplit_once('.').map_or("", |(_, end)| end);
-                if SCRIPTS.contains(&end) || words.iter().skip(1).any(|word| *word == typed) {
-                    run(descriptor.leads_to.unwrap_or(path), FileUse::Script);
+                let path = descriptor.leads_to.unwrap_or(path);
+                let text = String::from_utf8_lossy(path);
+                let end = text.rsplit_once('.').map_or("", |(_, end)| end);
+                let is_named = named.iter().any(|name| name.as_os_str() == &*text);
+                let is_script = is_named && self.interpreters.remove(&event.thread);
+                if SCRIPTS.contains(&end) || is_script {
+                    run(path, FileUse::Script);
                 }
             }
             Action::Submit { .. } => self.submits = true,
@@ -117,6 +136,13 @@ impl Counter {
     fn waits(&self) -> u64 {
         WAITS.iter().filter_map(|name| self.kinds.get(*name)).sum()
     }
+}
+
+fn is_interpreter(path: &[u8]) -> bool {
+    let path = String::from_utf8_lossy(path);
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_of_version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    INTERPRETERS.contains(&name.trim_end_matches(is_of_version))
 }
 
 impl Calls {
@@ -163,15 +189,15 @@ mod tests {
         let mut counter = Counter::default();
         let mut reader = Reader::new(log.as_bytes());
         while let Some(event) = reader.next().unwrap() {
-            counter.follow(&event, &["/bin/sh".to_owned(), "run.me".to_owned()]);
+            counter.follow(&event, &["/w/x.py.old", "/w/data"].map(PathBuf::from));
         }
         counter
     }
 
     const RUN: &str = r#"
-1 execve("/bin/sh", ["sh"], 0x1 /* 2 vars */) = 0
+1 execve("/bin/python3.11", ["p"...], 0x1 /* 2 vars */) = 0
 1 mmap(NULL, 9, PROT_READ, MAP_PRIVATE, 3</lib/libc.so.6>, 0) = 0x7f0000000000
-1 openat(AT_FDCWD</w>, "run.me", O_RDONLY) = 3</w/run.me>
+1 openat(AT_FDCWD</w>, "/w/x.py.old", O_RDONLY) = 3</w/x.py.old>
 1 openat(AT_FDCWD</w>, "data", O_RDONLY) = 4</w/data>
 1 openat(AT_FDCWD</w>, "m.py", O_RDONLY|O_CLOEXEC) = 5</w/m.py>
 1 read(4</w/data>, ""..., 100) = 30
@@ -213,10 +239,10 @@ mod tests {
     fn files_that_are_run_are_known_and_data_are_not() {
         let files: Vec<(String, FileUse)> = counted(RUN).files.into_iter().collect();
         let expected = [
-            ("/bin/sh", FileUse::Executed),
+            ("/bin/python3.11", FileUse::Executed),
             ("/lib/libc.so.6", FileUse::Mapped),
             ("/w/m.py", FileUse::Script),
-            ("/w/run.me", FileUse::Script),
+            ("/w/x.py.old", FileUse::Script),
         ];
         assert_eq!(files, expected.map(|(path, how)| (path.to_owned(), how)));
     }

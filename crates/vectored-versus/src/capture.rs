@@ -53,6 +53,69 @@ pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String
     }
 }
 
+/// What of an output differs between two runs of one command, and is not compared with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Varying {
+    /// These lines, counted from 1.
+    Lines(Vec<usize>),
+    /// All of it.
+    All,
+}
+
+/// The lines of an output that vary; all of it if their number varies, if none stays, or if it is longer than what is kept.
+pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
+    if one == other {
+        return None;
+    }
+    let is_whole = |output: &Captured| output.bytes == output.head.len() as u64;
+    let [one_lines, other_lines] = [one, other].map(Captured::lines);
+    let pairs = std::iter::zip(&one_lines, &other_lines).zip(1..);
+    let lines: Vec<usize> = pairs
+        .filter(|((one, other), _)| one != other)
+        .map(|(_, number)| number)
+        .collect();
+    let are_known = is_whole(one) && is_whole(other) && one_lines.len() == other_lines.len();
+    Some(if are_known && lines.len() < one_lines.len() {
+        Varying::Lines(lines)
+    } else {
+        Varying::All
+    })
+}
+
+impl Varying {
+    /// Adds what varies in another run.
+    pub fn join(&mut self, other: Varying) {
+        match (&mut *self, other) {
+            (Varying::Lines(lines), Varying::Lines(others)) => {
+                lines.extend(others);
+                lines.sort_unstable();
+                lines.dedup();
+            }
+            _ => *self = Varying::All,
+        }
+    }
+}
+
+impl Captured {
+    fn lines(&self) -> Vec<&[u8]> {
+        self.head.split_inclusive(|byte| *byte == b'\n').collect()
+    }
+
+    /// This output without the text of some lines.
+    pub fn without(&self, lines: &[usize]) -> Captured {
+        let mut head = Vec::new();
+        for (line, number) in self.lines().into_iter().zip(1..) {
+            let is_out = lines.binary_search(&number).is_ok();
+            head.extend_from_slice(if is_out { b"\n" } else { line });
+        }
+        Captured {
+            bytes: head.len() as u64,
+            sha256: String::new(),
+            head,
+        }
+    }
+}
+
 /// How two outputs differ, if they do: `line 3 is 'b' instead of 'a'`.
 pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
     if old == new {
@@ -147,6 +210,32 @@ mod tests {
             assert_eq!(difference(&old, &new).as_deref(), Some(words));
             assert_eq!(difference(&old, &old), None);
         }
+    }
+
+    #[test]
+    fn lines_that_vary_are_left_out() {
+        for (one, other, expected) in [
+            ("a\nb\n", "a\nb\n", None),
+            (
+                "at 1\nb\nat 1",
+                "at 2\nb\nat 2",
+                Some(Varying::Lines(vec![1, 3])),
+            ),
+            ("at 1\nb\n", "at 2\nb\nc\n", Some(Varying::All)),
+            ("at 1\n", "at 2\n", Some(Varying::All)),
+        ] {
+            let [one, other] = [one, other].map(|text| capture(text.as_bytes()).unwrap());
+            assert_eq!(varying(&one, &other), expected);
+            assert_eq!(varying(&one, &one), None);
+        }
+        let long = [b"1\n".repeat(HEAD_BYTES), b"2\n".repeat(HEAD_BYTES)];
+        let [one, other] = long.map(|text| capture(&*text).unwrap());
+        assert_eq!(varying(&one, &other), Some(Varying::All));
+        let [old, new, other] = ["at 1\nb\n", "at 2\nb\n", "at 2\nc\n"]
+            .map(|text| capture(text.as_bytes()).unwrap().without(&[1]));
+        assert_eq!(difference(&old, &new), None);
+        let words = difference(&old, &other);
+        assert_eq!(words.as_deref(), Some("line 2 is 'c' instead of 'b'"));
     }
 
     #[test]

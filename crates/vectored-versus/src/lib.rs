@@ -11,5 +11,5 @@ pub mod report;
 mod words;
 
 pub use crate::calls::Counter;
-pub use crate::capture::{Captured, capture, difference, sum};
+pub use crate::capture::{Captured, Varying, capture, difference, sum, varying};
 pub use crate::words::{SplitError, split};

@@ -27,7 +27,7 @@ pub struct Versus {
     pub options: RunOptions,
     /// Why no calls were counted.
     pub not_counted: Option<String>,
-    /// Outputs that differ between two runs of the old command; they are not compared.
+    /// Outputs, or lines of them, that differ between runs of the old command; they are not compared.
     pub not_compared: Vec<String>,
     /// The old command.
     pub old: Side,

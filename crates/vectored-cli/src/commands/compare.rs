@@ -1,6 +1,5 @@
 //! `vectored compare`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 #[cfg(unix)]
@@ -9,6 +8,9 @@ use vectored_measure::model::{Change, Compared, Comparison, Results};
 use vectored_measure::report;
 use vectored_measure::stats::compare;
 use vectored_report::{Document, csv_of, html, json, words};
+use vectored_versus::judge::{Ruling, ruling, ruling_of_calls};
+use vectored_versus::model::{Calls, Compared as ComparedFigure};
+use vectored_versus::report::{compare_versus, ratio_in_words, versus_comparison_document};
 
 use crate::args::{CompareArgs, Format};
 use crate::commands::rendered::rendered;
@@ -20,6 +22,9 @@ use crate::terminal::Screen;
 /// Exit code for a regression.
 const REGRESSION: u8 = 3;
 
+/// Exit code if a limit could not be decided.
+const UNDECIDED: u8 = 4;
+
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.against.is_empty() && !args.machines {
@@ -28,23 +33,19 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
              show these side by side",
         ));
     }
-    let is_stdout = args.html.as_deref() == Some(Path::new("-"));
-    if is_stdout {
-        return Err(Failure::usage(
-            "--html cannot be standard output, which receives the table: name a file",
-        ));
-    }
     let names = [&args.result[..], &args.against].concat();
     let inputs = paths(&names, Some(ResultKind::Measure))?;
     let Outputs { file: output, page } =
         Outputs::check(args.output.as_deref(), args.html.as_deref(), &inputs)?;
-    #[cfg(unix)]
-    if args.result[0].is_advisory()? {
-        return compare_advisories(args, output.as_ref(), page.as_ref());
+    match args.result[0].kind()? {
+        #[cfg(unix)]
+        ResultKind::Advise => return compare_advisories(args, output.as_ref(), page.as_ref()),
+        ResultKind::Versus => return compare_two_versus(args, output.as_ref(), page.as_ref()),
+        _ => {}
     }
     if args.fail_if_more_calls.is_some() {
         return Err(Failure::usage(
-            "--fail-if-more-calls is for results of advise: those of measure have no calls to count",
+            "--fail-if-more-calls is for results of advise and versus: those of measure have no calls to count",
         ));
     }
     let base = load(&args.result)?;
@@ -106,18 +107,13 @@ fn compare_advisories(
     output: Option<&OutputFile>,
     page: Option<&OutputFile>,
 ) -> Result<ExitCode, Failure> {
-    if args.machines || args.fail_if_slower.is_some() {
+    if args.fail_if_slower.is_some() {
         return Err(Failure::usage(
-            "--machines and --fail-if-slower are for results of measure; how long two programs take is compared by \
+            "--fail-if-slower is for results of measure and versus; how long two programs take is compared by \
              `vectored versus`",
         ));
     }
-    let ([base], [new]) = (&args.result[..], &args.against[..]) else {
-        return Err(Failure::usage(
-            "only one result of advise on each side can be compared: name one, or make one of several with \
-             `vectored advise --merge`",
-        ));
-    };
+    let (base, new) = one_a_side(args, "; `vectored advise --merge` makes one of several")?;
     let (old_side, new_side) = (base.load_advisory()?, new.load_advisory()?);
     on_one_side(
         "advise",
@@ -143,6 +139,56 @@ fn compare_advisories(
             code: REGRESSION,
         }),
         _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Compares two results of versus.
+fn compare_two_versus(
+    args: &CompareArgs,
+    output: Option<&OutputFile>,
+    page: Option<&OutputFile>,
+) -> Result<ExitCode, Failure> {
+    let (base, new) = one_a_side(args, "")?;
+    let (earlier, later) = (base.load_versus()?, new.load_versus()?);
+    on_one_side(
+        "versus",
+        (&args.result, std::slice::from_ref(&earlier)),
+        (&args.against, std::slice::from_ref(&later)),
+    )?;
+    let comparison = compare_versus(&earlier, &later);
+    let screen = Screen::of_output(output.is_some());
+    let text = rendered(
+        args.format,
+        (screen, false),
+        || versus_comparison_document(&comparison),
+        || json(&comparison),
+        || comparison.csv(),
+    );
+    OutputFile::write_or_print(output, &text)?;
+    if let Some(page) = page {
+        page.write(&html(&[versus_comparison_document(&comparison)]))?;
+    }
+    let commands = comparison
+        .new
+        .iter()
+        .map(|one| (&*one.name, &one.figures[..], one.calls()));
+    let limits = (args.fail_if_slower, args.fail_if_more_calls, None);
+    ruled(commands, "the earlier result", limits)
+}
+
+/// The result before an edit and the one after it.
+fn one_a_side<'a>(
+    args: &'a CompareArgs,
+    remedy: &str,
+) -> Result<(&'a ResultName, &'a ResultName), Failure> {
+    match (&args.result[..], &args.against[..]) {
+        _ if args.machines => Err(Failure::usage(
+            "--machines is for results of measure; two programs are compared by `vectored versus`",
+        )),
+        ([base], [new]) => Ok((base, new)),
+        _ => Err(Failure::usage(format!(
+            "only one result of advise or versus on each side can be compared: name one{remedy}"
+        ))),
     }
 }
 
@@ -230,4 +276,80 @@ fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// The name of a command, its figures, and the calls of the base and its own.
+pub type Ruled<'a> = (
+    &'a str,
+    &'a [ComparedFigure],
+    Option<(&'a Calls, &'a Calls)>,
+);
+
+/// The exit code by the limits of time, calls and memory, for commands against `base`.
+pub fn ruled<'a>(
+    commands: impl IntoIterator<Item = Ruled<'a>>,
+    base: &str,
+    (slower, calls, memory): (Option<f64>, Option<f64>, Option<f64>),
+) -> Result<ExitCode, Failure> {
+    let limits = [
+        ("wall_ns", "the time", slower, "--fail-if-slower"),
+        (
+            "calls",
+            "the number of system calls",
+            calls,
+            "--fail-if-more-calls",
+        ),
+        (
+            "reads",
+            "the number of reads",
+            calls,
+            "--fail-if-more-calls",
+        ),
+        (
+            "writes",
+            "the number of writes",
+            calls,
+            "--fail-if-more-calls",
+        ),
+        (
+            "peak_bytes",
+            "the peak memory",
+            memory,
+            "--fail-if-more-memory",
+        ),
+    ];
+    let (mut exceeded, mut undecided) = (Vec::new(), Vec::new());
+    for (name, figures, calls) in commands {
+        for (figure, words, limit, option) in limits {
+            let Some(limit) = limit else { continue };
+            let found = figures.iter().find(|one| one.figure == figure);
+            let ratio = found.and_then(ratio_in_words);
+            let times = ratio.map_or(String::new(), |ratio| {
+                format!("{ratio} times that of {base}, ")
+            });
+            let ruled = calls.and_then(|(old, new)| ruling_of_calls(figure, old, new, limit));
+            let ruled = ruled.or_else(|| found.map(|found| ruling(found, limit)));
+            match ruled.unwrap_or(Ruling::Undecided) {
+                Ruling::Within => {}
+                Ruling::Beyond => {
+                    exceeded.push(format!("{words} of {name} is {times}beyond the limit of {option}"));
+                }
+                Ruling::Undecided => undecided.push(format!(
+                    "{option} cannot be decided: {words} of {name} is {times}and its interval is not known, or has the limit in it"
+                )),
+            }
+        }
+    }
+    let (messages, code) = if exceeded.is_empty() {
+        (undecided, UNDECIDED)
+    } else {
+        (exceeded, REGRESSION)
+    };
+    if messages.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Failure {
+        error: anyhow::anyhow!("{}", messages.join("; ")),
+        code,
+    })
 }

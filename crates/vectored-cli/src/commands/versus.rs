@@ -7,11 +7,11 @@ use std::time::{Instant, SystemTime};
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, html, json};
-use vectored_versus::judge::{Ruling, ruling};
 use vectored_versus::model::{Comparison, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus};
-use vectored_versus::report::{document, ratio_in_words};
+use vectored_versus::report::document;
 
 use crate::args::{StdoutTo, VersusArgs};
+use crate::commands::compare::ruled;
 use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -23,9 +23,7 @@ use crate::strace;
 use crate::terminal::Screen;
 use crate::versus_runs::{Plan, Program, Surroundings, measure};
 
-/// Exit codes: a limit is exceeded, or could not be decided; outputs differ.
-const EXCEEDED: u8 = 3;
-const UNDECIDED: u8 = 4;
+/// Exit code for outputs that differ.
 const DIFFERENT: u8 = 5;
 
 /// Runs the command. Wrong usage is reported before anything runs.
@@ -178,66 +176,14 @@ fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
             code: DIFFERENT,
         });
     }
-    let (slower, calls, memory) = (
+    let commands = result.new.iter().map(|one| {
+        let calls = result.old.calls.as_ref().zip(one.side.calls.as_ref());
+        (&*one.side.name, &one.figures[..], calls)
+    });
+    let limits = (
         args.fail_if_slower,
         args.fail_if_more_calls,
         args.fail_if_more_memory,
     );
-    let limits = [
-        ("wall_ns", "the time", slower, "--fail-if-slower"),
-        (
-            "calls",
-            "the number of system calls",
-            calls,
-            "--fail-if-more-calls",
-        ),
-        (
-            "reads",
-            "the number of reads",
-            calls,
-            "--fail-if-more-calls",
-        ),
-        (
-            "writes",
-            "the number of writes",
-            calls,
-            "--fail-if-more-calls",
-        ),
-        (
-            "peak_bytes",
-            "the peak memory",
-            memory,
-            "--fail-if-more-memory",
-        ),
-    ];
-    let (mut exceeded, mut undecided) = (Vec::new(), Vec::new());
-    for one in &result.new {
-        for (figure, words, limit, option) in limits {
-            let Some(limit) = limit else { continue };
-            let name = &one.side.name;
-            let found = one.figure(figure);
-            let ratio = found.and_then(ratio_in_words);
-            let times = ratio.map_or(String::new(), |ratio| {
-                format!("{ratio} times that of old, ")
-            });
-            match found.map_or(Ruling::Undecided, |found| ruling(found, limit)) {
-                Ruling::Within => {}
-                Ruling::Beyond => {
-                    exceeded.push(format!("{words} of {name} is {times}beyond the limit of {option}"));
-                }
-                Ruling::Undecided => undecided.push(format!(
-                    "{option} cannot be decided: {words} of {name} is {times}and its interval is not known, or has the limit in it"
-                )),
-            }
-        }
-    }
-    let (messages, code) =
-        if exceeded.is_empty() { (undecided, UNDECIDED) } else { (exceeded, EXCEEDED) };
-    if messages.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    Err(Failure {
-        error: anyhow::anyhow!("{}", messages.join("; ")),
-        code,
-    })
+    ruled(commands, "old", limits)
 }

@@ -220,11 +220,17 @@ impl ResultName {
         }
     }
 
-    /// Whether it is a result of `vectored advise`.
-    #[cfg(unix)]
-    pub fn is_advisory(&self) -> Result<bool, Failure> {
-        let saved = self.load(Some(ResultKind::Measure))?;
-        Ok(matches!(saved, Saved::Advisory(_)))
+    /// The command that saved it.
+    pub fn kind(&self) -> Result<ResultKind, Failure> {
+        Ok(self.load(Some(ResultKind::Measure))?.kind())
+    }
+
+    /// Reads a result of `vectored versus`, and refuses any other.
+    pub fn load_versus(&self) -> Result<Versus, Failure> {
+        match self.load(Some(ResultKind::Versus))? {
+            Saved::Versus(versus) => Ok(*versus),
+            other => Err(self.of_another_command(&other, ResultKind::Versus)),
+        }
     }
 
     /// Reads a result of `vectored advise`, and refuses any other.

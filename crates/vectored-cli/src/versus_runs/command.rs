@@ -73,6 +73,18 @@ impl Surroundings {
         Ok(command)
     }
 
+    /// The files that a command names, also to a shell, by the paths that the kernel has for them.
+    pub fn named(&self, program: &Program) -> Vec<PathBuf> {
+        let directory = self.directory.as_deref().unwrap_or(Path::new("."));
+        let words = program.typed.split(|c: char| " \t\n'\"|<>;&()".contains(c));
+        let words = words
+            .map(str::to_owned)
+            .chain(program.words.iter().cloned());
+        words
+            .filter_map(|word| directory.join(word).canonicalize().ok())
+            .collect()
+    }
+
     /// A command for a shell, whose errors are shown.
     pub fn helper(&self, typed: &str) -> Command {
         let mut command = Command::new(&self.shell);

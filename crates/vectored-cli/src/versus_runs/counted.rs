@@ -1,5 +1,6 @@
 //! Runs whose calls are counted and whose outputs are kept.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, PipeReader, Seek};
 use std::os::unix::fs::MetadataExt;
@@ -10,30 +11,42 @@ use std::thread;
 use std::time::Duration;
 
 use vectored_machine::platform::command_run::{RunError, run};
+use vectored_report::words::{enumerated, grouped};
 use vectored_strace::Reader;
 use vectored_versus::model::{Difference, File as RunFile, Stdout};
-use vectored_versus::{Captured, Counter, capture, difference, sum};
+use vectored_versus::{Captured, Counter, Varying, capture, difference, sum, varying};
 
 use super::command::{Program, Surroundings};
 use crate::strace::{log_pipe, tracer_of_all_calls};
 
+/// Lines that vary and are named; more are counted.
+const NAMED_LINES: usize = 5;
+
 /// What a run did.
 pub struct Observed {
     pub status: ExitStatus,
-    stdout: Captured,
-    stderr: Captured,
-    /// The files of `--same`, with their names.
-    files: Vec<(String, FileState)>,
+    /// Standard output, standard error and the files of `--same`, with their names.
+    outputs: Vec<(String, State)>,
     /// Unless calls cannot be counted.
     pub counter: Option<Counter>,
 }
 
-/// A file of `--same` after a run.
-enum FileState {
+/// An output after a run.
+enum State {
     Missing,
     /// The run has not changed it.
     Untouched,
     Written(Captured),
+}
+
+impl Observed {
+    fn written(&self, name: &str) -> Option<&Captured> {
+        let found = self.outputs.iter().find(|(known, _)| known == name);
+        match found {
+            Some((_, State::Written(output))) => Some(output),
+            _ => None,
+        }
+    }
 }
 
 /// How runs are counted.
@@ -82,6 +95,7 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
         }
     };
     command.stderr(Stdio::from(stderr_writer));
+    let named = counting.surroundings.named(program);
     let before: Vec<Option<Identity>> = counting.same.iter().map(|path| identity(path)).collect();
     let (ended, stdout, stderr, counter) = thread::scope(|scope| {
         let stderr = scope.spawn(|| capture(stderr));
@@ -89,7 +103,7 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
         let (reader, writer) = log.map_or((None, None), |(reader, writer)| {
             (Some(reader), Some(writer))
         });
-        let counter = reader.map(|reader| scope.spawn(|| count(reader, &program.words)));
+        let counter = reader.map(|reader| scope.spawn(|| count(reader, &named)));
         let ended = run(command, counting.limit, counting.stop);
         // strace has opened the pipe, and has ended.
         drop(writer);
@@ -103,24 +117,29 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
         )
     });
     let ended = ended?;
-    let mut files = Vec::new();
+    let stdout = stdout.and_then(Output::whole).map_err(failed(no_pipe))?;
+    let mut outputs = vec![
+        ("standard output".to_owned(), State::Written(stdout)),
+        (
+            "standard error".to_owned(),
+            State::Written(stderr.map_err(failed(no_pipe))?),
+        ),
+    ];
     for (path, before) in counting.same.iter().zip(before) {
         let state = match identity(path) {
-            None => FileState::Missing,
-            now if now == before => FileState::Untouched,
+            None => State::Missing,
+            now if now == before => State::Untouched,
             _ => {
                 let what = format!("'{}' cannot be read", path.display());
                 let file = File::open(path).and_then(capture);
-                FileState::Written(file.map_err(failed(&what))?)
+                State::Written(file.map_err(failed(&what))?)
             }
         };
-        files.push((path.display().to_string(), state));
+        outputs.push((format!("file '{}'", path.display()), state));
     }
     Ok(Observed {
         status: ended.status,
-        stdout: stdout.and_then(Output::whole).map_err(failed(no_pipe))?,
-        stderr: stderr.map_err(failed(no_pipe))?,
-        files,
+        outputs,
         counter: counter
             .transpose()
             .map_err(failed("the log of strace cannot be read"))?,
@@ -156,11 +175,11 @@ impl Output {
     }
 }
 
-fn count(log: PipeReader, words: &[String]) -> io::Result<Counter> {
+fn count(log: PipeReader, named: &[PathBuf]) -> io::Result<Counter> {
     let mut counter = Counter::default();
     let mut reader = Reader::new(log);
     while let Some(event) = reader.next()? {
-        counter.follow(&event, words);
+        counter.follow(&event, named);
     }
     let skipped = reader.counts().skipped();
     counter.skipped_lines = skipped.iter().map(|one| one.lines).sum();
@@ -182,8 +201,41 @@ fn identity(path: &Path) -> Option<Identity> {
     ))
 }
 
-/// How two runs differ.
-pub fn differences(old: &Observed, new: &Observed) -> Vec<Difference> {
+/// What differs between runs of the old command, by the name of the output, and is not compared.
+pub type Unstable = BTreeMap<String, Varying>;
+
+/// What differs between a run of the old command and others of it.
+pub fn unstable<'a>(old: &Observed, others: impl IntoIterator<Item = &'a Observed>) -> Unstable {
+    let mut all = Unstable::new();
+    for other in others {
+        for Difference { of, .. } in differences(old, other, &Unstable::new()) {
+            let outputs = old.written(&of).zip(other.written(&of));
+            let varies = outputs.and_then(|(old, other)| varying(old, other));
+            let known = all.entry(of).or_insert(Varying::Lines(Vec::new()));
+            known.join(varies.unwrap_or(Varying::All));
+        }
+    }
+    all
+}
+
+/// `lines 3 and 7 of standard output`.
+pub fn unstable_in_words(unstable: &Unstable) -> Vec<String> {
+    let in_words = |(of, varying): (&String, &Varying)| match varying {
+        Varying::All => of.clone(),
+        Varying::Lines(lines) if lines.len() > NAMED_LINES => {
+            format!("{} lines of {of}", grouped(lines.len() as u64))
+        }
+        Varying::Lines(lines) => {
+            let numbers: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let noun = if lines.len() == 1 { "line" } else { "lines" };
+            format!("{noun} {} of {of}", enumerated(&numbers))
+        }
+    };
+    unstable.iter().map(in_words).collect()
+}
+
+/// How two runs differ, but for what is unstable.
+pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<Difference> {
     let status = (old.status != new.status).then(|| {
         format!(
             "{} instead of {}",
@@ -191,33 +243,24 @@ pub fn differences(old: &Observed, new: &Observed) -> Vec<Difference> {
             end_in_words(old.status)
         )
     });
-    let mut found = vec![
-        ("exit status".to_owned(), status),
-        (
-            "standard output".to_owned(),
-            difference(&old.stdout, &new.stdout),
-        ),
-        (
-            "standard error".to_owned(),
-            difference(&old.stderr, &new.stderr),
-        ),
-    ];
-    for ((name, old), (_, new)) in old.files.iter().zip(&new.files) {
+    let mut found = vec![("exit status".to_owned(), status)];
+    for ((name, old), (_, new)) in old.outputs.iter().zip(&new.outputs) {
         let how = match (old, new) {
-            (FileState::Written(old), FileState::Written(new)) => difference(old, new),
-            (FileState::Missing, FileState::Missing)
-            | (FileState::Untouched, FileState::Untouched) => None,
-            (_, FileState::Missing) => Some("it does not exist".to_owned()),
-            (FileState::Missing, _) => {
-                Some("it exists, and does not after a run of old".to_owned())
-            }
-            (_, FileState::Untouched) => Some("it is not written".to_owned()),
-            (FileState::Untouched, _) => Some("it is written, and not by old".to_owned()),
+            (State::Written(old), State::Written(new)) => match unstable.get(name) {
+                Some(Varying::Lines(lines)) => difference(&old.without(lines), &new.without(lines)),
+                _ => difference(old, new),
+            },
+            (State::Missing, State::Missing) | (State::Untouched, State::Untouched) => None,
+            (_, State::Missing) => Some("it does not exist".to_owned()),
+            (State::Missing, _) => Some("it exists, and does not after a run of old".to_owned()),
+            (_, State::Untouched) => Some("it is not written".to_owned()),
+            (State::Untouched, _) => Some("it is written, and not by old".to_owned()),
         };
-        found.push((format!("file '{name}'"), how));
+        found.push((name.clone(), how));
     }
     let found = found.into_iter();
     found
+        .filter(|(of, _)| unstable.get(of) != Some(&Varying::All))
         .filter_map(|(of, how)| Some(Difference { of, how: how? }))
         .collect()
 }

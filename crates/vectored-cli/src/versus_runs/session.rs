@@ -10,7 +10,10 @@ use vectored_versus::model::{Calls, Comparison, Difference, Run, Side, Stdout, V
 use vectored_versus::{Counter, judge};
 
 use super::command::{Program, Surroundings, discarded};
-use super::counted::{Counting, Observed, differences, end_in_words, files, observe};
+use super::counted::{
+    Counting, Observed, Unstable, differences, end_in_words, files, observe, unstable,
+    unstable_in_words,
+};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
@@ -116,7 +119,7 @@ impl Session<'_> {
         let longest = self.warm_up()?;
         let observed = self.count(longest)?;
         let ends: Vec<ExitStatus> = observed.iter().map(|runs| runs[0].status).collect();
-        self.compare(observed);
+        self.compare(&observed, longest)?;
         let differ = self
             .result
             .new
@@ -194,6 +197,16 @@ impl Session<'_> {
 
     /// The counted runs of each command.
     fn count(&mut self, longest: Duration) -> Result<Vec<Vec<Observed>>, Halt> {
+        let programs = self.plan.programs.iter();
+        let runs = programs.map(|program| {
+            let runs = (0..COUNTED_RUNS).map(|_| self.observe(program, longest));
+            runs.collect::<Result<Vec<_>, _>>()
+        });
+        runs.collect()
+    }
+
+    /// A counted run.
+    fn observe(&self, program: &Program, longest: Duration) -> Result<Observed, Halt> {
         let plan = self.plan;
         let counting = Counting {
             surroundings: &plan.surroundings,
@@ -203,50 +216,35 @@ impl Session<'_> {
             limit: self.limit().map(|limit| limit.max(longest * TRACED_FACTOR)),
             stop: self.interrupt.flag(),
         };
-        let mut all = Vec::new();
-        for program in &plan.programs {
-            let mut runs = Vec::new();
-            for _ in 0..COUNTED_RUNS {
-                self.bar
-                    .show_waiting(&format!("counting the calls of {}", program.name));
-                self.prepare()?;
-                let observed = observe(program, &counting);
-                let what = format!("{}, under strace", in_words(program));
-                let observed = observed.map_err(|error| Halt::of(what, error))?;
-                if observed.status.code().is_none() {
-                    let end = end_in_words(observed.status);
-                    let what = in_words(program);
-                    return Err(Halt::Failed(
-                        anyhow::anyhow!("{what}: it was ended by {end}").into(),
-                    ));
-                }
-                runs.push(observed);
-            }
-            all.push(runs);
+        self.bar
+            .show_waiting(&format!("counting the calls of {}", program.name));
+        self.prepare()?;
+        let what = in_words(program);
+        let observed = observe(program, &counting);
+        let observed =
+            observed.map_err(|error| Halt::of(format!("{what}, under strace"), error))?;
+        if observed.status.code().is_none() {
+            let end = end_in_words(observed.status);
+            return Err(Halt::Failed(
+                anyhow::anyhow!("{what}: it was ended by {end}").into(),
+            ));
         }
-        Ok(all)
+        Ok(observed)
     }
 
     /// Compares outputs, calls and files.
-    fn compare(&mut self, observed: Vec<Vec<Observed>>) {
+    fn compare(&mut self, observed: &[Vec<Observed>], longest: Duration) -> Result<(), Halt> {
         let old = &observed[0];
-        let unstable: Vec<String> = differences(&old[0], &old[1])
-            .into_iter()
-            .map(|one| one.of)
-            .collect();
-        let of_new = observed[1..].iter().map(|runs| {
-            let mut found: Vec<Difference> = Vec::new();
-            for one in runs.iter().flat_map(|run| differences(&old[0], run)) {
-                let is_known = found.iter().any(|known| known.of == one.of);
-                if !is_known && !unstable.contains(&one.of) {
-                    found.push(one);
-                }
-            }
-            found
-        });
-        let of_new: Vec<Vec<Difference>> = of_new.collect();
+        let mut varies = unstable(&old[0], [&old[1]]);
+        let mut of_new = differences_of_new(observed, &varies);
+        if of_new.iter().any(|found| !found.is_empty()) {
+            // A time of day may be the same in the first two runs of old, and another one later.
+            let again = self.observe(&self.plan.programs[0], longest)?;
+            varies = unstable(&old[0], [&old[1], &again]);
+            of_new = differences_of_new(observed, &varies);
+        }
         let directory = self.plan.surroundings.directory.as_deref();
-        for (side, runs) in self.sides().zip(&observed) {
+        for (side, runs) in self.sides().zip(observed) {
             side.ended = end_in_words(runs[0].status);
             let counters: Vec<Counter> =
                 runs.iter().filter_map(|run| run.counter.clone()).collect();
@@ -255,7 +253,7 @@ impl Session<'_> {
                 .first()
                 .map_or_else(Vec::new, |counter| files(counter, directory));
         }
-        self.result.not_compared = unstable;
+        self.result.not_compared = unstable_in_words(&varies);
         let Versus { old, new, .. } = &mut *self.result;
         for (one, differences) in new.iter_mut().zip(of_new) {
             one.differences = differences;
@@ -264,6 +262,7 @@ impl Session<'_> {
                 one.figures = judge::counts(old, new);
             }
         }
+        Ok(())
     }
 
     /// Runs rounds until they are enough, the budget is spent, or a signal comes. A round that is cut is dropped.
@@ -370,6 +369,23 @@ impl Session<'_> {
             *figures = all;
         }
     }
+}
+
+/// How the runs of each new command differ from the first of the old one.
+fn differences_of_new(observed: &[Vec<Observed>], varies: &Unstable) -> Vec<Vec<Difference>> {
+    let of_new = observed[1..].iter().map(|runs| {
+        let mut found: Vec<Difference> = Vec::new();
+        for one in runs
+            .iter()
+            .flat_map(|run| differences(&observed[0][0], run, varies))
+        {
+            if !found.iter().any(|known| known.of == one.of) {
+                found.push(one);
+            }
+        }
+        found
+    });
+    of_new.collect()
 }
 
 /// `old ('./prog x')`.

@@ -150,9 +150,76 @@ fn what_differs_in_the_old_command_itself_is_not_compared() {
     );
 }
 
+#[test]
+fn only_the_lines_that_vary_are_not_compared() {
+    needs_strace!("only_the_lines_that_vary_are_not_compared");
+    let bench = bench();
+    // The second run of old is like the first, and the third is not, as with a time of day.
+    let counted = "echo run >> runs; n=$(wc -l < runs); ";
+    let old = format!("{counted} echo $((n > 2)); echo same");
+    let words = ["--shell", "sh", &*old, &*old];
+    let stdout = stdout_of(&mut versus(&bench, "1", &words));
+    let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "differ in line 1 of standard output, which is not compared";
+    assert!(joined.contains(note), "{stdout}");
+    let other = old.replace("same", "other");
+    stdout_of_code(
+        &mut versus(&bench, "1", &["--shell", "sh", &*old, &*other]),
+        5,
+        "Standard output of new differs: line 2 is 'other' instead of 'same'",
+    );
+}
+
 fn stdout_of_code(command: &mut assert_cmd::Command, code: i32, words: &str) {
     let (stdout, _) = said_by(command, code);
     assert!(stdout.contains(words), "{stdout}");
+}
+
+#[test]
+fn two_results_are_compared_by_their_ratios_and_calls() {
+    needs_strace!("two_results_are_compared_by_their_ratios_and_calls");
+    let bench = bench();
+    for new in [NEW, OLD] {
+        stdout_of(&mut versus(&bench, "1", &[OLD, new]));
+    }
+    let mut saved = bench.saved();
+    // A name begins with a time in seconds.
+    saved.sort_by_key(|path| fs::metadata(path).unwrap().modified().unwrap());
+    let [earlier, later] = <[_; 2]>::try_from(saved).unwrap();
+    let compare = |format: &str| {
+        let mut command = bench.vectored();
+        command.arg("compare").arg(&earlier).arg("--against");
+        command.arg(&later).args(["--format", format]);
+        command
+    };
+    let stdout = stdout_of(&mut compare("table"));
+    let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        joined.contains("before, and makes 100 writes instead of 1 and"),
+        "{stdout}"
+    );
+    assert!(joined.contains("writes 1 100 100"), "{stdout}");
+    let csv = stdout_of(&mut compare("csv"));
+    assert!(
+        csv.contains(",writes,1.0,100.0,100.0,100.0,100.0,more"),
+        "{csv}"
+    );
+    let limit = ["--fail-if-more-calls", "1%"];
+    let refused = said_by(compare("json").args(limit), 3).1;
+    assert!(
+        refused.contains("times that of the earlier result, beyond the limit"),
+        "{refused}"
+    );
+    let undecided = said_by(compare("json").args(["--fail-if-slower", "1%"]), 4).1;
+    assert!(
+        undecided.contains("--fail-if-slower cannot be decided"),
+        "{undecided}"
+    );
+    let one_a_side = said_by(compare("json").arg(&earlier), 2).1;
+    assert!(
+        one_a_side.contains("only one result of advise or versus"),
+        "{one_a_side}"
+    );
 }
 
 #[test]
@@ -182,9 +249,9 @@ fn a_copy_that_was_not_built_anew_is_noticed_and_another_script_is_named() {
     needs_strace!("a_copy_that_was_not_built_anew_is_noticed_and_another_script_is_named");
     let bench = bench();
     let write = |name: &str, text: &str| fs::write(bench.work().join(name), text).unwrap();
-    write("old.sh", "echo a\n");
+    write("new.sh.old", "echo a\n");
     write("new.sh", "echo a\n");
-    let words = ["sh old.sh", "sh new.sh"];
+    let words = ["sh new.sh.old", "sh new.sh"];
     let stdout = stdout_of(&mut versus(&bench, "1", &words));
     assert!(
         stdout.starts_with("old and new run the same files"),
@@ -194,7 +261,7 @@ fn a_copy_that_was_not_built_anew_is_noticed_and_another_script_is_named() {
     let stdout = stdout_of(&mut versus(&bench, "1", &words));
     assert!(!stdout.contains("same files"), "{stdout}");
     let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(joined.contains("old.sh; only new ran"), "{stdout}");
+    assert!(joined.contains("new.sh.old; only new ran"), "{stdout}");
 }
 
 #[test]

@@ -179,6 +179,7 @@ compare old-*.json --against=b => 2: no file matches
 compare a --against b --fail-if-slower '' => 2: expected a share | 5% or 0.05
 compare a --against b --fail-if-slower -1% => 2: '-1%' | 5% or 0.05
 compare --machines a --html - => 2: cannot be standard output
+advise --html - t.log => 2: --html cannot be standard output | name a file
 history --prune -1d => 2: 30d or 12h
 history --prune 0 => 2: --prune | 30d or 12h
 history --dry-run => 2: --prune

@@ -52,7 +52,7 @@ fn times(versus: &Versus, wall: &Compared, cpu: Option<&Compared>) -> String {
 }
 
 /// `120 writes instead of 40,025`, for each count that differs.
-fn calls(of: &Comparison) -> Vec<String> {
+pub(super) fn calls(of: &Comparison) -> Vec<String> {
     let changed = |figure: &str, one: &str, many: &str| {
         let found = of
             .figure(figure)

@@ -20,10 +20,10 @@ const SHOWN_KINDS: usize = 10;
 const SHOWN_FILES: usize = 3;
 
 /// A figure: its name, its words, and how a value is written.
-type Row = (&'static str, &'static str, fn(f64) -> String);
+pub(super) type Row = (&'static str, &'static str, fn(f64) -> String);
 
 /// The figures in the order of the table.
-const ROWS: [Row; 12] = [
+pub(super) const ROWS: [Row; 12] = [
     ("wall_ns", "time", time),
     ("cpu_ns", "CPU time", time),
     ("user_ns", "  in user mode", time),
@@ -175,7 +175,7 @@ fn figures(of: &Comparison) -> Table {
     }
 }
 
-fn role(of: &Compared) -> Role {
+pub(super) fn role(of: &Compared) -> Role {
     match of.change {
         Change::Less => Role::Winner,
         Change::More => Role::Loser,

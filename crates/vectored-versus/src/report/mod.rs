@@ -1,8 +1,12 @@
 //! The result in words, as a document, and its saved form.
 
 mod answer;
+mod comparison;
 mod document;
 mod saved;
 
 pub use crate::report::answer::{answer, ratio_in_words};
+pub use crate::report::comparison::{
+    CommandChange, VersusComparison, compare_versus, versus_comparison_document,
+};
 pub use crate::report::document::document;

@@ -1,0 +1,191 @@
+//! Two results of `vectored versus`: an earlier comparison and a later one.
+
+use serde::Serialize;
+use serde_json::json;
+use vectored_report::words::{NONE, enumerated, grouped};
+use vectored_report::{Block, Cell, Column, Document, Sentence, Table, Tone, csv};
+
+use crate::judge;
+use crate::model::{Calls, Change, Compared, Comparison, Versus};
+use crate::report::answer::{calls, ratio_in_words};
+use crate::report::document::{ROWS, role};
+
+/// The schema of [`VersusComparison`].
+pub const VERSUS_COMPARISON_SCHEMA: &str = "vectored-versus-comparison/1";
+
+/// An earlier result against a later one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VersusComparison {
+    /// [`VERSUS_COMPARISON_SCHEMA`].
+    pub schema: &'static str,
+    /// The new commands that both have, by their names.
+    pub new: Vec<CommandChange>,
+}
+
+/// A new command in both results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CommandChange {
+    /// `new`, `new 2`.
+    pub name: String,
+    /// The old and the new command of the earlier result.
+    pub earlier: [String; 2],
+    /// Those of the later one.
+    pub later: [String; 2],
+    /// Times and memory as ratios to the old command of the same result, whatever the machine; counts as they are.
+    pub figures: Vec<Compared>,
+    #[serde(skip)]
+    sides: [Comparison; 2],
+}
+
+/// Compares two results.
+pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
+    let pairs = std::iter::zip(&earlier.new, &later.new);
+    let commands =
+        |of: &Versus, new: &Comparison| [&of.old, &new.side].map(|one| one.command.clone());
+    let new = pairs.map(|(one, other)| CommandChange {
+        name: other.side.name.clone(),
+        earlier: commands(earlier, one),
+        later: commands(later, other),
+        figures: figures(one, other),
+        sides: [one.clone(), other.clone()],
+    });
+    VersusComparison {
+        schema: VERSUS_COMPARISON_SCHEMA,
+        new: new.collect(),
+    }
+}
+
+/// The ratios of both results, the later divided by the earlier. Its interval has all quotients of the two intervals.
+fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
+    let ratios = later.figures.iter().filter_map(|new| {
+        let old = earlier.figure(&new.figure)?;
+        let quotient =
+            |new: Option<f64>, old: Option<f64>| Some(new? / old.filter(|old| *old > 0.0)?);
+        let (low, high) = (quotient(new.low, old.high), quotient(new.high, old.low));
+        Some(Compared {
+            figure: new.figure.clone(),
+            old: old.ratio?,
+            new: new.ratio?,
+            ratio: quotient(new.ratio, old.ratio),
+            low,
+            high,
+            change: match (low, high) {
+                (_, Some(high)) if high < 1.0 => Change::Less,
+                (Some(low), _) if low > 1.0 => Change::More,
+                _ => Change::NotFound,
+            },
+        })
+    });
+    let counts = earlier.side.calls.as_ref().zip(later.side.calls.as_ref());
+    let counts = counts.map_or_else(Vec::new, |(old, new)| judge::counts(old, new));
+    let mut all: Vec<Compared> = ratios.filter(|one| !judge::is_count(&one.figure)).collect();
+    all.extend(counts);
+    all
+}
+
+impl CommandChange {
+    /// The calls of the new command in the earlier result and in the later one.
+    pub fn calls(&self) -> Option<(&Calls, &Calls)> {
+        let [earlier, later] = self.sides.each_ref().map(|one| one.side.calls.as_ref());
+        earlier.zip(later)
+    }
+}
+
+impl VersusComparison {
+    /// One row for each figure of each new command.
+    pub fn csv(&self) -> String {
+        csv(&json!({ "new": self.new }), &["new", "figures"])
+    }
+}
+
+/// `new takes 0.550 [0.500, 0.600] of the time of old, 0.0611 [0.0341, 0.135] before, and makes 40,000 writes instead of 61`.
+fn answer(of: &CommandChange) -> String {
+    let [earlier, later] = of
+        .sides
+        .each_ref()
+        .map(|side| ratio_in_words(side.figure("wall_ns")?));
+    let is_found = |name: &str| {
+        let figure = of.figures.iter().find(|one| one.figure == name);
+        figure.is_some_and(|one| one.change != Change::NotFound)
+    };
+    let mut parts: Vec<String> = Vec::new();
+    let has_interval = of
+        .figures
+        .iter()
+        .any(|one| one.figure == "wall_ns" && one.low.is_some());
+    if let (Some(earlier), Some(later)) = (earlier, later) {
+        parts.push(if !has_interval {
+            format!("takes about {later} of the time of old, about {earlier} before")
+        } else if is_found("wall_ns") {
+            format!("takes {later} of the time of old, {earlier} before")
+        } else {
+            format!("takes as much of the time of old as before ({later}, {earlier} before)")
+        });
+    }
+    let counted = calls(&Comparison {
+        figures: of.figures.clone(),
+        ..Comparison::default()
+    });
+    if counted.is_empty() {
+        parts.push("makes as many system calls".to_owned());
+    } else {
+        parts.push(format!("makes {}", enumerated(&counted)));
+    }
+    format!("{} {}", of.name, parts.join(", and "))
+}
+
+/// The answer for each new command, and its figures.
+pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
+    let mut blocks = Vec::new();
+    for one in &comparison.new {
+        blocks.push(Block::Sentence(Sentence::toned(Tone::Strong, answer(one))));
+        for (name, [old, new]) in [("earlier", &one.earlier), ("later", &one.later)] {
+            blocks.push(Block::Sentence(Sentence::of(
+                name,
+                format!("{old} and {new}"),
+            )));
+        }
+        blocks.push(Block::Table(table(one)));
+    }
+    blocks.push(Block::Note(
+        "Times, memory, switches and faults are those of new divided by those of old in the same result; counts are those of new."
+            .into(),
+    ));
+    Document {
+        title: "What became of the edit?".into(),
+        lead: "Two results of `vectored versus`. A change is reported if the intervals of both have nothing in common.".into(),
+        answer: blocks,
+        sections: Vec::new(),
+    }
+}
+
+fn table(of: &CommandChange) -> Table {
+    let rows = ROWS.iter().filter_map(|(name, words, _)| {
+        let figure = of.figures.iter().find(|one| one.figure == *name)?;
+        let is_count = judge::is_count(name);
+        let shown = |side: &Comparison, value: f64| match side.figure(name) {
+            Some(one) if !is_count => ratio_in_words(one).unwrap_or_else(|| NONE.to_owned()),
+            _ => grouped(value.round() as u64),
+        };
+        let [earlier, later] = &of.sides;
+        Some(vec![
+            (*words).into(),
+            shown(earlier, figure.old).into(),
+            shown(later, figure.new).into(),
+            Cell::with_role(
+                ratio_in_words(figure).unwrap_or_else(|| NONE.to_owned()),
+                role(figure),
+            ),
+        ])
+    });
+    Table {
+        title: "".into(),
+        rows: rows.collect(),
+        columns: vec![
+            Column::words(""),
+            Column::figures("earlier"),
+            Column::figures("later"),
+            Column::figures("later ÷ earlier"),
+        ],
+    }
+}
