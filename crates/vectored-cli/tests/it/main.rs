@@ -9,6 +9,8 @@ mod cluster;
 mod completions;
 mod contract;
 mod copy;
+#[cfg(target_os = "linux")]
+mod edits;
 mod golden;
 mod host;
 mod locked_memory;

@@ -1,0 +1,16 @@
+//! A parser of JSON takes the bytes of a file with measurements one by one.
+
+use std::fs::File;
+use std::io::BufReader; // new
+use std::io::Read;
+
+fn main() -> std::io::Result<()> {
+    let mut samples = 0;
+    let file = File::open("input")?;
+    let file = BufReader::new(file); // new
+    for byte in file.bytes() {
+        samples += u32::from(byte? == b',');
+    }
+    println!("{samples} samples");
+    Ok(())
+}
