@@ -61,10 +61,17 @@ impl Cell {
         median(&samples).expect("there is a round")
     }
 
-    /// The smaller median of one `writev` and of `writev` in calls of 8 KiB.
-    pub fn best(&self, rounds: &[usize]) -> f64 {
-        let ns = |technique| self.median(technique, rounds);
-        ns(Technique::Writev).min(ns(Technique::WritevByChunks))
+    /// The median over these rounds of the time of `this` ÷ that of `other` in the round.
+    pub fn ratio(&self, this: Technique, other: Technique, rounds: &[usize]) -> f64 {
+        let (this, other) = (&self.samples[index_of(this)], &self.samples[index_of(other)]);
+        let ratios: Vec<f64> = rounds.iter().map(|&round| this[round] / other[round]).collect();
+        median(&ratios).expect("there is a round")
+    }
+
+    /// The ratio of a technique to the better of one `writev` and of `writev` in calls of 8 KiB.
+    pub fn ratio_to_best(&self, this: Technique, rounds: &[usize]) -> f64 {
+        let to = |other| self.ratio(this, other, rounds);
+        to(Technique::Writev).max(to(Technique::WritevByChunks))
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! The writer and the reader are two threads, each pinned to a CPU of its own. The writer sends lists one
 //! after another, with a pause before each (busy waiting). Only the time within the writes counts. In each
-//! round all techniques take turns at each list, in random order. A figure is the median over the rounds.
+//! round all techniques take turns at each list, in random order. A time is the median over the rounds, and a ratio the median
+//! of those within a round.
 //!
-//! - `adaptive ÷ best` divides by the smaller of two medians: of one `writev`, and of `writev` in calls of 8 KiB.
-//! - `A/A` divides the two medians of one technique that is measured twice (`writev` in calls of 8 KiB).
+//! - `adaptive ÷ best` is the larger of two ratios: to one `writev`, and to `writev` in calls of 8 KiB.
+//! - `A/A` is the ratio of one technique that is measured twice (`writev` in calls of 8 KiB).
 //! - Intervals are 95 % bootstrap intervals over the rounds.
 //!
 //! Before anything is timed, the reader compares the bytes of each technique with the list.

@@ -19,19 +19,19 @@ pub fn print_table(pause_us: f64, cells: &[Cell], round_count: usize) {
         for (technique, _) in TECHNIQUES {
             print!(" {:>9.1}", cell.median(technique, &rounds) / 1e3);
         }
-        let ratio = cell.median(Technique::Adaptive, &rounds) / cell.best(&rounds);
+        let ratio = cell.ratio_to_best(Technique::Adaptive, &rounds);
         println!(" {ratio:>15.2}");
     }
     let (adaptive, again) = (Technique::Adaptive, Technique::WritevByChunksAgain);
     let chunks = Technique::WritevByChunks;
     summarize("adaptive ÷ best", cells, round_count, |cell, rounds| {
-        cell.median(adaptive, rounds) / cell.best(rounds)
+        cell.ratio_to_best(adaptive, rounds)
     });
     summarize("A/A", cells, round_count, |cell, rounds| {
-        cell.median(again, rounds) / cell.median(chunks, rounds)
+        cell.ratio(again, chunks, rounds)
     });
     summarize("writev/8K ÷ writev", cells, round_count, |cell, rounds| {
-        cell.median(chunks, rounds) / cell.median(Technique::Writev, rounds)
+        cell.ratio(chunks, Technique::Writev, rounds)
     });
 }
 

@@ -50,9 +50,8 @@ pub fn over_floor(cell: &Cell, this: Option<TechniqueName>) -> Option<PairStats>
         Some(this) => std::iter::zip(&cell.technique(this)?.samples_ns, floor)
             .filter_map(|(this, floor)| Some(((*this)? / floor).ln()))
             .collect(),
-        None => Rounds::Even
-            .of(std::iter::zip(&cell.aa_samples_ns, floor))
-            .map(|(again, floor)| (again / floor).ln())
+        None => std::iter::zip(&cell.aa_samples_ns, floor)
+            .filter_map(|(again, floor)| Some(((*again)? / floor).ln()))
             .collect(),
     };
     paired(&logs)

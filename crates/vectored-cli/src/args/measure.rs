@@ -25,8 +25,7 @@ read of the same bytes in one buffer. A technique is reported as faster only if 
 difference is significant; otherwise the cell is a tie, or open (undecided).
 
 Files, pipes and sockets are temporary, unless --target names one. The bytes that arrive are \
-read back and compared: all of them on pipes and sockets, and those of every fifth sample on \
-files. On /dev/null, on other devices and on sockets of other programs they cannot be \
+counted, and those of every fifth sample are compared. On /dev/null, on other devices and on sockets of other programs they cannot be \
 compared.
 
 The answer is printed: a map and a sentence for each target, and at the end what holds on all. Everything is saved as JSON in $XDG_STATE_HOME/vectored (by default \

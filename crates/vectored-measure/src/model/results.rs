@@ -128,8 +128,8 @@ pub struct Cell {
     pub floor_ns: f64,
     /// Floor samples by round.
     pub floor_samples_ns: Vec<f64>,
-    /// Samples of the floor under a second name, by round: the A/A control.
-    pub aa_samples_ns: Vec<f64>,
+    /// Samples of the floor under a second name, by round: the A/A control. Null in rounds without one.
+    pub aa_samples_ns: Vec<Option<f64>>,
     /// The verdict.
     pub verdict: Verdict,
     /// Why the verdict is `open`. `None` if there is no rival.
@@ -158,7 +158,7 @@ pub struct TechniqueResult {
     /// Whether it kept up to `queue_depth` lists in flight.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_flight: bool,
-    /// Whether it was sampled in every round. One that is far or surely behind is sampled in every tenth.
+    /// Whether it was sampled in every round. One that is far or surely behind is sampled in at most every tenth.
     pub contender: bool,
     /// Calls in each sample.
     pub calls_per_sample: u32,

@@ -45,7 +45,8 @@ fn cell(cell: &Cell) -> Result<(), String> {
     {
         return Err(format!("is not a list of its swept mix {:?}", mix.runs()));
     }
-    let floors = cell.floor_samples_ns.iter().chain(&cell.aa_samples_ns);
+    let again = cell.aa_samples_ns.iter().flatten();
+    let floors = cell.floor_samples_ns.iter().chain(again);
     let times = cell.techniques.iter().flat_map(|t| &t.samples_ns).flatten();
     let summaries = cell
         .techniques
@@ -106,7 +107,8 @@ fn cell(cell: &Cell) -> Result<(), String> {
     }
     let rounds = cell.rounds as usize;
     let samples = cell.techniques.iter().map(|t| t.samples_ns.len());
-    let most = samples.fold(cell.floor_samples_ns.len(), usize::max);
+    let floors = cell.floor_samples_ns.len().max(cell.aa_samples_ns.len());
+    let most = samples.fold(floors, usize::max);
     if rounds == 0 || most > rounds {
         return Err(format!("has {most} samples in {rounds} rounds"));
     }

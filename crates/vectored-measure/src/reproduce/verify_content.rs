@@ -21,7 +21,7 @@ pub fn check_repeated(
         calls,
         call_bytes: image.len() as u64,
     };
-    let mut comparison = ByteComparison::new(image, batch);
+    let mut comparison = ByteComparison::new(Some(image), batch);
     let mut piece = vec![0; PIECE_BYTES];
     let mut at = 0;
     let mut outcome = || -> Result<(), Mismatch> {

@@ -138,7 +138,7 @@ fn points<'a>(
 /// The noise floor of the cell: the largest difference within the interval of the A/A pair.
 fn noise(cell: &Cell) -> f64 {
     let logs: Vec<f64> = std::iter::zip(&cell.aa_samples_ns, &cell.floor_samples_ns)
-        .map(|(again, first)| (again / first).ln())
+        .filter_map(|(again, first)| Some(((*again)? / first).ln()))
         .collect();
     let pair = paired(&logs).and_then(|pair| pair.interval);
     pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))

@@ -212,7 +212,9 @@ fn what_no_run_can_have_found_is_refused() {
     check("/cells/0/techniques/0/median_ns", 0.0.into(), "time");
     check("/cells/0/rounds", 0.into(), "in 0 rounds");
     let many = Value::Array(vec![1.0.into(); 41]);
-    check("/cells/0/floor_samples_ns", many.clone(), "in 40 rounds");
+    for series in ["floor_samples_ns", "aa_samples_ns"] {
+        check(&format!("/cells/0/{series}"), many.clone(), "in 40 rounds");
+    }
     check("/cells/0/techniques/1/samples_ns", many, "in 40 rounds");
     check(
         "/cells/0/leader",

@@ -72,7 +72,7 @@ pub fn cell(
         spent_s: 0.0,
         floor_ns: 1000.0,
         floor_samples_ns: vec![1000.0, 1000.0],
-        aa_samples_ns: vec![1000.0, 1010.0],
+        aa_samples_ns: vec![Some(1000.0), Some(1010.0)],
         verdict,
         winner: leader.filter(|_| verdict == Verdict::Faster),
         leader,

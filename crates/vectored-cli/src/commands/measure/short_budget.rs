@@ -108,11 +108,12 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
             copy_byte_ns,
         } = costs(cell);
         let bytes = cell.workload.total_bytes() as f64;
-        // A list that does not fit a pipe or socket waits for a thread at the other end: a call then costs three
-        // times, and a byte six times as much.
-        let has_thread = !cell.conditions.target.is_file()
-            && cell.conditions.target != Target::Null
-            && bytes > 65536.0;
+        // A list that does not fit a socket, or is too long for a pipe that nobody reads, waits for a thread at the other
+        // end: a call then costs three times, and a byte six times as much.
+        let has_thread = match cell.conditions.target {
+            Target::Pipe | Target::Fifo => bytes > 12_288.0,
+            target => !target.is_file() && target != Target::Null && bytes > 65_536.0,
+        };
         let (call_ns, byte_ns) =
             if has_thread { (3.0 * call_ns, 6.0 * byte_ns) } else { (call_ns, byte_ns) };
         let count = cell.workload.segment_count() as f64;

@@ -1,6 +1,7 @@
 //! The samples and the state of a cell during a run.
 
 use crate::measure::engine::balanced_order::BalancedOrder;
+use crate::measure::engine::sample_length::{calls_per_sample, shared_calls};
 use crate::measure::sampling::cell_extras::{CellExtras, find};
 use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
 use crate::measure::techniques::{is_in_flight, techniques_of};
@@ -8,7 +9,7 @@ use crate::model::{
     Cell, CellSpec, Drain, Experiment, Latency, Role, TechniqueName, TechniqueResult, Verdict,
     Workload,
 };
-use crate::stats::{Evidence, LOOKS, Latencies, median, rank_figures};
+use crate::stats::{Evidence, LOOKS, Latencies, MIN_ROUNDS, median, rank_figures};
 
 /// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.
@@ -16,7 +17,14 @@ pub const SCREENING_ROUNDS: u32 = 5;
 
 /// A technique whose median is more than this many times the fastest rival's is
 /// far behind.
-pub(super) const FAR_BEHIND: f64 = 4.0;
+const FAR_BEHIND: f64 = 4.0;
+
+/// After [`MIN_ROUNDS`], a technique that is no contender is sampled in one of this many rounds. It needs the full
+/// [`MIN_ROUNDS`] for a significant result: without one, a clear cell would stay open because of a hopeless technique.
+const OUT_EVERY: u32 = 10;
+
+/// Nor is it sampled while these samples have taken more than one part in this many of the cell's time.
+const OUT_DIVISOR: u64 = 20;
 
 /// A cell while it is measured.
 #[derive(Clone)]
@@ -38,8 +46,12 @@ pub(super) struct CellRun<'a> {
     pub calls: u32,
     /// Wall time of all visits.
     pub spent_ns: u64,
+    /// Wall time of all rounds.
+    pub rounds_ns: u64,
     /// Time of all samples.
     timed_ns: u64,
+    /// Time of the samples of each technique while it was out.
+    out_ns: Vec<u64>,
     pub evidence: Option<Evidence>,
 }
 
@@ -98,12 +110,14 @@ impl<'a> CellRun<'a> {
                 techniques: techniques.iter().map(technique).collect(),
             },
             cpu_ns: vec![Vec::new(); techniques.len()],
+            out_ns: vec![0; techniques.len()],
             extras: CellExtras::default(),
             order: BalancedOrder::new(2 + techniques.len()),
             techniques,
             drain,
             calls: 1,
             spent_ns: 0,
+            rounds_ns: 0,
             timed_ns: 0,
             evidence: None,
             spec,
@@ -161,14 +175,20 @@ impl<'a> CellRun<'a> {
     /// Adds a round: the samples of both floors, then of each technique in the
     /// order of the results; `None` for one that was not sampled.
     pub fn record(&mut self, samples: &[Option<Sample>]) {
-        let timed = samples.iter().flatten();
-        self.timed_ns += timed.map(|sample| sample.elapsed_ns).sum::<u64>();
+        let timed_ns = |sample: &Option<Sample>| sample.map_or(0, |sample| sample.elapsed_ns);
+        self.timed_ns += samples.iter().map(timed_ns).sum::<u64>();
         let wall = |place: usize| samples[place].map(|sample| sample.wall_ns);
         self.cell.floor_samples_ns.extend(wall(0));
-        self.cell.aa_samples_ns.extend(wall(1));
+        self.cell.aa_samples_ns.push(wall(1));
+        let is_out: Vec<bool> = (0..self.techniques.len())
+            .map(|index| self.is_out(index))
+            .collect();
         for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
             technique.samples_ns.push(wall(index + 2));
             self.cpu_ns[index].extend(samples[index + 2].map(|sample| sample.cpu_ns));
+            if is_out[index] {
+                self.out_ns[index] += timed_ns(&samples[index + 2]);
+            }
         }
         self.cell.rounds += 1;
         if self.cell.rounds == SCREENING_ROUNDS {
@@ -188,44 +208,76 @@ impl<'a> CellRun<'a> {
     }
 
     /// Decides anew which techniques are contenders. The machine may have been in an unusual state during all screening
-    /// rounds. A rival that is surely behind is none, unless a run of fixed rounds has no budget to save.
-    pub fn readmit(&mut self) {
+    /// rounds. A rival that is surely behind is none, unless a run of fixed rounds has no budget to save. Returns whether one
+    /// became a contender again.
+    pub fn readmit(&mut self) -> bool {
         let nearby = self.nearby();
         let has_budget = self.experiment.budget_ns < u64::MAX;
         let evidence = self.evidence.as_ref().filter(|_| has_budget);
+        let mut is_again = false;
         for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
             if nearby[index] && !technique.contender {
                 technique.calls_per_sample = self.calls;
             }
             let is_rival = self.experiment.rivals.contains(&technique.name);
             let is_behind = is_rival && evidence.is_some_and(|evidence| evidence.is_behind(index));
-            technique.contender = nearby[index] && !is_behind;
+            let is_contender = nearby[index] && !is_behind;
+            is_again |= is_contender && !technique.contender;
+            technique.contender = is_contender;
+        }
+        is_again
+    }
+
+    /// Chooses the calls per sample, by the time of a call of each technique. Techniques that are far behind get a number of
+    /// their own; the others share one.
+    pub fn choose_calls(&mut self, call_ns: &[u64], setup: &CellSetup) {
+        let times: Vec<f64> = call_ns.iter().map(|&ns| ns as f64).collect();
+        let near = self.near(&times);
+        let near_ns = || std::iter::zip(call_ns, &near).filter(|(_, near)| **near);
+        let fastest_ns = near_ns().map(|(ns, _)| *ns).min().unwrap_or(1);
+        let slowest_ns = near_ns().map(|(ns, _)| *ns).max().unwrap_or(1);
+        self.calls = shared_calls(fastest_ns, slowest_ns, setup);
+        for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
+            let own = calls_per_sample(call_ns[index], setup).min(self.calls);
+            technique.calls_per_sample = if near[index] { self.calls } else { own };
         }
     }
 
-    /// For each technique, whether its median is at most [`FAR_BEHIND`] times
-    /// the lowest median of the rivals. A technique that chooses among others,
-    /// such as `adaptive`, always counts as near.
+    /// [`near`](Self::near) by the medians.
     fn nearby(&self) -> Vec<bool> {
         let typical = |technique: &TechniqueResult| {
             let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
             median(&sampled).unwrap_or(f64::INFINITY)
         };
-        let is_rival =
-            |technique: &TechniqueResult| self.experiment.rivals.contains(&technique.name);
-        let techniques = &self.cell.techniques;
-        let fastest = techniques
-            .iter()
-            .filter(|technique| is_rival(technique))
-            .map(typical)
-            .fold(f64::INFINITY, f64::min);
-        techniques
-            .iter()
-            .map(|technique| {
-                let is_fixed = is_rival(technique) || technique.name.role() != Role::Adaptive;
-                !is_fixed || typical(technique) <= FAR_BEHIND * fastest
+        let times: Vec<f64> = self.cell.techniques.iter().map(typical).collect();
+        self.near(&times)
+    }
+
+    /// For each technique, whether its time is at most [`FAR_BEHIND`] times the shortest of a rival. A technique that chooses
+    /// among others, such as `adaptive`, always counts as near.
+    fn near(&self, times: &[f64]) -> Vec<bool> {
+        let is_rival = |name: &TechniqueName| self.experiment.rivals.contains(name);
+        let timed = || std::iter::zip(&self.techniques, times);
+        let fastest = timed()
+            .filter(|(name, _)| is_rival(name))
+            .fold(f64::INFINITY, |least, (_, &time)| least.min(time));
+        timed()
+            .map(|(name, &time)| {
+                let is_fixed = is_rival(name) || name.role() != Role::Adaptive;
+                !is_fixed || time <= FAR_BEHIND * fastest
             })
             .collect()
+    }
+
+    /// Whether the next round samples a technique.
+    pub fn is_due(&self, technique: usize) -> bool {
+        let is_cheap = self.out_ns[technique] <= self.timed_ns / OUT_DIVISOR;
+        !self.is_out(technique) || (is_cheap && self.cell.rounds.is_multiple_of(OUT_EVERY))
+    }
+
+    /// Whether a technique is sampled for its row only.
+    fn is_out(&self, technique: usize) -> bool {
+        !self.cell.techniques[technique].contender && self.cell.rounds >= MIN_ROUNDS as u32
     }
 
     /// The number of rounds at the next look; `None` after the last one.
@@ -241,7 +293,7 @@ impl<'a> CellRun<'a> {
 
     /// Estimated time of `rounds` rounds in a cell like this one.
     pub fn cost_ns_of(&self, rounds: u32) -> u64 {
-        self.spent_ns / u64::from(self.cell.rounds.max(1)) * u64::from(rounds)
+        self.rounds_ns / u64::from(self.cell.rounds.max(1)) * u64::from(rounds)
     }
 
     /// Estimated time until it is decided.
@@ -251,7 +303,7 @@ impl<'a> CellRun<'a> {
             .as_ref()
             .map_or(1.0, |evidence| evidence.rounds_to_decide);
         // A cell that should be decided already needs a few rounds.
-        self.spent_ns as f64 * (multiple - 1.0).max(0.1)
+        self.rounds_ns as f64 * (multiple - 1.0).max(0.1)
     }
 
     /// Whether its intervals are still wide.

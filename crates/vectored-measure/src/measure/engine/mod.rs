@@ -1,7 +1,8 @@
 //! Spends a time budget on the cells of an experiment, in three stages.
 //!
 //! 1. Sweeps over all cells: every cell gets [`MIN_ROUNDS`] rounds, then more
-//!    while its intervals are wide and its share of the budget lasts.
+//!    while its intervals are wide and its share of the budget lasts. Cells that
+//!    the budget has no [`MIN_ROUNDS`] for are given up.
 //! 2. Refinement, if the experiment asks for it: cells of further sizes locate
 //!    the crossovers between techniques.
 //! 3. The remaining time goes to the cells whose verdict is still open, to the
@@ -19,10 +20,10 @@ use vectored_machine::Clock;
 use vectored_machine::model::FAST_IOVECS;
 
 pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
-use crate::measure::engine::cell_run::{CellRun, FAR_BEHIND, Sample};
+use crate::measure::engine::cell_run::{CellRun, Sample};
 use crate::measure::engine::sample_length::calls_per_sample;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
-use crate::model::{Cell, Experiment, LeftOut, Target, Workload};
+use crate::model::{Cell, CellSpec, Experiment, LeftOut, Target, Workload};
 use crate::stats::{
     Decision, LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
 };
@@ -45,13 +46,15 @@ const SWEEP_ROUNDS: [u32; 1 + LOOKS.len()] = {
 /// Number of sweeps over which [`run_rounds`] spreads the rounds of a cell.
 pub const SWEEPS: u32 = 4;
 
-/// After [`MIN_ROUNDS`], a technique that is no contender is sampled in one of
-/// this many rounds. It needs the full [`MIN_ROUNDS`] for a significant result:
-/// without one, a clear cell would stay open because of a hopeless technique.
-const FAR_BEHIND_EVERY: u32 = 10;
+/// The floor is sampled again, for the A/A pair, in one of this many rounds.
+const AA_EVERY: u32 = 2;
 
 /// Share of the budget that is divided evenly among all cells.
 const EVEN_SHARE: f64 = 0.5;
+
+/// The first visit of a cell ends when it has taken its part of this share of the budget: a later one is in vain if the cell
+/// cannot get [`MIN_ROUNDS`].
+const TRIAL_SHARE: f64 = 0.25;
 
 /// Share of the budget that may be used up when refinement ends.
 const REFINED_SHARE: f64 = 0.88;
@@ -107,7 +110,7 @@ pub struct Outcome {
     /// Cells that the engine added, ordered by target, shape of the list and
     /// size.
     pub refined_cells: Vec<Cell>,
-    /// Cells of the experiment without a round, each with the reason.
+    /// Cells of the experiment without figures, each with the reason.
     pub left_out: Vec<LeftOut>,
     /// Whether every cell of the experiment has the minimum number of rounds.
     pub complete: bool,
@@ -199,6 +202,8 @@ struct Engine<'a> {
     began_ns: u64,
     /// Nothing is saved before this moment.
     next_save_ns: u64,
+    /// Cells that were given up.
+    left_out: Vec<LeftOut>,
 }
 
 /// Saving takes at most one part in this many of the time, but for the first time.
@@ -221,6 +226,7 @@ impl<'a> Engine<'a> {
             rng: Rng::with_seed(experiment.seed),
             began_ns: clock.now_ns(),
             next_save_ns: 0,
+            left_out: Vec::new(),
         };
         let cells = experiment
             .cells
@@ -278,7 +284,7 @@ impl<'a> Engine<'a> {
                 let rounds = rounds * sweep / SWEEPS;
                 if cells[index].cell.rounds < rounds {
                     self.report(cells, index, None);
-                    self.visit(cells, index, rounds)?;
+                    self.visit(cells, index, Visit::to(rounds))?;
                 }
             }
         }
@@ -291,51 +297,53 @@ impl<'a> Engine<'a> {
     /// Works in sweeps over all cells, so that the rounds of each are spread
     /// over the run. A shared machine can change its speed for seconds; a cell
     /// measured in one go would be sampled at one speed only.
-    fn even_sweeps(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
-        let even_ns = (self.experiment.budget_ns as f64 * EVEN_SHARE) as u64;
-        let share_ns = even_ns / cells.len() as u64;
+    fn even_sweeps(&mut self, cells: &mut Vec<CellRun<'a>>) -> Result<(), MeasureError> {
+        let budget_ns = self.experiment.budget_ns;
+        let part_ns = |share: f64| (budget_ns as f64 * share) as u64 / cells.len() as u64;
+        let (trial_ns, share_ns) = (part_ns(TRIAL_SHARE), part_ns(EVEN_SHARE));
         for (sweep, rounds) in SWEEP_ROUNDS.into_iter().enumerate() {
             for index in 0..cells.len() {
                 if self.stopped() {
                     return Ok(());
                 }
                 let cell = &cells[index];
-                let wanted = match sweep {
-                    // A cell begun now needs as many rounds again in the next
-                    // sweep. The first cell is measured in any case.
-                    0 => index == 0 || self.elapsed_ns() < even_ns,
-                    1 => cell.cell.rounds > 0,
+                let (is_wanted, most_ns) = match sweep {
+                    // The first cell is measured in any case.
+                    0 => (index == 0 || self.elapsed_ns() < budget_ns, trial_ns),
+                    1 => (cell.cell.rounds > 0, u64::MAX),
                     _ => {
-                        let cost_ns = cell.cost_ns(rounds);
-                        cell.cell.rounds == SWEEP_ROUNDS[sweep - 1]
-                            && cell.wants_rounds()
-                            && cell.spent_ns + cost_ns <= share_ns
-                            && self.elapsed_ns() + cost_ns <= even_ns
+                        let is_even = cell.cell.rounds == SWEEP_ROUNDS[sweep - 1]
+                            && cell.spent_ns + cell.cost_ns(rounds) <= share_ns;
+                        (is_even && cell.wants_rounds(), u64::MAX)
                     }
                 };
-                if wanted {
+                if is_wanted {
                     self.report(cells, index, None);
-                    self.visit(cells, index, rounds)?;
+                    self.visit(cells, index, Visit { rounds, most_ns })?;
                 }
             }
-            if sweep == 1 {
-                self.begin_skipped(cells)?;
+            if sweep == 0 {
+                self.leave_out_dearest(cells);
             }
         }
         Ok(())
     }
 
-    /// Begins the cells that the first sweep had no time for. Figures for one
-    /// more cell are worth more than better figures for another.
-    fn begin_skipped(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
-        for index in 0..cells.len() {
-            let is_time = self.elapsed_ns() < self.experiment.budget_ns;
-            if cells[index].cell.rounds == 0 && is_time && !self.stopped() {
-                self.report(cells, index, None);
-                self.visit(cells, index, MIN_ROUNDS)?;
+    /// Gives up the cells whose [`MIN_ROUNDS`] take the longest, until those of the others fit the budget.
+    fn leave_out_dearest(&mut self, cells: &mut Vec<CellRun<'a>>) {
+        let left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
+        let begun = |cell: &&CellRun<'_>| cell.cell.rounds > 0;
+        while cells.iter().filter(begun).count() > 1 && !self.stopped() {
+            let costs = || cells.iter().map(|cell| cell.cost_ns(MIN_ROUNDS));
+            let dearest = costs().enumerate().max_by_key(|(_, cost_ns)| *cost_ns);
+            let Some((index, _)) = dearest else { break };
+            if costs().sum::<u64>() <= left_ns {
+                break;
             }
+            let reason = format!("the budget has no time for {MIN_ROUNDS} rounds");
+            self.left_out
+                .push(left_out(&cells.remove(index).spec, reason));
         }
-        Ok(())
     }
 
     /// Locates crossovers: adds cells of sizes between those of the experiment,
@@ -368,7 +376,7 @@ impl<'a> Engine<'a> {
                     break;
                 }
                 self.report(cells, index, None);
-                self.visit(cells, index, step.rounds)?;
+                self.visit(cells, index, Visit::to(step.rounds))?;
             }
         }
         Ok(())
@@ -442,7 +450,7 @@ impl<'a> Engine<'a> {
                     cells.push(refined);
                     let index = cells.len() - 1;
                     self.report(cells, index, None);
-                    self.visit(cells, index, STEP_ROUNDS)?;
+                    self.visit(cells, index, Visit::to(STEP_ROUNDS))?;
                 }
             }
         }
@@ -482,26 +490,26 @@ impl<'a> Engine<'a> {
                 break;
             };
             self.report(cells, index, Some(open_count));
-            self.visit(cells, index, rounds)?;
+            self.visit(cells, index, Visit::to(rounds))?;
         }
         Ok(())
     }
 
-    /// Opens a cell and samples it until it has `rounds` rounds. If a sample
+    /// Opens a cell and samples it until it has the rounds of the visit. If a sample
     /// does not fit the target, the cell starts over with a thread at the other
     /// end.
     fn visit(
         &mut self,
         cells: &mut [CellRun<'a>],
         index: usize,
-        rounds: u32,
+        visit: Visit,
     ) -> Result<(), MeasureError> {
-        self.sample_cell(&mut cells[index], rounds)?;
+        self.sample_cell(&mut cells[index], visit)?;
         self.save(cells);
         Ok(())
     }
 
-    fn sample_cell(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
+    fn sample_cell(&mut self, cell: &mut CellRun<'a>, visit: Visit) -> Result<(), MeasureError> {
         loop {
             let began_ns = self.clock.now_ns();
             let setup = match self
@@ -519,7 +527,7 @@ impl<'a> Engine<'a> {
             }
             let outcome = self.choose_calls(cell, &setup).and_then(|()| {
                 cell.spent_ns += self.clock.now_ns() - began_ns;
-                self.sample_until(cell, rounds)
+                self.sample_until(cell, visit)
             });
             let extras = self.sampler.end_cell();
             match outcome {
@@ -534,9 +542,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Chooses the calls per sample on the first visit: as many as the fastest
-    /// technique needs to fill [`SAMPLE_NS`](sample_length::SAMPLE_NS). Techniques that are far behind get
-    /// a number of their own; the others share one.
+    /// Chooses the calls per sample on the first visit.
     fn choose_calls(
         &mut self,
         cell: &mut CellRun<'a>,
@@ -547,9 +553,9 @@ impl<'a> Engine<'a> {
         }
         cell.adopt(setup);
         self.sampler.begin_round(0)?;
-        let mut own_calls = Vec::new();
+        let mut times_ns = Vec::new();
         for technique in cell.techniques.clone() {
-            let mut calls = 1;
+            let (mut calls, mut call_ns) = (1, 1);
             // Twice, since an estimate from a single call is coarse.
             for _ in 0..2 {
                 if self.stopped() {
@@ -557,58 +563,65 @@ impl<'a> Engine<'a> {
                 }
                 let contender = Contender::Technique(technique);
                 let timing = self.sampler.sample(contender, calls)?;
-                let call_ns = (timing.elapsed_ns / u64::from(calls)).max(1);
+                call_ns = (timing.elapsed_ns / u64::from(calls)).max(1);
                 calls = calls_per_sample(call_ns, setup);
             }
-            own_calls.push(calls);
+            times_ns.push(call_ns);
         }
-        cell.calls = own_calls.iter().copied().max().unwrap_or(1);
-        for (technique, own) in std::iter::zip(&mut cell.cell.techniques, own_calls) {
-            let far_behind = f64::from(cell.calls) > FAR_BEHIND * f64::from(own);
-            technique.calls_per_sample = if far_behind { own } else { cell.calls };
-        }
+        cell.choose_calls(&times_ns, setup);
         Ok(())
     }
 
-    fn sample_until(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
-        while cell.cell.rounds < rounds && !self.stopped() {
+    fn sample_until(&mut self, cell: &mut CellRun<'a>, visit: Visit) -> Result<(), MeasureError> {
+        while cell.cell.rounds < visit.rounds && !self.stopped() {
             // Rounds beyond the minimum are begun only if they fit the budget.
             // Up to the minimum, long calls could exceed it by minutes.
-            let is_late = self.elapsed_ns() >= self.experiment.budget_ns;
+            let is_late =
+                self.elapsed_ns() >= self.experiment.budget_ns || cell.spent_ns >= visit.most_ns;
             if is_late && (1..MIN_ROUNDS).contains(&cell.cell.rounds) {
                 break;
             }
             let began_ns = self.clock.now_ns();
             self.sample_round(cell)?;
-            cell.spent_ns += self.clock.now_ns() - began_ns;
+            let round_ns = self.clock.now_ns() - began_ns;
+            cell.rounds_ns += round_ns;
+            cell.spent_ns += round_ns;
         }
-        cell.evidence = weigh_cell(&cell.cell, &self.experiment.rivals);
-        cell.readmit();
+        let weigh = |cell: &CellRun<'_>| weigh_cell(&cell.cell, &self.experiment.rivals);
+        cell.evidence = weigh(cell);
+        if cell.readmit() {
+            // One that was out may lead, and its interval is wide.
+            cell.evidence = weigh(cell);
+        }
         Ok(())
     }
 
-    /// Takes one sample of each contender, and in every
-    /// [`FAR_BEHIND_EVERY`]th round of the other techniques. A round that is
-    /// stopped in the middle does not count.
+    /// Takes one sample of each contender that is due. A round that is stopped in the middle does not count.
     fn sample_round(&mut self, cell: &mut CellRun<'a>) -> Result<(), MeasureError> {
         let round = cell.cell.rounds;
         self.sampler.begin_round(round + 1)?;
         // Two floors, then the techniques in the order of the results.
         let mut samples: Vec<Option<Sample>> = vec![None; 2 + cell.cell.techniques.len()];
         for place in cell.order.next(&mut self.rng) {
-            let (contender, calls) = match place {
-                0 => (Contender::Floor, cell.calls),
-                1 => (Contender::FloorAgain, cell.calls),
+            let (contender, calls, is_due) = match place {
+                0 => (Contender::Floor, cell.calls, true),
+                1 => {
+                    let is_due = round.is_multiple_of(AA_EVERY);
+                    (Contender::FloorAgain, cell.calls, is_due)
+                }
                 _ => {
                     let technique = &cell.cell.techniques[place - 2];
-                    let is_rare = !technique.contender && round >= MIN_ROUNDS;
-                    if is_rare && !round.is_multiple_of(FAR_BEHIND_EVERY) {
-                        continue;
-                    }
                     let contender = Contender::Technique(technique.name);
-                    (contender, technique.calls_per_sample)
+                    (
+                        contender,
+                        technique.calls_per_sample,
+                        cell.is_due(place - 2),
+                    )
                 }
             };
+            if !is_due {
+                continue;
+            }
             if self.stopped() {
                 return Ok(());
             }
@@ -635,7 +648,7 @@ impl<'a> Engine<'a> {
     /// The results of these cells so far. Cells without a round are left out for this reason.
     fn outcome(&self, cells: Vec<CellRun<'a>>, reason: &str) -> Outcome {
         let has_minimum = |cell: &CellRun<'_>| cell.is_refined || cell.cell.rounds >= MIN_ROUNDS;
-        let complete = cells.iter().all(has_minimum);
+        let complete = self.left_out.is_empty() && cells.iter().all(has_minimum);
         let (measured, unmeasured): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
         let planned = measured.iter().filter(|cell| !cell.is_refined).count();
@@ -647,19 +660,12 @@ impl<'a> Engine<'a> {
             let by_shape = (a.conditions.target, a.shape()).cmp(&(b.conditions.target, b.shape()));
             by_shape.then(a.swept_bytes().cmp(&b.swept_bytes()))
         });
-        let left_out = unmeasured
-            .into_iter()
-            .filter(|cell| !cell.is_refined)
-            .map(|cell| LeftOut {
-                conditions: cell.spec.conditions,
-                segment_sizes: cell.spec.workload.runs(),
-                reason: reason.to_owned(),
-            })
-            .collect();
+        let unmeasured = unmeasured.iter().filter(|cell| !cell.is_refined);
+        let unmeasured = unmeasured.map(|cell| left_out(&cell.spec, reason.to_owned()));
         Outcome {
             cells: measured,
             refined_cells,
-            left_out,
+            left_out: self.left_out.iter().cloned().chain(unmeasured).collect(),
             complete,
             elapsed_ns: self.elapsed_ns(),
         }
@@ -684,6 +690,32 @@ impl<'a> Engine<'a> {
 
     fn elapsed_ns(&self) -> u64 {
         self.clock.now_ns() - self.began_ns
+    }
+}
+
+/// How far a visit of a cell goes.
+#[derive(Clone, Copy)]
+struct Visit {
+    /// Rounds that the cell has after it.
+    rounds: u32,
+    /// It ends before if the cell has taken this time and does not have [`MIN_ROUNDS`].
+    most_ns: u64,
+}
+
+impl Visit {
+    fn to(rounds: u32) -> Self {
+        Visit {
+            rounds,
+            most_ns: u64::MAX,
+        }
+    }
+}
+
+fn left_out(spec: &CellSpec, reason: String) -> LeftOut {
+    LeftOut {
+        conditions: spec.conditions.clone(),
+        segment_sizes: spec.workload.runs(),
+        reason,
     }
 }
 

@@ -7,10 +7,25 @@ use crate::measure::sampling::sampler::CellSetup;
 /// the cost of reading the clock negligible.
 pub(super) const SAMPLE_NS: u64 = 75_000;
 
+/// A sample of the slowest technique lasts at most this many times as long, unless it is one call.
+const LONGEST: u64 = 2;
+
 /// Calls of `call_ns` ns that fill a sample: a multiple of [`CellSetup::calls_multiple`].
 pub(super) fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
+    let sample_ns = setup.sample_ns.unwrap_or(SAMPLE_NS);
+    fitting(sample_ns.div_ceil(call_ns), setup)
+}
+
+/// The calls of a sample of several techniques: as many as the fastest needs to fill it, or fewer for the slowest.
+pub(super) fn shared_calls(fastest_ns: u64, slowest_ns: u64, setup: &CellSetup) -> u32 {
+    let longest_ns = LONGEST * setup.sample_ns.unwrap_or(SAMPLE_NS);
+    let most = fitting(longest_ns / slowest_ns, setup);
+    calls_per_sample(fastest_ns, setup).min(most)
+}
+
+/// The number of calls nearest to `wanted` that the cell can have.
+fn fitting(wanted: u64, setup: &CellSetup) -> u32 {
     let multiple = u64::from(setup.calls_multiple.max(1));
     let most = (u64::from(setup.max_calls) / multiple).max(1);
-    let wanted = (setup.sample_ns.unwrap_or(SAMPLE_NS) / call_ns).div_ceil(multiple);
-    (multiple * wanted.clamp(1, most)) as u32
+    (multiple * wanted.div_ceil(multiple).clamp(1, most)) as u32
 }

@@ -49,7 +49,7 @@ pub(crate) struct ReadCell {
 pub(crate) enum FirstCall {
     /// The untimed call is in the batch of the timed calls.
     InBatch,
-    /// So it is, however long it takes: it fills the stream, so that the thread at the other end works.
+    /// So it is, although it may take as long as the sample: it fills the stream, so that the thread at the other end works.
     Filling,
     /// The untimed call is a batch of its own: the stream holds one call but not two, so it is filled or emptied in
     /// between.
@@ -62,11 +62,14 @@ pub(crate) enum FirstCall {
 /// A call of this time, in ns, warms nothing up that the call before it has not: it makes a sample by itself.
 const LONG_CALL_NS: u64 = 75_000;
 
+/// The longest call that may be made to fill a stream: eight times the capacity of a pipe.
+const FILLING_BYTES: u64 = 512 << 10;
+
 impl FirstCall {
-    /// The untimed call of a stream that a thread empties.
-    pub fn beside_a_thread(self) -> FirstCall {
+    /// The untimed call of a stream that a thread empties. Longer calls fill it many times over by themselves.
+    pub fn beside_a_thread(self, call_bytes: u64) -> FirstCall {
         match self {
-            FirstCall::InBatch => FirstCall::Filling,
+            FirstCall::InBatch if call_bytes <= FILLING_BYTES => FirstCall::Filling,
             other => other,
         }
     }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use fastrand::Rng;
 use vectored::CostModel;
+use vectored::cost::ChunkPolicy;
 use vectored_machine::Clock;
 use vectored_machine::model::Operation;
 use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
@@ -41,6 +42,10 @@ use crate::stats::target_kind;
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
 const THREAD_BYTES: u64 = 8 << 20;
 
+/// A pipe with longer lists is read while they are written. Every program's pipe has a reader, and how the two meet decides
+/// which calls take the least time ([`ChunkPolicy`]).
+const UNREAD_PIPE_BYTES: u64 = ChunkPolicy::OF_PIPES.threshold_bytes as u64;
+
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
 type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
 
@@ -71,7 +76,19 @@ pub struct DescriptorSampler<'a> {
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     /// Techniques' working memory begins at multiples of this.
     alignment: usize,
+    /// The write cells that were opened before.
+    opened: Vec<OpenedCell>,
+    /// Targets with a reader thread that were aged.
+    aged: Vec<Target>,
     cell: Option<OpenCell>,
+}
+
+/// A write cell whose techniques are proved.
+struct OpenedCell {
+    spec: CellSpec,
+    techniques: Vec<TechniqueName>,
+    /// The calls that fit into the target, if it is emptied between samples.
+    fitting: u32,
 }
 
 enum OpenCell {
@@ -101,6 +118,8 @@ impl<'a> DescriptorSampler<'a> {
             read_file_bytes: FILE_SPAN_BYTES,
             pattern_file: None,
             alignment: ALIGNMENT,
+            opened: Vec::new(),
+            aged: Vec::new(),
             cell: None,
         }
     }
@@ -176,7 +195,10 @@ impl DescriptorSampler<'_> {
         techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
+        let drain = if is_read_meanwhile(spec) { DrainChoice::Thread } else { drain };
         let call_bytes = spec.workload.total_bytes() as u64;
+        let is_this = |cell: &&OpenedCell| cell.spec == *spec && cell.techniques == techniques;
+        let known_fitting = self.opened.iter().find(is_this).map(|cell| cell.fitting);
         let latencies = TechniqueLatencies::of(techniques);
         let OpenTarget {
             sink,
@@ -194,7 +216,6 @@ impl DescriptorSampler<'_> {
             },
         )?;
         let model = self.model_for(spec);
-        let contenders = contenders(techniques);
         self.seed = self.seed.wrapping_add(1);
         let supply = self.supply(spec);
         let mut cell = WriteCell {
@@ -203,14 +224,7 @@ impl DescriptorSampler<'_> {
             supply,
             iovec_setup: spec.conditions.iovec_setup,
             fsync: spec.conditions.sync == SyncMode::Fsync,
-            movers: contenders
-                .iter()
-                .map(|&contender| Participant {
-                    contender,
-                    mover: (self.make_mover)(contender, &model),
-                    samples: 0,
-                })
-                .collect(),
+            movers: self.participants(techniques, &model),
             call_bytes,
             first: match spec.conditions.sync {
                 SyncMode::None if !spec.conditions.direct => FirstCall::InBatch,
@@ -225,6 +239,7 @@ impl DescriptorSampler<'_> {
             latencies,
         };
         let up_to = |bytes: u64| calls_within(bytes, spec);
+        let mut fitting = known_fitting.unwrap_or(0);
         let max_calls = match drain_mode {
             // One call less in each: the untimed call takes up space, too.
             DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
@@ -232,43 +247,65 @@ impl DescriptorSampler<'_> {
             }
             DrainMode::NotNeeded => up_to(FILE_SPAN_BYTES),
             DrainMode::Thread | DrainMode::Peer => {
-                cell.first = cell.first.beside_a_thread();
+                cell.first = cell.first.beside_a_thread(call_bytes);
                 up_to(THREAD_BYTES.saturating_sub(call_bytes))
             }
-            DrainMode::BetweenSamples => match cell.probe()? {
-                0 => {
-                    self.keep_memory(cell.supply);
-                    // Closes its ends of a FIFO, which could not be opened again.
-                    drop(cell.sink);
-                    return self.begin_write(spec, techniques, DrainChoice::Thread);
+            DrainMode::BetweenSamples => {
+                if known_fitting.is_none() {
+                    fitting = cell.probe()?;
                 }
-                1 => {
-                    cell.first = FirstCall::Separate;
-                    1
+                match fitting {
+                    0 => {
+                        self.keep_memory(cell.supply);
+                        // Closes its ends of a FIFO, which could not be opened again.
+                        drop(cell.sink);
+                        return self.begin_write(spec, techniques, DrainChoice::Thread);
+                    }
+                    1 => {
+                        cell.first = FirstCall::Separate;
+                        1
+                    }
+                    fitting => fitting - 1,
                 }
-                fitting => fitting - 1,
-            },
+            }
         };
-        if drain_mode == DrainMode::Thread {
+        if drain_mode == DrainMode::Thread && !self.aged.contains(&spec.conditions.target) {
             cell.age()?;
+            self.aged.push(spec.conditions.target);
         }
-        for &contender in &contenders {
-            cell.prove(contender)?;
+        if known_fitting.is_none() {
+            cell.prove_all()?;
+            self.opened.push(OpenedCell {
+                spec: spec.clone(),
+                techniques: techniques.to_vec(),
+                fitting,
+            });
         }
         self.cell = Some(OpenCell::Write(cell));
         Ok(CellSetup {
             max_calls,
             calls_multiple: calls_multiple(spec),
             sample_ns: None,
-            drain: match drain_mode {
-                DrainMode::NotNeeded => None,
-                DrainMode::BetweenSamples => Some(Drain::BetweenSamples),
-                DrainMode::Thread => Some(Drain::ReaderThread),
-                DrainMode::Peer => Some(Drain::Peer),
-            },
+            drain: drain_mode.of_cell(),
             span_bytes,
             file_system,
         })
+    }
+
+    fn participants(
+        &mut self,
+        techniques: &[TechniqueName],
+        model: &CostModel,
+    ) -> Vec<Participant> {
+        let participant = |contender| Participant {
+            contender,
+            mover: (self.make_mover)(contender, model),
+            samples: 0,
+        };
+        contenders(techniques)
+            .into_iter()
+            .map(participant)
+            .collect()
     }
 
     /// The calibrated model of the target, or the default one.
@@ -598,6 +635,12 @@ fn calls_multiple(spec: &CellSpec) -> u32 {
         0 | 1 => 1,
         depth => 2 * depth,
     }
+}
+
+/// Whether the list goes into a pipe and is longer than [`UNREAD_PIPE_BYTES`].
+fn is_read_meanwhile(spec: &CellSpec) -> bool {
+    let is_pipe = matches!(spec.conditions.target, Target::Pipe | Target::Fifo);
+    is_pipe && spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES
 }
 
 /// Both floors, then the techniques.

@@ -18,6 +18,12 @@ const WIDEST_GAP: usize = 4;
 /// can make calls a quarter slower for as long as the page is used.
 pub(crate) const START_RANGE: usize = 256 << 10;
 
+/// Filling megabytes takes as long as sending them.
+const REFILL_EVERY: u32 = 4;
+
+/// Longer lists are moved only when they are refilled: they lie in so many pages that one slow page hardly matters.
+const LONG_BYTES: usize = 256 << 10;
+
 /// The segments of one workload.
 #[derive(Debug)]
 pub struct Payload {
@@ -27,6 +33,7 @@ pub struct Payload {
     offsets: Vec<usize>,
     image: AlignedBuffer,
     image_start: usize,
+    rounds: u32,
     total_bytes: usize,
     /// The segments, and the image, begin at multiples of this.
     alignment: usize,
@@ -48,6 +55,7 @@ impl Payload {
             offsets: vec![0; sizes.len()],
             image: AlignedBuffer::zeroed(total_bytes + START_RANGE, alignment),
             image_start: 0,
+            rounds: 0,
             total_bytes,
             alignment,
             rng: Rng::with_seed(seed),
@@ -56,16 +64,26 @@ impl Payload {
         payload
     }
 
-    /// Moves every segment to another place and fills it with new random bytes.
+    /// Moves every segment to another place. In one of [`REFILL_EVERY`] rounds it gets new random bytes, so that a stale
+    /// copy differs from it: [`Payload::mark`] changes its head only.
     pub fn lay_out(&mut self) {
+        let is_refilled = self.rounds.is_multiple_of(REFILL_EVERY);
+        self.rounds = self.rounds.wrapping_add(1);
+        if !is_refilled && self.total_bytes > LONG_BYTES {
+            return;
+        }
         let alignment = self.alignment;
         let start = aligned_start(&mut self.rng, alignment);
         let Payload { sizes, layout, .. } = self;
         let places = (sizes.as_slice(), *layout, alignment);
         place_aligned(places, start, &mut self.rng, &mut self.offsets);
+        let before = self.image_start..self.image_start + self.total_bytes;
         self.image_start = aligned_start(&mut self.rng, alignment);
-        let image = self.image_start..self.image_start + self.total_bytes;
-        self.rng.fill(&mut self.image[image]);
+        self.image.copy_within(before, self.image_start);
+        if is_refilled {
+            let image = self.image_start..self.image_start + self.total_bytes;
+            self.rng.fill(&mut self.image[image]);
+        }
         let mut at = self.image_start;
         for (&bytes, &offset) in std::iter::zip(&self.sizes, &self.offsets) {
             self.arena[offset..offset + bytes].copy_from_slice(&self.image[at..at + bytes]);
@@ -288,6 +306,24 @@ mod tests {
             for pair in payload.segments().windows(2) {
                 let end = pair[0].as_ptr().addr() + pair[0].len();
                 prop_assert_eq!(end, pair[1].as_ptr().addr());
+            }
+        }
+    }
+
+    #[test]
+    fn every_fourth_round_brings_new_bytes_and_short_lists_move_in_each() {
+        for (bytes, moves) in [(64, true), (LONG_BYTES, true), (LONG_BYTES + 1, false)] {
+            let mut payload = Payload::new(&[bytes], Layout::Scattered, ALIGNMENT, 1);
+            for round in 1..9 {
+                let (image, start) = (payload.image().to_vec(), payload.image_start);
+                payload.lay_out();
+                assert_eq!(payload.image() == image, round % 4 != 0, "{bytes} {round}");
+                assert_eq!(
+                    payload.image_start != start,
+                    moves || round % 4 == 0,
+                    "{bytes} {round}"
+                );
+                assert_eq!(payload.segments().concat(), payload.image());
             }
         }
     }

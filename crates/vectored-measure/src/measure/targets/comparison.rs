@@ -2,15 +2,16 @@
 
 use crate::measure::targets::sink::{Batch, Mismatch};
 
-/// Compares a stream of bytes, piece by piece, with a repeated image.
+/// Compares a stream of bytes, piece by piece, with a repeated image, or only their number.
 pub(crate) struct ByteComparison<'a> {
-    image: &'a [u8],
+    image: Option<&'a [u8]>,
     batch: Batch,
     arrived_bytes: u64,
 }
 
 impl<'a> ByteComparison<'a> {
-    pub fn new(image: &'a [u8], batch: Batch) -> Self {
+    /// Without an `image` it counts.
+    pub fn new(image: Option<&'a [u8]>, batch: Batch) -> Self {
         ByteComparison {
             image,
             batch,
@@ -20,16 +21,20 @@ impl<'a> ByteComparison<'a> {
 
     /// Compares the next piece.
     pub fn take(&mut self, mut piece: &[u8]) -> Result<(), Mismatch> {
+        let Some(image) = self.image else {
+            self.arrived_bytes += piece.len() as u64;
+            return Ok(());
+        };
         while !piece.is_empty() {
             if self.arrived_bytes == self.batch.bytes() {
                 let with_surplus = self.arrived_bytes + piece.len() as u64;
                 return Err(Mismatch::wrong_count(with_surplus, self.batch.bytes()));
             }
-            let at = (self.arrived_bytes % self.image.len() as u64) as usize;
-            let length = piece.len().min(self.image.len() - at);
+            let at = (self.arrived_bytes % image.len() as u64) as usize;
+            let length = piece.len().min(image.len() - at);
             let (head, rest) = piece.split_at(length);
-            if head != &self.image[at..at + length] {
-                let within = std::iter::zip(head, &self.image[at..])
+            if head != &image[at..at + length] {
+                let within = std::iter::zip(head, &image[at..])
                     .take_while(|(got, sent)| got == sent)
                     .count();
                 let position = self.arrived_bytes + within as u64;
@@ -46,7 +51,7 @@ impl<'a> ByteComparison<'a> {
         Ok(())
     }
 
-    /// Ends the comparison; fails if bytes are missing.
+    /// Ends the comparison; fails if bytes are missing, or counted beyond the batch.
     pub fn end(self) -> Result<(), Mismatch> {
         if self.arrived_bytes == self.batch.bytes() {
             Ok(())
@@ -69,7 +74,7 @@ mod tests {
     };
 
     fn compare(pieces: &[&[u8]]) -> Result<(), String> {
-        let mut comparison = ByteComparison::new(b"abcd", BATCH);
+        let mut comparison = ByteComparison::new(Some(b"abcd"), BATCH);
         pieces
             .iter()
             .try_for_each(|piece| comparison.take(piece))
@@ -94,5 +99,15 @@ mod tests {
         assert_eq!(compare(&[b"abcdabcd", b"a"]), Err(surplus.to_owned()));
         let swapped = "byte 1 of 4 differs in call 1";
         assert_eq!(compare(&[b"abcdacbd"]), Err(swapped.to_owned()));
+    }
+
+    #[test]
+    fn without_an_image_only_the_number_counts() {
+        let count = |piece: &[u8]| {
+            let mut comparison = ByteComparison::new(None, BATCH);
+            comparison.take(piece).and_then(|()| comparison.end())
+        };
+        assert!(count(b"abcdacbd").is_ok());
+        assert!(count(b"abcdabc").is_err() && count(b"abcdabcda").is_err());
     }
 }

@@ -40,12 +40,13 @@ impl Sink for DrainThreadSink {
         self.reader.begin(batch.bytes())
     }
 
-    fn finish(&mut self, batch: Batch, image: &[u8], _proof: bool) -> Result<(), Mismatch> {
+    fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
         let mut copy = std::mem::take(&mut self.spare);
         copy.clear();
-        copy.extend_from_slice(image);
+        copy.extend_from_slice(proof.unwrap_or_default());
+        let is_proof = proof.is_some();
         let compare = move |arrived: &[u8]| {
-            let mut comparison = ByteComparison::new(&copy, batch);
+            let mut comparison = ByteComparison::new(is_proof.then_some(&copy[..]), batch);
             let outcome = comparison.take(arrived).and_then(|()| comparison.end());
             (outcome, copy)
         };

@@ -87,17 +87,17 @@ impl Sink for FileSink {
         Ok(())
     }
 
-    fn finish(&mut self, batch: Batch, image: &[u8], proof: bool) -> Result<(), Mismatch> {
+    fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
         let began = self.length_bytes;
         self.length_bytes = self.file.metadata()?.len();
         if self.length_bytes != began + batch.bytes() {
             let arrived = self.length_bytes.saturating_sub(began);
             return Err(Mismatch::wrong_count(arrived, batch.bytes()));
         }
-        if !proof {
+        let Some(image) = proof else {
             return Ok(());
-        }
-        let mut comparison = ByteComparison::new(image, batch);
+        };
+        let mut comparison = ByteComparison::new(Some(image), batch);
         let mut at = began;
         loop {
             self.read_back.fill(POISON);

@@ -79,7 +79,7 @@ impl Sink for ForeignSocketSink {
         self.wait()
     }
 
-    fn finish(&mut self, _batch: Batch, _image: &[u8], _proof: bool) -> Result<(), Mismatch> {
+    fn finish(&mut self, _batch: Batch, _proof: Option<&[u8]>) -> Result<(), Mismatch> {
         Ok(self.wait()?)
     }
 

@@ -52,7 +52,7 @@ impl Sink for DeviceSink {
         Ok(())
     }
 
-    fn finish(&mut self, _batch: Batch, _image: &[u8], _proof: bool) -> Result<(), Mismatch> {
+    fn finish(&mut self, _batch: Batch, _proof: Option<&[u8]>) -> Result<(), Mismatch> {
         Ok(())
     }
 

@@ -23,7 +23,7 @@ use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
 use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
-use crate::model::{CellSpec, Target};
+use crate::model::{CellSpec, Drain, Target};
 
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]
@@ -209,4 +209,16 @@ pub(crate) enum DrainMode {
     Thread,
     /// Another program empties it.
     Peer,
+}
+
+impl DrainMode {
+    /// As the results name it.
+    pub fn of_cell(self) -> Option<Drain> {
+        match self {
+            DrainMode::NotNeeded => None,
+            DrainMode::BetweenSamples => Some(Drain::BetweenSamples),
+            DrainMode::Thread => Some(Drain::ReaderThread),
+            DrainMode::Peer => Some(Drain::Peer),
+        }
+    }
 }

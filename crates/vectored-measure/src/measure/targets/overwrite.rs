@@ -120,7 +120,7 @@ impl Sink for OverwriteSink {
         Ok(())
     }
 
-    fn finish(&mut self, batch: Batch, image: &[u8], proof: bool) -> Result<(), Mismatch> {
+    fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
         let mut file = &self.file.file;
         let (began, end) = (self.position, file.stream_position()?);
         self.position = end;
@@ -128,10 +128,10 @@ impl Sink for OverwriteSink {
             let arrived = end.saturating_sub(began);
             return Err(Mismatch::wrong_count(arrived, batch.bytes()));
         }
-        if !proof {
+        let Some(image) = proof else {
             return Ok(());
-        }
-        let mut comparison = ByteComparison::new(image, batch);
+        };
+        let mut comparison = ByteComparison::new(Some(image), batch);
         let mut at = began;
         while at < end {
             self.read_back.fill(POISON);
@@ -183,7 +183,7 @@ mod tests {
             sink.begin(batch).unwrap();
             begins.push(sink.position >> 20);
             rustix::io::write(sink.fd(), &image).unwrap();
-            sink.finish(batch, &image, true).unwrap();
+            sink.finish(batch, Some(&image)).unwrap();
         }
         assert_eq!(begins, [0, 24, 0, 24]);
         assert_eq!(file.file.metadata().unwrap().len(), 64 << 20);
@@ -203,7 +203,7 @@ mod tests {
         sink.begin(batch).unwrap();
         // Simulates a technique that skips its bytes.
         rustix::fs::seek(sink.fd(), rustix::fs::SeekFrom::Current(8)).unwrap();
-        let outcome = sink.finish(batch, b"12345678", true);
+        let outcome = sink.finish(batch, Some(b"12345678"));
         assert!(matches!(outcome, Err(Mismatch::Bytes(_))), "{outcome:?}");
     }
 }

@@ -27,15 +27,14 @@ pub trait Sink {
     /// The kernel's error.
     fn begin(&mut self, batch: Batch) -> io::Result<()>;
 
-    /// Removes the batch and checks it: exactly the bytes of the batch must have
-    /// arrived. These are `image`, repeated if it holds fewer calls than the
-    /// batch. With `proof`, or if the bytes have to be read anyway, every byte
-    /// is compared, as far as [`Sink::can_prove`]; else only their number.
+    /// Removes the batch and checks that as many bytes as it has have arrived. With
+    /// `proof` each of them is compared, as far as [`Sink::can_prove`]: with `proof`
+    /// repeated, if that holds fewer calls than the batch.
     ///
     /// # Errors
     ///
     /// The kernel's error, or the difference between the bytes.
-    fn finish(&mut self, batch: Batch, image: &[u8], proof: bool) -> Result<(), Mismatch>;
+    fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch>;
 
     /// Discards all bytes that have arrived, whether a batch is complete or not.
     ///
@@ -73,7 +72,7 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Whether `finish(.., proof)` compares every byte. It cannot if another
+    /// Whether `finish` can compare every byte. It cannot if another
     /// program reads the bytes, or none does.
     fn can_prove(&self) -> bool {
         true

@@ -72,8 +72,8 @@ impl Sink for StreamSink {
         Ok(())
     }
 
-    fn finish(&mut self, batch: Batch, image: &[u8], _proof: bool) -> Result<(), Mismatch> {
-        let mut comparison = ByteComparison::new(image, batch);
+    fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
+        let mut comparison = ByteComparison::new(proof, batch);
         self.drain(|piece| comparison.take(piece))
             .and_then(|()| comparison.end())
             .map_err(|mismatch| self.stream.explain(mismatch))

@@ -21,9 +21,8 @@ const AGE_BYTES: u64 = 32 << 20;
 /// Approximate size of the batches in which [`AGE_BYTES`] are sent.
 const AGE_BATCH_BYTES: u64 = 1 << 20;
 
-/// Of the samples of a technique to a file, the first after the cell is opened
-/// and then one in this many is read back and compared. All samples to streams
-/// are compared, since streams have to be read anyway.
+/// Of the samples of a technique, the first after the cell is opened and then one
+/// in this many is compared.
 const PROOF_EVERY: u32 = 5;
 
 pub(crate) struct WriteCell {
@@ -109,7 +108,7 @@ impl WriteCell {
                     .map_err(|error| full_or(self.sink.explain(error), cannot()))?;
             }
             self.sink
-                .finish(batch, &self.supply.sent(), false)
+                .finish(batch, None)
                 .map_err(|mismatch| wrong(mismatch, Contender::Floor, &self.name))?;
         }
         Ok(())
@@ -123,8 +122,15 @@ impl WriteCell {
         (number << 56) ^ (u64::from(round) << 24) ^ self.batches.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Makes one call and compares every byte, if the target can be read back.
-    pub fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
+    /// Makes one call of each contender and compares every byte, if the target can be read back.
+    pub fn prove_all(&mut self) -> Result<(), MeasureError> {
+        for index in 0..self.movers.len() {
+            self.prove(self.movers[index].contender)?;
+        }
+        Ok(())
+    }
+
+    fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
         self.batches += 1;
         let mark = self.mark(contender, u32::MAX);
         self.supply.draw(contender, 1, mark);
@@ -144,7 +150,7 @@ impl WriteCell {
             .call(self.sink.fd(), lists.first())
             .map_err(|error| full_or(self.sink.explain(error), cannot()))?;
         self.sink
-            .finish(batch, &self.supply.sent(), true)
+            .finish(batch, Some(&self.supply.sent()))
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         self.proof_calls += u64::from(self.sink.can_prove());
         Ok(())
@@ -222,8 +228,9 @@ impl WriteCell {
         self.sink.begin(batch).map_err(cannot())?;
         let sent = send(&mut **mover, self.sink.fd(), &lists)
             .map_err(|error| full_or(self.sink.explain(error), cannot()))?;
+        let image = proof.then(|| self.supply.sent());
         self.sink
-            .finish(batch, &self.supply.sent(), proof)
+            .finish(batch, image.as_deref())
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         Ok(sent)
     }

@@ -112,7 +112,8 @@ const CONDITIONS: &[(Condition, &str)] = &[
     ),
     (
         |cell| cell.conditions.writers.is_none() && cell.drain == Some(Drain::ReaderThread),
-        "r: the list does not fit into the target, so a thread on another CPU read during the timed call.",
+        "r: a thread on another CPU read during the timed calls: the list does not fit into the target, or is longer than \
+         12 KiB and goes into a pipe.",
     ),
     (
         |cell| cell.conditions.writers.is_none() && cell.drain == Some(Drain::WriterThread),

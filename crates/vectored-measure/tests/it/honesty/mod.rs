@@ -24,7 +24,9 @@ use vectored_measure::model::{
 };
 
 use crate::faults::{Fault, Faulty, assert_caught};
-use crate::support::{MINIMUM_NS, WRITES, directory, experiment, measure_here, run_quietly};
+use crate::support::{
+    MINIMUM_NS, WRITES, directory, experiment, measure_here, run_quietly, run_rounds_quietly,
+};
 
 const FAULTS: [Fault; 9] = [
     Fault::ByteDropped,
@@ -259,10 +261,11 @@ fn small_samples_are_drained_between_samples_and_large_ones_by_a_thread() {
         let outcome = measure(target, Workload::uniform(count, bytes), movers).unwrap();
         outcome.cells[0].drain
     };
-    assert_eq!(drain(Target::Pipe, 2, 64), Some(Drain::BetweenSamples));
+    // Longer lists would fit a pipe, too.
+    assert_eq!(drain(Target::Pipe, 3, 4096), Some(Drain::BetweenSamples));
+    assert_eq!(drain(Target::Pipe, 1, 12_289), Some(Drain::ReaderThread));
     // One call fits, two do not.
-    assert_eq!(drain(Target::Pipe, 1, 40_000), Some(Drain::BetweenSamples));
-    assert_eq!(drain(Target::Pipe, 16, 16_384), Some(Drain::ReaderThread));
+    assert_eq!(drain(Target::Unix, 1, 120_000), Some(Drain::BetweenSamples));
     assert_eq!(drain(Target::Unix, 2, 64), Some(Drain::BetweenSamples));
     // A socket buffer charges a small write with far more than its bytes, so a
     // thousand separate ones do not fit although their bytes would.
@@ -273,6 +276,18 @@ fn small_samples_are_drained_between_samples_and_large_ones_by_a_thread() {
     assert_eq!(drain(Target::Tcp, 16, 65_536), Some(Drain::ReaderThread));
     assert_eq!(drain(Target::File, 2, 64), None);
     assert_eq!(drain(Target::FileOverwrite, 2, 64), None);
+}
+
+#[test]
+fn each_technique_is_proved_once_however_often_a_cell_is_opened() {
+    for (target, bytes) in [(Target::Pipe, 64), (Target::Pipe, 4096), (Target::File, 64)] {
+        let cell = CellSpec::write(target, Workload::uniform(16, bytes));
+        let experiment = experiment(vec![cell], &WRITES, 0);
+        let mut sampler = DescriptorSampler::new(&MonotonicClock, &directory(), 1);
+        let outcome = run_rounds_quietly(&experiment, 4, &mut sampler, &MonotonicClock).unwrap();
+        // Two floors, three techniques and `adaptive`, in four visits.
+        assert_eq!(outcome.cells[0].proof_calls, 6, "{target} {bytes}");
+    }
 }
 
 #[test]
