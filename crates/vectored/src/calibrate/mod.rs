@@ -133,7 +133,7 @@ impl CostModel {
         let deadline = began + 4 * budget / 5;
         let model = thresholds::measure(&mut channel, target.kind(), &fitted, deadline)?;
         Ok(CostModel {
-            queue_thresholds: queue::measure(&mut channel, &model, began + budget)?,
+            queue_thresholds: queue::measure(&mut channel, began + budget)?,
             ..model
         })
     }

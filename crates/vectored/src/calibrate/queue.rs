@@ -13,10 +13,11 @@ use super::bracket::{Crossover, Sample};
 use super::channel::Channel;
 use super::isotonic::Curve;
 use super::median::median;
+use crate::SegmentQueue;
 use crate::cost::queue_thresholds::QueueThresholds;
+use crate::cost::queueing::MAX_COPY_BELOW_BYTES;
 use crate::queue::policy::QueuePolicy;
 use crate::sys::limits::MAX_CALL_BYTES;
-use crate::{CostModel, SegmentQueue};
 
 /// The memory that is read before each write, in bytes: the second-level cache of one CPU.
 const OTHER_BYTES: usize = 1 << 20;
@@ -24,17 +25,14 @@ const OTHER_BYTES: usize = 1 << 20;
 /// The values of one size, in bytes.
 const POOL_BYTES: usize = 1 << 20;
 
-/// The lengths of values that are copied or kept, divided by the threshold that follows from the costs. A call differs by a
-/// few percent of its time around the threshold, and a calibration has time for few calls: with a wider range, noise alone
-/// moved the threshold by a factor of five. So the result is 0.74 to 1.34 times the threshold that follows from the costs.
-const VALUE_RATIOS: [f64; 4] = [0.55, 0.8, 1.2, 1.8];
+/// The lengths of values that are copied or kept. Of longer ones, many a call take less time kept on every machine that was
+/// measured.
+const VALUE_BYTES: [usize; 5] = [1500, 2150, 3070, 4300, MAX_COPY_BELOW_BYTES];
 
-/// The longest value: a stream takes a call of them.
-const MAX_VALUE_BYTES: usize = 12_000;
-
-/// The values in a call, between those of a server that answers each request alone and of one whose requests are
-/// pipelined.
-const VALUES: usize = 4;
+/// The values in a call. With fewer, their copies fit the nearest cache, and the threshold is higher: by a factor of
+/// two with four of them (Zen 5). Then calls of many values would be up to 12 % slower, and with this number calls of one
+/// value are up to 4 % slower.
+const VALUES: usize = 16;
 
 /// The copied bytes before each value.
 const HEAD: [u8; 24] = [0x5a; 24];
@@ -49,23 +47,11 @@ const MIN_ROUNDS: usize = 3;
 /// The most pairs.
 const MAX_ROUNDS: usize = 40;
 
-/// Measures the two thresholds until about `deadline`. `fitted` has the costs that were measured before.
-pub(super) fn measure(
-    channel: &mut Channel,
-    fitted: &CostModel,
-    deadline: Instant,
-) -> io::Result<QueueThresholds> {
+/// Measures the two thresholds until about `deadline`.
+pub(super) fn measure(channel: &mut Channel, deadline: Instant) -> io::Result<QueueThresholds> {
     let mut server = Server::new();
-    let computed_bytes = fitted.queue_copy_below_bytes();
-    let lengths = VALUE_RATIOS.map(|ratio| (computed_bytes as f64 * ratio) as usize);
-    let mut lengths = lengths.map(|bytes| bytes.min(MAX_VALUE_BYTES)).to_vec();
-    lengths.dedup();
-    let values: Vec<Comparison> = lengths
-        .into_iter()
-        .map(|bytes| Comparison::new(bytes, bytes))
-        .collect();
-    let messages = JOINED_BYTES.map(|bytes| Comparison::new(bytes, bytes / 2));
-    let (mut values, mut messages) = (values, messages);
+    let mut values = VALUE_BYTES.map(|bytes| Comparison::new(bytes, bytes, VALUES));
+    let mut messages = JOINED_BYTES.map(|bytes| Comparison::new(bytes, bytes / 2, 2));
     for round in 0..MAX_ROUNDS {
         if round >= MIN_ROUNDS && Instant::now() >= deadline {
             break;
@@ -82,27 +68,13 @@ pub(super) fn measure(
         }
     }
     Ok(QueueThresholds {
-        copy_below_bytes: match crossover(&mut values) {
-            Crossover::At(measured) => in_32_bits(between(measured, computed_bytes)),
-            // Copying is faster at all lengths that the target takes: nothing contradicts a higher threshold.
-            Crossover::AtLeast(measured) => {
-                in_32_bits(between(measured, computed_bytes).max(computed_bytes))
-            }
-            Crossover::Unknown => None,
-        },
-        join_below_bytes: match crossover(&mut messages) {
-            Crossover::At(bytes) | Crossover::AtLeast(bytes) => in_32_bits(bytes),
-            Crossover::Unknown => None,
-        },
+        copy_below_bytes: crossover(&mut values),
+        join_below_bytes: crossover(&mut messages),
     })
 }
 
-fn in_32_bits(bytes: usize) -> Option<u32> {
-    u32::try_from(bytes).ok()
-}
-
 /// The size up to which copying is not slower.
-fn crossover(comparisons: &mut [Comparison]) -> Crossover {
+fn crossover(comparisons: &mut [Comparison]) -> Option<u32> {
     let mut curve = Curve::default();
     for comparison in comparisons {
         let weight = comparison.log_ratios.len();
@@ -112,19 +84,18 @@ fn crossover(comparisons: &mut [Comparison]) -> Crossover {
             curve.add(Sample { bytes, log_ratio }, weight);
         }
     }
-    curve.crossover()
-}
-
-/// The geometric mean of the measured crossover and the one that follows from the costs. It halves the error of a short
-/// measurement, on a logarithmic axis.
-fn between(measured: usize, computed: usize) -> usize {
-    (measured as f64 * computed as f64).sqrt() as usize
+    match curve.crossover() {
+        Crossover::At(bytes) | Crossover::AtLeast(bytes) => u32::try_from(bytes).ok(),
+        Crossover::Unknown => None,
+    }
 }
 
 /// Copying against the other way, for segments of one size.
 struct Comparison {
     bytes: usize,
     segments: Vec<Arc<[u8]>>,
+    /// The segments of a write.
+    count: usize,
     /// The first of the segments that are written next.
     next: usize,
     /// The log ratios of copying's time to the other's, one for each pair.
@@ -132,13 +103,14 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn new(bytes: usize, segment_bytes: usize) -> Comparison {
+    fn new(bytes: usize, segment_bytes: usize, count: usize) -> Comparison {
         let segment: Vec<u8> = vec![0x5a; segment_bytes];
         Comparison {
             bytes,
             segments: (0..POOL_BYTES / segment_bytes)
                 .map(|_| segment.as_slice().into())
                 .collect(),
+            count,
             next: 0,
             log_ratios: Vec::with_capacity(MAX_ROUNDS),
         }
@@ -154,11 +126,11 @@ impl Comparison {
         let copies_first = round % 2 == 0;
         for copies in [copies_first, !copies_first] {
             // Other segments each time: those of the last time may still be in a cache.
-            if self.next + VALUES > self.segments.len() {
+            if self.next + self.count > self.segments.len() {
                 self.next = 0;
             }
-            let segments = &self.segments[self.next..][..VALUES];
-            self.next += VALUES;
+            let segments = &self.segments[self.next..][..self.count];
+            self.next += self.count;
             times[usize::from(copies)] = write(copies, segments)?;
         }
         match times {
@@ -227,7 +199,6 @@ impl Server {
     ) -> io::Result<Option<f64>> {
         self.work();
         let queue = self.queue(copies);
-        let messages = &messages[..2];
         let bytes: usize = messages.iter().map(|message| message.len()).sum();
         let took = channel.time_batch(1, bytes as u64, |fd| {
             let mut written = 0;

@@ -9,7 +9,7 @@ mod least_squares;
 pub(crate) mod page_alignment;
 mod prediction;
 pub(crate) mod queue_thresholds;
-mod queueing;
+pub(crate) mod queueing;
 pub(crate) mod thresholds;
 
 pub use self::calibration_target::CalibrationTarget;

@@ -12,8 +12,11 @@ const COLD_CALL_NS: f64 = 2000.0;
 /// The segments with copied heads that a call is assumed to have, since a queue does not know it yet.
 const KEPT_IN_A_CALL: f64 = 4.0;
 
+/// A queue copies no longer segments by a model: the most that was measured on any target with 16 of them in a call.
+pub(crate) const MAX_COPY_BELOW_BYTES: usize = 6144;
+
 /// The bounds of the formulas: half of the least, and the most, that was measured on any target.
-const COPY_BELOW_BYTES: [f64; 2] = [1024.0, 16384.0];
+const COPY_BELOW_BYTES: [f64; 2] = [1024.0, MAX_COPY_BELOW_BYTES as f64];
 const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, 65536.0];
 
 impl CostModel {
@@ -76,7 +79,7 @@ mod tests {
                 ..CostModel::for_target(kind)
             };
             let policy = QueuePolicy::from_model(&model);
-            prop_assert!((1024..=16384).contains(&policy.copy_below_bytes), "{:?}", policy);
+            prop_assert!((1024..=MAX_COPY_BELOW_BYTES).contains(&policy.copy_below_bytes), "{:?}", policy);
             prop_assert!((4096..=65536).contains(&policy.join_below_bytes), "{:?}", policy);
         }
 

@@ -76,7 +76,9 @@ impl QueuePolicy {
     ///
     /// One `copy_below_bytes` serves calls of one value and of many. It is below most of these, since a wrong copy costs
     /// more: in the programs of `cargo xtask bench-programs`, copying 16 to 100 values of 4 KiB took 4 to 25 % longer than
-    /// keeping them, and keeping a single one at most 4 % longer than copying it.
+    /// keeping them, and keeping a single one at most 4 % longer than copying it. No constant suits all machines: on another
+    /// one (Zen 5), keeping 16 or 64 values of 4 KiB took up to 10 % longer than copying them to a socket, and 20 % to a
+    /// file. [`from_model`](Self::from_model) with a calibrated model was within 4 % of the better way there.
     ///
     /// The `limit_bytes` of `File` was measured on ext4, where a call that appends more bytes gets larger pieces of the page
     /// cache: an archive of 1.3 MB in kept segments of 64 KiB took 5 % longer in two calls than in one. For 4 MB of
@@ -112,11 +114,12 @@ impl QueuePolicy {
     /// The policy that follows from a cost model, for example a calibrated one.
     ///
     /// The two thresholds are the [measured ones](CostModel::queue_thresholds) of the model, as
-    /// [`CostModel::calibrate`] measures them. A threshold that was not measured follows from the costs, in bytes:
+    /// [`CostModel::calibrate`] measures them, with 16 values of 1500 to 6144 bytes a call for `copy_below_bytes`. A threshold
+    /// that was not measured follows from the costs, in bytes:
     ///
     /// ```text
     /// copy_below_bytes = (2 · large_segment_ns + gather_call_ns / 4 + 100 ns) / copy_byte_ns,
-    ///                    at least 1024 and at most 16,384
+    ///                    at least 1024 and at most 6144
     /// join_below_bytes = (call_ns + 2000 ns) / copy_byte_uncached_ns,
     ///                    at least 4096 and at most 65,536
     /// ```
