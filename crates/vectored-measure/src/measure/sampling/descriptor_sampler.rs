@@ -78,8 +78,6 @@ pub struct DescriptorSampler<'a> {
     alignment: usize,
     /// The write cells that were opened before.
     opened: Vec<OpenedCell>,
-    /// Targets with a reader thread that were aged.
-    aged: Vec<Target>,
     cell: Option<OpenCell>,
 }
 
@@ -119,7 +117,6 @@ impl<'a> DescriptorSampler<'a> {
             pattern_file: None,
             alignment: ALIGNMENT,
             opened: Vec::new(),
-            aged: Vec::new(),
             cell: None,
         }
     }
@@ -269,9 +266,8 @@ impl DescriptorSampler<'_> {
                 }
             }
         };
-        if drain_mode == DrainMode::Thread && !self.aged.contains(&spec.conditions.target) {
+        if drain_mode == DrainMode::Thread {
             cell.age()?;
-            self.aged.push(spec.conditions.target);
         }
         if known_fitting.is_none() {
             cell.prove_all()?;
