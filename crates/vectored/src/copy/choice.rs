@@ -54,15 +54,20 @@ pub(super) fn plan(
         None => technique(from, to, output),
     };
     let is_file = from.kind == FileKind::Regular;
+    let most_bytes = match wishes.buffer_bytes {
+        Some(bytes) => bytes.max(1),
+        None => buffer_bytes(from, to, output, wishes),
+    };
+    // A stream may be short: all of a buffer of 512 KiB costs more than to copy 64 KiB.
+    let is_sized = wishes.buffer_bytes.is_some() || (is_file && from.bytes > 0);
+    let first_bytes = if is_sized { most_bytes } else { most_bytes.min(LEAST_BYTES as usize) };
     Plan {
         technique,
         is_named: wishes.technique.is_some(),
         is_zero_the_end: !is_file,
         is_short_the_last: is_file && (to.kind == FileKind::Regular || to.is_null),
-        buffer_bytes: match wishes.buffer_bytes {
-            Some(bytes) => bytes.max(1),
-            None => buffer_bytes(from, to, output, wishes),
-        },
+        first_bytes,
+        most_bytes,
         limit: wishes.limit,
     }
 }

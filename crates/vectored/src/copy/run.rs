@@ -16,6 +16,9 @@ use crate::transfer::read_loop::retry_interrupted;
 /// of the calls is less than 0.1 % at any speed.
 pub(super) const CALL_BYTES: u64 = 16 << 20;
 
+/// Memory on the stack, for a read that confirms the end, and for small files.
+const SMALL_BYTES: usize = 4096;
+
 /// Makes the system calls of a copy.
 pub(super) trait Calls {
     fn read<'b>(&mut self, free: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]>;
@@ -41,7 +44,9 @@ pub(super) struct Plan {
     /// Whether a transfer that moves less than it may is probably the last: a read confirms it, which costs less than a
     /// transfer of nothing.
     pub(super) is_short_the_last: bool,
-    pub(super) buffer_bytes: usize,
+    /// The memory of the first reads, and the most memory.
+    pub(super) first_bytes: usize,
+    pub(super) most_bytes: usize,
     pub(super) limit: u64,
 }
 
@@ -50,13 +55,11 @@ pub(super) struct Run<'p, C> {
     pub(super) calls: C,
     left: u64,
     copied: Copied,
-    buffer: StagingBuffer,
     progress: Option<&'p mut Progress<'p>>,
 }
 
 impl<'p, C: Calls> Run<'p, C> {
     pub(super) fn new(calls: C, plan: Plan, progress: Option<&'p mut Progress<'p>>) -> Self {
-        let most = usize::try_from(plan.limit).unwrap_or(usize::MAX);
         Run {
             calls,
             left: plan.limit,
@@ -65,22 +68,52 @@ impl<'p, C: Calls> Run<'p, C> {
                 calls: 0,
                 technique: plan.technique,
             },
-            buffer: StagingBuffer::unallocated(plan.buffer_bytes.min(most)),
             progress,
         }
     }
 
     /// Copies up to the end of the input or the limit.
     pub(super) fn finish(&mut self, plan: Plan) -> Result<Copied, CopyError> {
-        let is_over = plan.technique != Technique::ReadWrite && self.within_the_kernel(plan)?;
-        if !is_over {
-            while self.left > 0 && self.read_and_write()? > 0 {}
+        let mut small = [MaybeUninit::uninit(); SMALL_BYTES];
+        let small = &mut small[..plan.most_bytes.min(SMALL_BYTES)];
+        let is_over =
+            plan.technique != Technique::ReadWrite && self.within_the_kernel(plan, small)?;
+        if !is_over && plan.most_bytes <= SMALL_BYTES {
+            while self.left > 0 && self.read_and_write(small)? > 0 {}
+        } else if !is_over {
+            self.through_a_buffer(plan)?;
         }
         Ok(self.copied)
     }
 
+    /// Reads and writes through a buffer that grows as long as a read fills it.
+    fn through_a_buffer(&mut self, plan: Plan) -> Result<(), CopyError> {
+        let mut buffer = allocated(plan.first_bytes);
+        if buffer.capacity() == 0 {
+            return Err(self.failure(None, ErrorKind::OutOfMemory.into()));
+        }
+        while self.left > 0 {
+            let read = self.read_and_write(buffer.free())?;
+            if read == 0 {
+                break;
+            }
+            if read == buffer.capacity() && read < plan.most_bytes {
+                let larger = allocated(read.saturating_mul(4).min(plan.most_bytes));
+                // Without memory for it the old one goes on.
+                if larger.capacity() > 0 {
+                    buffer = larger;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Returns false if the rest is to be read and written.
-    fn within_the_kernel(&mut self, plan: Plan) -> Result<bool, CopyError> {
+    fn within_the_kernel(
+        &mut self,
+        plan: Plan,
+        small: &mut [MaybeUninit<u8>],
+    ) -> Result<bool, CopyError> {
         let technique = plan.technique;
         while self.left > 0 {
             let most = self.left.min(CALL_BYTES) as usize;
@@ -90,7 +123,7 @@ impl<'p, C: Calls> Run<'p, C> {
                     assert!(bytes <= most, "{bytes} bytes of {most} were moved");
                     self.count(bytes, technique)?;
                     let is_last = plan.is_short_the_last && bytes < most;
-                    if is_last && self.read_and_write()? == 0 {
+                    if is_last && self.read_and_write(small)? == 0 {
                         return Ok(true);
                     }
                 }
@@ -98,7 +131,7 @@ impl<'p, C: Calls> Run<'p, C> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     match self.calls.is_output_full() {
                         Ok(true) => return Err(self.failure(Some(Side::Output), error)),
-                        Ok(false) if self.read_and_write()? == 0 => return Ok(true),
+                        Ok(false) if self.read_and_write(small)? == 0 => return Ok(true),
                         Ok(false) => {}
                         Err(error) => return Err(self.failure(None, error)),
                     }
@@ -118,13 +151,9 @@ impl<'p, C: Calls> Run<'p, C> {
     }
 
     /// Reads once, and writes all of that. Returns 0 at the end of the input.
-    fn read_and_write(&mut self) -> Result<usize, CopyError> {
-        let most = self.left.min(self.buffer.size() as u64) as usize;
-        self.buffer.start();
-        if self.buffer.free_bytes() < most {
-            return Err(self.failure(None, ErrorKind::OutOfMemory.into()));
-        }
-        let mut filling = Filling::new(&mut self.buffer.free()[..most]);
+    fn read_and_write(&mut self, memory: &mut [MaybeUninit<u8>]) -> Result<usize, CopyError> {
+        let most = self.left.min(memory.len() as u64) as usize;
+        let mut filling = Filling::new(&mut memory[..most]);
         let calls = &mut self.calls;
         let read = retry_interrupted(|| filling.fill(most, |free| calls.read(free)));
         let read = match read {
@@ -165,6 +194,13 @@ impl<'p, C: Calls> Run<'p, C> {
     fn failure(&self, side: Option<Side>, error: io::Error) -> CopyError {
         CopyError::new(side, self.copied.bytes, Vec::new(), error)
     }
+}
+
+/// A buffer of this size; of 0 bytes if there is no memory.
+fn allocated(bytes: usize) -> StagingBuffer {
+    let mut buffer = StagingBuffer::unallocated(bytes);
+    buffer.start();
+    buffer
 }
 
 /// Writes all bytes, and counts those that were written.

@@ -98,7 +98,8 @@ const OF_FILES: Plan = Plan {
     is_named: false,
     is_zero_the_end: false,
     is_short_the_last: true,
-    buffer_bytes: 100,
+    first_bytes: 100,
+    most_bytes: 100,
     limit: u64::MAX,
 };
 
@@ -262,11 +263,12 @@ proptest! {
         is_short_the_last: bool,
         is_zero_the_end: bool,
         is_full: bool,
-        buffer_bytes in 1..300_usize,
+        first_bytes in 1..300_usize,
+        most_bytes in prop_oneof![1..1000_usize, 1..10_000_usize],
         limit in prop_oneof![Just(u64::MAX), 0..500_u64],
     ) {
         let technique = if is_transfer { Technique::Splice } else { Technique::ReadWrite };
-        let plan = Plan { technique, is_named, is_zero_the_end, is_short_the_last, buffer_bytes, limit };
+        let plan = Plan { technique, is_named, is_zero_the_end, is_short_the_last, first_bytes, most_bytes, limit };
         let mut kernel = Kernel { is_full, ..Kernel::new(bytes, &script) };
         let mut idle = 0;
         while kernel.output.len() < bytes {
@@ -383,7 +385,7 @@ fn the_buffer_follows_from_the_model_and_the_size() {
             &output,
             &wishes,
         )
-        .buffer_bytes
+        .most_bytes
     };
     for (bytes, buffer_bytes) in [
         (0, 512 << 10),
@@ -410,7 +412,7 @@ fn the_buffer_follows_from_the_model_and_the_size() {
     let pipes = [None, Some(4096), Some(65_536), Some(1 << 20), Some(1 << 30)];
     let to_pipes = pipes.map(|bytes| {
         let output = Answers(bytes, false);
-        choice::plan(&file, &end(FileKind::Fifo, 0), false, &output, &usual).buffer_bytes
+        choice::plan(&file, &end(FileKind::Fifo, 0), false, &output, &usual).most_bytes
     });
     assert_eq!(
         to_pipes,
