@@ -63,7 +63,7 @@ fn keep_owner_and_mode(file: &File, before: &Metadata) -> io::Result<()> {
 
 /// Waits until the names of a directory are on the storage. Some file systems cannot, and say so by `EINVAL` (fsync(2)).
 #[cfg(unix)]
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory)?.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,

@@ -1,5 +1,8 @@
 //! Options of `vectored copy`.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::parsers::one_size;
@@ -9,54 +12,108 @@ use super::parsers::one_size;
 pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
 pub const COPY_ABOUT: &str = "\
-Copy standard input to standard output
+Copy a file or stream
 
-Copies with read(2), write(2) and one buffer until the end of the input, as the program of \
-Figure 3.4 in Advanced Programming in the UNIX Environment does. `vectored reproduce \
-apue-3.5` times it with buffers of different sizes. No file is opened or closed. If standard \
-input or output is closed, it is treated as /dev/null.";
+Copies FROM to TO up to the end of FROM, by the system calls that suit both: copy_file_range \
+between files, splice from a pipe or socket to a pipe, read and write otherwise. TO has a copy: it does \
+not change if FROM is written afterwards.
+
+TO gets the mode of FROM within the umask. It is removed if the copy fails or a signal ends it. A \
+file that exists is overwritten with --force only, and then it keeps its mode and stays as far as it was \
+written. A closed standard input or output is an error.";
 
 pub const COPY_AFTER: &str = "\
 Examples:
-  vectored copy < from > to
-          Copy with a buffer of 128 KiB
+  vectored copy from to
+          Copy a file
+  ssh host cat log | vectored copy --sync - log
+          Save a stream, and wait until it is on the device
   vectored copy --buffer-size 4096 --report < from > /dev/null
-          Copy with a smaller buffer, and count the reads
+          Copy with this buffer, as the program of Figure 3.4 in Advanced Programming in the UNIX \
+Environment does, and count the reads
 
 Exit status: 0 success, also if the reader of the output goes away; 1 failure, 2 wrong \
-usage.";
+usage. An error says how many bytes were written.";
 
 /// Options of `vectored copy`.
 #[derive(Args, Debug)]
 pub struct CopyArgs {
-    /// System calls or C library functions that copy
-    #[arg(long, value_name = "TECHNIQUE", value_enum, default_value_t = CopyWith::ReadWrite)]
+    /// File to copy; - or none is standard input
+    #[arg(value_name = "FROM")]
+    pub from: Option<PathBuf>,
+
+    /// File to make; - or none is standard output
+    #[arg(value_name = "TO")]
+    pub to: Option<PathBuf>,
+
+    /// Overwrite TO if it exists
+    #[arg(long)]
+    pub force: bool,
+
+    /// System calls that copy
+    #[arg(long, value_name = "TECHNIQUE", value_enum, default_value_t = CopyWith::Auto)]
     pub technique: CopyWith,
 
-    /// Size of the buffer, for example 4096, 4k or 128KiB; up to 1GiB
+    /// Size of the buffer of read-write, for example 4096, 4k or 128KiB; up to 1GiB [default: by the kinds of both and the size]
     #[arg(
         long,
         value_name = "BYTES",
         value_parser = one_size,
-        default_value = "128KiB",
         allow_negative_numbers = true
     )]
-    pub buffer_size: u64,
+    pub buffer_size: Option<u64>,
 
-    /// Call fsync(2) on standard output at the end, to wait for the device
+    /// Leave holes where FROM has them, both being files
+    ///
+    /// Holes are found by lseek(2) (SEEK_DATA, SEEK_HOLE). What another program writes into a hole of FROM after that is not
+    /// copied.
     #[arg(long)]
-    pub fsync: bool,
+    pub sparse: bool,
+
+    /// Wait until the bytes are on the device, by fsync(2), and the name of a new file too
+    #[arg(long)]
+    pub sync: bool,
 
     /// Print the number of bytes and of successful reads on standard error
     #[arg(long)]
     pub report: bool,
+
+    /// Do not show the progress, which a terminal on standard error shows after a second
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+impl CopyArgs {
+    /// The arguments with these names, FROM and TO, and no options.
+    pub fn of(names: Vec<OsString>) -> Self {
+        let mut names = names.into_iter().map(PathBuf::from);
+        CopyArgs {
+            from: names.next(),
+            to: names.next(),
+            force: false,
+            technique: CopyWith::Auto,
+            buffer_size: None,
+            sparse: false,
+            sync: false,
+            report: false,
+            quiet: false,
+        }
+    }
 }
 
 /// Techniques of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CopyWith {
+    /// What suits FROM and TO; read-write with --buffer-size
+    Auto,
     /// One read and one write for each buffer
     ReadWrite,
+    /// Between files: shares their blocks on file systems that can, such as btrfs and XFS
+    CopyFileRange,
+    /// From a file. A pipe or socket then has pages of the file: writes to the file meanwhile may reach its reader
+    Sendfile,
+    /// From or to a pipe. From a file: as sendfile
+    Splice,
     /// One byte at a time through the C library's streams: a row of `reproduce`
     #[value(hide = true)]
     Stdio,

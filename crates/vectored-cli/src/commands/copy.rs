@@ -1,66 +1,134 @@
 //! `vectored copy`.
 
-use std::fs::File;
+use std::cell::Cell;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
-use rustix::fs::OFlags;
-use vectored_measure::reproduce::copy_program::{self as copy, Copied, Side};
+use anyhow::{Context, anyhow};
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::flag;
+use vectored::copy::{Copied, CopyError, Options, Side, Technique};
+use vectored_measure::reproduce::copy_characters;
 use vectored_report::words;
 
 use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
+use crate::copying::{CopyProgress, HolesError, Input, Output, copy_with_holes, is_shown};
 use crate::failure::Failure;
 
-/// Runs the command. Signals end it, as they end any filter.
+/// Runs the command.
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
-    if args.buffer_size > MAX_BUFFER_BYTES {
-        let size = words::bytes(args.buffer_size);
-        return Err(Failure::usage(format!(
-            "--buffer-size {size} is too large: it must be at most 1 GiB"
-        )));
-    }
-    let (input, output) = (io::stdin(), io::stdout());
-    let (input, output) = (input.as_fd(), output.as_fd());
-    refuse_endless(input, output)?;
-    let copied = match args.technique {
-        CopyWith::ReadWrite => {
-            let mut buffer = vec![0; args.buffer_size as usize];
-            copy::read_write(input, output, &mut buffer).map_err(|error| {
-                let is_gone = error.side == Side::Output && gone(&error.source);
-                (is_gone, anyhow::anyhow!("{error}{}", remedy(&error.source)))
-            })
-        }
-        CopyWith::Stdio => copy::stdio(input, output).map_err(|error| {
-            let words = "cannot copy standard input to standard output";
-            let remedy = remedy(&error);
-            (gone(&error), anyhow::anyhow!("{words}: {error}{remedy}"))
-        }),
+    let technique = technique(args)?;
+    // Without a handler, a file-size limit would kill the program. With one, the write fails with EFBIG.
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
+        .context("cannot watch for signals")?;
+    let from = Input::open(args.from.as_deref())?;
+    let to = Output::open(args.to.as_deref(), &from, args.force)?;
+    let said = match args.technique {
+        CopyWith::Stdio => copy_characters(from.fd(), to.fd())
+            .map(|bytes| format!("{bytes} bytes"))
+            .map_err(|error| of_stdio(&from, &to, &error)),
+        _ => copied(args, technique, &from, &to).map(in_words),
     };
-    let copied = match copied {
-        Ok(copied) => copied,
-        // A closed pipe is no error.
-        Err((true, _)) => return Ok(ExitCode::SUCCESS),
-        Err((false, error)) => return Err(error.into()),
+    let said = match said {
+        Ok(said) => said,
+        // The reader has gone, which is no error.
+        Err(None) => return Ok(ExitCode::SUCCESS),
+        Err(Some(failure)) => return Err(failure),
     };
-    if args.fsync {
-        rustix::fs::fsync(output).map_err(|error| {
-            anyhow::anyhow!(
-                "cannot fsync standard output: {error}; --fsync works only on files and block devices"
-            )
-        })?;
-    }
+    to.finish(args.sync)?;
     if args.report {
-        writeln!(io::stderr(), "{}", in_words(copied))
-            .context("cannot write the report to standard error")?;
+        writeln!(io::stderr(), "{said}").context("cannot write the report to standard error")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn gone(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
+/// The technique that was named, or follows from the buffer.
+fn technique(args: &CopyArgs) -> Result<Option<Technique>, Failure> {
+    let technique = match args.technique {
+        CopyWith::Auto if args.buffer_size.is_none() => None,
+        CopyWith::Auto | CopyWith::ReadWrite | CopyWith::Stdio => Some(Technique::ReadWrite),
+        CopyWith::CopyFileRange => Some(Technique::CopyFileRange),
+        CopyWith::Sendfile => Some(Technique::Sendfile),
+        CopyWith::Splice => Some(Technique::Splice),
+    };
+    match args.buffer_size {
+        Some(bytes) if bytes > MAX_BUFFER_BYTES => {
+            let size = words::bytes(bytes);
+            let why = format!("--buffer-size {size} is too large: it must be at most 1 GiB");
+            Err(Failure::usage(why))
+        }
+        Some(_) if technique != Some(Technique::ReadWrite) => {
+            let why =
+                "--buffer-size is for --technique read-write: other techniques have no buffer";
+            Err(Failure::usage(why))
+        }
+        _ => Ok(technique),
+    }
+}
+
+/// Copies. An error of `None` is a reader that has gone.
+fn copied(
+    args: &CopyArgs,
+    technique: Option<Technique>,
+    from: &Input,
+    to: &Output,
+) -> Result<Copied, Option<Failure>> {
+    let before = Cell::new(0);
+    let mut progress = CopyProgress::new(from.bytes_left());
+    let mut hear = |bytes| {
+        progress.hear(before.get() + bytes);
+        ControlFlow::Continue(())
+    };
+    let mut options = Options::new().technique(technique);
+    if let Some(bytes) = args.buffer_size {
+        options = options.buffer_bytes(bytes as usize);
+    }
+    // Otherwise no clock is read between calls.
+    if is_shown(args.quiet) {
+        options = options.progress(&mut hear);
+    }
+    if !args.sparse {
+        let copied = options.copy(from.fd(), to.fd());
+        return copied.map_err(|error| failure(from, to, 0, &error));
+    }
+    copy_with_holes(options, from.fd(), to.fd(), &before).map_err(|error| match error {
+        HolesError::Part(before, error) => failure(from, to, before, &error),
+        HolesError::Unsuited(why) => Some(Failure::usage(format!("--sparse: {why}"))),
+        HolesError::File(error) => Some(anyhow!("cannot find the holes: {error}").into()),
+    })
+}
+
+/// The failure of a copy after `before` bytes and those that the error counts.
+fn failure(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<Failure> {
+    let cause = error.io_error();
+    let what = match error.side() {
+        Some(Side::Output) if error.kind() == io::ErrorKind::BrokenPipe => return None,
+        Some(Side::Output) => format!("cannot write to {}", to.name),
+        Some(Side::Input) => format!("cannot read {}", from.name),
+        _ => format!("cannot copy {} to {}", from.name, to.name),
+    };
+    // Not an error of the system: both are one file, or a socket keeps messages apart.
+    if error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
+        return Some(Failure::usage(format!("{what}: {cause}")));
+    }
+    let bytes = before + error.written();
+    let unit = if bytes == 1 { "byte" } else { "bytes" };
+    let remedy = match error.side() {
+        None => "; choose another --technique",
+        Some(_) => remedy(cause),
+    };
+    Some(anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into())
+}
+
+fn of_stdio(from: &Input, to: &Output, error: &io::Error) -> Option<Failure> {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return None;
+    }
+    let (from, to, remedy) = (&from.name, &to.name, remedy(error));
+    Some(anyhow!("cannot copy {from} to {to}: {error}{remedy}").into())
 }
 
 fn remedy(error: &io::Error) -> &'static str {
@@ -74,38 +142,15 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Refuses to copy a file to its own end, or to a later offset of itself, which would never end.
-fn refuse_endless(input: impl AsFd, output: impl AsFd) -> Result<(), Failure> {
-    let (Ok(from), Ok(to)) = (as_file(&input), as_file(&output)) else {
-        // The first call reports a closed descriptor.
-        return Ok(());
-    };
-    let is_same = (from.dev(), from.ino()) == (to.dev(), to.ino());
-    if !(from.is_file() && is_same) {
-        return Ok(());
-    }
-    let appends = rustix::fs::fcntl_getfl(&output)
-        .map(|flags| flags.contains(OFlags::APPEND))
-        .unwrap_or(false);
-    let position = |fd: BorrowedFd<'_>| rustix::fs::tell(fd).unwrap_or(0);
-    if appends || position(output.as_fd()) > position(input.as_fd()) {
-        return Err(Failure::usage(
-            "standard input is the file that standard output extends, so the copy would never \
-             end: write to another file",
-        ));
-    }
-    Ok(())
-}
-
-fn as_file(fd: &impl AsFd) -> io::Result<std::fs::Metadata> {
-    File::from(fd.as_fd().try_clone_to_owned()?).metadata()
-}
-
 /// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads.
 fn in_words(copied: Copied) -> String {
-    match copied.reads {
-        Some(1) => format!("{} bytes, 1 read", copied.bytes),
-        Some(reads) => format!("{} bytes, {reads} reads", copied.bytes),
-        None => format!("{} bytes", copied.bytes),
-    }
+    let of = match copied.technique {
+        Technique::CopyFileRange => " of copy_file_range",
+        Technique::Sendfile => " of sendfile",
+        Technique::Splice => " of splice",
+        _ => "",
+    };
+    let call = if of.is_empty() { "read" } else { "call" };
+    let s = if copied.calls == 1 { "" } else { "s" };
+    format!("{} bytes, {} {call}{s}{of}", copied.bytes, copied.calls)
 }

@@ -1,9 +1,14 @@
 //! `vectored copy`: a filter.
 
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use vectored_machine::platform::processes::is_ignored;
 
 use crate::support::Bench;
 
@@ -13,32 +18,27 @@ fn content() -> Vec<u8> {
 
 #[test]
 fn every_byte_is_copied_with_buffers_of_any_size() {
-    for (args, reads) in [
-        (&[][..], Some(1)),
-        (&["--buffer-size", "1"], Some(100_000)),
+    for (args, expected) in [
+        (&["--buffer-size", "200k"][..], "100000 bytes, 1 read\n"),
+        (&["--buffer-size", "1"], "100000 bytes, 100000 reads\n"),
         (
             &["--buffer-size", "4096", "--technique", "read-write"],
-            Some(25),
+            "100000 bytes, 25 reads\n",
         ),
-        (&["--buffer-size", "64KiB"], Some(2)),
-        (&["--technique", "stdio"], None),
+        (&["--buffer-size", "64KiB"], "100000 bytes, 2 reads\n"),
+        (&["--technique", "stdio"], "100000 bytes\n"),
     ] {
         let bench = Bench::new();
         let (from, to) = (bench.work().join("from"), bench.work().join("to"));
         fs::write(&from, content()).unwrap();
         let mut command = bench.std_vectored();
-        command.args(["copy", "--report", "--fsync"]).args(args);
+        command.args(["copy", "--report", "--sync"]).args(args);
         command.stdin(File::open(&from).unwrap());
         command.stdout(File::create(&to).unwrap());
         let output = command.stderr(Stdio::piped()).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{args:?}: {said}");
         assert_eq!(fs::read(&to).unwrap(), content(), "{args:?}");
-        let expected = match reads {
-            Some(1) => "100000 bytes, 1 read\n".to_owned(),
-            Some(reads) => format!("100000 bytes, {reads} reads\n"),
-            None => "100000 bytes\n".to_owned(),
-        };
         assert_eq!(said, expected, "{args:?}");
     }
 }
@@ -109,7 +109,7 @@ fn a_full_device_is_reported_with_a_remedy() {
     let bench = Bench::new();
     let file = bench.work().join("file");
     fs::write(&file, content()).unwrap();
-    for technique in ["read-write", "stdio"] {
+    for technique in ["auto", "read-write", "stdio"] {
         let mut command = bench.std_vectored();
         command.args(["copy", "--technique", technique]);
         command.stdin(File::open(&file).unwrap());
@@ -118,5 +118,286 @@ fn a_full_device_is_reported_with_a_remedy() {
         assert_eq!(output.status.code(), Some(1), "{technique}");
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(stderr.contains("free some space"), "{technique}: {stderr}");
+        if technique != "stdio" {
+            assert!(
+                stderr.contains("cannot write to standard output after 0 bytes: "),
+                "{stderr}"
+            );
+        }
     }
+}
+
+/// Standard error of `vectored copy` with these words in a shell, whose redirections come after them; and its exit status.
+fn said_in_shell(bench: &Bench, words: &str) -> (i32, String) {
+    let program = bench.std_vectored().get_program().to_owned();
+    let mut shell = Command::new("sh");
+    shell
+        .current_dir(bench.work())
+        .arg("-c")
+        .arg(words.replace("COPY", "\"$0\" copy"));
+    let output = shell.arg(program).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), said)
+}
+
+#[test]
+fn an_error_counts_the_bytes_of_the_output() {
+    let bench = Bench::new();
+    fs::write(bench.work().join("in"), vec![7; 300_000]).unwrap();
+    // In blocks of 512 bytes.
+    for (options, input) in [("", "in"), ("", "- < in"), ("--buffer-size 128k", "in")] {
+        let words = format!("ulimit -f 100; COPY {options} {input} > out");
+        let (code, said) = said_in_shell(&bench, &words);
+        let expected = "error: cannot write to standard output after 51200 bytes: File too large";
+        assert!(code == 1 && said.starts_with(expected), "{said}");
+        assert_eq!(
+            fs::metadata(bench.work().join("out")).unwrap().len(),
+            51_200
+        );
+    }
+    // A pipe that does not block, full after 64 KiB.
+    let (reader, writer) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    for options in [
+        &[][..],
+        &["--buffer-size", "100k"],
+        &["--technique", "splice"],
+    ] {
+        let mut command = bench.std_vectored();
+        command
+            .arg("copy")
+            .args(options)
+            .arg("in")
+            .stdout(writer.try_clone().unwrap());
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let held = rustix::io::ioctl_fionread(&reader).unwrap();
+        let expected = format!("cannot write to standard output after {held} bytes: ");
+        assert!(
+            output.status.code() == Some(1) && said.contains(&expected),
+            "{said}"
+        );
+        assert!(held > 0, "{options:?}");
+        (&reader).read_exact(&mut vec![0; held as usize]).unwrap();
+    }
+}
+
+#[test]
+fn a_closed_standard_stream_is_an_error() {
+    let bench = Bench::new();
+    fs::write(bench.work().join("in"), content()).unwrap();
+    for (words, expected) in [
+        ("COPY in >&-", "standard output is closed"),
+        ("COPY in - >&-", "standard output is closed"),
+        ("COPY - out <&-", "standard input is closed"),
+        (
+            "COPY 3<in <&3 3<&- 1<in",
+            "cannot write to standard output after 0 bytes: Bad file",
+        ),
+    ] {
+        let (code, said) = said_in_shell(&bench, words);
+        assert!(code == 1 && said.contains(expected), "{words}: {said}");
+    }
+    assert!(!bench.work().join("out").exists());
+    // An open /dev/null is as good as any other output.
+    assert_eq!(
+        said_in_shell(&bench, "COPY in 1<>/dev/null"),
+        (0, String::new())
+    );
+}
+
+#[test]
+fn a_named_file_is_made_with_the_mode_of_the_input_and_not_overwritten_unasked() {
+    let bench = Bench::new();
+    let [from, to] = ["from", "to"].map(|name| bench.work().join(name));
+    fs::write(&from, content()).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    for (before, umask, after) in [
+        (0o755, "022", 0o755),
+        (0o4777, "027", 0o750),
+        (0o444, "0", 0o444),
+    ] {
+        set(&from, before).unwrap();
+        assert_eq!(
+            said_in_shell(&bench, &format!("umask {umask}; COPY from to --sync")).0,
+            0
+        );
+        assert_eq!((mode(&to), fs::read(&to).unwrap()), (after, content()));
+        fs::remove_file(&to).unwrap();
+    }
+    // From a stream as any program makes a file.
+    assert_eq!(
+        said_in_shell(&bench, "umask 027; cat from | COPY - to").0,
+        0
+    );
+    assert_eq!((mode(&to), fs::read(&to).unwrap()), (0o640, content()));
+    fs::write(&to, vec![1; 200_000]).unwrap();
+    let (code, said) = said_in_shell(&bench, "COPY from to");
+    assert!(
+        code == 2 && said.contains("'to' exists") && said.contains("--force"),
+        "{said}"
+    );
+    assert_eq!(fs::read(&to).unwrap(), vec![1; 200_000]);
+    assert_eq!(said_in_shell(&bench, "COPY --force from to").0, 0);
+    assert_eq!((mode(&to), fs::read(&to).unwrap()), (0o640, content()));
+    // A device and a FIFO are not overwritten.
+    assert_eq!(said_in_shell(&bench, "COPY from /dev/null").0, 0);
+    let words = "mkfifo fifo; cat fifo > got & COPY from fifo; wait";
+    assert_eq!(said_in_shell(&bench, words).0, 0);
+    assert_eq!(fs::read(bench.work().join("got")).unwrap(), content());
+    fs::hard_link(&from, bench.work().join("link")).unwrap();
+    for words in [
+        "COPY --force from from",
+        "COPY --force from link",
+        "COPY --force - link < from",
+    ] {
+        let (code, said) = said_in_shell(&bench, words);
+        assert!(
+            code == 2 && said.contains("are the same file"),
+            "{words}: {said}"
+        );
+    }
+    assert_eq!(fs::read(&from).unwrap(), content());
+    for (words, expected) in [
+        ("COPY nowhere to", "cannot open 'nowhere'"),
+        ("COPY from nowhere/to", "cannot make 'nowhere/to'"),
+        ("COPY . to2", "'.' is a directory"),
+        ("COPY from .", "name a file in it"),
+    ] {
+        let (code, said) = said_in_shell(&bench, words);
+        assert!(code == 2 && said.contains(expected), "{words}: {said}");
+    }
+    assert!(!bench.work().join("to2").exists());
+}
+
+#[test]
+fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
+    let bench = Bench::new();
+    let to = bench.work().join("to");
+    fs::write(bench.work().join("in"), vec![7; 300_000]).unwrap();
+    let (code, said) = said_in_shell(&bench, "ulimit -f 100; COPY in to");
+    let expected = "cannot write to 'to' after 51200 bytes: File too large";
+    assert!(code == 1 && said.contains(expected), "{said}");
+    assert!(!to.exists());
+    fs::write(&to, "before").unwrap();
+    assert_eq!(
+        said_in_shell(&bench, "ulimit -f 100; COPY --force in to").0,
+        1
+    );
+    assert_eq!(fs::metadata(&to).unwrap().len(), 51_200);
+    fs::remove_file(&to).unwrap();
+    // A signal, while it waits for its input. One that this process ignores is ignored by the copy, too.
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        if is_ignored(signal.as_raw()).unwrap() {
+            continue;
+        }
+        let (reader, mut feeder) = std::io::pipe().unwrap();
+        let mut command = bench.std_vectored();
+        let mut copy = command
+            .args(["copy", "-", "to"])
+            .stdin(reader)
+            .spawn()
+            .unwrap();
+        feeder.write_all(&content()).unwrap();
+        // It has taken all but what the pipe holds.
+        while !fs::metadata(&to).is_ok_and(|found| found.len() > 0) {
+            assert!(copy.try_wait().unwrap().is_none());
+            std::thread::yield_now();
+        }
+        kill_process(Pid::from_child(&copy), signal).unwrap();
+        assert_eq!(copy.wait().unwrap().signal(), Some(signal.as_raw()));
+        assert!(!to.exists());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn holes_are_kept_where_they_are() {
+    let bench = Bench::new();
+    let from = bench.work().join("from");
+    let file = File::create(&from).unwrap();
+    let write = |offset, bytes: &[u8]| file.write_all_at(bytes, offset).unwrap();
+    write(1 << 20, &content());
+    write(3 << 20, b"in the middle");
+    file.set_len(5 << 20).unwrap();
+    let blocks = |name: &str| fs::metadata(bench.work().join(name)).unwrap().blocks();
+    let (code, said) = said_in_shell(
+        &bench,
+        "COPY --sparse --report from to && COPY --sparse < from > out",
+    );
+    assert!(code == 0 && said.starts_with("5242880 bytes, "), "{said}");
+    for name in ["to", "out"] {
+        assert!(fs::read(bench.work().join(name)).unwrap() == fs::read(&from).unwrap());
+        assert_eq!(blocks(name), blocks("from"));
+    }
+    // From a position, and nothing but a hole.
+    let words = "(dd bs=1 count=0 skip=4194304 status=none; COPY --sparse --report) < from > hole";
+    assert_eq!(
+        said_in_shell(&bench, words),
+        (0, "1048576 bytes, 0 calls of copy_file_range\n".to_owned())
+    );
+    assert_eq!(
+        (
+            fs::metadata(bench.work().join("hole")).unwrap().len(),
+            blocks("hole")
+        ),
+        (1 << 20, 0)
+    );
+    for (words, expected) in [
+        ("cat from | COPY --sparse - none", "both must be files"),
+        (
+            "COPY --sparse from >> to",
+            "the output has bytes where the holes would be",
+        ),
+    ] {
+        let (code, said) = said_in_shell(&bench, words);
+        assert!(code == 2 && said.contains(expected), "{words}: {said}");
+    }
+    assert!(!bench.work().join("none").exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_technique_that_is_named_is_used_or_refused() {
+    let bench = Bench::new();
+    fs::write(bench.work().join("from"), content()).unwrap();
+    for (words, code, expected) in [
+        (
+            "COPY --report from to",
+            0,
+            "100000 bytes, 1 call of copy_file_range\n",
+        ),
+        (
+            "COPY --report from /dev/null",
+            0,
+            "100000 bytes, 1 call of sendfile\n",
+        ),
+        (
+            "cat from | COPY --report --technique splice - spliced",
+            0,
+            " of splice\n",
+        ),
+        (
+            "COPY --technique splice from refused",
+            1,
+            "cannot copy 'from' to 'refused' after 0 bytes: Invalid",
+        ),
+        (
+            "COPY --technique splice from refused",
+            1,
+            "; choose another --technique",
+        ),
+        (
+            "COPY --technique splice --buffer-size 4k from refused",
+            2,
+            "--buffer-size is for",
+        ),
+    ] {
+        let (status, said) = said_in_shell(&bench, words);
+        assert!(status == code && said.contains(expected), "{words}: {said}");
+    }
+    assert_eq!(fs::read(bench.work().join("to")).unwrap(), content());
+    assert_eq!(fs::read(bench.work().join("spliced")).unwrap(), content());
+    assert!(!bench.work().join("refused").exists());
 }

@@ -194,6 +194,7 @@ copy --buffer-size 0 => 2: --buffer-size | '0' is zero
 copy --buffer-size 2G => 2: 2048 MiB | at most 1 GiB
 copy --buffer-size 4k,8k => 2: '4k,8k' is a list | 4096
 copy --technique magic => 2: 'magic' | read-write
+copy --technique splice --buffer-size 4k => 2: --buffer-size | read-write
 report --format json => 2: --format is an option of vectored advise, vectored compare, vectored history, vectored host, vectored measure, vectored reproduce
 reproduce --min 64 => 2: --min is an option of vectored reproduce apue-3.5
 measure --size 64 => 2: a similar argument exists: '--sizes'

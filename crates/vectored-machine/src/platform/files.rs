@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 pub use crate::sys::residency::resident_bytes;
+pub use crate::sys::standard::{Standard, close, was_closed};
 
 /// The space of a directory's file system.
 pub(crate) struct Space {

@@ -10,6 +10,8 @@ pub(crate) mod signals;
 #[cfg(unix)]
 pub(crate) mod sockets;
 #[cfg(unix)]
+pub(crate) mod standard;
+#[cfg(unix)]
 pub(crate) mod usage;
 #[cfg(windows)]
 pub(crate) mod windows;

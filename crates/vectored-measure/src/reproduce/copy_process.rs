@@ -179,7 +179,7 @@ fn command(program: &Path, technique: CopyTechnique, fsync: bool) -> Command {
         }
     }
     if fsync {
-        command.arg("--fsync");
+        command.arg("--sync");
     }
     command
 }
@@ -301,7 +301,7 @@ mod tests {
         let technique = CopyTechnique::ReadWrite { buffer_bytes: 512 };
         assert_eq!(
             words(technique, true),
-            "copy --report --technique read-write --buffer-size 512 --fsync"
+            "copy --report --technique read-write --buffer-size 512 --sync"
         );
         assert_eq!(
             words(CopyTechnique::Stdio, false),

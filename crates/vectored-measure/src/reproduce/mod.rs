@@ -19,7 +19,6 @@ pub(crate) mod copy_by_program;
 #[cfg(unix)]
 pub(crate) mod copy_process;
 #[cfg(unix)]
-pub mod copy_program;
 pub(crate) mod crossover;
 pub(crate) mod eta;
 #[cfg(unix)]
@@ -49,6 +48,9 @@ pub use crate::reproduce::kalinin::ElementPlan;
 pub use crate::reproduce::mincer::{BufferList, PassPlan};
 pub use crate::reproduce::published::published;
 pub use crate::reproduce::repeats::REPEATS;
+
+#[cfg(unix)]
+pub use crate::sys::stdio::copy_characters;
 
 use crate::measure::MeasureError;
 use crate::model::{ExperimentName, Reproduction};

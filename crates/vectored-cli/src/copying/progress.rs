@@ -1,0 +1,90 @@
+//! The progress of a copy on a terminal.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use vectored_report::words;
+
+use crate::terminal::can_redraw;
+
+/// A shorter copy shows nothing.
+const FIRST_AFTER: Duration = Duration::from_secs(1);
+
+/// Whether progress is shown.
+pub fn is_shown(quiet: bool) -> bool {
+    !quiet && can_redraw()
+}
+
+/// A line with the bytes so far, the rate and the time left.
+pub struct CopyProgress {
+    began: Instant,
+    /// Of all bytes; `None` if that is unknown.
+    bytes: Option<u64>,
+    line: Option<ProgressBar>,
+}
+
+impl CopyProgress {
+    pub fn new(bytes: Option<u64>) -> Self {
+        CopyProgress {
+            began: Instant::now(),
+            bytes,
+            line: None,
+        }
+    }
+
+    /// Shows how many bytes were copied. indicatif draws at most 20 times a second.
+    pub fn hear(&mut self, copied: u64) {
+        let elapsed = self.began.elapsed();
+        if elapsed >= FIRST_AFTER {
+            let line = self.line.get_or_insert_with(|| {
+                ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+                    .with_style(style())
+            });
+            line.set_message(in_words(copied, self.bytes, elapsed));
+            line.tick();
+        }
+    }
+}
+
+impl Drop for CopyProgress {
+    fn drop(&mut self) {
+        if let Some(line) = &self.line {
+            line.finish_and_clear();
+        }
+    }
+}
+
+fn style() -> indicatif::ProgressStyle {
+    indicatif::ProgressStyle::with_template("{msg}").expect("the template is valid")
+}
+
+/// `1.2 GiB of 4 GiB, 830 MiB/s, 4 s left`.
+fn in_words(copied: u64, all: Option<u64>, elapsed: Duration) -> String {
+    let rate = copied as f64 / elapsed.as_secs_f64();
+    let (so_far, per_second) = (words::memory(copied), words::memory(rate as u64));
+    match all {
+        // A file can grow.
+        Some(all) if all >= copied && rate > 0.0 => {
+            let left_s = ((all - copied) as f64 / rate).ceil();
+            let all = words::memory(all);
+            format!("{so_far} of {all}, {per_second}/s, {left_s} s left")
+        }
+        _ => format!("{so_far}, {per_second}/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_has_the_rate_and_the_time_left_if_the_size_is_known() {
+        let two_seconds = Duration::from_secs(2);
+        let said = in_words(1 << 30, Some(4 << 30), two_seconds);
+        assert_eq!(said, "1 GiB of 4 GiB, 512 MiB/s, 6 s left");
+        for all in [None, Some(10)] {
+            let said = in_words(3 << 20, all, two_seconds);
+            assert_eq!(said, "3 MiB, 1.5 MiB/s");
+        }
+    }
+}
