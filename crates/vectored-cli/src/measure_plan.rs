@@ -6,10 +6,10 @@ mod techniques;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use vectored_machine::model::Operation;
 use vectored_measure::measure::{check_direct, unsuited};
 use vectored_measure::model::{
-    Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, PageCache, Target, TechniqueName,
+    Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, Operation, PageCache, Target,
+    TechniqueName,
 };
 use vectored_report::words;
 
@@ -26,6 +26,21 @@ const USUAL_TARGETS: [Target; 3] = if cfg!(windows) {
 } else {
     Target::USUAL
 };
+
+/// The usual copies: the sources of each target.
+const USUAL_COPIES: [(Target, &[Target]); 4] = [
+    (
+        Target::File,
+        if cfg!(windows) {
+            &[Target::File, Target::Pipe, Target::Tcp]
+        } else {
+            &Target::READABLE
+        },
+    ),
+    (Target::Pipe, &[Target::File, Target::Pipe]),
+    (Target::Tcp, &[Target::File]),
+    (Target::Null, &[Target::File]),
+];
 
 /// The alignment of files on the simulated machine.
 const SYNTHETIC_ALIGNMENT: DirectIo = DirectIo {
@@ -70,8 +85,10 @@ impl MeasurePlan {
                 ranks,
                 ..Conditions::write(one.target)
             };
-            for list in &lists {
-                product.add(args, &rivals, list, (&usual, alignment));
+            for source in sources(args, usual.target) {
+                for list in &lists {
+                    product.add(args, &rivals, list, (&usual, source, alignment));
+                }
             }
         }
         product.check(args)?;
@@ -111,8 +128,18 @@ impl MeasurePlan {
     pub fn files(&self, dir: &Path) -> Vec<FilePlan> {
         let mut files: Vec<FilePlan> = Vec::new();
         let cells = self.experiment.cells.iter();
-        for cell in cells.filter(|cell| cell.conditions.target.is_file()) {
-            let asked = &cell.conditions;
+        let with_sources = cells.flat_map(|cell| {
+            let source = cell.conditions.source();
+            // The state of the page cache is that of the source.
+            let is_source = source.is_some();
+            let target = Conditions {
+                page_cache: cell.conditions.page_cache.filter(|_| !is_source),
+                ..cell.conditions.clone()
+            };
+            let ends = [Some(target), source].into_iter().flatten();
+            ends.map(move |end| (cell, end))
+        });
+        for (cell, asked) in with_sources.filter(|(_, end)| end.target.is_file()) {
             let directory = asked.directory_or(dir);
             let call_bytes = cell.half_batch_bytes();
             let is_cold = asked.page_cache == Some(PageCache::Cold);
@@ -165,7 +192,10 @@ pub struct FilePlan {
 /// The targets, in the order of the tables.
 fn targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     if args.target.is_empty() {
-        return Ok(USUAL_TARGETS.map(ResolvedTarget::from).to_vec());
+        return Ok(match args.operation() {
+            Operation::Copy => USUAL_COPIES.map(|(to, _)| to.into()).to_vec(),
+            Operation::Write | Operation::Read => USUAL_TARGETS.map(ResolvedTarget::from).to_vec(),
+        });
     }
     // Reading does no harm to a device; that it is not supported is reported later.
     let force = args.force || args.operation() == Operation::Read;
@@ -176,6 +206,17 @@ fn targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     targets.sort_unstable();
     targets.dedup();
     Ok(targets)
+}
+
+/// The sources of copies to a target if none is given. `None`: as the options of the axes say.
+fn sources(args: &MeasureArgs, target: Target) -> Vec<Option<Target>> {
+    let is_given = |axis| !args.axes.of(axis).is_empty();
+    if args.operation() != Operation::Copy || is_given("from") || is_given("page_cache") {
+        return vec![None];
+    }
+    let usual = USUAL_COPIES.iter().find(|(to, _)| *to == target);
+    let sources = usual.map_or(&[Target::File][..], |(_, sources)| sources);
+    sources.iter().copied().map(Some).collect()
 }
 
 /// The alignment of the files of a target, if they are asked for past the page cache.
@@ -235,7 +276,7 @@ impl Product {
         args: &MeasureArgs,
         rivals: &[TechniqueName],
         list: &List,
-        (usual, alignment): (&Conditions, Option<DirectIo>),
+        (usual, source, alignment): (&Conditions, Option<Target>, Option<DirectIo>),
     ) {
         if list.is_unusual(args) {
             self.has_unusual_lists = true;
@@ -243,7 +284,10 @@ impl Product {
             return;
         }
         let workload = list.workload();
-        for combination in args.axes.product(usual.clone()) {
+        for mut combination in args.axes.product(usual.clone()) {
+            if let Some(source) = source {
+                combination.conditions.copy_from(source);
+            }
             let spec = CellSpec {
                 alignment: alignment.filter(|_| combination.conditions.direct),
                 ..CellSpec::new(combination.conditions, workload.clone())
@@ -267,7 +311,8 @@ impl Product {
     fn leave_out(&mut self, conditions: &Conditions, list: &List, reason: String) {
         let is_known = |known: &LeftOut| {
             let there = &known.conditions;
-            (there.target, &there.path) == (conditions.target, &conditions.path)
+            (there.target, there.from, &there.path)
+                == (conditions.target, conditions.from, &conditions.path)
                 && known.segment_sizes == list.runs
                 && known.reason == reason
         };

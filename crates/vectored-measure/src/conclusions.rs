@@ -21,8 +21,10 @@ impl Results {
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
         let mut cells: Vec<&Cell> = self.cells.iter().chain(&self.refined_cells).collect();
         judge_ranks(&mut self.ranks, &cells);
-        // `/dev/null` moves no bytes, so its cells say nothing about other targets.
-        cells.retain(|cell| cell.conditions.target != Target::Null);
+        // `/dev/null` moves no bytes, so its cells say nothing about other targets. A copy to it reads them.
+        cells.retain(|cell| {
+            cell.conditions.target != Target::Null || cell.conditions.from.is_some()
+        });
         let crossovers = crossovers(&cells);
         // Other depths differ in asynchronous techniques only, and no model is of these.
         let modelled: Vec<&Cell> = cells.iter().copied().filter(is_modelled).collect();

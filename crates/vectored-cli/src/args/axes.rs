@@ -4,7 +4,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use vectored_measure::model::{AXES, Axis, Conditions, Values};
 
-use crate::size_lists::Counts;
+use crate::size_lists::{Counts, Sizes};
 
 /// The values that were given, by axis. An axis without any is absent.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +91,13 @@ fn argument(axis: &'static Axis) -> Arg {
                 .value_parser(move |text: &str| numbers(text, axis, max)),
             default.map_or_else(String::new, |default| format!(" [default: {default}]")),
         ),
+        Values::Sizes { max, default } => (
+            argument
+                .value_name("LIST")
+                .allow_negative_numbers(true)
+                .value_parser(move |text: &str| sizes(text, axis, max)),
+            format!(" [default: {default}]"),
+        ),
     };
     let (line, rest) = axis.about.split_once('\n').unwrap_or((axis.about, ""));
     let help = format!("{line}{ending}");
@@ -102,12 +109,23 @@ fn argument(axis: &'static Axis) -> Arg {
 
 fn numbers(text: &str, axis: &Axis, max: u32) -> Result<Counts, String> {
     let counts: Counts = text.parse()?;
-    match counts.0.last() {
+    at_most(&counts.0, axis, max)?;
+    Ok(counts)
+}
+
+fn sizes(text: &str, axis: &Axis, max: u32) -> Result<Sizes, String> {
+    let sizes: Sizes = text.parse()?;
+    at_most(&sizes.0, axis, max)?;
+    Ok(sizes)
+}
+
+fn at_most(numbers: &[usize], axis: &Axis, max: u32) -> Result<(), String> {
+    match numbers.last() {
         Some(&most) if most > max as usize => Err(format!(
             "{most} is too much: expected --{} to be at most {max}",
             axis.option()
         )),
-        _ => Ok(counts),
+        _ => Ok(()),
     }
 }
 
@@ -140,6 +158,11 @@ fn values(axis: &Axis, matches: &ArgMatches) -> Vec<String> {
             let typed = matches.get_one::<Counts>(axis.name);
             let numbers = typed.into_iter().flat_map(|Counts(numbers)| numbers);
             numbers.map(usize::to_string).collect()
+        }
+        Values::Sizes { .. } => {
+            let typed = matches.get_one::<Sizes>(axis.name);
+            let sizes = typed.into_iter().flat_map(|Sizes(sizes)| sizes);
+            sizes.map(usize::to_string).collect()
         }
     }
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 use vectored_machine::host::Pinning;
-use vectored_machine::model::Operation;
 use vectored_measure::measure::TECHNIQUES;
-use vectored_measure::model::{Conditions, Target};
+use vectored_measure::model::{Conditions, Operation, Target};
 
 use super::axes::AxisOptions;
 use super::format::{CSV_OF_CELLS, Format, formats};
@@ -19,7 +18,8 @@ use crate::target_path::TargetName;
 pub const MEASURE_ABOUT: &str = "\
 Find the fastest technique for each segment count and size
 
-Each cell of the grid is a list of segments, written to (or read from) one target. All \
+Each cell of the grid is a list of segments, written to (or read from) one target; with --operation copy, a \
+number of bytes that is copied from one descriptor to another. All \
 techniques are timed in rounds, in balanced random order, beside the floor: one write or \
 read of the same bytes in one buffer. A technique is reported as faster only if the \
 difference is significant; otherwise the cell is a tie, or open (undecided).
@@ -51,6 +51,10 @@ Examples:
           Records of a log, each flushed to the disk
   vectored measure --operation read --target file --page-cache cold
           Reading a file that is not in the page cache
+  vectored measure --operation copy
+          Which call copies fastest between files, pipes and sockets
+  vectored measure --operation copy --from file --target pipe --pipe-bytes 64KiB,1MiB
+          The same for one pair, with pipes of two sizes
   vectored measure --mix 9x16,1x4KiB --cache hot,cold
           A list of ten segments, from the CPU caches and from memory
   vectored measure --mix 1x150,1x16..64KiB --target unix,tcp
@@ -104,11 +108,11 @@ pub struct MeasureArgs {
 
     #[cfg_attr(
         unix,
-        doc = "Target to write to or read from; may be repeated [default: file,pipe,unix]"
+        doc = "Target to write to, to read from or to copy to; may be repeated [default: file,pipe,unix]"
     )]
     #[cfg_attr(
         windows,
-        doc = "Target to write to or read from; may be repeated [default: file,pipe,tcp]"
+        doc = "Target to write to, to read from or to copy to; may be repeated [default: file,pipe,tcp]"
     )]
     ///
     /// file: a file that is appended to up to 32 MiB and then truncated; for reads, a file of 32 MiB.
@@ -143,6 +147,8 @@ pub struct MeasureArgs {
     pub segments: Option<Counts>,
 
     /// Segment sizes, for example 100,4KiB or 16..64KiB [default: 16..16KiB]
+    ///
+    /// Of copies: the bytes of one copy, by default 4KiB..1MiB.
     ///
     /// A range grows by factors of four, as in --segments. Units are powers of 1024: 4k, 4K, 4KB and
     /// 4KiB are all 4096 bytes, and likewise M and G.
@@ -217,7 +223,7 @@ pub struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// Whether bytes are written or read.
+    /// Whether bytes are written, read or copied.
     pub fn operation(&self) -> Operation {
         let all = self.axes.product(Conditions::write(Target::File));
         all[0].conditions.operation
@@ -236,10 +242,11 @@ fn technique_help() -> String {
     format!(
         "Technique to compare; may be repeated [default: all except adaptive]\n\nOnly the named techniques compete. adaptive \
          is always measured: if it does not compete, it is shown beside the verdict.\n\nFor writes: {}. For reads: \
-         {}.\n\nMeasured only if named, for writes: {}. For reads: {}. If an asynchronous one is named, writev (or readv) \
+         {}. For copies: {}.\n\nMeasured only if named, for writes: {}. For reads: {}. If an asynchronous one is named, writev (or readv) \
          competes too, and latencies are measured.",
         listed(Operation::Write, true),
         listed(Operation::Read, true),
+        listed(Operation::Copy, true),
         listed(Operation::Write, false),
         listed(Operation::Read, false)
     )

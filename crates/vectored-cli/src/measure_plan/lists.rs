@@ -1,6 +1,6 @@
 //! The lists of segments.
 
-use vectored_measure::model::{SweptMix, Workload};
+use vectored_measure::model::{Operation, SweptMix, Workload};
 use vectored_report::words;
 
 use crate::args::MeasureArgs;
@@ -21,6 +21,9 @@ const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
 /// Sizes of `--join`. A call costs as much as copying tens of KiB, so its crossovers lie higher.
 const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+
+/// Sizes of `--operation copy`.
+const COPY_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
 /// One list of segments.
 #[derive(PartialEq)]
@@ -60,6 +63,7 @@ impl List {
 ///
 /// If one is too long for any cell.
 pub fn lists(args: &MeasureArgs) -> Result<Vec<List>, Failure> {
+    check_copy(args)?;
     let lists = all_lists(args);
     for list in &lists {
         let (count, bytes) = (segment_count(&list.runs), list.call_bytes());
@@ -85,9 +89,27 @@ pub fn lists(args: &MeasureArgs) -> Result<Vec<List>, Failure> {
     Ok(lists)
 }
 
+/// Refuses lists with `--operation copy`.
+fn check_copy(args: &MeasureArgs) -> Result<(), Failure> {
+    let lists = [
+        (args.segments.is_some(), "--segments"),
+        (!args.mix.is_empty(), "--mix"),
+        (args.join.is_some(), "--join"),
+    ];
+    let given = lists.into_iter().find(|(is_given, _)| *is_given);
+    match given {
+        Some((_, option)) if args.operation() == Operation::Copy => Err(Failure::usage(format!(
+            "{option} is for lists of segments, and --operation copy has none: give the bytes of a copy with --sizes, for \
+             example --sizes 64KiB,1MiB"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Whether lists of up to [`MAX_CALL_BYTES`] are wanted.
 fn is_asked_in_full(args: &MeasureArgs) -> bool {
-    let has_counts = args.segments.is_some() || args.join.is_some();
+    let has_counts =
+        args.segments.is_some() || args.join.is_some() || args.operation() == Operation::Copy;
     !args.mix.is_empty() || (has_counts && args.sizes.is_some())
 }
 
@@ -96,11 +118,16 @@ fn all_lists(args: &MeasureArgs) -> Vec<List> {
         return lists_of_mixes(&args.mix);
     }
     let (counts, usual_sizes, options) = match (&args.join, &args.segments) {
-        (Some(Counts(counts)), _) => (&counts[..], JOIN_SIZES, "--join or --sizes"),
-        (None, Some(Counts(counts))) => (&counts[..], DEFAULT_SIZES, "--segments or --sizes"),
-        (None, None) => (&DEFAULT_COUNTS[..], DEFAULT_SIZES, "--segments or --sizes"),
+        _ if args.operation() == Operation::Copy => (&[1][..], &COPY_SIZES[..], "--sizes"),
+        (Some(Counts(counts)), _) => (&counts[..], &JOIN_SIZES[..], "--join or --sizes"),
+        (None, Some(Counts(counts))) => (&counts[..], &DEFAULT_SIZES[..], "--segments or --sizes"),
+        (None, None) => (
+            &DEFAULT_COUNTS[..],
+            &DEFAULT_SIZES[..],
+            "--segments or --sizes",
+        ),
     };
-    let sizes = args.sizes.as_ref().map_or(&usual_sizes[..], |s| &s.0);
+    let sizes = args.sizes.as_ref().map_or(usual_sizes, |s| &s.0);
     let pairs = counts
         .iter()
         .flat_map(|&count| sizes.iter().map(move |&bytes| (count, bytes)));

@@ -1,8 +1,7 @@
 //! The techniques that compete.
 
-use vectored_machine::model::Operation;
 use vectored_measure::measure::{TECHNIQUES, Technique, lacks_for, technique, techniques};
-use vectored_measure::model::{Role, TechniqueName};
+use vectored_measure::model::{Operation, Role, TechniqueName};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;

@@ -59,7 +59,7 @@ const CASES: [(&str, &[&str]); 10] = [
     ("vectored measure --target fi", &["file", "file-overwrite"]),
     ("vectored measure --target file,un", &["unix"]),
     (
-        "vectored measure --technique writev,cop",
+        "vectored measure --technique writev,copy-t",
         &["copy-then-write"],
     ),
     ("vectored reproduce apue-3.5 --to p", &["pipe"]),

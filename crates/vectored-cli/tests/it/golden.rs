@@ -32,6 +32,36 @@ fn the_table_of_reads() {
 }
 
 #[test]
+fn the_screen_of_copies() {
+    let bench = Bench::new();
+    insta::assert_snapshot!(stdout_of(&mut bench.synthetic_with("--operation copy")));
+    let results = bench.only_result();
+    let cells = results["cells"].as_array().unwrap();
+    assert!((1..=60).contains(&cells.len()), "{}", cells.len());
+    for cell in cells {
+        assert_eq!(cell["operation"], "copy");
+        let is_file = cell["from"] == "file";
+        let cache = if is_file { "hot".into() } else { Value::Null };
+        assert_eq!(
+            (&cell["page_cache"], &cell["buffer_bytes"]),
+            (&cache, &json!(128 << 10))
+        );
+        assert_eq!(cell["segment_count"], 1);
+    }
+    assert_eq!(results["cost_models"], json!([]));
+}
+
+#[test]
+fn the_details_of_copies() {
+    let bench = Bench::new();
+    let mut command =
+        bench.synthetic_with("--details --operation copy --from file --target pipe,file");
+    command.args(["--buffer-bytes", "4KiB,64KiB", "--sizes", "4KiB..256KiB"]);
+    command.args(["--technique", "read-write,splice,copy-file-range"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
 fn the_table_of_asynchronous_writes_past_the_page_cache() {
     let bench = Bench::new();
     let mut command = bench.synthetic_with("--direct --target file-overwrite --segments 10");

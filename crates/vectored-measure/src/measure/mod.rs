@@ -6,6 +6,7 @@
 //! [`Clock`](vectored_machine::Clock). Both have fakes ([`SyntheticMachine`], [`FakeClock`](vectored_machine::FakeClock)), so the
 //! whole tool runs in tests without timing noise.
 
+pub(crate) mod copy;
 pub(crate) mod engine;
 pub(crate) mod model_calibration;
 #[cfg(unix)]
@@ -19,6 +20,7 @@ pub(crate) mod unsuited;
 pub(crate) mod write;
 pub(crate) mod writers;
 
+pub use crate::measure::copy::mover::CopyMover;
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{
     Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds,
@@ -53,8 +55,9 @@ pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory
 #[cfg(unix)]
 pub use crate::measure::techniques::STDIO_LARGE;
 pub use crate::measure::techniques::{
-    Costs, MakeMover, MakeReadMover, TECHNIQUES, Technique, check_available, is_in_flight,
-    lacks_for, movers, read_movers, refusal, target_refusal, technique, techniques, techniques_of,
+    Costs, MakeCopyMover, MakeMover, MakeReadMover, TECHNIQUES, Technique, check_available,
+    copy_movers, is_in_flight, lacks_for, movers, read_movers, refusal, target_refusal, technique,
+    techniques, techniques_of,
 };
 pub use crate::measure::unsuited::unsuited;
 pub use crate::measure::write::mover::{Meter, Mover, Timed};

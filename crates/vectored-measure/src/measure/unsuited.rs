@@ -1,12 +1,12 @@
 //! Combinations of conditions that do not go together.
 
-use vectored_machine::model::Operation;
 use vectored_report::words;
 
 use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
-use crate::measure::techniques::{TECHNIQUES, is_in_flight, refusal, target_refusal};
+use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal, target_refusal};
 use crate::model::{
-    Cache, CellSpec, MAX_WRITERS, PageCache, RECORD_HEAD_BYTES, SyncMode, Target, TechniqueName,
+    Cache, CellSpec, IovecSetup, Layout, MAX_WRITERS, Operation, PageCache, RECORD_HEAD_BYTES,
+    SyncMode, Target, TechniqueName,
 };
 
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
@@ -44,6 +44,7 @@ const USE_WRITERS_TARGET: &str = if cfg!(windows) {
 pub fn unsuited(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let checks = [
         operation,
+        copies,
         direct,
         page_cache,
         sync,
@@ -71,10 +72,66 @@ fn operation(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     })
 }
 
+/// Options that only copies have, and those that copies lack.
+fn copies(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
+    let asked = &spec.conditions;
+    if asked.operation != Operation::Copy {
+        let of_copies = [
+            (asked.from.is_some(), "--from"),
+            (asked.buffer_bytes.is_some(), "--buffer-bytes"),
+            (asked.pipe_bytes.is_some(), "--pipe-bytes"),
+        ];
+        let given = of_copies.into_iter().find(|(is_given, _)| *is_given);
+        return given.map(|(_, option)| {
+            format!("{option} applies only to copies: use --operation copy, or omit {option}")
+        });
+    }
+    let ends = [asked.from, Some(asked.target)];
+    if asked.pipe_bytes.is_some() && cfg!(not(target_os = "linux")) {
+        return Some("--pipe-bytes is for Linux only: omit it".to_owned());
+    }
+    if asked
+        .from
+        .is_none_or(|from| !Target::READABLE.contains(&from))
+    {
+        return Some(format!(
+            "copies to {} are measured from {}: name one of them with --from",
+            asked.target,
+            Target::READABLE.map(Target::name).join(", ")
+        ));
+    }
+    let of_lists = [
+        (asked.direct, "--direct"),
+        (asked.sync != SyncMode::None, "--sync"),
+        (asked.cache != Cache::Hot, "--cache"),
+        (asked.layout != Layout::default(), "--layout"),
+        (asked.iovec_setup != IovecSetup::default(), "--iovec-setup"),
+        (asked.queue_depth != 1, "--queue-depth"),
+        (asked.writers.is_some(), "--writers"),
+        (asked.ranks.is_some(), "several ranks"),
+    ];
+    let given = of_lists.into_iter().find(|(is_given, _)| *is_given);
+    if let Some((_, option)) = given {
+        return Some(format!(
+            "{option} cannot be used with --operation copy: omit one of the two"
+        ));
+    }
+    let is_splice = |rival: &TechniqueName| *rival == TechniqueName::new("splice");
+    let has_pipe = ends
+        .iter()
+        .any(|end| matches!(end, Some(Target::Pipe | Target::Fifo)));
+    (asked.pipe_bytes.is_some() && !has_pipe && !rivals.iter().any(is_splice)).then(|| {
+        format!(
+            "--pipe-bytes has no effect on copies from {}, which meet no pipe: omit it",
+            asked.ends()
+        )
+    })
+}
+
 /// The reason why a technique refuses the conditions.
 fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
-    let here = |rival: &&TechniqueName| target_refusal(**rival, asked.target).is_none();
+    let here = |rival: &&TechniqueName| ends_refusal(**rival, asked).is_none();
     if rivals.iter().any(|rival| here(&rival)) {
         return rivals.iter().filter(here).find_map(|rival| {
             let reason = refusal(*rival, asked)?;
@@ -87,17 +144,22 @@ fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     };
     let limits: Vec<String> = rivals
         .iter()
-        .filter_map(|rival| Some(format!("{rival} {}", target_refusal(*rival, asked.target)?)))
+        .filter_map(|rival| Some(format!("{rival} {}", ends_refusal(*rival, asked)?)))
         .collect();
+    let limits = limits.join(", ");
+    if asked.operation == Operation::Copy {
+        return Some(format!(
+            "{limits}: use another --from or --target, or another --technique"
+        ));
+    }
     let offered: &[Target] = match asked.operation {
-        Operation::Write => &Target::NAMED,
         Operation::Read => &Target::READABLE,
+        Operation::Write | Operation::Copy => &Target::NAMED,
     };
     let offered = offered.iter().copied().filter(works);
     let names: Vec<&str> = offered.map(Target::name).collect();
     Some(format!(
-        "{}: use --target {}, or another --technique",
-        limits.join(", "),
+        "{limits}: use --target {}, or another --technique",
         names.join(" or ")
     ))
 }
@@ -149,11 +211,13 @@ fn page_cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     asked.page_cache?;
     let remedy = match asked.operation {
         Operation::Read if asked.target == Target::File => return None,
+        Operation::Copy if asked.from == Some(Target::File) => return None,
+        Operation::Copy => "use --from file",
         Operation::Read => "use --target file",
         Operation::Write => "use --operation read",
     };
     Some(format!(
-        "--page-cache applies only to files that are read: {remedy}, or omit --page-cache"
+        "--page-cache applies only to files that are read or copied: {remedy}, or omit --page-cache"
     ))
 }
 
@@ -164,7 +228,7 @@ fn sync(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
         return None;
     }
     let remedy = match asked.operation {
-        Operation::Read => "use --operation write",
+        Operation::Read | Operation::Copy => "use --operation write",
         Operation::Write if !asked.target.is_file() => "use --target file or file-overwrite",
         Operation::Write => return None,
     };

@@ -1,19 +1,24 @@
 //! The axes, along which a measurement can vary beside the target and the list. Options, titles and the reference
 //! page are made of this table.
-//! this table.
 
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
-use vectored_machine::model::Operation;
+use vectored_report::words::bytes as bytes_in_words;
 
-use crate::model::conditions::Conditions;
+use crate::model::conditions::{Conditions, Operation};
 use crate::model::experiment::MAX_QUEUE_DEPTH;
 use crate::model::ranks::MAX_RANKS;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
 use crate::model::writers::MAX_WRITERS;
+
+/// The largest buffer of a copy.
+const MAX_BUFFER_BYTES: u32 = 64 << 20;
+
+/// The largest pipe: Linux takes no larger number.
+const MAX_PIPE_BYTES: u32 = 1 << 30;
 
 /// One property of [`Conditions`], by which cells can differ.
 #[derive(Debug)]
@@ -47,21 +52,95 @@ pub enum Values {
         /// The value that is measured if the option is not given.
         default: Option<&'static str>,
     },
+    /// Sizes in bytes, up to `max`.
+    Sizes {
+        /// The largest.
+        max: u32,
+        /// What is measured if the option is not given.
+        default: &'static str,
+    },
 }
 
 /// The axes, in the order of the fields of [`Conditions`]. Later ones heed the values of earlier ones.
 pub static AXES: &[Axis] = &[
     Axis {
         name: "operation",
-        about: "Whether to write from the segments or to read into them",
-        values: Values::Word(&["write", "read"]),
+        about: "\
+Whether to write from segments, to read into them, or to copy from one descriptor to another
+
+copy: each cell is a pair of descriptors, from --from to --target, and a size: the bytes of one copy (--sizes). The \
+techniques are calls that copy.",
+        values: Values::Word(&Operation::WORDS),
         set: |to, text| {
             word(&mut to.operation, text)?;
-            let is_cached = to.operation == Operation::Read && to.target == Target::File;
-            to.page_cache = is_cached.then(PageCache::default);
+            match to.operation {
+                Operation::Copy => to.copy_from(Target::File),
+                Operation::Read if to.target == Target::File => {
+                    to.page_cache = Some(PageCache::default());
+                }
+                Operation::Read | Operation::Write => to.page_cache = None,
+            }
             Ok(())
         },
+        // A copy is named by its pair.
         words: |of, _| (of.operation == Operation::Read).then(|| " read".to_owned()),
+    },
+    Axis {
+        name: "from",
+        about: "\
+Source of the copies, with --operation copy; may be repeated
+
+file: a file that vectored fills. pipe, unix, tcp: a stream that vectored fills before each sample, or by a thread on \
+another CPU if a copy does not fit. Without the option: what usually goes to the --target, from files, pipes and sockets.",
+        values: Values::Words(&["file", "pipe", "unix", "tcp"]),
+        set: |to, text| {
+            let mut from = Target::File;
+            word(&mut from, text)?;
+            to.copy_from(from);
+            Ok(())
+        },
+        words: |_, _| None,
+    },
+    Axis {
+        name: "buffer_bytes",
+        about: "\
+Buffer of read-write, with --operation copy, for example 4KiB..1MiB
+
+Each read asks for as many bytes, and a write of them follows. The floor of a copy has the same buffer. The other \
+techniques have none, and are asked for all bytes at once; each size is a cell of its own, in which they are measured, too.",
+        values: Values::Sizes {
+            max: MAX_BUFFER_BYTES,
+            default: "128 KiB",
+        },
+        set: |to, text| {
+            to.buffer_bytes = Some(number(text, MAX_BUFFER_BYTES)?);
+            Ok(())
+        },
+        words: |of, varies| {
+            let bytes = of.buffer_bytes?;
+            let is_named = varies || bytes != Conditions::COPY_BUFFER_BYTES;
+            is_named.then(|| format!(", buffer {}", bytes_in_words(bytes.into())))
+        },
+    },
+    Axis {
+        name: "pipe_bytes",
+        about: "\
+Capacity of pipes, with --operation copy, for example 64KiB,1MiB
+
+Of the pipes that are copied from or to, and of the one through which splice goes between two other descriptors. Linux \
+rounds up to a power of two, and grants up to /proc/sys/fs/pipe-max-size (usually 1 MiB) without privileges.",
+        values: Values::Sizes {
+            max: MAX_PIPE_BYTES,
+            default: "the capacity of a new pipe, usually 64 KiB",
+        },
+        set: |to, text| {
+            to.pipe_bytes = Some(number(text, MAX_PIPE_BYTES)?);
+            Ok(())
+        },
+        words: |of, _| {
+            let bytes = of.pipe_bytes?;
+            Some(format!(", pipe {}", bytes_in_words(bytes.into())))
+        },
     },
     Axis {
         name: "direct",
@@ -82,13 +161,18 @@ multiple of it, often of 512 bytes, are left out.",
     Axis {
         name: "page_cache",
         about: "\
-State of the page cache for the file that is read
+State of the page cache for the file that is read or copied
 
 hot: the file was read before. cold: the file is evicted before each call, and each call is checked to read its bytes \
 from the device.",
         values: Values::Words(&PageCache::WORDS),
         set: |to, text| word(to.page_cache.get_or_insert_default(), text),
-        words: |of, _| of.page_cache.map(|state| format!(" {state}")),
+        words: |of, _| {
+            let state = of.page_cache?;
+            // Copies from a file stand beside copies from a pipe, which have no such state.
+            let is_usual = of.from.is_some() && state == PageCache::default();
+            (!is_usual).then(|| format!(" {state}"))
+        },
     },
     Axis {
         name: "sync",
@@ -213,14 +297,10 @@ impl Axis {
 }
 
 impl Conditions {
-    /// The conditions in words: `file read hot`, `fifo /tmp/x`, `pipe, cache cold, layout adjacent`. `varies` says which
-    /// axes have several values among the titles that are told apart.
+    /// The conditions in words: `file read hot`, `fifo /tmp/x`, `pipe, cache cold, layout adjacent`, `file to pipe`.
+    /// `varies` says which axes have several values among the titles that are told apart.
     pub fn title(&self, varies: impl Fn(&Axis) -> bool) -> String {
-        let mut title = self.target.to_string();
-        if let Some(path) = &self.path {
-            title += " ";
-            title += path;
-        }
+        let mut title = self.ends();
         let words = AXES
             .iter()
             .filter_map(|axis| (axis.words)(self, varies(axis)));
@@ -277,8 +357,8 @@ mod tests {
                 assert!(!seen.contains(&asked), "{} {value}", axis.name);
                 seen.push(asked);
             }
-            let has_default = !matches!(axis.values, Values::Flag | Values::Numbers { .. });
-            if has_default && axis.name != "operation" {
+            let is_word = matches!(axis.values, Values::Word(_) | Values::Words(_));
+            if is_word && !["operation", "from"].contains(&axis.name) {
                 assert_eq!(seen[0], usual, "{}", axis.name);
             }
             let mut asked = usual.clone();
@@ -291,7 +371,7 @@ mod tests {
         match axis.values {
             Values::Word(words) | Values::Words(words) => words,
             Values::Flag => &["true"],
-            Values::Numbers { .. } => &["1", "2"],
+            Values::Numbers { .. } | Values::Sizes { .. } => &["1", "2"],
         }
     }
 
@@ -311,6 +391,14 @@ mod tests {
         assert_eq!(
             asked.title(|_| false),
             "pipe O_DIRECT fsync, 1 writer, 4 ranks"
+        );
+        let mut asked = Conditions::copy(Target::Pipe, Target::File);
+        assert_eq!(asked.title(|_| false), "pipe to file");
+        asked.path = Some("/tmp/x".to_owned());
+        (asked.buffer_bytes, asked.pipe_bytes) = (Some(4096), Some(1 << 20));
+        assert_eq!(
+            asked.title(|_| false),
+            "pipe to file /tmp/x, buffer 4 KiB, pipe 1 MiB"
         );
     }
 }

@@ -3,11 +3,25 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use vectored_machine::model::Operation;
 
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
+use crate::model::words::words;
 use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
+
+words! {
+    /// What the calls of a cell do.
+    #[derive(Default)]
+    pub enum Operation {
+        /// From the segments into the descriptor.
+        #[default]
+        Write = "write",
+        /// From the descriptor into the segments.
+        Read = "read",
+        /// From one descriptor into another.
+        Copy = "copy",
+    }
+}
 
 /// The conditions that a cell is measured under, beside its list of segments. Cells are comparable only if they are
 /// equal. Properties that are found out later, such as the alignment for `O_DIRECT`, stand beside them.
@@ -15,16 +29,25 @@ use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
 /// The order is that of the sections of a report.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Conditions {
-    /// The target or source of the bytes.
+    /// The target of the bytes, or the source of those that are read.
     pub target: Target,
     /// The path, if a user named the target by one: the directory of a file, a FIFO, a socket or a device; of a
     /// [`Target::Remote`], its address.
     pub path: Option<String>,
-    /// Whether the bytes are written or read.
+    /// Whether the bytes are written, read or copied.
     pub operation: Operation,
+    /// The source of a copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Target>,
+    /// The buffer of a copy by `read` and `write`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<u32>,
+    /// The capacity of the pipes of a copy. `None`: that of a new pipe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipe_bytes: Option<u32>,
     /// Whether a file is written or read past the page cache, with `O_DIRECT`.
     pub direct: bool,
-    /// The state of the page cache, for a file that is read through it.
+    /// The state of the page cache, for a file that is read or copied through it.
     pub page_cache: Option<PageCache>,
     /// How durable each write to a file must be before the next call.
     pub sync: SyncMode,
@@ -49,12 +72,19 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// The buffer of a copy, if no other one is asked for: the one that `src/ioblksize.h` of GNU coreutils chose by
+    /// measurements of 2014.
+    pub const COPY_BUFFER_BYTES: u32 = 128 << 10;
+
     /// Writes with every other property at its default.
     pub fn write(target: Target) -> Self {
         Conditions {
             target,
             path: None,
             operation: Operation::Write,
+            from: None,
+            buffer_bytes: None,
+            pipe_bytes: None,
             direct: false,
             page_cache: None,
             sync: SyncMode::None,
@@ -76,17 +106,62 @@ impl Conditions {
         }
     }
 
+    /// Copies with every other property at its default.
+    pub fn copy(from: Target, to: Target) -> Self {
+        let mut conditions = Conditions {
+            operation: Operation::Copy,
+            ..Conditions::write(to)
+        };
+        conditions.copy_from(from);
+        conditions
+    }
+
+    /// Makes this the source of copies. A file is in the page cache.
+    pub fn copy_from(&mut self, from: Target) {
+        self.from = Some(from);
+        self.page_cache = (from == Target::File).then(PageCache::default);
+        self.buffer_bytes.get_or_insert(Self::COPY_BUFFER_BYTES);
+    }
+
+    /// The source of a copy as conditions of reads. A file lies in the directory of the target, if that is a file, too.
+    pub fn source(&self) -> Option<Conditions> {
+        let from = self.from?;
+        let in_directory = from == Target::File && self.target.is_file();
+        Some(Conditions {
+            path: self.path.clone().filter(|_| in_directory),
+            pipe_bytes: self.pipe_bytes,
+            ..Conditions::read(from, self.page_cache.unwrap_or_default())
+        })
+    }
+
+    /// Where the bytes go, and those of a copy come from: `pipe`, `fifo /tmp/x`, `file to pipe`.
+    pub fn ends(&self) -> String {
+        let mut ends = self.target.to_string();
+        if let Some(path) = &self.path {
+            ends += " ";
+            ends += path;
+        }
+        match self.from {
+            Some(from) => format!("{from} to {ends}"),
+            None => ends,
+        }
+    }
+
     /// The directory of the files: `usual`, unless the target was named by another one.
     pub fn directory_or<'a>(&'a self, usual: &'a Path) -> &'a Path {
         self.path.as_ref().map_or(usual, Path::new)
     }
 
-    /// The target in words, with its path if it has one.
+    /// The target in words, with its path if it has one, after the source of a copy.
     pub fn place(&self) -> String {
-        match &self.path {
+        let place = match &self.path {
             None => self.target.to_string(),
             Some(path) if self.target.is_file() => format!("{} in '{path}'", self.target),
             Some(path) => format!("{} '{path}'", self.target),
+        };
+        match self.from {
+            Some(from) => format!("{from} to {place}"),
+            None => place,
         }
     }
 }

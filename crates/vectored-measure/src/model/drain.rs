@@ -13,6 +13,18 @@ pub enum Drain {
     ReaderThread,
     /// A thread on another CPU writes during the sample.
     WriterThread,
+    /// A thread on another CPU writes and one reads during the sample: of copies.
+    BothThreads,
     /// Another program reads or writes at its own pace.
     Peer,
+}
+
+impl Drain {
+    /// Whether threads of this process worked at the other ends during a sample.
+    pub fn has_thread(self) -> bool {
+        match self {
+            Drain::ReaderThread | Drain::WriterThread | Drain::BothThreads => true,
+            Drain::BetweenSamples | Drain::Peer => false,
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::model::workload::{PageCache, Workload};
 pub struct CellSpec {
     /// The conditions of the cell.
     pub conditions: Conditions,
-    /// The list of segments.
+    /// The list of segments; of a copy its bytes, as one segment.
     pub workload: Workload,
     /// The alignment of the file, if it is written or read past the page cache.
     pub alignment: Option<DirectIo>,
@@ -40,6 +40,11 @@ impl CellSpec {
     /// A scatter read: see [`Conditions::read`].
     pub fn read(target: Target, workload: Workload, page_cache: PageCache) -> Self {
         CellSpec::new(Conditions::read(target, page_cache), workload)
+    }
+
+    /// A copy of so many bytes: see [`Conditions::copy`].
+    pub fn copy(from: Target, to: Target, bytes: usize) -> Self {
+        CellSpec::new(Conditions::copy(from, to), Workload::uniform(1, bytes))
     }
 
     /// This cell with other conditions.

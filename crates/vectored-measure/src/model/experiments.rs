@@ -4,8 +4,9 @@
 //! Fields may be added; existing ones keep their meaning.
 
 use serde::{Deserialize, Serialize};
-use vectored_machine::model::{Host, Operation, Timer};
+use vectored_machine::model::{Host, Timer};
 
+use crate::model::conditions::Operation;
 use crate::model::sync::SyncMode;
 use crate::model::words::words;
 use crate::model::workload::{IovecSetup, PageCache};

@@ -26,7 +26,7 @@ pub use crate::model::axes::{AXES, Axis, Values};
 pub use crate::model::comparison::{
     COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,
 };
-pub use crate::model::conditions::Conditions;
+pub use crate::model::conditions::{Conditions, Operation};
 pub use crate::model::cost_model::{FittedModel, ModelSource};
 pub use crate::model::crossover::Crossover;
 pub use crate::model::direct_io::DirectIo;

@@ -98,9 +98,9 @@ pub struct Cell {
     /// The conditions that were asked for.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// Segments in the list.
+    /// Segments in the list; of a copy 1.
     pub segment_count: usize,
-    /// Size of each segment, if all are equal.
+    /// Size of each segment, if all are equal; the bytes of a copy.
     pub segment_bytes: Option<usize>,
     /// Sizes as runs of `[count, bytes]`, if they are mixed.
     pub segment_sizes: Option<Vec<(usize, usize)>>,
@@ -124,7 +124,7 @@ pub struct Cell {
     /// the target, and the samples.
     pub spent_s: f64,
     /// Median time of the floor: one `write` of the same bytes, already contiguous, or one `read` into
-    /// one piece.
+    /// one piece. Of a copy: that by `read` and `write`.
     pub floor_ns: f64,
     /// Floor samples by round.
     pub floor_samples_ns: Vec<f64>,

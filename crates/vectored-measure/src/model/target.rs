@@ -49,7 +49,7 @@ impl Target {
         Target::Null,
     ];
 
-    /// The targets that can be read from.
+    /// The targets that can be read or copied from.
     pub const READABLE: [Target; 4] = [Target::File, Target::Pipe, Target::Unix, Target::Tcp];
 
     /// Whether it is a file that the run creates, in which each byte has a position.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use vectored_machine::model::Operation;
+use crate::model::conditions::Operation;
 
 /// The name of a technique, the same on the command line, in JSON and in tables.
 ///
@@ -54,6 +54,9 @@ impl TechniqueName {
     /// One `readv` over all segments (one per `IOV_MAX`).
     pub const READV: TechniqueName = TechniqueName("readv");
 
+    /// A copy by `read` and `write` with one buffer.
+    pub const READ_WRITE: TechniqueName = TechniqueName("read-write");
+
     /// The name of another technique.
     ///
     /// # Panics
@@ -65,11 +68,12 @@ impl TechniqueName {
     }
 
     /// The synchronous call that passes a whole list to the kernel: what asynchronous techniques are
-    /// compared with.
+    /// compared with. Of copies, which pass none, the plain one.
     pub fn vectored_call(operation: Operation) -> TechniqueName {
         match operation {
             Operation::Write => TechniqueName::WRITEV,
             Operation::Read => TechniqueName::READV,
+            Operation::Copy => TechniqueName::READ_WRITE,
         }
     }
 

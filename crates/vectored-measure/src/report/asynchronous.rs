@@ -1,9 +1,8 @@
 //! The lists for which asynchronous techniques are faster, in words, and the table of latencies.
 
-use vectored_machine::model::Operation;
 use vectored_report::words;
 
-use crate::model::{Cell, Conditions, ListShape, Results};
+use crate::model::{Cell, Conditions, ListShape, Operation, Results};
 use crate::report::shape_text::{SIZE, list_of_shape};
 use crate::report::target_names::{conditions_in_words, file_system_in_words};
 use crate::stats::{

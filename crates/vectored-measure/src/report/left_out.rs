@@ -28,8 +28,7 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
     reasons
         .into_iter()
         .map(|reason| {
-            let place_of =
-                |cell: &LeftOut| place(cell.conditions.target, cell.conditions.path.as_deref());
+            let place_of = |cell: &LeftOut| place(&cell.conditions);
             // The first cell of each list stands for the list.
             let mut lists: Vec<(&LeftOut, Vec<String>)> = Vec::new();
             for cell in left_out.iter().filter(|cell| cell.reason == reason) {
@@ -45,11 +44,13 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
                 .iter()
                 .take(MAX_NAMED_LISTS)
                 .map(|(list, targets)| {
-                    format!(
-                        "{} on {}",
-                        words::list(&list.segment_sizes),
-                        targets.join(", ")
-                    )
+                    let targets = targets.join(", ");
+                    match (list.conditions.from, &list.segment_sizes[..]) {
+                        (Some(_), [(1, bytes)]) => {
+                            format!("{} from {targets}", words::bytes(*bytes as u64))
+                        }
+                        (_, sizes) => format!("{} on {targets}", words::list(sizes)),
+                    }
                 })
                 .collect();
             let rest: usize = lists

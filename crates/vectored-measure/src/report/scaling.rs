@@ -211,7 +211,7 @@ fn fastest(cell: &Cell, rivals: &[TechniqueName]) -> Fastest {
 /// Conditions in words, with the file system: `file (ext4) read hot`.
 pub(crate) fn place_of(conditions: &Conditions, cell: Option<&Cell>) -> String {
     let file_system = cell.map_or_else(String::new, file_system_in_words);
-    let target = place(conditions.target, conditions.path.as_deref());
+    let target = place(conditions);
     let words = conditions_in_words(conditions);
     let states = words.strip_prefix(&target).unwrap_or_default();
     format!("{target}{file_system}{states}")

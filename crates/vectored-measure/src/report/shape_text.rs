@@ -23,9 +23,10 @@ pub(crate) fn list_of_shape(shape: ListShape<'_>) -> String {
     }
 }
 
-/// The list of a cell: `16 × 4 KiB`, `9 × 16 B + 1 × 4 KiB`.
+/// The list of a cell: `16 × 4 KiB`, `9 × 16 B + 1 × 4 KiB`; the bytes of a copy: `4 KiB`.
 pub(crate) fn list_of_cell(cell: &Cell) -> String {
     match (cell.segment_bytes, &cell.segment_sizes) {
+        (Some(bytes), _) if cell.conditions.from.is_some() => words::bytes(bytes as u64),
         (None, Some(runs)) => words::list(runs),
         (Some(bytes), _) => words::list(&[(cell.segment_count, bytes)]),
         (None, None) => format!("{} × mixed", cell.segment_count),

@@ -42,12 +42,9 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
     visible(&conditions.title(|_| false))
 }
 
-/// A target, with its path if it was given by path.
-pub(crate) fn place(target: Target, path: Option<&str>) -> String {
-    match path {
-        None => target.to_string(),
-        Some(path) => format!("{target} {}", visible(path)),
-    }
+/// A target, with its path if it was given by path, after the source of a copy.
+pub(crate) fn place(conditions: &Conditions) -> String {
+    visible(&conditions.ends())
 }
 
 /// ` (ext4)`; empty if the target is no file.
@@ -57,7 +54,7 @@ pub(crate) fn file_system_in_words(cell: &Cell) -> String {
 }
 
 /// Whether the gather tax is meaningful for the target of `cell`: `/dev/null` reads no byte, so its floor
-/// does not grow with the list.
+/// does not grow with the list. That of a copy to it does.
 pub(crate) fn has_tax(cell: &Cell) -> bool {
-    cell.conditions.target != Target::Null
+    cell.conditions.target != Target::Null || cell.conditions.from.is_some()
 }

@@ -2,7 +2,7 @@
 
 use vectored_report::words::{count, ratio_within};
 
-use crate::model::{Cell, Results, Target, TechniqueName, TechniqueResult, Verdict};
+use crate::model::{Cell, Conditions, Results, TechniqueName, TechniqueResult, Verdict};
 use crate::report::target_names::place;
 use crate::stats::TIE_ZONE;
 
@@ -73,9 +73,20 @@ impl Words {
             TechniqueName::ADAPTIVE => {
                 words("adaptive", "let adaptive choose", "adaptive", "adaptive", 4)
             }
+            // Not "copy", which is a way to write a list.
+            TechniqueName::READ_WRITE => {
+                let name = "plain copying";
+                words("plain", name, name, name, 1)
+            }
             other => {
                 let name = other.as_str();
-                words(name, name, name, name, 0)
+                let hue = match name {
+                    "copy-file-range" => 2,
+                    "splice" => 3,
+                    "sendfile" => 5,
+                    _ => 0,
+                };
+                words(name, name, name, name, hue)
             }
         }
     }
@@ -180,18 +191,20 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
             .cells
             .iter()
             .filter(|cell| cell.technique(*technique).is_none());
-        let mut places: Vec<(Target, Option<&str>)> = missing
-            .map(|cell| (cell.conditions.target, cell.conditions.path.as_deref()))
-            .collect();
-        places.sort_unstable();
-        places.dedup();
-        if !places.is_empty() {
-            let names: Vec<String> = places
-                .into_iter()
-                .map(|(target, path)| place(target, path))
-                .collect();
+        let ends = |conditions: &Conditions| {
+            let Conditions {
+                target, from, path, ..
+            } = conditions;
+            (*target, *from, path.clone())
+        };
+        let mut missing: Vec<&Conditions> = missing.map(|cell| &cell.conditions).collect();
+        missing.sort_by_key(|conditions| ends(conditions));
+        missing.dedup_by_key(|conditions| ends(conditions));
+        if let [first, ..] = missing[..] {
+            let on = if first.from.is_some() { "from" } else { "on" };
+            let names: Vec<String> = missing.into_iter().map(place).collect();
             sentences.push(format!(
-                "{technique} does not work on {}: it was not measured there",
+                "{technique} does not work {on} {}: it was not measured there",
                 names.join(", ")
             ));
         }

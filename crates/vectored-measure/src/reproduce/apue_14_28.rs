@@ -5,7 +5,6 @@ use std::fs::File;
 use fastrand::Rng;
 use vectored::CostModel;
 use vectored_machine::host::check_room;
-use vectored_machine::model::Operation;
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::OFlags;
@@ -15,7 +14,8 @@ use crate::measure::{
     Contender, Lists, MeasureError, Meter, Mover, Timed, calibrate, movers, techniques,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, Target, TechniqueName,
+    ExperimentName, ExperimentRow, Measure, Operation, Ratio, Reproduction, Setting, Target,
+    TechniqueName,
 };
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;

@@ -9,7 +9,6 @@ use vectored::CostModel;
 use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored_machine::Clock;
 use vectored_machine::host::check_room;
-use vectored_machine::model::Operation;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::files::{set_direct, unnamed_file};
 use vectored_machine::platform::plain_calls::{
@@ -23,7 +22,8 @@ use crate::measure::{
     movers, read_movers,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Ratio, Reproduction, Setting, TechniqueName,
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
+    TechniqueName,
 };
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;

@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use vectored_machine::model::Operation;
 
-use crate::model::{ExperimentName, IovecSetup, PublishedRow};
+use crate::model::{ExperimentName, IovecSetup, Operation, PublishedRow};
 
 /// The published rows of an experiment, in their order.
 pub fn published(experiment: ExperimentName) -> Vec<PublishedRow> {

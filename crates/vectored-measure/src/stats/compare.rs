@@ -147,7 +147,9 @@ fn command_line(run: &Results) -> String {
         let name = || cell.conditions.target.name().to_owned();
         add("target", cell.conditions.path.clone().unwrap_or_else(name));
         if let (Some(bytes), true) = (cell.segment_bytes, is_grid) {
-            add("segments", cell.segment_count.to_string());
+            if cell.conditions.from.is_none() {
+                add("segments", cell.segment_count.to_string());
+            }
             add("sizes", bytes.to_string());
         } else {
             let equal = cell

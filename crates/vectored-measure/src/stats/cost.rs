@@ -3,9 +3,10 @@
 use vectored::CostModel;
 use vectored::cost::Observation;
 use vectored::cost::TargetKind;
-use vectored_machine::model::Operation;
 
-use crate::model::{Cell, Conditions, Drain, FittedModel, ModelSource, Target, TechniqueName};
+use crate::model::{
+    Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Target, TechniqueName,
+};
 use crate::stats::series::pair;
 
 /// The minimum number of cells to fit a model to.
@@ -90,7 +91,7 @@ fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
 /// choice takes than the fastest technique, paired by round. Comparing separate medians would include
 /// changes in the machine's speed.
 fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
-    let [each, copied, referenced] = techniques(cell.conditions.operation);
+    let [each, copied, referenced] = techniques(cell.conditions.operation)?;
     // `vectored::Gather` makes this choice for a list of equal segments.
     let [chosen, other] = if model.copies(cell.segment_count, cell.segment_bytes?) {
         [copied, referenced]
@@ -102,9 +103,10 @@ fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
     Some(worst.max(0.0))
 }
 
-/// One call a segment, all copied, all referenced.
-fn techniques(operation: Operation) -> [TechniqueName; 3] {
-    match operation {
+/// One call a segment, all copied, all referenced. `None` for copies between descriptors, which have no segments.
+fn techniques(operation: Operation) -> Option<[TechniqueName; 3]> {
+    Some(match operation {
+        Operation::Copy => return None,
         Operation::Write => [
             TechniqueName::WRITE_EACH,
             TechniqueName::COPY_THEN_WRITE,
@@ -115,11 +117,11 @@ fn techniques(operation: Operation) -> [TechniqueName; 3] {
             TechniqueName::READ_THEN_SPLIT,
             TechniqueName::READV,
         ],
-    }
+    })
 }
 
 fn observation(cell: &Cell) -> Option<Observation> {
-    let [_, copied, referenced] = techniques(cell.conditions.operation);
+    let [_, copied, referenced] = techniques(cell.conditions.operation)?;
     // Paired by round if the file has the ratios, so that changes in the machine's speed cancel out.
     let time_ns = |name| {
         let technique = cell.technique(name)?;

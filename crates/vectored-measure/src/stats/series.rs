@@ -14,11 +14,12 @@ pub struct SizeSeries<'a> {
 }
 
 /// Groups `cells` into series, in their order. Cells with a thread at the other end are left out: their
-/// times depend on how two threads wait for each other.
+/// times depend on how two threads wait for each other. So does every copy to or from a stream, in any program.
 pub fn series<'a>(cells: &[&'a Cell]) -> Vec<SizeSeries<'a>> {
     let mut all: Vec<SizeSeries<'_>> = Vec::new();
     for &cell in cells {
-        if cell.swept_bytes().is_none() || has_helper(cell) {
+        let is_left_out = has_helper(cell) && cell.conditions.from.is_none();
+        if cell.swept_bytes().is_none() || is_left_out {
             continue;
         }
         let this = all
@@ -41,10 +42,8 @@ pub fn series<'a>(cells: &[&'a Cell]) -> Vec<SizeSeries<'a>> {
 
 /// Whether a thread or program at the other end took part.
 pub(crate) fn has_helper(cell: &Cell) -> bool {
-    matches!(
-        cell.drain,
-        Some(Drain::ReaderThread | Drain::WriterThread | Drain::Peer)
-    )
+    cell.drain
+        .is_some_and(|drain| drain.has_thread() || drain == Drain::Peer)
 }
 
 /// One technique against another in one cell, by round.

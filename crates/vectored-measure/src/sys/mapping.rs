@@ -2,14 +2,14 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for `mmap`, `munmap` and the copies between a mapping and slices.
+//! `unsafe` for `mmap`, `munmap`, the copies between a mapping and slices, and `write` from a mapping.
 //! Other processes may write to a mapped file, so no reference into a mapping is
 //! ever created: bytes are copied through raw pointers.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -103,6 +103,31 @@ impl Mapping {
         unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
     }
 
+    /// Writes the next `bytes` bytes of the mapping to `to`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `write(2)`; `EFAULT` if the file has become shorter.
+    ///
+    /// # Panics
+    ///
+    /// If too few bytes are left.
+    pub fn write_all_to(&mut self, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            let place = self.take(left);
+            let written = write_from(to, place, left);
+            left = match written {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => left - count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => left,
+                Err(error) => return Err(error),
+            };
+            self.at -= left;
+        }
+        Ok(())
+    }
+
     /// The address of the next `count` bytes, which count as used afterwards.
     fn take(&mut self, count: usize) -> *mut u8 {
         assert!(count <= self.length - self.at, "past the end of a mapping");
@@ -112,6 +137,15 @@ impl Mapping {
         self.at += count;
         place
     }
+}
+
+/// One `write(2)` from a mapping. Never inlined: see `write_all` of `write-each`.
+#[inline(never)]
+fn write_from(to: BorrowedFd<'_>, place: *const u8, bytes: usize) -> io::Result<usize> {
+    // SAFETY: `to` is open. The kernel checks the addresses, and reads no others than those `bytes`; no Rust reference
+    // to them exists.
+    let count = unsafe { libc::write(to.as_raw_fd(), place.cast(), bytes) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
 impl Drop for Mapping {
@@ -146,6 +180,26 @@ mod tests {
         mapping.get(&mut head);
         mapping.get(&mut tail);
         assert_eq!((&head, &tail), (b"-ab", b"cde-"));
+    }
+
+    #[test]
+    fn bytes_are_written_from_a_mapping_in_order() {
+        let mut file = tempfile();
+        file.write_all(b"0123456789").unwrap();
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut mapping = Mapping::to_read(file.as_fd(), 2, 5).unwrap();
+        mapping.write_all_to(writer.as_fd(), 3).unwrap();
+        mapping.write_all_to(writer.as_fd(), 2).unwrap();
+        let mut there = [0; 5];
+        std::io::Read::read_exact(&mut reader, &mut there).unwrap();
+        assert_eq!(&there, b"23456");
+        let closed = {
+            drop(reader);
+            Mapping::to_read(file.as_fd(), 0, 1)
+                .unwrap()
+                .write_all_to(writer.as_fd(), 1)
+        };
+        assert_eq!(closed.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[test]

@@ -34,6 +34,10 @@ fn section(axis: &Axis) -> String {
         } => {
             format!("Numbers from 1 to {max}; without the option: {default}")
         }
+        Values::Sizes { max, default } => format!(
+            "Sizes up to {}; without the option: {default}",
+            vectored_report::words::bytes(max.into())
+        ),
     };
     format!(
         "\n## `--{}`\n\n{values}. In the JSON: `{}`.\n\n{}\n",

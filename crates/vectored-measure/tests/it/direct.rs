@@ -9,14 +9,13 @@ use std::rc::Rc;
 use rustix::fs::OFlags;
 use vectored::CostModel;
 use vectored_machine::FakeClock;
-use vectored_machine::model::Operation;
 use vectored_measure::measure::{
     Contender, MeasureError, Mover, Noise, Outcome, ReadMover, RunError, SyntheticMachine,
     check_available, check_direct, movers, read_movers, refusal, techniques,
 };
 use vectored_measure::model::{
-    Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, PageCache, Results, Role,
-    Target, TechniqueName, Verdict, Workload,
+    Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, Operation, PageCache, Results,
+    Role, Target, TechniqueName, Verdict, Workload,
 };
 use vectored_report::{json, parse};
 

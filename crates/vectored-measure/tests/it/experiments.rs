@@ -1,9 +1,9 @@
 //! Tables of experiments, from fixed samples.
 
-use vectored_machine::model::{Host, Operation};
+use vectored_machine::model::Host;
 use vectored_measure::model::{
-    EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, IovecSetup, PageCache,
-    Reproduction, Setting, SyncMode,
+    EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, IovecSetup, Operation,
+    PageCache, Reproduction, Setting, SyncMode,
 };
 use vectored_measure::report::experiments::document;
 use vectored_measure::reproduce::{CopyPlan, PUBLISHED_FILE_BYTES, conclude, published};

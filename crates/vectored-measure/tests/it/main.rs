@@ -4,6 +4,7 @@ mod asynchronous;
 mod axes;
 mod compare;
 mod conclusions;
+mod copies;
 mod crossovers;
 mod damage;
 mod direct;

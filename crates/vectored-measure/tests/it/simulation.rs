@@ -7,9 +7,8 @@
 //! `VECTORED_SIMULATIONS=1000 cargo test -p vectored-measure simulation -- --nocapture`.
 
 use vectored_machine::FakeClock;
-use vectored_machine::model::Operation;
 use vectored_measure::measure::{Contender, Noise, SyntheticMachine, techniques};
-use vectored_measure::model::{Cell, Experiment, Role, TechniqueName, Verdict};
+use vectored_measure::model::{Cell, Experiment, Operation, Role, TechniqueName, Verdict};
 
 use crate::support::{WRITES, cells_of_pipe, experiment, place, run_quietly};
 

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use vectored_machine::model::Operation;
 use vectored_machine::{Clock, MonotonicClock};
 use vectored_measure::measure::{
     CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, MeasureError, Outcome,
     Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
 };
-use vectored_measure::model::{CellSpec, Drain, Experiment, Target, TechniqueName, Workload};
+use vectored_measure::model::{
+    CellSpec, Drain, Experiment, Operation, Target, TechniqueName, Workload,
+};
 
 /// The techniques for writing that are ranked by default.
 pub const WRITES: [TechniqueName; 3] = [

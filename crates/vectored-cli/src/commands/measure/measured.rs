@@ -4,13 +4,15 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
 use vectored_machine::host::{Environment, allowed_cpus};
-use vectored_machine::model::{Host, Operation, Timer};
+use vectored_machine::model::{Host, Timer};
 use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
     ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_available,
     check_directory, check_eviction, check_fifo, is_in_flight, measure_timer,
 };
-use vectored_measure::model::{Coordination, Experiment, FittedModel, Rank, SyncMode, Target};
+use vectored_measure::model::{
+    Coordination, Experiment, FittedModel, Operation, Rank, SyncMode, Target,
+};
 
 use crate::args::MeasureArgs;
 use crate::cluster::Team;

@@ -6,7 +6,7 @@ mod short_budget;
 
 use std::process::ExitCode;
 
-use vectored_measure::model::{Results, SCHEMA};
+use vectored_measure::model::{Operation, Results, SCHEMA};
 use vectored_measure::report::{self, left_out_in_words};
 use vectored_report::{csv_of, json};
 
@@ -130,8 +130,11 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     }
     let failure = measured.failure.take();
     let results = assemble(plan, measured);
-    for note in report::unsuited_in_words(&results) {
-        notes.note(&note);
+    // By default, copies are measured by all techniques that the pair allows.
+    if args.operation() != Operation::Copy || !args.technique.is_empty() {
+        for note in report::unsuited_in_words(&results) {
+            notes.note(&note);
+        }
     }
 
     let text = rendered(&results, args, output.is_some());

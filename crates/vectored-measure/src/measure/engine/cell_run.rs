@@ -155,7 +155,7 @@ impl<'a> CellRun<'a> {
         self.cell.drain = setup.drain;
         self.cell.file_system = setup.file_system.clone();
         self.cell.span_bytes = setup.span_bytes;
-        if let Some(Drain::ReaderThread | Drain::WriterThread) = setup.drain {
+        if setup.drain.is_some_and(Drain::has_thread) {
             self.drain = DrainChoice::Thread;
         }
     }

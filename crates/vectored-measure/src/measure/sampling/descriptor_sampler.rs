@@ -8,9 +8,10 @@ use fastrand::Rng;
 use vectored::CostModel;
 use vectored::cost::ChunkPolicy;
 use vectored_machine::Clock;
-use vectored_machine::model::Operation;
 use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 
+use crate::measure::copy::cell::{Copier, CopyCell, Ends};
+use crate::measure::copy::mover::CopyMover;
 use crate::measure::read::cell::{FirstCall, ReadCell};
 use crate::measure::read::feed_thread::FeedThreadSource;
 use crate::measure::read::mover::ReadMover;
@@ -28,14 +29,15 @@ use crate::measure::targets::{
     DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, StreamKind, TargetOpener,
     check_directory,
 };
-use crate::measure::techniques::{is_in_flight, movers, read_movers};
+use crate::measure::techniques::{copy_movers, is_in_flight, movers, read_movers};
 use crate::measure::unsuited::unsuited;
 use crate::measure::write::cell::{Participant, WriteCell};
 use crate::measure::write::mover::Mover;
 use crate::measure::writers::cell::{WritersCell, WritersOpening};
 use crate::measure::writers::writer::WriterMovers;
 use crate::model::{
-    Cache, CellSpec, Drain, FittedModel, PageCache, SyncMode, Target, TechniqueName,
+    Cache, CellSpec, Conditions, Drain, FittedModel, Operation, PageCache, SyncMode, Target,
+    TechniqueName,
 };
 use crate::stats::target_kind;
 
@@ -48,6 +50,7 @@ const UNREAD_PIPE_BYTES: u64 = ChunkPolicy::OF_PIPES.threshold_bytes as u64;
 
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
 type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
+type MakeCopyMover = Box<dyn FnMut(Contender, &Conditions) -> Box<dyn CopyMover>>;
 
 /// Times techniques on descriptors that it opens itself.
 pub struct DescriptorSampler<'a> {
@@ -65,6 +68,7 @@ pub struct DescriptorSampler<'a> {
     models: Vec<FittedModel>,
     make_mover: MakeMover,
     make_read_mover: MakeReadMover,
+    make_copy_mover: MakeCopyMover,
     cold_pool_bytes: u64,
     /// Memory of the cold pools; empty before the first cold cell and while one
     /// is open.
@@ -76,22 +80,31 @@ pub struct DescriptorSampler<'a> {
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     /// Techniques' working memory begins at multiples of this.
     alignment: usize,
-    /// The write cells that were opened before.
+    /// The write cells, and those of copies, that were opened before.
     opened: Vec<OpenedCell>,
     cell: Option<OpenCell>,
 }
 
-/// A write cell whose techniques are proved.
+/// A write cell, or one of copies, whose techniques are proved.
 struct OpenedCell {
     spec: CellSpec,
     techniques: Vec<TechniqueName>,
+    drain: DrainChoice,
     /// The calls that fit into the target, if it is emptied between samples.
     fitting: u32,
+}
+
+impl OpenedCell {
+    /// A cell that starts over with a thread at the other end is proved again.
+    fn is(&self, spec: &CellSpec, techniques: &[TechniqueName], drain: DrainChoice) -> bool {
+        (&self.spec, &self.techniques[..], self.drain) == (spec, techniques, drain)
+    }
 }
 
 enum OpenCell {
     Write(WriteCell),
     Read(ReadCell),
+    Copy(Box<CopyCell>),
     Writers(Box<WritersCell>),
 }
 
@@ -110,6 +123,7 @@ impl<'a> DescriptorSampler<'a> {
             models: Vec::new(),
             make_mover: Box::new(movers),
             make_read_mover: Box::new(read_movers),
+            make_copy_mover: Box::new(copy_movers),
             cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
             pool_memory: PoolMemory::default(),
             opener: TargetOpener::default(),
@@ -165,6 +179,15 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
+    /// Replaces [`copy_movers`].
+    pub fn with_copy_movers(
+        mut self,
+        make_mover: impl FnMut(Contender, &Conditions) -> Box<dyn CopyMover> + 'static,
+    ) -> Self {
+        self.make_copy_mover = Box::new(make_mover);
+        self
+    }
+
     /// Sets the size of the cold pools, instead of that of [`ColdPool`].
     pub fn cold_pool_bytes(mut self, bytes: u64) -> Self {
         self.cold_pool_bytes = bytes;
@@ -194,7 +217,7 @@ impl DescriptorSampler<'_> {
     ) -> Result<CellSetup, MeasureError> {
         let drain = if is_read_meanwhile(spec) { DrainChoice::Thread } else { drain };
         let call_bytes = spec.workload.total_bytes() as u64;
-        let is_this = |cell: &&OpenedCell| cell.spec == *spec && cell.techniques == techniques;
+        let is_this = |cell: &&OpenedCell| cell.is(spec, techniques, drain);
         let known_fitting = self.opened.iter().find(is_this).map(|cell| cell.fitting);
         let latencies = TechniqueLatencies::of(techniques);
         let OpenTarget {
@@ -274,6 +297,7 @@ impl DescriptorSampler<'_> {
             self.opened.push(OpenedCell {
                 spec: spec.clone(),
                 techniques: techniques.to_vec(),
+                drain,
                 fitting,
             });
         }
@@ -421,6 +445,98 @@ impl DescriptorSampler<'_> {
         Ok(setup)
     }
 
+    fn begin_copy(
+        &mut self,
+        spec: &CellSpec,
+        techniques: &[TechniqueName],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        // So is every other stream: a copy has somebody at each end.
+        let is_long = spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES;
+        let drain = if is_long { DrainChoice::Thread } else { drain };
+        let is_this = |cell: &&OpenedCell| cell.is(spec, techniques, drain);
+        let known_fitting = self.opened.iter().find(is_this).map(|cell| cell.fitting);
+        let read = spec.conditions.source().unwrap_or(spec.conditions.clone());
+        let read = CellSpec::new(read, spec.workload.clone());
+        let (source, from) = self.open_source(&read, drain)?;
+        // sendfile, splice and copy_file_range refuse a file with O_APPEND.
+        let file_end = FileEnd::Positioned;
+        let to = self.open(spec, OpenChoice { drain, file_end })?;
+        let ends = Ends {
+            filled: from.drain,
+            emptied: to.drain_mode,
+            is_cold: spec.conditions.page_cache == Some(PageCache::Cold),
+        };
+        let file_system = to.file_system.or(from.file_system);
+        let mut cell = CopyCell {
+            name: format!("{} with {}", spec.conditions.place(), describe(spec)),
+            source,
+            sink: to.sink,
+            pattern: self.pattern,
+            copiers: contenders(techniques)
+                .into_iter()
+                .map(|contender| Copier {
+                    contender,
+                    mover: (self.make_copy_mover)(contender, &spec.conditions),
+                    samples: 0,
+                })
+                .collect(),
+            call_bytes: spec.workload.total_bytes(),
+            first: FirstCall::None,
+            start_bytes: 0,
+            image: Vec::new(),
+            proof_calls: 0,
+            not_cold: (
+                read.conditions
+                    .directory_or(&self.directory)
+                    .display()
+                    .to_string(),
+                file_system.clone().unwrap_or_default(),
+            ),
+        };
+        let call_bytes = cell.call_bytes as u64;
+        let max_calls = from.max_calls.min(match ends.emptied {
+            // One copy less in each: the untimed one takes up space, too.
+            DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
+                calls_within(to.span_bytes.unwrap_or(0).saturating_sub(call_bytes), spec)
+            }
+            DrainMode::NotNeeded => calls_within(FILE_SPAN_BYTES, spec),
+            DrainMode::Thread | DrainMode::Peer => {
+                calls_within(THREAD_BYTES.saturating_sub(call_bytes), spec)
+            }
+            // Two threads at the source, one of which also empties the target, would wait for each other.
+            DrainMode::BetweenSamples if ends.filled == Some(Drain::WriterThread) => 0,
+            DrainMode::BetweenSamples => match known_fitting {
+                Some(fitting) => fitting,
+                None => cell.probe(from.max_calls, &mut self.rng)?,
+            },
+        });
+        if max_calls == 0 {
+            // Closes its ends of a FIFO, which could not be opened again.
+            drop(cell);
+            return self.begin_copy(spec, techniques, DrainChoice::Thread);
+        }
+        cell.first = ends.first(max_calls, call_bytes);
+        if known_fitting.is_none() {
+            cell.prove(self.clock)?;
+            self.opened.push(OpenedCell {
+                spec: spec.clone(),
+                techniques: techniques.to_vec(),
+                drain,
+                fitting: max_calls,
+            });
+        }
+        let untimed = u32::from(cell.first.is_in_batch() && max_calls > 1);
+        self.cell = Some(OpenCell::Copy(Box::new(cell)));
+        Ok(CellSetup {
+            max_calls: max_calls - untimed,
+            drain: ends.drain(),
+            file_system,
+            span_bytes: to.span_bytes.or(from.span_bytes),
+            ..CellSetup::default()
+        })
+    }
+
     /// Opens the source of a cell, with the way it is filled and the number of
     /// calls that it can serve at once.
     fn open_source(
@@ -455,7 +571,7 @@ impl DescriptorSampler<'_> {
             };
             return Ok((Box::new(source), setup));
         }
-        let Some(stream) = StreamKind::of(spec.conditions.target, None) else {
+        let Some(stream) = StreamKind::of(&spec.conditions) else {
             let nothing = io::Error::other("this kind of target can only be written");
             return Err(what("read")(nothing));
         };
@@ -531,6 +647,7 @@ impl Sampler for DescriptorSampler<'_> {
         match spec.conditions.operation {
             Operation::Write => self.begin_write(spec, techniques, drain),
             Operation::Read => self.begin_read(spec, techniques, drain),
+            Operation::Copy => self.begin_copy(spec, techniques, drain),
         }
     }
 
@@ -549,6 +666,14 @@ impl Sampler for DescriptorSampler<'_> {
                 cell.start_bytes = start_bytes;
                 (&cell.name, cell.source.lay_out(&mut self.rng))
             }
+            OpenCell::Copy(cell) => {
+                cell.start_bytes = start_bytes;
+                let sides = cell.source.lay_out(&mut self.rng);
+                (
+                    &cell.name,
+                    sides.and_then(|()| cell.sink.lay_out(&mut self.rng)),
+                )
+            }
             OpenCell::Writers(cell) => {
                 cell.round = round;
                 return Ok(());
@@ -561,6 +686,7 @@ impl Sampler for DescriptorSampler<'_> {
         match self.cell.as_mut().expect("begin_cell comes first") {
             OpenCell::Write(cell) => cell.sample(contender, calls, self.clock),
             OpenCell::Read(cell) => cell.sample(contender, calls, self.clock),
+            OpenCell::Copy(cell) => cell.sample(contender, calls, self.clock),
             OpenCell::Writers(cell) => cell.sample(contender, calls),
         }
     }
@@ -584,6 +710,10 @@ impl Sampler for DescriptorSampler<'_> {
                 latencies: cell
                     .latencies
                     .map_or_else(Vec::new, TechniqueLatencies::into_inner),
+                ..CellExtras::default()
+            },
+            Some(OpenCell::Copy(cell)) => CellExtras {
+                proof_calls: cell.proof_calls,
                 ..CellExtras::default()
             },
             Some(OpenCell::Writers(cell)) => CellExtras {

@@ -10,7 +10,7 @@ use crate::measure::sampling::sampler::{
 };
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::techniques::{Costs, technique};
-use crate::model::{CellSpec, RecordCounts, Role, TechniqueName};
+use crate::model::{CellSpec, Operation, RecordCounts, Role, TechniqueName};
 use crate::stats::WriterSamples;
 
 /// The noise in the timings of a [`SyntheticMachine`].
@@ -96,6 +96,7 @@ impl SyntheticMachine {
             let segments = cell.workload.segment_count();
             let bytes = cell.workload.total_bytes() as u64;
             // The kernel serves one writer after the other; copies are made at the same time.
+            let is_copy = cell.conditions.operation == Operation::Copy;
             let writers = f64::from(cell.conditions.writers.unwrap_or(1));
             let written = model.write_ns(bytes);
             let each = segments as f64 * model.call_ns + bytes as f64 * model.byte_ns;
@@ -108,10 +109,10 @@ impl SyntheticMachine {
             };
             let waited = direct_ns(cell, contender, model.call_ns);
             let called = match contender {
-                Contender::Floor | Contender::FloorAgain => writers * written,
-                Contender::Technique(name) => match technique(&name) {
+                Contender::Floor | Contender::FloorAgain if !is_copy => writers * written,
+                contender => match technique(&technique_of(contender)) {
                     Some(technique) => (technique.cost_ns)(&costs),
-                    None => panic!("the cost model has no cost for {name}"),
+                    None => panic!("the cost model has no cost for {contender}"),
                 },
             };
             called + waited
@@ -159,6 +160,14 @@ impl SyntheticMachine {
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.rng.f64()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.rng.f64()).cos()
+    }
+}
+
+/// The technique of a contender in a cell of copies.
+fn technique_of(contender: Contender) -> TechniqueName {
+    match contender {
+        Contender::Floor | Contender::FloorAgain => TechniqueName::READ_WRITE,
+        Contender::Technique(name) => name,
     }
 }
 

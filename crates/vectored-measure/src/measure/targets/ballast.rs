@@ -25,7 +25,7 @@ impl Ballast {
     /// Releases the pages and holds a new random number of them.
     pub fn change(&mut self, rng: &mut Rng) -> io::Result<()> {
         self.0 = None;
-        let (writer, reader) = StreamKind::Pipe.open_non_blocking()?;
+        let (writer, reader) = StreamKind::Pipe(None).open_non_blocking()?;
         for _ in 0..rng.usize(..MAX_BALLAST) {
             match plain_calls::write(&writer, &[POISON; 4096]) {
                 Ok(_) => {}

@@ -47,7 +47,7 @@ impl TargetOpener {
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
         let path = spec.conditions.path.as_deref();
-        if let Some(stream) = StreamKind::of(spec.conditions.target, path) {
+        if let Some(stream) = StreamKind::of(&spec.conditions) {
             return match choice.drain {
                 DrainChoice::Probe if EMPTIES_BETWEEN_SAMPLES => {
                     let sink = StreamSink::open(stream).map_err(what("open"))?;

@@ -14,7 +14,7 @@ use crate::measure::targets::fifo::open_fifo;
 use crate::measure::targets::sink::Mismatch;
 #[cfg(windows)]
 use crate::measure::targets::unix_alone::open_fifo;
-use crate::model::Target;
+use crate::model::{Conditions, Target};
 
 /// Bytes in transit for longer than this count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,17 +26,37 @@ const TRANSIT: Duration = Duration::from_millis(20);
 /// A stream whose both ends belong to this process.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamKind {
-    Pipe,
+    /// A pipe, of the default capacity if none is given.
+    Pipe(Option<u32>),
     Unix,
     Tcp,
     Fifo(PathBuf),
 }
 
+/// A pipe of at least this capacity.
+#[cfg(target_os = "linux")]
+fn sized_pipe(bytes: u32) -> io::Result<Pair> {
+    let pair = pipe()?;
+    match rustix::pipe::fcntl_setpipe_size(&pair.0, bytes as usize) {
+        Ok(_) => Ok(pair),
+        Err(error) => Err(io::Error::other(format!(
+            "cannot give a pipe {bytes} bytes: {error}; /proc/sys/fs/pipe-max-size has the most without privileges"
+        ))),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sized_pipe(_bytes: u32) -> io::Result<Pair> {
+    Err(io::Error::other(
+        "only Linux changes the capacity of a pipe",
+    ))
+}
+
 impl StreamKind {
     /// The stream of a target; `None` if the target is no such stream.
-    pub fn of(target: Target, path: Option<&str>) -> Option<StreamKind> {
-        match (target, path) {
-            (Target::Pipe, _) => Some(StreamKind::Pipe),
+    pub fn of(asked: &Conditions) -> Option<StreamKind> {
+        match (asked.target, &asked.path) {
+            (Target::Pipe, _) => Some(StreamKind::Pipe(asked.pipe_bytes)),
             (Target::Unix, _) => Some(StreamKind::Unix),
             (Target::Tcp, _) => Some(StreamKind::Tcp),
             (Target::Fifo, Some(path)) => Some(StreamKind::Fifo(path.into())),
@@ -47,7 +67,8 @@ impl StreamKind {
     /// Opens a new stream; returns its writing and reading end.
     pub fn open(&self) -> io::Result<Pair> {
         match self {
-            StreamKind::Pipe => pipe(),
+            StreamKind::Pipe(None) => pipe(),
+            StreamKind::Pipe(Some(bytes)) => sized_pipe(*bytes),
             StreamKind::Unix => unix_pair(),
             StreamKind::Tcp => tcp_pair(),
             StreamKind::Fifo(path) => open_fifo(path),

@@ -1,16 +1,19 @@
-//! [`Gather`] and [`Scatter`]: the library chooses between copying and gathering.
+//! [`Gather`] and [`Scatter`]: the library chooses between copying and gathering. [`vectored::copy()`] chooses the calls that
+//! copy from one descriptor to another.
 
 use std::io::{self, IoSlice, IoSliceMut};
 
+use vectored::copy::Options;
 use vectored::{Gather, Scatter};
 use vectored_machine::platform::fd::BorrowedFd;
 
+use crate::measure::copy::mover::CopyMover;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{self, Gathering};
 use crate::measure::techniques::scattering::{self, Scattering};
 
 pub const ADAPTIVE: Technique = Technique {
-    about: "chosen for each list by a cost model",
+    about: "the library's choice",
     usual: true,
     cost_ns: |costs| costs.copied_ns.min(costs.referenced_ns),
     write: Some(|model| {
@@ -23,6 +26,7 @@ pub const ADAPTIVE: Technique = Technique {
             *model,
         ))))
     }),
+    copy: Some(|_| Box::new(Copies)),
     ..Technique::named("adaptive")
 };
 
@@ -43,5 +47,24 @@ impl Scattering for Scatters {
     fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()> {
         self.0.read_exact(fd, iovecs)?;
         Ok(())
+    }
+}
+
+/// A copy as a program makes it: each finds out what the two descriptors are.
+struct Copies;
+
+impl CopyMover for Copies {
+    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+        let bytes = bytes as u64;
+        let copied = Options::new().limit(bytes).copy(from, to);
+        match copied {
+            Ok(copied) if copied.bytes == bytes => Ok(()),
+            Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) => Err(error.into_io_error()),
+        }
     }
 }

@@ -3,6 +3,8 @@
 mod adaptive;
 #[cfg(any(target_os = "linux", windows))]
 mod asynchronous;
+#[cfg(target_os = "linux")]
+mod copy_file_range;
 mod copy_then_write;
 mod gathering;
 #[cfg(target_os = "linux")]
@@ -18,15 +20,22 @@ mod linux_aio;
 #[cfg(unix)]
 mod mmap;
 #[cfg(unix)]
+mod mmap_write;
+#[cfg(unix)]
 mod pwritev2;
 mod read_each;
 mod read_then_split;
+mod read_write;
 mod readv;
 mod scattering;
 #[cfg(unix)]
 mod send_more;
 #[cfg(unix)]
 mod send_zerocopy;
+#[cfg(target_os = "linux")]
+mod sendfile;
+#[cfg(target_os = "linux")]
+mod splice;
 #[cfg(unix)]
 mod stdio;
 mod technique;
@@ -38,16 +47,16 @@ mod writev;
 use std::io;
 
 use vectored::CostModel;
-use vectored_machine::model::Operation;
 
+use crate::measure::copy::mover::CopyMover;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
-use crate::model::{CellSpec, Conditions, Experiment, Target, TechniqueName};
+use crate::model::{CellSpec, Conditions, Experiment, Operation, Target, TechniqueName};
 
 #[cfg(unix)]
 pub use stdio::STDIO_LARGE;
-pub use technique::{Costs, MakeMover, MakeReadMover, Technique};
+pub use technique::{Costs, MakeCopyMover, MakeMover, MakeReadMover, Technique};
 #[cfg(unix)]
 pub(crate) use write_each::write_all;
 
@@ -79,20 +88,36 @@ pub const TECHNIQUES: &[&Technique] = &[
     &linux_aio::LINUX_AIO,
     #[cfg(windows)]
     &write_file_gather::WRITE_FILE_GATHER,
+    &read_write::READ_WRITE,
+    #[cfg(target_os = "linux")]
+    &splice::SPLICE,
+    #[cfg(target_os = "linux")]
+    &copy_file_range::COPY_FILE_RANGE,
+    #[cfg(target_os = "linux")]
+    &sendfile::SENDFILE,
+    #[cfg(unix)]
+    &mmap_write::MMAP_WRITE,
     &adaptive::ADAPTIVE,
 ];
 
 /// The techniques of some systems, each with what the other systems lack for it.
-const ELSEWHERE: [(&str, &str); 8] = [
+const ELSEWHERE: [(&str, &str); 12] = [
+    (
+        "copy-file-range",
+        "copy_file_range(2) is measured on Linux only",
+    ),
     (
         "io-uring",
         "only Linux has io_uring, and vectored::uring needs a 64-bit processor there",
     ),
     ("linux-aio", "only Linux has its native AIO"),
     ("mmap", "mmap(2) is measured on Unix only"),
+    ("mmap-write", "mmap(2) is measured on Unix only"),
     ("pwritev2", "Windows has no pwritev2(2)"),
     ("send-more", "Windows has no MSG_MORE of send(2)"),
     ("send-zerocopy", "Windows has no MSG_ZEROCOPY of sendmsg(2)"),
+    ("sendfile", "sendfile(2) is measured on Linux only"),
+    ("splice", "only Linux has splice(2)"),
     (
         "stdio",
         "the streams of the C library are measured on Unix only",
@@ -143,6 +168,14 @@ pub fn target_refusal(name: TechniqueName, target: Target) -> Option<&'static st
     refusal(name, &Conditions::write(target))
 }
 
+/// Why a technique cannot be measured on the target, or between the two ends of a copy, whatever else is asked for.
+pub(crate) fn ends_refusal(name: TechniqueName, asked: &Conditions) -> Option<&'static str> {
+    match asked.from {
+        Some(from) => refusal(name, &Conditions::copy(from, asked.target)),
+        None => target_refusal(name, asked.target),
+    }
+}
+
 /// Checks that this system offers a technique, with so many lists in flight.
 ///
 /// # Errors
@@ -191,6 +224,21 @@ pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover
     read(model)
 }
 
+/// The mover of a contender that copies, under these conditions. The floors copy by `read` and `write`.
+///
+/// # Panics
+///
+/// If the technique does not copy, or is not listed.
+pub fn copy_movers(contender: Contender, conditions: &Conditions) -> Box<dyn CopyMover> {
+    let listed = match contender {
+        Contender::Floor | Contender::FloorAgain => Some(&read_write::READ_WRITE),
+        Contender::Technique(name) => technique(&name),
+    };
+    let copy = listed.and_then(|technique| technique.copy);
+    let copy = copy.unwrap_or_else(|| panic!("no technique {contender} that copies"));
+    copy(conditions)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,7 +246,8 @@ mod tests {
     #[test]
     fn every_technique_has_a_name_of_its_own_and_moves_something() {
         for (index, one) in TECHNIQUES.iter().enumerate() {
-            assert!(one.write.is_some() || one.read.is_some(), "{}", one.name);
+            let moves = |operation: &Operation| one.moves(*operation);
+            assert!(Operation::ALL.iter().any(moves), "{}", one.name);
             let before = &TECHNIQUES[..index];
             assert!(
                 before.iter().all(|other| other.name != one.name),

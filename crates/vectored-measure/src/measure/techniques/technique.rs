@@ -3,11 +3,11 @@
 use std::io;
 
 use vectored::CostModel;
-use vectored_machine::model::Operation;
 
+use crate::measure::copy::mover::CopyMover;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::write::mover::Mover;
-use crate::model::{Conditions, TechniqueName};
+use crate::model::{Conditions, Operation, TechniqueName};
 
 /// Makes what writes, for a target with this cost model.
 pub type MakeMover = fn(&CostModel) -> Box<dyn Mover>;
@@ -15,7 +15,10 @@ pub type MakeMover = fn(&CostModel) -> Box<dyn Mover>;
 /// Makes what reads, for a target with this cost model.
 pub type MakeReadMover = fn(&CostModel) -> Box<dyn ReadMover>;
 
-/// A way to move the bytes of several segments through one descriptor.
+/// Makes what copies, under these conditions.
+pub type MakeCopyMover = fn(&Conditions) -> Box<dyn CopyMover>;
+
+/// A way to move the bytes of several segments through one descriptor, or those of one descriptor to another.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Technique {
@@ -38,6 +41,8 @@ pub struct Technique {
     pub write: Option<MakeMover>,
     /// Makes what reads.
     pub read: Option<MakeReadMover>,
+    /// Makes what copies.
+    pub copy: Option<MakeCopyMover>,
 }
 
 /// The times of a list on a simulated machine, by a cost model.
@@ -69,14 +74,16 @@ impl Technique {
             cost_ns: |costs| costs.referenced_ns,
             write: None,
             read: None,
+            copy: None,
         }
     }
 
-    /// Whether it writes, or reads.
+    /// Whether it writes, reads or copies.
     pub fn moves(&self, operation: Operation) -> bool {
         match operation {
             Operation::Write => self.write.is_some(),
             Operation::Read => self.read.is_some(),
+            Operation::Copy => self.copy.is_some(),
         }
     }
 }

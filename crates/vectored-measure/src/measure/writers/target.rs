@@ -51,7 +51,7 @@ pub(crate) fn open(
     place: &Path,
     cpu: Option<usize>,
 ) -> io::Result<Box<dyn RecordTarget>> {
-    match StreamKind::of(spec.conditions.target, None) {
+    match StreamKind::of(&spec.conditions) {
         Some(stream) => Ok(Box::new(RecordStream::start(stream, cpu)?)),
         None => open_place(spec, place),
     }

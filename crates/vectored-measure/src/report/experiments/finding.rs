@@ -1,10 +1,10 @@
 //! The finding of an experiment in one sentence: only what its intervals support.
 
-use vectored_machine::model::Operation;
 use vectored_report::words::{self, enumerated};
 
 use crate::model::{
-    ExperimentCrossover, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction,
+    ExperimentCrossover, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio,
+    Reproduction,
 };
 use crate::report::experiments::sheets::{is_of_its_own, is_one_by_one, ratio_of, with_interval};
 

@@ -1,11 +1,10 @@
 //! The content of the tables, independent of the output format.
 
-use vectored_machine::model::Operation;
 use vectored_report::words::ratio_within;
 use vectored_report::{Align, Cell, Column, Table, Text, visible, words};
 
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, PageCache, PublishedRow, Ratio,
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, PublishedRow, Ratio,
     Reproduction, SyncMode, TechniqueName,
 };
 use crate::report::experiments::tooltips;

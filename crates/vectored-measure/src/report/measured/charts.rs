@@ -40,6 +40,10 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
         Some(_) => SIZE,
         None => "segment size",
     };
+    let title = match group.conditions.from {
+        Some(_) => format!("{what}, by size"),
+        None => format!("{}: {what}, by {size}", shape_in_words(shape)),
+    };
     let is_measured = |technique: &TechniqueName| {
         cells
             .iter()
@@ -58,7 +62,7 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
     });
     let requested = group.cells.iter().filter(is_here);
     Some(Chart {
-        title: format!("{}: {what}, by {size}", shape_in_words(shape)).into(),
+        title: title.into(),
         along: Unit::Bytes,
         up: if has_tax { Unit::Ratio } else { Unit::Nanoseconds },
         curves: columns(results)

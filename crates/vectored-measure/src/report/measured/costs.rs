@@ -128,7 +128,7 @@ fn judged_cells(models: &[&FittedModel]) -> String {
 
 fn row(model: &FittedModel, titles: &Titles) -> Vec<Cell> {
     let mut title = titles.of(&model.conditions);
-    if matches!(model.drain, Some(Drain::ReaderThread | Drain::WriterThread)) {
+    if model.drain.is_some_and(Drain::has_thread) {
         title += ", with a thread";
     }
     if model.source == ModelSource::Calibration {

@@ -16,11 +16,13 @@ pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     let cells: Vec<&Cell> = group.cells.iter().chain(&group.refined).copied().collect();
     let said = series(&cells).into_iter().filter_map(|series| {
         let here = crossovers(group, series.shape, results);
+        let is_copy = group.conditions.from.is_some();
         // A list of one segment is no list.
-        if series.shape.segment_count < 2 || here.is_empty() || contradicts(&series.cells, &here) {
+        let is_list = series.shape.segment_count > 1 || is_copy;
+        if !is_list || here.is_empty() || contradicts(&series.cells, &here) {
             return None;
         }
-        let lists = shape_in_words(series.shape);
+        let lists = if is_copy { "one copy".to_owned() } else { shape_in_words(series.shape) };
         let text = text(&series, &here, &results.rivals);
         Some(Block::Sentence(Sentence::of(lists, text)))
     });
@@ -99,7 +101,7 @@ fn text(series: &SizeSeries<'_>, crossovers: &[&Crossover], rivals: &[TechniqueN
         let size = bytes(cell.swept_bytes()? as u64);
         let at = match series.shape.swept_mix {
             Some(_) => "with ",
-            None if is_joining(rivals) => "of ",
+            None if is_joining(rivals) || series.conditions.from.is_some() => "of ",
             None => "",
         };
         Some(format!(

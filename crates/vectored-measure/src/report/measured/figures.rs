@@ -19,7 +19,7 @@ pub(super) fn table(group: &Group<'_>, results: &Results) -> Table {
     let has_tax = group.cells.iter().all(|cell| has_tax(cell));
     Table {
         title: if has_tax { "Time ÷ floor" } else { "Time per call" }.into(),
-        columns: heads(&techniques, &results.rivals, has_tax),
+        columns: heads(group, &techniques, &results.rivals),
         rows: cells(group)
             .into_iter()
             .map(|(is_refined, cell)| row(is_refined, cell, &techniques, &results.rivals))
@@ -27,17 +27,28 @@ pub(super) fn table(group: &Group<'_>, results: &Results) -> Table {
     }
 }
 
-fn heads(techniques: &[TechniqueName], rivals: &[TechniqueName], has_tax: bool) -> Vec<Column> {
+fn heads(group: &Group<'_>, techniques: &[TechniqueName], rivals: &[TechniqueName]) -> Vec<Column> {
+    let has_tax = group.cells.iter().all(|cell| has_tax(cell));
+    let (list, about, floor) = match group.conditions.from {
+        Some(_) => (
+            "size",
+            "Bytes of one copy.",
+            "Median time of a copy by read and write.",
+        ),
+        None => (
+            "list",
+            "Number of segments in the list, and the size of each.",
+            "Median time of one call that moves the same bytes, which already lie in one piece.",
+        ),
+    };
     let mut heads = vec![
         Column {
-            tooltip: "Number of segments in the list, and the size of each.".into(),
-            ..Column::words("list")
+            tooltip: about.into(),
+            ..Column::words(list)
         },
         Column {
             drop_order: 3,
-            tooltip:
-                "Median time of one call that moves the same bytes, which already lie in one piece."
-                    .into(),
+            tooltip: floor.into(),
             ..Column::figures("floor")
         },
     ];
@@ -101,6 +112,7 @@ fn row(
     let thread_mark = match cell.drain.filter(|_| cell.conditions.writers.is_none()) {
         Some(Drain::ReaderThread) => "r",
         Some(Drain::WriterThread) => "w",
+        Some(Drain::BothThreads) => "rw",
         Some(Drain::BetweenSamples | Drain::Peer) | None => "",
     };
     let between = if is_refined { REFINED_MARK } else { "" };

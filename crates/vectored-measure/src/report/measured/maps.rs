@@ -8,15 +8,19 @@ use crate::report::measured::Group;
 use crate::report::shape_text::{list_of_cell, shape_in_words, swept_list_in_words};
 use crate::report::words::{Words, named_leader, nearest_rival, verdict_in_words};
 
-/// The maps of a run, which have one legend.
+/// The maps of a run, which have one legend. Copies share one map.
 pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
     let letters = letters(&results.rivals);
     let (keys, legend) = (keys(results, &letters), legend(groups));
     let figures = "2×: the next best takes twice as long.";
     let figures = Text::from(if keys.is_empty() { "" } else { figures });
-    let maps = groups
+    let (copies, lists): (Vec<&Group<'_>>, Vec<&Group<'_>>) = groups
         .iter()
+        .partition(|group| group.conditions.from.is_some());
+    let maps = lists
+        .into_iter()
         .flat_map(|group| of_group(group, &results.rivals, &letters));
+    let maps = maps.chain(of_copies(&copies, &results.rivals, &letters));
     let with_legend = |map| {
         Block::Map(Map {
             keys: keys.clone(),
@@ -26,6 +30,37 @@ pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
         })
     };
     maps.map(with_legend).collect()
+}
+
+/// A map with a row for each pair of descriptors.
+fn of_copies(
+    groups: &[&Group<'_>],
+    rivals: &[TechniqueName],
+    letters: &[(TechniqueName, char)],
+) -> Option<Map> {
+    let cells = groups.iter().flat_map(|group| &group.cells);
+    let sizes = sorted(cells.filter_map(|cell| cell.segment_bytes).collect());
+    let row = |group: &&Group<'_>| MapRow {
+        head: group.title.as_str().into(),
+        squares: sizes
+            .iter()
+            .map(|&bytes| {
+                let mut cells = group.cells.iter();
+                let found = cells.find(|cell| cell.segment_bytes == Some(bytes));
+                found.map(|cell| square(cell, rivals, letters))
+            })
+            .collect(),
+    };
+    (!groups.is_empty()).then(|| Map {
+        title: "copy".into(),
+        row_head: "from … to".into(),
+        heads: sizes
+            .iter()
+            .map(|&bytes| words::bytes(bytes as u64).into())
+            .collect(),
+        rows: groups.iter().map(row).collect(),
+        ..Map::default()
+    })
 }
 
 /// A map of the lists that have a place on it, by their shape and size, and one of fixed mixes.
@@ -141,10 +176,11 @@ fn strength(cell: &Cell, ratio: Option<f64>) -> f64 {
     }
 }
 
-/// Whether a thread at the other end worked during the timed calls.
+/// Whether a thread at the other end worked during the timed calls of a list that needs none. A copy to or from a stream
+/// always has somebody there.
 pub(super) fn has_helper(cell: &Cell) -> bool {
-    let helper = matches!(cell.drain, Some(Drain::ReaderThread | Drain::WriterThread));
-    helper && cell.conditions.writers.is_none()
+    let is_usual = cell.conditions.writers.is_some() || cell.conditions.from.is_some();
+    cell.drain.is_some_and(Drain::has_thread) && !is_usual
 }
 
 /// A letter for each rival: the first of its short name that is free.

@@ -19,7 +19,7 @@ mod warnings;
 use vectored_machine::report::machine_in_words;
 use vectored_report::{Block, Document, Section, Sentence, Tone, words};
 
-use crate::model::{Cell, Conditions, Results, TechniqueName, measured_in};
+use crate::model::{Cell, Conditions, Operation, Results, TechniqueName, measured_in};
 use crate::report::asynchronous;
 use crate::report::ranks::RANKS;
 use crate::report::target_names::{Titles, sections};
@@ -30,6 +30,11 @@ const LEAD: &str = "\
 A program that has its bytes in several buffers can send each with a call of its own (write-each), copy them together \
 first (copy-then-write), or hand them all to the kernel in one call (writev). Which takes the least time depends on the \
 machine, the target, the number of pieces and their size. This page shows measurements.";
+
+const COPY_LEAD: &str = "\
+A program can copy from one descriptor to another by read and write with a buffer (read-write), or have the kernel do it: \
+splice, copy_file_range, sendfile, or write from a mapping (mmap-write). Which takes the least time depends on the two \
+descriptors, the size and the machine. This page shows measurements, and what each technique promises.";
 
 /// The document of a run. With a [rate](Results::rate_per_s), the answer says what the choice is worth at it.
 pub fn document(results: &Results) -> Document {
@@ -71,13 +76,13 @@ pub fn document(results: &Results) -> Document {
             .map(|note| Block::Note(note.into()))
             .collect(),
     });
+    let (question, lead) = match notes::operation(results) {
+        Operation::Copy => ("How to copy?", COPY_LEAD),
+        Operation::Write | Operation::Read => ("Copy or gather?", LEAD),
+    };
     Document {
-        title: format!(
-            "Copy or gather? {}, {}",
-            results.host.name, results.started_at
-        )
-        .into(),
-        lead: LEAD.into(),
+        title: format!("{question} {}, {}", results.host.name, results.started_at).into(),
+        lead: lead.into(),
         answer,
         sections: parts,
     }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use vectored_machine::model::Operation;
 use vectored_report::words::{bytes as bytes_in_words, count, grouped, percent};
 
 use crate::model::{
-    Cache, Cell, DirectIo, Drain, IovecSetup, Layout, OpenBecause, PageCache, Results, SyncMode,
-    Target, TechniqueName,
+    Cache, Cell, DirectIo, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
+    SyncMode, Target, TechniqueName,
 };
 use crate::report::left_out::left_out_in_words;
 use crate::report::measured::columns;
@@ -20,19 +19,23 @@ use crate::stats::{MIN_ROUNDS, median};
 
 /// The legend, a paragraph each.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
-    let is_read = |cell: &Cell| cell.conditions.operation == Operation::Read;
-    let reads = !results.cells.is_empty() && results.cells.iter().all(is_read);
-    let (floor, example) = if reads {
-        ("read of the same bytes into one piece", "readv")
-    } else {
-        ("write of the same bytes, already in one piece", "writev")
+    let (floor, example) = match operation(results) {
+        Operation::Write => (
+            "one write of the same bytes, already in one piece",
+            "writev",
+        ),
+        Operation::Read => ("one read of the same bytes into one piece", "readv"),
+        Operation::Copy => (
+            "a copy by read and write with one buffer, as by read-write",
+            "splice",
+        ),
     };
     let figures = if results.cells.iter().any(has_tax) || results.cells.is_empty() {
         "The other figures are time ÷ floor: 1.02× is 2 % longer than the floor."
     } else {
         "The other figures are times per call."
     };
-    let mut notes = vec![format!("floor: one {floor}. {figures}")];
+    let mut notes = vec![format!("floor: {floor}. {figures}")];
     if results.rivals.len() > 1 {
         notes.push(format!(
             "*: the winner, significantly faster than every rival. =: a tie, within ±2 % of the leader. \"{example} by \
@@ -53,6 +56,13 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     let met = CONDITIONS.iter().filter(is_met);
     notes.extend(met.map(|(_, note)| (*note).to_owned()));
     notes.extend(tcp_buffers(results));
+    let measured = columns(results);
+    let promises = PROMISES.iter().filter(|(name, _)| {
+        let mut measured = measured.iter();
+        measured.any(|technique| technique.as_str() == *name)
+    });
+    let promises = promises.filter(|_| operation(results) == Operation::Copy);
+    notes.extend(promises.map(|(name, promise)| format!("{name}: {promise}")));
     notes.extend(sends_without_copy(results));
     notes.extend(alignments(results));
     let unranked: Vec<&str> = columns(results)
@@ -84,6 +94,48 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
+/// The operation of all cells.
+pub(super) fn operation(results: &Results) -> Operation {
+    let cells = results.cells.iter();
+    let mut all = cells.map(|cell| cell.conditions.operation);
+    let first = all.next().unwrap_or_default();
+    if all.all(|other| other == first) { first } else { Operation::Write }
+}
+
+/// What each technique of copying promises, and what it does not.
+const PROMISES: [(&str, &str); 6] = [
+    (
+        "read-write",
+        "what arrives is what the source held when it was read, whatever is written to it later. Holes arrive as zeros, \
+         which take space.",
+    ),
+    (
+        "splice",
+        "from a file to a pipe or socket it hands over pages of the page cache: bytes that are written to the file before \
+         they are read at the other end change what arrives. Holes arrive as zeros. It refuses a target with O_APPEND.",
+    ),
+    (
+        "copy-file-range",
+        "the file system may share the blocks of both files (a reflink) instead of copying them, so that a later write may \
+         find no space; it may fill holes. It says that a file of /proc or /sys is empty, and refuses O_APPEND and, before \
+         Linux 5.3 and from 5.19 on, most pairs of file systems.",
+    ),
+    (
+        "sendfile",
+        "to a pipe or socket it hands over pages of the page cache, as splice does, so that a change of the file changes what \
+         arrives. Holes arrive as zeros. It refuses a target with O_APPEND.",
+    ),
+    (
+        "mmap-write",
+        "what arrives is what the source held when it was written. A source that shrinks meanwhile is an error (EFAULT). \
+         Holes arrive as zeros.",
+    ),
+    (
+        "adaptive",
+        "vectored::copy, which chooses among these for each pair, and hands over no page that the source can change later.",
+    ),
+];
+
 type Condition = fn(&Cell) -> bool;
 
 /// The notes on conditions, each with the condition that some cell has to meet.
@@ -111,13 +163,25 @@ const CONDITIONS: &[(Condition, &str)] = &[
         "iovec-setup once: the iovec array is filled once, before the timed calls.",
     ),
     (
-        |cell| cell.conditions.writers.is_none() && cell.drain == Some(Drain::ReaderThread),
+        |cell| cell.conditions.from.is_some() && cell.drain == Some(Drain::ReaderThread),
+        "r: a thread on another CPU read from the target during the timed copies.",
+    ),
+    (
+        |cell| cell.conditions.from.is_some() && cell.drain == Some(Drain::WriterThread),
+        "w: a thread on another CPU wrote to the source during the timed copies.",
+    ),
+    (
+        |cell| is_list(cell) && cell.drain == Some(Drain::ReaderThread),
         "r: a thread on another CPU read during the timed calls: the list does not fit into the target, or is longer than \
          12 KiB and goes into a pipe.",
     ),
     (
-        |cell| cell.conditions.writers.is_none() && cell.drain == Some(Drain::WriterThread),
+        |cell| is_list(cell) && cell.drain == Some(Drain::WriterThread),
         "w: the list does not fit into the target, so a thread on another CPU wrote during the timed call.",
+    ),
+    (
+        |cell| cell.drain == Some(Drain::BothThreads),
+        "rw: threads on another CPU wrote to the source and read from the target during the timed copies.",
     ),
     (
         |cell| cell.conditions.target == Target::FileOverwrite && !cell.conditions.direct,
@@ -141,7 +205,12 @@ const CONDITIONS: &[(Condition, &str)] = &[
         "device: the bytes cannot be read back, so they are not verified.",
     ),
     (
-        |cell| cell.conditions.target == Target::Null,
+        |cell| cell.conditions.target == Target::Null && cell.conditions.from.is_some(),
+        "null: what is copied to /dev/null cannot be read back, so it is not verified. A technique that hands over pages \
+         does not touch their bytes.",
+    ),
+    (
+        |cell| cell.conditions.target == Target::Null && cell.conditions.from.is_none(),
         "null: /dev/null reads no byte. Its figures are fixed costs, shown as times per call instead of gather taxes, \
          and the bytes are not verified.",
     ),
@@ -158,6 +227,11 @@ const CONDITIONS: &[(Condition, &str)] = &[
         "fsync: the time of each call, the floor's too, includes one fsync(2) after it.",
     ),
 ];
+
+/// Whether the measuring thread writes or reads a list.
+fn is_list(cell: &Cell) -> bool {
+    cell.conditions.writers.is_none() && cell.conditions.from.is_none()
+}
 
 fn tcp_buffers(results: &Results) -> Option<String> {
     let mut targets = results.cells.iter().map(|cell| cell.conditions.target);

@@ -14,13 +14,13 @@ use std::thread::JoinHandle;
 
 use vectored::CostModel;
 use vectored_machine::MonotonicClock;
-use vectored_machine::model::Operation;
 use vectored_measure::measure::{
     Contender, DescriptorSampler, FILE_SPAN_BYTES, Lists, Meter, Mover, Outcome, RunError, Timed,
     Timing, check_fifo, movers, refusal, target_refusal, techniques,
 };
 use vectored_measure::model::{
-    Cache, CellSpec, Drain, IovecSetup, Layout, SyncMode, Target, TechniqueName, Workload,
+    Cache, CellSpec, Drain, IovecSetup, Layout, Operation, SyncMode, Target, TechniqueName,
+    Workload,
 };
 
 use crate::faults::{Fault, Faulty, assert_caught};

@@ -1,0 +1,49 @@
+//! A copy by `copy_file_range`, which leaves the bytes to the file system.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use vectored_machine::platform::plain_calls::retry_on_intr;
+
+use crate::measure::copy::mover::CopyMover;
+use crate::measure::techniques::Technique;
+use crate::model::Target;
+
+pub const COPY_FILE_RANGE: Technique = Technique {
+    about: "copy_file_range; from file to file",
+    usual: true,
+    refuses: |conditions| {
+        let is_file = conditions.from == Some(Target::File) && conditions.target.is_file();
+        (!is_file).then_some("copies from file to file only")
+    },
+    cost_ns: |costs| costs.referenced_ns + 4.0 * costs.call_ns,
+    copy: Some(|_| Box::new(CopyFileRange)),
+    ..Technique::named("copy-file-range")
+};
+
+struct CopyFileRange;
+
+impl CopyMover for CopyFileRange {
+    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            left -= copy_some(from, to, left)?;
+        }
+        Ok(())
+    }
+}
+
+/// Copies at least one byte.
+///
+/// Never inlined: see `write_all`.
+#[inline(never)]
+fn copy_some(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
+    match retry_on_intr(|| rustix::fs::copy_file_range(from, None, to, None, bytes))? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        count => Ok(count),
+    }
+}

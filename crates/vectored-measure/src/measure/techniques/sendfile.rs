@@ -1,0 +1,48 @@
+//! A copy by `sendfile`, which takes its bytes from the page cache.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use vectored_machine::platform::plain_calls::retry_on_intr;
+
+use crate::measure::copy::mover::CopyMover;
+use crate::measure::techniques::Technique;
+use crate::model::Target;
+
+pub const SENDFILE: Technique = Technique {
+    about: "sendfile; from a file",
+    usual: true,
+    refuses: |conditions| {
+        (conditions.from != Some(Target::File)).then_some("copies from files only")
+    },
+    cost_ns: |costs| costs.referenced_ns + 7.0 * costs.call_ns,
+    copy: Some(|_| Box::new(Sendfile)),
+    ..Technique::named("sendfile")
+};
+
+struct Sendfile;
+
+impl CopyMover for Sendfile {
+    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            left -= send_some(from, to, left)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sends at least one byte.
+///
+/// Never inlined: see `write_all`.
+#[inline(never)]
+fn send_some(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
+    match retry_on_intr(|| rustix::fs::sendfile(to, from, None, bytes))? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        count => Ok(count),
+    }
+}

@@ -1,0 +1,130 @@
+//! A copy by `splice`, which moves pages from and to a pipe.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::pipe::SpliceFlags;
+use vectored_machine::platform::descriptors::Pair;
+use vectored_machine::platform::plain_calls::retry_on_intr;
+
+use crate::measure::copy::mover::CopyMover;
+use crate::measure::targets::StreamKind;
+use crate::measure::techniques::Technique;
+use crate::model::{Conditions, Target};
+
+pub const SPLICE: Technique = Technique {
+    about: "splice; through a pipe of its own if neither end is one",
+    usual: true,
+    cost_ns: |costs| costs.referenced_ns + 6.0 * costs.call_ns,
+    copy: Some(|conditions| Box::new(Splice::between(conditions))),
+    ..Technique::named("splice")
+};
+
+struct Splice {
+    /// The pipe between two descriptors that are none.
+    between: Option<OwnPipe>,
+}
+
+impl Splice {
+    fn between(conditions: &Conditions) -> Self {
+        let is_pipe = |end: Option<Target>| matches!(end, Some(Target::Pipe | Target::Fifo));
+        let has_pipe = is_pipe(conditions.from) || is_pipe(Some(conditions.target));
+        Splice {
+            between: (!has_pipe).then(|| OwnPipe {
+                kind: StreamKind::Pipe(conditions.pipe_bytes),
+                ends: None,
+            }),
+        }
+    }
+}
+
+impl CopyMover for Splice {
+    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
+        self.between.as_mut().map_or(Ok(()), OwnPipe::prepare)
+    }
+
+    fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+        match &mut self.between {
+            Some(between) => between.call(from, to, bytes),
+            None => splice_all(from, to, bytes),
+        }
+    }
+}
+
+struct OwnPipe {
+    kind: StreamKind,
+    /// `None` after an error, which may leave bytes in the pipe.
+    ends: Option<Pair>,
+}
+
+impl OwnPipe {
+    fn prepare(&mut self) -> io::Result<()> {
+        if self.ends.is_none() {
+            self.ends = Some(self.kind.open()?);
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+        let Some((writer, reader)) = self.ends.take() else {
+            return Err(io::Error::other("the pipe of an earlier copy is lost"));
+        };
+        let mut left = bytes;
+        while left > 0 {
+            let count = splice_some(from, writer.as_fd(), left)?;
+            splice_all(reader.as_fd(), to, count)?;
+            left -= count;
+        }
+        self.ends = Some((writer, reader));
+        Ok(())
+    }
+}
+
+fn splice_all(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+    let mut left = bytes;
+    while left > 0 {
+        left -= splice_some(from, to, left)?;
+    }
+    Ok(())
+}
+
+/// Moves at least one byte.
+///
+/// Never inlined: see `write_all`.
+#[inline(never)]
+fn splice_some(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
+    match retry_on_intr(|| rustix::pipe::splice(from, None, to, None, bytes, SpliceFlags::MOVE))? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        count => Ok(count),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read, Seek, Write};
+
+    use vectored_machine::platform::files::unnamed_file;
+    use vectored_machine::platform::plain_calls::OFlags;
+
+    use super::*;
+
+    #[test]
+    fn what_a_failed_copy_left_in_the_pipe_does_not_arrive_later() {
+        let file = || File::from(unnamed_file(&std::env::temp_dir(), OFlags::empty()).unwrap());
+        let (mut from, mut to) = (file(), file());
+        from.write_all(b"abcdef").unwrap();
+        from.rewind().unwrap();
+        let null = File::open("/dev/null").unwrap();
+        let mut splice = Splice::between(&Conditions::copy(Target::File, Target::File));
+        splice.prepare(0).unwrap();
+        // It was not opened for writing.
+        splice.call(from.as_fd(), null.as_fd(), 3).unwrap_err();
+        splice.prepare(0).unwrap();
+        splice.call(from.as_fd(), to.as_fd(), 3).unwrap();
+        to.rewind().unwrap();
+        let mut there = String::new();
+        to.read_to_string(&mut there).unwrap();
+        assert_eq!(there, "def");
+    }
+}
