@@ -334,6 +334,9 @@ pub fn ruled<'a>(
                 Ruling::Beyond => {
                     exceeded.push(format!("{words} of {name} is {times}beyond the limit of {option}"));
                 }
+                Ruling::Undecided if times.is_empty() => undecided.push(format!(
+                    "{option} cannot be decided: {words} of {name} is not known"
+                )),
                 Ruling::Undecided => undecided.push(format!(
                     "{option} cannot be decided: {words} of {name} is {times}and its interval is not known, or has the limit in it"
                 )),

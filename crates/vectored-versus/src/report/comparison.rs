@@ -20,6 +20,8 @@ pub struct VersusComparison {
     pub schema: &'static str,
     /// The new commands that both have, by their names.
     pub new: Vec<CommandChange>,
+    /// The names of those that one alone has.
+    pub in_one_alone: Vec<String>,
 }
 
 /// A new command in both results.
@@ -49,9 +51,14 @@ pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
         figures: figures(one, other),
         sides: [one.clone(), other.clone()],
     });
+    let both = earlier.new.len().min(later.new.len());
+    let others = [earlier, later]
+        .into_iter()
+        .flat_map(|of| of.new.iter().skip(both));
     VersusComparison {
         schema: VERSUS_COMPARISON_SCHEMA,
         new: new.collect(),
+        in_one_alone: others.map(|one| one.side.name.clone()).collect(),
     }
 }
 
@@ -126,10 +133,12 @@ fn answer(of: &CommandChange) -> String {
         figures: of.figures.clone(),
         ..Comparison::default()
     });
-    if counted.is_empty() {
-        parts.push("makes as many system calls".to_owned());
-    } else {
+    if !counted.is_empty() {
         parts.push(format!("makes {}", enumerated(&counted)));
+    } else if of.calls().is_some() {
+        parts.push("makes as many system calls".to_owned());
+    } else if parts.is_empty() {
+        parts.push("was neither timed nor counted in both results".to_owned());
     }
     format!("{} {}", of.name, parts.join(", and "))
 }
@@ -138,6 +147,15 @@ fn answer(of: &CommandChange) -> String {
 pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
     let mut blocks = Vec::new();
     for one in &comparison.new {
+        for (when, side) in std::iter::zip(["earlier", "later"], &one.sides) {
+            if !side.differences.is_empty() {
+                let text = format!(
+                    "{} did something else than old in the {when} result",
+                    one.name
+                );
+                blocks.push(Block::Sentence(Sentence::toned(Tone::Warning, text)));
+            }
+        }
         blocks.push(Block::Sentence(Sentence::toned(Tone::Strong, answer(one))));
         for (name, [old, new]) in [("earlier", &one.earlier), ("later", &one.later)] {
             blocks.push(Block::Sentence(Sentence::of(
@@ -146,6 +164,12 @@ pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
             )));
         }
         blocks.push(Block::Table(table(one)));
+    }
+    if !comparison.in_one_alone.is_empty() {
+        let names = enumerated(&comparison.in_one_alone);
+        blocks.push(Block::Note(
+            format!("Only one of the results has {names}.").into(),
+        ));
     }
     blocks.push(Block::Note(
         "Times, memory, switches and faults are those of new divided by those of old in the same result; counts are those of new."
