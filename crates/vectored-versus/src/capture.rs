@@ -11,6 +11,9 @@ const HEAD_BYTES: usize = 1 << 20;
 /// Characters of a line that are shown.
 const SHOWN_CHARACTERS: usize = 60;
 
+/// Characters before a difference that are shown, if those of its whole line are too many.
+const SHOWN_BEFORE: usize = 20;
+
 /// An output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
@@ -58,23 +61,31 @@ pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String
 pub enum Varying {
     /// These lines, counted from 1.
     Lines(Vec<usize>),
+    /// The order of the lines.
+    Order,
     /// All of it.
     All,
 }
 
-/// The lines of an output that vary; all of it if their number varies, if none stays, or if it is longer than what is kept.
+/// The lines of an output that vary, or their order; all of it if their number varies, if none stays, or if it is longer than
+/// what is kept.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;
     }
     let is_whole = |output: &Captured| output.bytes == output.head.len() as u64;
+    let are_whole = is_whole(one) && is_whole(other);
+    let [one_sorted, other_sorted] = [one, other].map(|output| output.without(&Varying::Order));
+    if are_whole && one_sorted == other_sorted {
+        return Some(Varying::Order);
+    }
     let [one_lines, other_lines] = [one, other].map(Captured::lines);
     let pairs = std::iter::zip(&one_lines, &other_lines).zip(1..);
     let lines: Vec<usize> = pairs
         .filter(|((one, other), _)| one != other)
         .map(|(_, number)| number)
         .collect();
-    let are_known = is_whole(one) && is_whole(other) && one_lines.len() == other_lines.len();
+    let are_known = are_whole && one_lines.len() == other_lines.len();
     Some(if are_known && lines.len() < one_lines.len() {
         Varying::Lines(lines)
     } else {
@@ -84,13 +95,14 @@ pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
 
 impl Varying {
     /// Adds what varies in another run.
-    pub fn join(&mut self, other: Varying) {
+    pub fn join(&mut self, other: &Varying) {
         match (&mut *self, other) {
             (Varying::Lines(lines), Varying::Lines(others)) => {
                 lines.extend(others);
                 lines.sort_unstable();
                 lines.dedup();
             }
+            (Varying::Order, Varying::Order) => {}
             _ => *self = Varying::All,
         }
     }
@@ -101,15 +113,33 @@ impl Captured {
         self.head.split_inclusive(|byte| *byte == b'\n').collect()
     }
 
-    /// This output without the text of some lines.
-    pub fn without(&self, lines: &[usize]) -> Captured {
-        let mut head = Vec::new();
-        for (line, number) in self.lines().into_iter().zip(1..) {
-            let is_out = lines.binary_search(&number).is_ok();
-            head.extend_from_slice(if is_out { b"\n" } else { line });
+    /// This output without what varies: without the text of these lines, or with its lines sorted.
+    pub fn without(&self, varying: &Varying) -> Captured {
+        let mut lines = self.lines();
+        match varying {
+            Varying::Lines(numbers) => {
+                for number in numbers {
+                    if let Some(line) = lines.get_mut(number - 1) {
+                        *line = b"\n";
+                    }
+                }
+            }
+            Varying::Order => {
+                // The last line may have no end.
+                lines
+                    .iter_mut()
+                    .for_each(|line| *line = line.strip_suffix(b"\n").unwrap_or(line));
+                lines.sort_unstable();
+                lines = lines
+                    .into_iter()
+                    .flat_map(|line| [line, &b"\n"[..]])
+                    .collect();
+            }
+            Varying::All => lines.clear(),
         }
+        let head = lines.concat();
         Captured {
-            bytes: head.len() as u64,
+            bytes: self.bytes - self.head.len() as u64 + head.len() as u64,
             sha256: String::new(),
             head,
         }
@@ -133,7 +163,7 @@ pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
     }
     if shorter == 0 {
         let [was, is] = [&old.head, &new.head].map(|head| {
-            if head.is_empty() { "empty".to_owned() } else { quoted(line_at(head, 0)) }
+            if head.is_empty() { "empty".to_owned() } else { quoted(head, 0) }
         });
         return Some(format!("it is {is} instead of {was}"));
     }
@@ -146,7 +176,7 @@ pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
         if equal == head.len() && head.ends_with(b"\n") {
             "missing".to_owned()
         } else {
-            quoted(line_at(head, equal))
+            quoted(head, equal)
         }
     });
     if was == is {
@@ -160,19 +190,31 @@ pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
     Some(format!("line {number} is {is} instead of {was}"))
 }
 
-/// The line with this byte, without its end.
-fn line_at(text: &[u8], at: usize) -> &[u8] {
+/// The part of a line around this byte, without the end of the line.
+fn quoted(text: &[u8], at: usize) -> String {
     let is_end = |byte: &u8| *byte == b'\n';
     let begin = text[..at].iter().rposition(is_end).map_or(0, |end| end + 1);
     let end = text[begin..].iter().position(is_end);
-    end.map_or(&text[begin..], |length| &text[begin..begin + length])
-}
-
-fn quoted(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN_CHARACTERS)]);
-    let shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
-    let more = if shown.len() < text.len() { "…" } else { "" };
-    format!("'{}{more}'", visible(&shown))
+    let line = &text[begin..end.map_or(text.len(), |length| begin + length)];
+    let at = (at - begin).min(line.len());
+    let (before, line) = match std::str::from_utf8(line) {
+        // The byte may be within a character.
+        Ok(line) => {
+            let before = line
+                .char_indices()
+                .take_while(|(index, c)| index + c.len_utf8() <= at);
+            (before.count(), line.to_owned())
+        }
+        Err(_) => {
+            let before = line[..at].escape_ascii().count();
+            (before, line.escape_ascii().to_string())
+        }
+    };
+    let left_out = if before + SHOWN_BEFORE > SHOWN_CHARACTERS { before - SHOWN_BEFORE } else { 0 };
+    let mut rest = line.chars().skip(left_out);
+    let shown: String = rest.by_ref().take(SHOWN_CHARACTERS).collect();
+    let [less, more] = [left_out > 0, rest.next().is_some()].map(|is| if is { "…" } else { "" });
+    format!("'{less}{}{more}'", visible(&shown))
 }
 
 #[cfg(test)]
@@ -205,11 +247,24 @@ mod tests {
                 "\u{7}",
                 "line 1 is '\\u{7}' instead of '\\u{1b}[1m'",
             ),
+            // The bytes of a character, of which the last one differs.
+            ("é", "è", "line 1 is 'è' instead of 'é'"),
         ] {
             let [old, new] = [old, new].map(|text| capture(text.as_bytes()).unwrap());
             assert_eq!(difference(&old, &new).as_deref(), Some(words));
             assert_eq!(difference(&old, &old), None);
         }
+        let [old, new] = [&b"a\xff"[..], b"a\xfe"].map(|bytes| capture(bytes).unwrap());
+        let words = difference(&old, &new);
+        assert_eq!(
+            words.as_deref(),
+            Some(r"line 1 is 'a\xfe' instead of 'a\xff'")
+        );
+        let long = |middle: &str| "é".repeat(500) + middle + &"z".repeat(500);
+        let [old, new] = ["b", "c"].map(|middle| capture(long(middle).as_bytes()).unwrap());
+        let part = |middle: &str| format!("'…{}{middle}{}…'", "é".repeat(20), "z".repeat(39));
+        let expected = format!("line 1 is {} instead of {}", part("c"), part("b"));
+        assert_eq!(difference(&old, &new), Some(expected));
     }
 
     #[test]
@@ -223,6 +278,7 @@ mod tests {
             ),
             ("at 1\nb\n", "at 2\nb\nc\n", Some(Varying::All)),
             ("at 1\n", "at 2\n", Some(Varying::All)),
+            ("a\nb\nc", "c\na\nb\n", Some(Varying::Order)),
         ] {
             let [one, other] = [one, other].map(|text| capture(text.as_bytes()).unwrap());
             assert_eq!(varying(&one, &other), expected);
@@ -231,8 +287,11 @@ mod tests {
         let long = [b"1\n".repeat(HEAD_BYTES), b"2\n".repeat(HEAD_BYTES)];
         let [one, other] = long.map(|text| capture(&*text).unwrap());
         assert_eq!(varying(&one, &other), Some(Varying::All));
-        let [old, new, other] = ["at 1\nb\n", "at 2\nb\n", "at 2\nc\n"]
-            .map(|text| capture(text.as_bytes()).unwrap().without(&[1]));
+        let [old, new, other] = ["at 1\nb\n", "at 2\nb\n", "at 2\nc\n"].map(|text| {
+            capture(text.as_bytes())
+                .unwrap()
+                .without(&Varying::Lines(vec![1]))
+        });
         assert_eq!(difference(&old, &new), None);
         let words = difference(&old, &other);
         assert_eq!(words.as_deref(), Some("line 2 is 'c' instead of 'b'"));

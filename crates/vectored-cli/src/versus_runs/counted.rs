@@ -47,6 +47,15 @@ impl Observed {
             _ => None,
         }
     }
+
+    /// The outputs that the run has written.
+    pub fn all_written(&self) -> impl Iterator<Item = &str> {
+        let written = self
+            .outputs
+            .iter()
+            .filter(|(_, state)| matches!(state, State::Written(_)));
+        written.map(|(name, _)| &**name)
+    }
 }
 
 /// How runs are counted.
@@ -126,6 +135,14 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
         ),
     ];
     for (path, before) in counting.same.iter().zip(before) {
+        // To open a FIFO would wait for a writer.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let what = format!("'{}' cannot be compared", path.display());
+            return Err(RunError::Io(
+                what,
+                io::Error::other("it is no regular file"),
+            ));
+        }
         let state = match identity(path) {
             None => State::Missing,
             now if now == before => State::Untouched,
@@ -135,7 +152,7 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
                 State::Written(file.map_err(failed(&what))?)
             }
         };
-        outputs.push((format!("file '{}'", path.display()), state));
+        outputs.push((name_of(path), state));
     }
     Ok(Observed {
         status: ended.status,
@@ -186,6 +203,11 @@ fn count(log: PipeReader, named: &[PathBuf]) -> io::Result<Counter> {
     Ok(counter)
 }
 
+/// The name of a file of `--same` among the outputs.
+pub fn name_of(path: &Path) -> String {
+    format!("file '{}'", path.display())
+}
+
 /// What changes when a file is written: device, number, size, times.
 type Identity = (u64, u64, u64, (i64, i64), (i64, i64));
 
@@ -211,8 +233,10 @@ pub fn unstable<'a>(old: &Observed, others: impl IntoIterator<Item = &'a Observe
         for Difference { of, .. } in differences(old, other, &Unstable::new()) {
             let outputs = old.written(&of).zip(other.written(&of));
             let varies = outputs.and_then(|(old, other)| varying(old, other));
-            let known = all.entry(of).or_insert(Varying::Lines(Vec::new()));
-            known.join(varies.unwrap_or(Varying::All));
+            let varies = varies.unwrap_or(Varying::All);
+            all.entry(of)
+                .and_modify(|known| known.join(&varies))
+                .or_insert(varies);
         }
     }
     all
@@ -222,6 +246,7 @@ pub fn unstable<'a>(old: &Observed, others: impl IntoIterator<Item = &'a Observe
 pub fn unstable_in_words(unstable: &Unstable) -> Vec<String> {
     let in_words = |(of, varying): (&String, &Varying)| match varying {
         Varying::All => of.clone(),
+        Varying::Order => format!("the order of the lines of {of}"),
         Varying::Lines(lines) if lines.len() > NAMED_LINES => {
             format!("{} lines of {of}", grouped(lines.len() as u64))
         }
@@ -247,8 +272,14 @@ pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<D
     for ((name, old), (_, new)) in old.outputs.iter().zip(&new.outputs) {
         let how = match (old, new) {
             (State::Written(old), State::Written(new)) => match unstable.get(name) {
-                Some(Varying::Lines(lines)) => difference(&old.without(lines), &new.without(lines)),
-                _ => difference(old, new),
+                Some(varying) => {
+                    difference(&old.without(varying), &new.without(varying)).map(|how| {
+                        let sorted =
+                            if *varying == Varying::Order { ", of the sorted lines" } else { "" };
+                        how + sorted
+                    })
+                }
+                None => difference(old, new),
             },
             (State::Missing, State::Missing) | (State::Untouched, State::Untouched) => None,
             (_, State::Missing) => Some("it does not exist".to_owned()),

@@ -11,7 +11,7 @@ use vectored_versus::{Counter, judge};
 
 use super::command::{Program, Surroundings, discarded};
 use super::counted::{
-    Counting, Observed, Unstable, differences, end_in_words, files, observe, unstable,
+    Counting, Observed, Unstable, differences, end_in_words, files, name_of, observe, unstable,
     unstable_in_words,
 };
 use crate::failure::Failure;
@@ -195,14 +195,37 @@ impl Session<'_> {
         Ok(longest)
     }
 
-    /// The counted runs of each command.
+    /// The counted runs of each command: in turn, and then in the reverse order. If each run changes the input of the next,
+    /// as a log that grows, the ranges of counts overlap.
     fn count(&mut self, longest: Duration) -> Result<Vec<Vec<Observed>>, Halt> {
-        let programs = self.plan.programs.iter();
-        let runs = programs.map(|program| {
-            let runs = (0..COUNTED_RUNS).map(|_| self.observe(program, longest));
-            runs.collect::<Result<Vec<_>, _>>()
-        });
-        runs.collect()
+        let programs = &self.plan.programs;
+        let mut runs: Vec<Vec<Observed>> = programs.iter().map(|_| Vec::new()).collect();
+        let mut order: Vec<usize> = (0..programs.len()).collect();
+        for _ in 0..COUNTED_RUNS {
+            for &index in &order {
+                runs[index].push(self.observe(&programs[index], longest)?);
+            }
+            order.reverse();
+        }
+        self.check_written(&runs)?;
+        Ok(runs)
+    }
+
+    /// Fails if no run has written a file of `--same`: nothing would be compared.
+    fn check_written(&self, runs: &[Vec<Observed>]) -> Result<(), Halt> {
+        let is_written = |path: &PathBuf| {
+            let name = name_of(path);
+            let mut written = runs.iter().flatten().flat_map(Observed::all_written);
+            written.any(|written| written == name)
+        };
+        match self.plan.same.iter().find(|path| !is_written(path)) {
+            Some(path) if !self.plan.ignore_output => Err(Halt::Failed(anyhow::anyhow!(
+                "no counted run wrote the {} of --same: name a file that the commands write, and remove it by \
+                 --prepare if they write it only once",
+                name_of(path)
+            ).into())),
+            _ => Ok(()),
+        }
     }
 
     /// A counted run.
@@ -320,8 +343,13 @@ impl Session<'_> {
             side.runs = of(index);
         }
         let timed = rounds.len();
+        let is_compared = !self
+            .result
+            .not_compared
+            .iter()
+            .any(|of| of == "exit status");
         for (one, others) in self.result.new.iter_mut().zip(&other_ends[1..]) {
-            if *others > 0 {
+            if *others > 0 && is_compared {
                 one.differences.push(Difference {
                     of: "exit status".to_owned(),
                     how: format!(

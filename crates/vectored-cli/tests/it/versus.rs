@@ -112,7 +112,12 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
         ),
     ] {
         let bench = bench();
-        let all = ["--shell", "sh", "--same", "out", old, new];
+        let same = if new.contains("out") || old.contains("out") {
+            "--same=out"
+        } else {
+            "--quiet"
+        };
+        let all = ["--shell", "sh", same, old, new];
         let (stdout, stderr) = said_by(&mut versus(&bench, "1", &all), 5);
         assert!(stdout.contains(words), "{stdout}");
         assert!(stdout.contains("was not timed"), "{stdout}");
@@ -154,9 +159,9 @@ fn what_differs_in_the_old_command_itself_is_not_compared() {
 fn only_the_lines_that_vary_are_not_compared() {
     needs_strace!("only_the_lines_that_vary_are_not_compared");
     let bench = bench();
-    // The second run of old is like the first, and the third is not, as with a time of day.
+    // Runs 1 and 4 are of old and equal. Run 3, of new, is not, nor is run 5, of old again: as with a time of day.
     let counted = "echo run >> runs; n=$(wc -l < runs); ";
-    let old = format!("{counted} echo $((n > 2)); echo same");
+    let old = format!("{counted} echo $((n == 3 || n == 5)); echo same");
     let words = ["--shell", "sh", &*old, &*old];
     let stdout = stdout_of(&mut versus(&bench, "1", &words));
     let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -168,6 +173,82 @@ fn only_the_lines_that_vary_are_not_compared() {
         5,
         "Standard output of new differs: line 2 is 'other' instead of 'same'",
     );
+}
+
+#[test]
+fn an_order_of_lines_that_varies_is_not_compared_but_the_lines_are() {
+    needs_strace!("an_order_of_lines_that_varies_is_not_compared_but_the_lines_are");
+    let bench = bench();
+    // Runs 1 and 2 have one order, runs 3 and 4 the other one.
+    let old = "echo run >> runs; if [ $(wc -l < runs) -gt 2 ]; then seq 3; else seq 3 -1 1; fi";
+    let stdout = stdout_of(&mut versus(&bench, "1", &["--shell", "sh", old, old]));
+    let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "differ in the order of the lines of standard output, which is not compared";
+    assert!(joined.contains(note), "{stdout}");
+    fs::remove_file(bench.work().join("runs")).unwrap();
+    let other = old.replace("seq 3;", "seq 4;");
+    stdout_of_code(
+        &mut versus(&bench, "1", &["--shell", "sh", old, &other]),
+        5,
+        "Standard output of new differs: line 4 is '4' instead of missing, of the sorted lines",
+    );
+}
+
+#[test]
+fn an_exit_status_that_varies_is_not_compared_in_timed_runs_either() {
+    needs_strace!("an_exit_status_that_varies_is_not_compared_in_timed_runs_either");
+    let bench = bench();
+    // Runs 1 and 4 are those of old that are counted.
+    let old = "echo run >> runs; n=$(wc -l < runs); exit $((n > 3))";
+    let stdout = stdout_of(&mut versus(&bench, "1", &["--shell", "sh", old, old]));
+    assert!(
+        stdout.contains("differ in exit status, which is not compared"),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn a_file_that_no_run_writes_or_that_is_none_is_an_error() {
+    needs_strace!("a_file_that_no_run_writes_or_that_is_none_is_an_error");
+    let bench = bench();
+    let fifo = bench.work().join("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    for (same, words) in [
+        (
+            "missing",
+            "no counted run wrote the file 'missing' of --same",
+        ),
+        ("in", "no counted run wrote the file 'in' of --same"),
+        ("fifo", "'fifo' cannot be compared: it is no regular file"),
+        (".", "'.' cannot be compared: it is no regular file"),
+    ] {
+        let stderr = stderr_of(
+            &mut versus(&bench, "1", &["--same", same, "true", "true"]),
+            1,
+        );
+        assert!(stderr.contains(words), "{stderr}");
+    }
+}
+
+#[test]
+fn a_log_that_grows_by_each_run_is_no_more_calls_of_one_of_them() {
+    needs_strace!("a_log_that_grows_by_each_run_is_no_more_calls_of_one_of_them");
+    let bench = bench();
+    // Each run reads and writes one byte more.
+    let grows = "echo >> log; dd if=log of=out bs=1 status=none";
+    stdout_of(&mut versus(
+        &bench,
+        "1",
+        &[
+            "--shell=sh",
+            "--fail-if-more-calls=0",
+            "--same=out",
+            "--ignore-output",
+            grows,
+            grows,
+        ],
+    ));
 }
 
 fn stdout_of_code(command: &mut assert_cmd::Command, code: i32, words: &str) {
