@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use vectored_report::{Document, TerminalOptions, csv_of, html, json, markdown, parse, terminal};
 use vectored_versus::judge;
 use vectored_versus::model::{
-    Calls, Comparison, Difference, File, FileUse, Range, Run, Side, VERSUS_SCHEMA, Versus,
+    Calls, Change, Comparison, Difference, File, FileUse, Range, Run, Side, VERSUS_SCHEMA, Versus,
 };
-use vectored_versus::report::document;
+use vectored_versus::report::{compare_versus, document, versus_comparison_document};
 
 #[path = "../../../vectored-measure/tests/it/damage.rs"]
 mod damage;
@@ -173,6 +173,41 @@ fn what_spoils_a_comparison_comes_first() {
 }
 
 #[test]
+fn two_results_are_compared_and_what_one_of_them_lacks_is_said() {
+    let compared = |later: &Versus| {
+        let comparison = compare_versus(&result(), later);
+        screen(&versus_comparison_document(&comparison), false)
+    };
+    insta::assert_snapshot!(compared(&spoiled()));
+    let mut uncounted = result();
+    uncounted.new[0].side.calls = None;
+    assert!(!compared(&uncounted).contains("system calls"));
+    uncounted.new[0].figures.clear();
+    assert!(compared(&uncounted).contains("was neither timed nor counted"));
+}
+
+#[test]
+fn a_ratio_has_changed_if_the_intervals_of_both_results_are_apart() {
+    let with = |[low, ratio, high]: [f64; 3]| {
+        let mut result = result();
+        let mut figures = result.new[0].figures.iter_mut();
+        let wall = figures.find(|one| one.figure == "wall_ns").unwrap();
+        (wall.low, wall.ratio, wall.high) = (Some(low), Some(ratio), Some(high));
+        result
+    };
+    for (later, ends, change) in [
+        ([1.5, 1.6, 2.0], [1.5, 4.0], Change::More),
+        ([0.75, 1.0, 2.0], [0.75, 4.0], Change::NotFound),
+        ([0.125, 0.2, 0.25], [0.125, 0.5], Change::Less),
+    ] {
+        let compared = compare_versus(&with([0.5, 0.8, 1.0]), &with(later));
+        let wall = &compared.new[0].figures[0];
+        assert_eq!([wall.low, wall.high], ends.map(Some));
+        assert_eq!((wall.ratio, wall.change), (Some(later[1] / 0.8), change));
+    }
+}
+
+#[test]
 fn what_is_saved_is_read_again_and_checked() {
     let saved = json(&result());
     assert_eq!(parse::<Versus>(&saved).unwrap(), result());
@@ -205,6 +240,7 @@ proptest! {
             let document = document(&found);
             html(std::slice::from_ref(&document));
             screen(&document, true);
+            html(&[versus_comparison_document(&compare_versus(&result(), &found))]);
             csv_of(&[&found, &found]);
         }
     }
