@@ -63,8 +63,14 @@ impl Cell {
 
     /// The median over these rounds of the time of `this` ÷ that of `other` in the round.
     pub fn ratio(&self, this: Technique, other: Technique, rounds: &[usize]) -> f64 {
-        let (this, other) = (&self.samples[index_of(this)], &self.samples[index_of(other)]);
-        let ratios: Vec<f64> = rounds.iter().map(|&round| this[round] / other[round]).collect();
+        let (this, other) = (
+            &self.samples[index_of(this)],
+            &self.samples[index_of(other)],
+        );
+        let ratios: Vec<f64> = rounds
+            .iter()
+            .map(|&round| this[round] / other[round])
+            .collect();
         median(&ratios).expect("there is a round")
     }
 

@@ -1,5 +1,6 @@
 //! Options of `vectored copy`.
 
+#[cfg(unix)]
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -83,6 +84,7 @@ pub struct CopyArgs {
     pub quiet: bool,
 }
 
+#[cfg(unix)]
 impl CopyArgs {
     /// The arguments with these names, FROM and TO, and no options.
     pub fn of(names: Vec<OsString>) -> Self {

@@ -18,7 +18,6 @@ pub(crate) mod conclude;
 pub(crate) mod copy_by_program;
 #[cfg(unix)]
 pub(crate) mod copy_process;
-#[cfg(unix)]
 pub(crate) mod crossover;
 pub(crate) mod eta;
 #[cfg(unix)]
@@ -146,10 +145,15 @@ impl Plan {
 
 /// Whether a row has enough repeats of those that were planned. Beside a program, one is enough if the time was up.
 fn is_enough(plan: &Plan, bench: &Bench<'_>, repeats: usize, planned: usize) -> bool {
-    match plan {
+    let is_beside_a_program = match plan {
         #[cfg(unix)]
-        Plan::Copies(copies) if copies.program.is_some() && !bench.is_stopped() => repeats > 0,
-        _ => repeats == planned,
+        Plan::Copies(copies) => copies.program.is_some(),
+        _ => false,
+    };
+    if is_beside_a_program && !bench.is_stopped() {
+        repeats > 0
+    } else {
+        repeats == planned
     }
 }
 
