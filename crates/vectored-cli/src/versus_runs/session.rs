@@ -300,7 +300,10 @@ impl Session<'_> {
         let mut other_ends = vec![0_u64; plan.programs.len()];
         let mut rounds: Vec<Vec<Run>> = Vec::new();
         let mut outcome = Ok(());
-        while outcome.is_ok() && !self.is_over(&rounds, longest_round) {
+        // Counting may have taken all of the budget.
+        let least = self.began.elapsed() + plan.budget / 2;
+        let budget = plan.budget.max(least);
+        while outcome.is_ok() && !self.is_over(&rounds, longest_round, budget) {
             // The reverse order of the round before, so that each command has each place as often as its mirror image.
             if rounds.len().is_multiple_of(2) {
                 random.shuffle(&mut order);
@@ -327,7 +330,7 @@ impl Session<'_> {
             if outcome.is_ok() {
                 rounds.push(round);
                 longest_round = longest_round.max(began.elapsed());
-                let is_last = plan.rounds.map_or(plan.budget, |all| {
+                let is_last = plan.rounds.map_or(budget, |all| {
                     self.began.elapsed() * u32::try_from(all).unwrap_or(u32::MAX)
                         / rounds.len() as u32
                 });
@@ -370,15 +373,14 @@ impl Session<'_> {
         Ok(ended.usage.peak_bytes + GROWTH_BYTES)
     }
 
-    fn is_over(&self, rounds: &[Vec<Run>], longest_round: Duration) -> bool {
+    fn is_over(&self, rounds: &[Vec<Run>], longest_round: Duration, budget: Duration) -> bool {
         if let Some(all) = self.plan.rounds {
             return rounds.len() as u64 >= all;
         }
         let of = |slot: usize| rounds.iter().map(|round| round[slot]).collect::<Vec<Run>>();
         let commands = self.plan.programs.len();
         let new: Vec<Vec<Run>> = (1..commands).map(of).collect();
-        let is_spent =
-            self.began.elapsed() + longest_round > self.plan.budget && !rounds.is_empty();
+        let is_spent = self.began.elapsed() + longest_round > budget && !rounds.is_empty();
         is_spent || judge::is_enough(&of(0), &of(commands), new.iter().map(|runs| &**runs))
     }
 
