@@ -16,7 +16,7 @@ pub const VERSUS_COMPARISON_SCHEMA: &str = "vectored-versus-comparison/1";
 /// An earlier result against a later one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VersusComparison {
-    /// [`VERSUS_COMPARISON_SCHEMA`].
+    /// `VERSUS_COMPARISON_SCHEMA`.
     pub schema: &'static str,
     /// The new commands that both have, by their names.
     pub new: Vec<CommandChange>,
