@@ -220,21 +220,16 @@ impl DescriptorSampler<'_> {
         let is_this = |cell: &&OpenedCell| cell.is(spec, techniques, drain);
         let known_fitting = self.opened.iter().find(is_this).map(|cell| cell.fitting);
         let latencies = TechniqueLatencies::of(techniques);
+        let file_end = match latencies {
+            None => FileEnd::Appended,
+            Some(_) => FileEnd::Positioned,
+        };
         let OpenTarget {
             sink,
             drain_mode,
             file_system,
             span_bytes,
-        } = self.open(
-            spec,
-            OpenChoice {
-                drain,
-                file_end: match latencies {
-                    None => FileEnd::Appended,
-                    Some(_) => FileEnd::Positioned,
-                },
-            },
-        )?;
+        } = self.open(spec, OpenChoice { drain, file_end })?;
         let model = self.model_for(spec);
         self.seed = self.seed.wrapping_add(1);
         let supply = self.supply(spec);
