@@ -159,6 +159,7 @@ impl Output {
 /// Opens a file that exists. A regular file and a block device are overwritten.
 fn open_present(path: &Path, name: &str, from: &Input, force: bool) -> Result<File, Failure> {
     let cannot = |error| Failure::usage(format!("cannot open {name}: {error}"));
+    let same = || Failure::usage(format!("{} and {name} are the same file", from.name));
     let found = fs::metadata(path).map_err(cannot)?;
     if found.is_dir() {
         return Err(Failure::usage(format!(
@@ -167,10 +168,7 @@ fn open_present(path: &Path, name: &str, from: &Input, force: bool) -> Result<Fi
     }
     let is_overwritten = found.is_file() || found.file_type().is_block_device();
     if is_overwritten && from.is(&found) {
-        return Err(Failure::usage(format!(
-            "{} and {name} are the same file",
-            from.name
-        )));
+        return Err(same());
     }
     if is_overwritten && !force {
         let remedy = "choose another name, or overwrite it with --force";
@@ -181,10 +179,7 @@ fn open_present(path: &Path, name: &str, from: &Input, force: bool) -> Result<Fi
     if opened.is_file() {
         // It may have become another file since.
         if from.is(&opened) {
-            return Err(Failure::usage(format!(
-                "{} and {name} are the same file",
-                from.name
-            )));
+            return Err(same());
         }
         file.set_len(0).map_err(cannot)?;
     }

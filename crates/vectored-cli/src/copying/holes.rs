@@ -14,7 +14,7 @@ pub enum HolesError {
     Unsuited(&'static str),
     /// A position or the length of a file.
     File(io::Error),
-    /// A part of the file, which begins after so many bytes.
+    /// The copy of one part with data failed; the number of bytes before that part.
     Part(u64, CopyError),
 }
 

@@ -31,7 +31,7 @@ const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
 pub struct Ended {
     /// How the command itself ended.
     pub status: ExitStatus,
-    /// What it has used, with the children that it waited for.
+    /// CPU time, memory and faults of the command and of the children that it waited for.
     pub usage: Usage,
     /// The wall time, to the end of the command itself.
     pub took: Duration,

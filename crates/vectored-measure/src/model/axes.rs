@@ -56,7 +56,7 @@ pub enum Values {
     Sizes {
         /// The largest.
         max: u32,
-        /// What is measured if the option is not given.
+        /// The value in words that is measured if the option is not given.
         default: &'static str,
     },
 }

@@ -42,7 +42,7 @@ impl CellSpec {
         CellSpec::new(Conditions::read(target, page_cache), workload)
     }
 
-    /// A copy of so many bytes: see [`Conditions::copy`].
+    /// A copy of `bytes` bytes: see [`Conditions::copy`].
     pub fn copy(from: Target, to: Target, bytes: usize) -> Self {
         CellSpec::new(Conditions::copy(from, to), Workload::uniform(1, bytes))
     }

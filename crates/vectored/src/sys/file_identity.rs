@@ -28,7 +28,7 @@ pub(crate) enum FileKind {
     Unknown,
 }
 
-/// What a copy asks of each of its descriptors.
+/// The kind, identity and size of a descriptor that is copied from or to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CopyEnd {
     pub(crate) kind: FileKind,

@@ -6,19 +6,14 @@ use fastrand::Rng;
 use vectored_machine::Clock;
 
 use crate::measure::copy::mover::CopyMover;
-use crate::measure::read::cell::FirstCall;
+use crate::measure::read::cell::{FirstCall, MAX_TRIES};
 use crate::measure::read::read_source::Source;
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
 use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink};
+use crate::measure::write::cell::PROOF_EVERY;
 use crate::measure::write::mover::{Meter, Timed};
 use crate::model::Drain;
-
-/// Attempts at a cold sample: one is repeated if its pages turn out to have been in the page cache.
-const MAX_TRIES: u32 = 8;
-
-/// Of the samples of a technique, the first after the cell is opened and then one in this many is compared.
-const PROOF_EVERY: u32 = 5;
 
 /// How the two ends of a copy are filled and emptied.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +27,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// What a result says of them.
+    /// Which threads work at the ends, for the result.
     pub fn drain(self) -> Option<Drain> {
         match (self.filled, self.emptied) {
             (Some(Drain::WriterThread), DrainMode::Thread) => Some(Drain::BothThreads),

@@ -46,3 +46,22 @@ pub trait CopyMover {
         meter.time(to, batch, move || self.call(from, to, bytes))
     }
 }
+
+/// Moves all bytes by calls of `some`, which gets the number that is left and returns how many it has moved.
+///
+/// # Errors
+///
+/// The error of a call; `UnexpectedEof` if one moves nothing.
+pub(crate) fn move_all(
+    bytes: usize,
+    mut some: impl FnMut(usize) -> io::Result<usize>,
+) -> io::Result<()> {
+    let mut left = bytes;
+    while left > 0 {
+        match some(left)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            moved => left -= moved,
+        }
+    }
+    Ok(())
+}

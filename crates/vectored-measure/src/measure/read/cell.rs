@@ -18,7 +18,7 @@ use crate::stats::Latencies;
 
 /// Attempts at a cold sample: one is repeated if its pages turn out to have been
 /// in the page cache.
-const MAX_TRIES: u32 = 8;
+pub(crate) const MAX_TRIES: u32 = 8;
 
 pub(crate) struct ReadCell {
     pub name: String,

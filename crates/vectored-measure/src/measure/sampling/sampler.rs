@@ -128,7 +128,7 @@ pub enum MeasureError {
     Program {
         /// Its command.
         command: String,
-        /// What it did wrong.
+        /// How it failed.
         why: String,
     },
     /// A sample did not fit its target, although the probe found that it would.

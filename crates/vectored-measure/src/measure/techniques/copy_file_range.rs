@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 
 use vectored_machine::platform::plain_calls::retry_on_intr;
 
-use crate::measure::copy::mover::CopyMover;
+use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::techniques::Technique;
 use crate::model::Target;
 
@@ -29,21 +29,14 @@ impl CopyMover for CopyFileRange {
     }
 
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
-        let mut left = bytes;
-        while left > 0 {
-            left -= copy_some(from, to, left)?;
-        }
-        Ok(())
+        move_all(bytes, |left| copy_some(from, to, left))
     }
 }
 
-/// Copies at least one byte.
-///
 /// Never inlined: see `write_all`.
 #[inline(never)]
 fn copy_some(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
-    match retry_on_intr(|| rustix::fs::copy_file_range(from, None, to, None, bytes))? {
-        0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        count => Ok(count),
-    }
+    Ok(retry_on_intr(|| {
+        rustix::fs::copy_file_range(from, None, to, None, bytes)
+    })?)
 }

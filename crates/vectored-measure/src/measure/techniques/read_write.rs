@@ -5,7 +5,7 @@ use std::io;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{read, retry_on_intr};
 
-use crate::measure::copy::mover::CopyMover;
+use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::sampling::staging::prepare_staging;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::write_each::write_all;
@@ -46,17 +46,14 @@ impl CopyMover for ReadWrite {
 
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
         let buffer = &mut self.memory[self.begin..];
-        let mut left = bytes;
-        while left > 0 {
+        move_all(bytes, |left| {
             let wanted = left.min(buffer.len());
             let count = read_some(from, &mut buffer[..wanted])?;
-            if count == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+            if count > 0 {
+                write_all(to, &buffer[..count])?;
             }
-            write_all(to, &buffer[..count])?;
-            left -= count;
-        }
-        Ok(())
+            Ok(count)
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 
 use vectored_machine::platform::plain_calls::retry_on_intr;
 
-use crate::measure::copy::mover::CopyMover;
+use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::techniques::Technique;
 use crate::model::Target;
 
@@ -28,21 +28,14 @@ impl CopyMover for Sendfile {
     }
 
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
-        let mut left = bytes;
-        while left > 0 {
-            left -= send_some(from, to, left)?;
-        }
-        Ok(())
+        move_all(bytes, |left| send_some(from, to, left))
     }
 }
 
-/// Sends at least one byte.
-///
 /// Never inlined: see `write_all`.
 #[inline(never)]
 fn send_some(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
-    match retry_on_intr(|| rustix::fs::sendfile(to, from, None, bytes))? {
-        0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        count => Ok(count),
-    }
+    Ok(retry_on_intr(|| {
+        rustix::fs::sendfile(to, from, None, bytes)
+    })?)
 }

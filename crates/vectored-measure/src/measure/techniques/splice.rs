@@ -7,7 +7,7 @@ use rustix::pipe::SpliceFlags;
 use vectored_machine::platform::descriptors::Pair;
 use vectored_machine::platform::plain_calls::retry_on_intr;
 
-use crate::measure::copy::mover::CopyMover;
+use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::targets::StreamKind;
 use crate::measure::techniques::Technique;
 use crate::model::{Conditions, Target};
@@ -69,34 +69,26 @@ impl OwnPipe {
         let Some((writer, reader)) = self.ends.take() else {
             return Err(io::Error::other("the pipe of an earlier copy is lost"));
         };
-        let mut left = bytes;
-        while left > 0 {
+        move_all(bytes, |left| {
             let count = splice_some(from, writer.as_fd(), left)?;
             splice_all(reader.as_fd(), to, count)?;
-            left -= count;
-        }
+            Ok(count)
+        })?;
         self.ends = Some((writer, reader));
         Ok(())
     }
 }
 
 fn splice_all(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
-    let mut left = bytes;
-    while left > 0 {
-        left -= splice_some(from, to, left)?;
-    }
-    Ok(())
+    move_all(bytes, |left| splice_some(from, to, left))
 }
 
-/// Moves at least one byte.
-///
 /// Never inlined: see `write_all`.
 #[inline(never)]
 fn splice_some(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
-    match retry_on_intr(|| rustix::pipe::splice(from, None, to, None, bytes, SpliceFlags::MOVE))? {
-        0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        count => Ok(count),
-    }
+    Ok(retry_on_intr(|| {
+        rustix::pipe::splice(from, None, to, None, bytes, SpliceFlags::MOVE)
+    })?)
 }
 
 #[cfg(test)]

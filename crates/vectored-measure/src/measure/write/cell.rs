@@ -23,7 +23,7 @@ const AGE_BATCH_BYTES: u64 = 1 << 20;
 
 /// Of the samples of a technique, the first after the cell is opened and then one
 /// in this many is compared.
-const PROOF_EVERY: u32 = 5;
+pub(crate) const PROOF_EVERY: u32 = 5;
 
 pub(crate) struct WriteCell {
     pub name: String,

@@ -65,7 +65,7 @@ pub(crate) fn is_without_copies(_fd: BorrowedDescriptor<'_>) -> bool {
 }
 
 impl CopyEnd {
-    /// What a copy asks of a descriptor, by fstat(2).
+    /// Looks at a descriptor, by fstat(2).
     // The integers' types differ between systems.
     #[allow(clippy::unnecessary_cast)]
     pub(crate) fn of(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {

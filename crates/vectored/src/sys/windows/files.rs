@@ -64,7 +64,7 @@ impl FileIdentity {
 }
 
 impl CopyEnd {
-    /// What a copy asks of a descriptor.
+    /// Looks at a descriptor.
     pub(crate) fn of(descriptor: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
         let (kind, file) = match descriptor {
             BorrowedDescriptor::Socket(_) => (FileKind::Socket, None),
