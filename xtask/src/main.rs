@@ -51,6 +51,12 @@ enum Xtask {
     Step { name: String },
     /// The rules of this repository that no other tool checks
     Tidy,
+    /// Builds the documentation as a site, and checks its links; mkdocs-material comes from PyPI
+    Site {
+        /// Where the site goes
+        #[arg(long, value_name = "DIR", default_value = "target/site/out")]
+        out: PathBuf,
+    },
     /// Compares the public API of the library with the list in `crates/vectored/api.txt`
     Api {
         /// Writes the list
@@ -184,6 +190,9 @@ fn run(command: Xtask) -> anyhow::Result<()> {
         Xtask::Test { only } => test::run(only.as_deref()),
         Xtask::Step { name } => test::run_step(&name),
         Xtask::Tidy => tidy::run(),
+        Xtask::Site { out } => {
+            commands::run(script("site/build.py").arg(std::path::absolute(out)?))
+        }
         Xtask::Api { update } => api::run(update),
         Xtask::Reproducibility { runs } => {
             let mut script = script("reproducibility.py");

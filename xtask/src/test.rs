@@ -91,6 +91,9 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
                 script("deb/build.sh").args([&root().join("target/debian"), Path::new("try-out")]),
             )
         }),
+        Step::new("site", || {
+            run_command(script("site/build.py").arg(root().join("target/site/out")))
+        }),
         Step::new("cluster", || run_command(&mut script("cluster.py"))),
     ];
     let optimised = vec![

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""`cargo xtask site`: the documentation as a searchable site, by mkdocs-material.
+
+Fails if a link or an anchor leads nowhere, if a page is in no list of mkdocs.yml, or if a page loads anything from elsewhere.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OUT = Path(sys.argv[1])
+SITE, WORK = Path("xtask/site"), Path("target/site")
+PAGES = WORK / "pages"
+REQUIREMENTS = (SITE / "requirements.txt").read_text()
+
+
+def environment():
+    """The environment with mkdocs, made anew when the versions change; none if they cannot be installed."""
+    venv, installed = WORK / "venv", WORK / "venv/requirements.txt"
+    if installed.exists() and installed.read_text() == REQUIREMENTS:
+        return venv
+    install = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
+    for command in (
+        [sys.executable, "-m", "venv", "--clear", venv],
+        [*install, "--retries=1", "--timeout=15", "-r", SITE / "requirements.txt"],
+    ):
+        if subprocess.run(command).returncode:
+            return None
+    installed.write_text(REQUIREMENTS)
+    return venv
+
+
+def copy(path):
+    """Copies a page and what it links to, each to its place in the repository, so that links hold as they are."""
+    to = PAGES / path
+    if to.exists() or not Path(path).is_file():
+        return
+    to.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(path, to)
+    if path.endswith(".md"):
+        for link in re.findall(r"\]\(([^)#:]+)[^)]*\)", Path(path).read_text()):
+            copy(os.path.normpath(os.path.join(os.path.dirname(path), link)))
+
+
+def main():
+    venv = environment()
+    if venv is None:
+        why = "mkdocs-material cannot be installed"
+        if os.environ.get("CI") == "true":
+            sys.exit(f"error: site: {why}")
+        print(f"skipped site: {why}")
+        if skips := os.environ.get("VECTORED_SKIPS"):
+            with open(skips, "a") as file:
+                file.write(f"site: {why}\n")
+        return
+    shutil.rmtree(PAGES, ignore_errors=True)
+    for page in ["README.md", *map(str, Path("docs").rglob("*.md"))]:
+        copy(page)
+    for name in ("style.css", "iframe-worker.js"):
+        shutil.copy(SITE / name, PAGES)
+    mkdocs = [venv / "bin/mkdocs", "build", "--config-file", SITE / "mkdocs.yml", "--site-dir", OUT.absolute()]
+    # Its theme advertises otherwise.
+    if subprocess.run(mkdocs, env={**os.environ, "NO_MKDOCS_2_WARNING": "true"}).returncode:
+        sys.exit("error: mkdocs has found the faults above")
+    loaded = re.compile(r"<(?:script|img|link rel=\"stylesheet\"|iframe)[^>]+(?:src|href)=\"(?:https?:)?//[^\"]*")
+    for page in OUT.rglob("*.html"):
+        if found := loaded.search(page.read_text()):
+            sys.exit(f"error: {page} loads from elsewhere: {found[0]}")
+    print(f"   {OUT}/index.html")
+
+
+main()
