@@ -34,6 +34,10 @@ pub struct Cell {
     pub high: Option<f64>,
     /// The median over the rounds of this technique ÷ what the project does today.
     pub ratio_to_today: f64,
+    /// The lower end of its 95 % interval; `None` with fewer than six rounds.
+    pub today_low: Option<f64>,
+    /// The upper end.
+    pub today_high: Option<f64>,
 }
 
 /// The figures of all cases together.
@@ -92,7 +96,7 @@ fn cells_of(samples: &CaseSamples) -> Vec<Cell> {
     let today = today.unwrap_or(best);
     let cell = |one: &TechniqueSamples| {
         let to_best = pair(&one.cpu_ns, &best_cpu_ns)?;
-        let interval = to_best.interval;
+        let to_today = pair(&one.cpu_ns, &today.cpu_ns)?;
         Some(Cell {
             program: samples.case.program,
             case: samples.case.to_string(),
@@ -103,9 +107,11 @@ fn cells_of(samples: &CaseSamples) -> Vec<Cell> {
             is_best_by_hand: one.technique == best.technique,
             cpu_ns: median(&one.cpu_ns)?,
             ratio_to_best_by_hand: to_best.ratio,
-            low: interval.map(|interval| interval.0),
-            high: interval.map(|interval| interval.1),
-            ratio_to_today: pair(&one.cpu_ns, &today.cpu_ns)?.ratio,
+            low: to_best.interval.map(|interval| interval.0),
+            high: to_best.interval.map(|interval| interval.1),
+            ratio_to_today: to_today.ratio,
+            today_low: to_today.interval.map(|interval| interval.0),
+            today_high: to_today.interval.map(|interval| interval.1),
         })
     };
     all.iter().filter_map(cell).collect()

@@ -1,5 +1,6 @@
 //! A server of HTTP/2 on h2: single bodies, bodies in several frames, concurrent streams.
 
+use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -48,6 +49,8 @@ enum Setting {
     Default,
     /// The stream says that it does not gather: frames of less than 1024 bytes are copied.
     NotVectored,
+    /// The stream says so when h2 sets its threshold, and gathers: frames of less than 1024 bytes are copied.
+    OtherThreshold,
     /// The program copies the parts of a body together, into DATA frames of 16 KiB.
     Joined,
 }
@@ -66,6 +69,7 @@ fn open(harness: &Harness, case: &Case) -> io::Result<Contenders> {
     let mut ways = vec![
         ("today", Role::Today, Setting::Default),
         ("not-vectored", Role::ByHand, Setting::NotVectored),
+        ("other-threshold", Role::ByHand, Setting::OtherThreshold),
     ];
     if case.kind == "frames" {
         ways.push(("joined-16k", Role::ByHand, Setting::Joined));
@@ -103,6 +107,7 @@ async fn serve(stream: TcpStream, setting: Setting, case: Case, pool: Rc<Pool>) 
     let io = Transport {
         stream,
         gathers: setting != Setting::NotVectored,
+        denies_once: Cell::new(setting == Setting::OtherThreshold),
     };
     let mut builder = h2::server::Builder::new();
     builder.max_concurrent_streams(MAX_STREAMS as u32);
@@ -153,6 +158,8 @@ fn send_joined(stream: &mut SendStream<Bytes>, body: &[Bytes]) -> Result<(), h2:
 struct Transport {
     stream: TcpStream,
     gathers: bool,
+    /// h2 asks first when it sets its threshold, then before each write.
+    denies_once: Cell<bool>,
 }
 
 impl AsyncRead for Transport {
@@ -183,7 +190,7 @@ impl AsyncWrite for Transport {
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.gathers
+        self.gathers && !self.denies_once.take()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

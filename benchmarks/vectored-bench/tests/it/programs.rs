@@ -69,6 +69,8 @@ fn the_json_has_every_field_for_every_technique() {
             "low",
             "high",
             "ratio_to_today",
+            "today_low",
+            "today_high",
         ] {
             assert!(cell[field].as_f64().unwrap() > 0.0, "{field}: {cell}");
         }
