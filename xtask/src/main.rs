@@ -9,6 +9,8 @@ mod fuzz;
 mod instructions;
 mod miri;
 mod packages;
+#[cfg(feature = "measure")]
+mod pictures;
 mod release;
 #[cfg(feature = "measure")]
 mod ruler;
@@ -71,6 +73,8 @@ enum Xtask {
     },
     /// Does the engine agree with plain C programs? Half a second a round and cell, on an idle machine
     Ruler(RulerOptions),
+    /// Draws the pictures of the documentation
+    Pictures(PicturesOptions),
     /// Random lists, and queues, through random faults; does every byte arrive?
     Soak(Words),
     /// Runs each fuzz target for some time; needs a nightly toolchain
@@ -168,10 +172,12 @@ struct Words {
     options: Vec<String>,
 }
 
-#[cfg(not(feature = "measure"))]
-use Words as RulerOptions;
+#[cfg(feature = "measure")]
+use pictures::Options as PicturesOptions;
 #[cfg(feature = "measure")]
 use ruler::Options as RulerOptions;
+#[cfg(not(feature = "measure"))]
+use {Words as PicturesOptions, Words as RulerOptions};
 
 fn main() -> ExitCode {
     match run(Xtask::parse()) {
@@ -199,9 +205,11 @@ fn run(command: Xtask) -> anyhow::Result<()> {
             commands::run(script.args(["--runs", &runs.to_string()]))
         }
         #[cfg(not(feature = "measure"))]
-        Xtask::Ruler(_) => Err(with_engine()),
+        Xtask::Ruler(_) | Xtask::Pictures(_) => Err(with_engine()),
         #[cfg(feature = "measure")]
         Xtask::Ruler(options) => ruler::run(&options),
+        #[cfg(feature = "measure")]
+        Xtask::Pictures(options) => pictures::run(&options),
         Xtask::Soak(words) => soak::run(words.options),
         Xtask::Fuzz { seconds, only } => fuzz::run(seconds, only.as_deref()),
         Xtask::BenchPeers(words) => {

@@ -4,14 +4,15 @@
 
 mod bars;
 mod blocks;
-mod curves;
-mod drawing;
-mod scale;
+pub(crate) mod curves;
+pub(crate) mod drawing;
+pub(crate) mod scale;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::document::Document;
 use crate::html::blocks::blocks;
+use crate::html::drawing::STYLE as DRAWINGS;
 
 const STYLE: &str = include_str!("../../assets/page.css");
 
@@ -36,7 +37,7 @@ pub fn html(documents: &[Document]) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(DRAWINGS)) (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#main" { "To the results" }
