@@ -89,6 +89,22 @@ for source in $crate/examples/*.c* $crate/tests/c/*.c*; do
     echo "   ${source##*/}: compiled and run"
 done
 
+# The program, its commands and its project of CMake in docs/c.md.
+block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" docs/c.md; }
+mkdir "$folder/documented"
+block c >"$folder/documented/program.c"
+block sh | grep '^cc ' >"$folder/documented/commands"
+(
+    cd "$folder/documented"
+    [ "$(wc -l <commands)" -eq 2 ]
+    while read -r command; do
+        rm -f a.out
+        run sh -ec "$command"
+        [ "$(./a.out)" = "$(printf 'length: 5\n\nhello')" ]
+    done <commands
+)
+echo "   the program of docs/c.md: compiled and run"
+
 if ! is_there cmake; then
     missing test-c "cmake is missing"
     exit 0
@@ -97,4 +113,11 @@ run cmake -S $crate/tests/cmake -B "$folder/cmake" "-DCMAKE_PREFIX_PATH=$prefix"
 run cmake --build "$folder/cmake"
 run "$folder/cmake/with_vectored"
 run "$folder/cmake/with_vectored_static"
-echo "   a project of CMake: built and run"
+{
+    printf 'cmake_minimum_required(VERSION 3.16)\nproject(documented C)\nadd_executable(program program.c)\n'
+    block cmake
+} >"$folder/documented/CMakeLists.txt"
+run cmake -S "$folder/documented" -B "$folder/documented/build" "-DCMAKE_PREFIX_PATH=$prefix"
+run cmake --build "$folder/documented/build"
+run "$folder/documented/build/program"
+echo "   projects of CMake: built and run"

@@ -5,6 +5,7 @@
 mod api;
 mod check;
 mod commands;
+mod docs;
 mod fuzz;
 mod instructions;
 mod miri;

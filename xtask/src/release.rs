@@ -118,16 +118,20 @@ fn section<'c>(changelog: &'c str, version: &str) -> Option<&'c str> {
     })
 }
 
-/// Checks the syntax of the workflow for GitHub Actions with actionlint, which Go builds from its source if it is missing.
+/// Checks the syntax of the workflow for GitHub Actions, and of the one in `docs/prove-it.md`, with actionlint, which Go builds from its source if it is missing.
 pub fn workflow() -> Result<()> {
     match actionlint() {
         Err(why) => missing("workflow", &format!("{why:#}")),
-        // Not with other linters, which may be installed or not.
-        Ok(program) => run_command(Command::new(program).args([
-            "-shellcheck=",
-            "-pyflakes=",
-            ".github/workflows/ci.yml",
-        ])),
+        Ok(program) => {
+            let page = fs::read_to_string(root().join("docs/prove-it.md"))?;
+            let block = page.split("```yaml\n").nth(1).context("it has no block")?;
+            let documented = root().join("target/steps/documented.yml");
+            fs::write(&documented, block.split("```").next().unwrap_or_default())?;
+            let mut check = Command::new(program);
+            // Not with other linters, which may be installed or not.
+            check.args(["-shellcheck=", "-pyflakes=", ".github/workflows/ci.yml"]);
+            run_command(check.arg(documented))
+        }
     }
 }
 

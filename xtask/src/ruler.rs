@@ -1,4 +1,4 @@
-//! `cargo xtask ruler`: compares the engine's medians with those of plain C loops.
+//! `cargo xtask ruler`: the engine against plain C loops.
 //!
 //! Both time the same techniques on the same targets, in turn, on the same
 //! CPU. The work that the engine adds (traits, proofs, a balanced order) must

@@ -6,7 +6,8 @@
 //! - every test that `docs/hazards.md` names exists,
 //! - no file of Rust has more than 800 lines,
 //! - a room (a folder or a file in a crate's `src`) imports from lower floors only, but for tests. `ARCHITECTURE.md` has the
-//!   floors.
+//!   floors,
+//! - the documentation keeps the rules of `docs.rs`.
 //!
 //! Most of them search the text of the code without its comments. They find an oversight, but not code that is written to evade
 //! them.
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use crate::commands::{answer, cargo_words};
-use crate::root;
+use crate::{docs, root};
 
 /// Folders of pure code: it gets all data as arguments, and returns text or numbers.
 const PURE: [&str; 6] = [
@@ -82,6 +83,7 @@ pub fn run() -> Result<()> {
     for (sources, floors) in floors {
         faults.extend(imports_from_above(sources, &floors)?);
     }
+    faults.extend(docs::faults()?);
     for fault in &faults {
         println!("   {fault}");
     }
@@ -89,7 +91,8 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<String> {
+/// The text of a file.
+pub fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read '{}'", path.display()))
 }
 
@@ -296,7 +299,12 @@ fn without_comment(line: &str) -> String {
 
 /// Every `.rs` file below `folder`, but for hidden folders and build output.
 pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+    files(folder, &|name| name.ends_with(".rs"))
+}
+
+/// Every file below `folder` whose name is of this kind, but for hidden folders and build output.
+pub fn files(folder: &Path, of_kind: &dyn Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot list '{}'", folder.display()));
     for entry in entries? {
@@ -305,14 +313,14 @@ pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
         if path.is_dir() {
             let is_output = path.join("CACHEDIR.TAG").exists() || name == "target";
             if !name.starts_with('.') && !is_output {
-                files.extend(rust_files(&path)?);
+                found.extend(files(&path, of_kind)?);
             }
-        } else if name.ends_with(".rs") {
-            files.push(path);
+        } else if of_kind(&name) {
+            found.push(path);
         }
     }
-    files.sort();
-    Ok(files)
+    found.sort();
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ mod command_signals;
 mod commands;
 #[cfg(unix)]
 mod copying;
+#[cfg(all(test, target_os = "linux"))]
+mod documented_tests;
 mod failure;
 mod interrupt;
 mod manual;

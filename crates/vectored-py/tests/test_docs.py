@@ -1,8 +1,10 @@
 """The stubs, the docs of the running module and the examples agree."""
 
 import ast
+import contextlib
 import importlib.resources
 import inspect
+import io
 import os
 import re
 import subprocess
@@ -56,22 +58,36 @@ class Stubs(unittest.TestCase):
 
 
 class Claims(unittest.TestCase):
-    def test_writev_stops_where_the_docs_say(self):
-        source, sink = os.pipe()
-        os.set_blocking(sink, False)
-        records = [b"x" * 100] * 5000
-        with open(source, "rb", buffering=0) as reader, open(sink, "wb", buffering=0) as writer:
-            with self.assertRaisesRegex(OSError, "Invalid argument"):
-                os.writev(sink, records)
-            self.assertEqual(vectored.IOV_MAX, 1024)
-            self.assertEqual(os.writev(sink, records[:1024]), 65536)
-            with self.assertRaises(BlockingIOError):
-                os.writev(sink, records[656:1024])
-            reader.read(65536)
-            cursor = vectored.Cursor()
-            with self.assertRaises(BlockingIOError):
-                vectored.Gather().resume_write(writer, records, cursor)
-            self.assertEqual(cursor, vectored.Cursor(655, 36))
+    def test_the_page_of_the_package_is_true(self):
+        with open(os.path.join(FOLDER, "../../docs/python.md")) as file:
+            blocks = re.findall(r"```(python|pycon)\n(.*?)```", file.read(), re.DOTALL)
+        self.assertEqual(len(blocks), 5)
+        names = {}
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            for language, block in blocks:
+                if language == "pycon":
+                    for command, expected in re.findall(r">>> (.*)\n((?:(?!>>>).*\n)*)", block):
+                        self.assertEqual(self.said(command, names), expected, command)
+                elif "select" in block:
+                    reader = Reader(names["source"])
+                    exec(block, names)
+                    os.close(names["sink"])
+                    # What the session before it wrote comes first.
+                    self.assertEqual(reader.result(), b"x" * (65536 + 500_000))
+                else:
+                    exec(block, names)
+            self.assertEqual(names["body"], b"hello")
+            with open("log") as log:
+                self.assertEqual(log.read(), "one two three\n")
+
+    def said(self, command, names):
+        """What an interpreter prints for a line."""
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            try:
+                exec(compile(command, "docs/python.md", "single"), names)
+            except OSError as error:
+                print(f"{type(error).__name__}: {error}")
+        return text.getvalue()
 
     def test_the_programs_of_the_readme_run(self):
         with open(os.path.join(FOLDER, "README.md")) as file:

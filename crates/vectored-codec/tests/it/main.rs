@@ -3,6 +3,10 @@
 // A socket pair.
 #[cfg(unix)]
 mod allocations;
+#[cfg(unix)]
+// The lines stand as they do in the pages.
+#[rustfmt::skip]
+mod before_and_after;
 mod frames;
 #[cfg(unix)]
 #[path = "../../../vectored/tests/allocations/sys/mod.rs"]

@@ -1,0 +1,352 @@
+//! The rules of the documentation, as part of `cargo xtask tidy`:
+//!
+//! - every block of code is an excerpt of a file that is compiled or run, or is run by a test that names its page,
+//! - every `cargo xtask COMMAND` and every example is there,
+//! - no paragraph stands twice, in pages and in comments of documentation,
+//! - what is written by hand has at most [`MOST_WORDS`].
+//!
+//! The tests of `vectored-cli` parse the commands `vectored …`, and compare the screens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::CommandFactory;
+
+use crate::tidy::{files, read};
+use crate::{Xtask, root};
+
+/// The most words that are written by hand: of README and `docs/`, without generated and measured pages and without blocks.
+const MOST_WORDS: usize = 20_000;
+
+/// Pages that a command writes.
+const GENERATED: [&str; 1] = ["docs/axes.md"];
+
+/// Dated figures, printed by commands.
+const MEASURED: &str = "docs/measured/";
+
+/// Blocks that are more than an excerpt: page, language, and the file that runs them.
+const RUN: [(&str, &str, &str); 7] = [
+    ("docs/c.md", "c", "xtask/c_library/test.sh"),
+    ("docs/c.md", "cmake", "xtask/c_library/test.sh"),
+    (
+        "docs/python.md",
+        "python",
+        "crates/vectored-py/tests/test_docs.py",
+    ),
+    (
+        "docs/python.md",
+        "pycon",
+        "crates/vectored-py/tests/test_docs.py",
+    ),
+    (
+        "docs/ten-minutes.md",
+        "python",
+        "crates/vectored-cli/tests/it/documented.rs",
+    ),
+    (
+        "docs/ten-minutes.md",
+        "diff",
+        "crates/vectored-cli/tests/it/documented.rs",
+    ),
+    ("docs/prove-it.md", "yaml", "xtask/src/release.rs"),
+];
+
+/// Pages with blocks that are neither code nor a command, and how many.
+const FREE: [(&str, usize); 2] = [("docs/copying.md", 1), ("docs/clusters.md", 1)];
+
+/// A paragraph of fewer words may stand twice.
+const SHORT: usize = 12;
+
+/// A block between fences.
+pub struct Block<'t> {
+    /// The word after the fence.
+    pub language: &'t str,
+    /// The line of the fence, counted from 1.
+    pub line: usize,
+    /// What stands between the fences.
+    pub lines: Vec<&'t str>,
+}
+
+/// The faults of all pages.
+pub fn faults() -> Result<BTreeSet<String>> {
+    let mut faults = BTreeSet::new();
+    let code = files(root(), &|name| {
+        let ends = [".rs", ".c", ".cpp", ".py", ".lua"];
+        ends.iter().any(|end| name.ends_with(end))
+    })?;
+    let sources = code.iter().map(|path| Ok(normal(&read(path)?)));
+    let sources: Vec<String> = sources.collect::<Result<_>>()?;
+    let (mut words, mut paragraphs) = (0, Paragraphs::default());
+    for path in pages()? {
+        let text = read(&root().join(&path))?;
+        let page = path.to_string_lossy();
+        let (prose, blocks) = parts(&text);
+        if !page.starts_with(MEASURED) && !GENERATED.contains(&&*page) {
+            words += prose
+                .iter()
+                .map(|(_, line)| line.split_whitespace().count())
+                .sum::<usize>();
+        }
+        paragraphs.add(&page, &prose);
+        let free = blocks
+            .iter()
+            .filter(|block| block.language == "text")
+            .count();
+        let allowed = FREE
+            .iter()
+            .find(|(of, _)| *of == page)
+            .map_or(0, |(_, count)| *count);
+        if free != allowed && !page.starts_with(MEASURED) {
+            faults.insert(format!(
+                "{page}: {free} blocks of text, which nothing checks; expected {allowed}"
+            ));
+        }
+        faults.extend(unknown_commands(&page, &text, &code));
+        for block in &blocks {
+            if page.starts_with(MEASURED) && !block.language.is_empty() {
+                continue;
+            }
+            if let Some(fault) = uncovered(&page, block, &sources)? {
+                faults.insert(format!("{page}:{}: {fault}", block.line));
+            }
+        }
+    }
+    for path in code
+        .iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+    {
+        let page = path.strip_prefix(root())?.to_string_lossy();
+        paragraphs.add(&page, &comments(&read(path)?));
+    }
+    faults.extend(paragraphs.twice());
+    if words > MOST_WORDS {
+        faults.insert(format!(
+            "README.md and docs/ have {words} words, more than {MOST_WORDS}: delete before you add"
+        ));
+    }
+    Ok(faults)
+}
+
+/// README and the pages of `docs/`, from the root.
+fn pages() -> Result<Vec<PathBuf>> {
+    let mut pages = vec![PathBuf::from("README.md")];
+    for path in files(&root().join("docs"), &|name| name.ends_with(".md"))? {
+        pages.push(path.strip_prefix(root())?.to_owned());
+    }
+    Ok(pages)
+}
+
+/// The lines outside of blocks, with their numbers, and the blocks.
+fn parts(text: &str) -> (Vec<(usize, &str)>, Vec<Block<'_>>) {
+    let (mut prose, mut blocks, mut open) = (Vec::new(), Vec::<Block<'_>>::new(), false);
+    for (index, line) in text.lines().enumerate() {
+        match (line.trim_start().strip_prefix("```"), open) {
+            (Some(language), false) => blocks.push(Block {
+                language,
+                line: index + 1,
+                lines: Vec::new(),
+            }),
+            (None, true) => blocks.last_mut().expect("one is open").lines.push(line),
+            (None, false) => prose.push((index + 1, line)),
+            (Some(_), true) => {}
+        }
+        open ^= line.trim_start().starts_with("```");
+    }
+    (prose, blocks)
+}
+
+/// Why no check covers a block.
+fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option<String>> {
+    let language = block.language;
+    if let Some((_, _, by)) = RUN
+        .iter()
+        .find(|(of, what, _)| (*of, *what) == (page, language))
+    {
+        let name = page.trim_start_matches("docs/");
+        let is_named = read(&root().join(by))?.contains(name);
+        return Ok((!is_named).then(|| format!("{by} does not name this page")));
+    }
+    let sides: &[&[char]] = match language {
+        // Tests of `vectored-cli` parse the commands and compare the screens.
+        "sh" | "console" | "text" => &[],
+        "diff" => &[&[' ', '-'], &[' ', '+']],
+        "" => return Ok(Some("a block without a language".into())),
+        _ => &[&[]],
+    };
+    for side in sides {
+        let lines = block
+            .lines
+            .iter()
+            .filter_map(|line| match line.chars().next() {
+                Some(mark) if !side.is_empty() => {
+                    side.contains(&mark).then(|| &line[mark.len_utf8()..])
+                }
+                _ => Some(*line),
+            });
+        let text: Vec<&str> = lines.collect();
+        // Each piece between empty lines, in one file.
+        let mut pieces: Vec<String> = vec![String::new()];
+        for line in text {
+            match line.trim() {
+                "" | "…" => pieces.push(String::new()),
+                _ => pieces.last_mut().expect("one").push_str(&normal(line)),
+            }
+        }
+        if !sources
+            .iter()
+            .any(|source| pieces.iter().all(|piece| source.contains(piece)))
+        {
+            let side = if side.contains(&'-') { " before the change" } else { "" };
+            return Ok(Some(format!(
+                "no file of code has this {language}{side}: put it into one that a test runs"
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// Commands of `cargo xtask` and examples that are not there.
+fn unknown_commands(page: &str, text: &str, code: &[PathBuf]) -> Vec<String> {
+    let words: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric() && !"-_".contains(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let xtask = Xtask::command();
+    let is_there = |name: &str| xtask.get_subcommands().any(|one| one.get_name() == name);
+    let is_example = |name: &str| {
+        let files = ["", "/main"].map(|end| format!("examples/{name}{end}.rs"));
+        code.iter()
+            .any(|path| files.iter().any(|file| path.ends_with(file)))
+    };
+    let unknown = words.windows(3).filter(|words| match words {
+        ["cargo", "xtask", name] => !is_there(name) && *name != "help",
+        [_, "--example", name] => !is_example(name),
+        _ => false,
+    });
+    unknown
+        .map(|words| format!("{page}: there is no {} {}", words[1], words[2]))
+        .collect()
+}
+
+/// Lines without indentation, empty lines and runs of blanks.
+fn normal(text: &str) -> String {
+    let lines = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines
+        .filter(|line| !line.is_empty())
+        .map(|line| line + "\n")
+        .collect()
+}
+
+/// The documentation in comments, with line numbers.
+fn comments(text: &str) -> Vec<(usize, &str)> {
+    let lines = text.lines().enumerate().map(|(index, line)| {
+        let line = line.trim_start();
+        let documented = line.strip_prefix("///").or(line.strip_prefix("//!"));
+        (index + 1, documented.unwrap_or_default())
+    });
+    lines.collect()
+}
+
+/// Paragraphs, items and rows, and where each stands.
+#[derive(Default)]
+struct Paragraphs(BTreeMap<Vec<String>, Vec<String>>);
+
+impl Paragraphs {
+    fn add(&mut self, page: &str, prose: &[(usize, &str)]) {
+        let mut words: Vec<String> = Vec::new();
+        let (mut from, mut before) = (0, 0);
+        for &(number, line) in prose.iter().chain([&(0, "")]) {
+            let starts =
+                line.trim().is_empty() || line.trim_start().starts_with(['-', '|', '#', '*']);
+            if starts || number != before + 1 {
+                if words.len() > SHORT {
+                    let place = format!("{page}:{from}");
+                    self.0
+                        .entry(std::mem::take(&mut words))
+                        .or_default()
+                        .push(place);
+                }
+                words.clear();
+            }
+            before = number;
+            if words.is_empty() {
+                from = number;
+            }
+            let of_line = line
+                .split(|c: char| !c.is_alphanumeric())
+                .filter(|word| !word.is_empty());
+            words.extend(of_line.map(str::to_lowercase));
+        }
+    }
+
+    fn twice(self) -> impl Iterator<Item = String> {
+        // Functions that write and that read are documented each at its place, and measured pages each with its command.
+        let counts = |place: &String| place.contains(".md:") && !place.starts_with(MEASURED);
+        let twice = self.0.into_iter();
+        let twice = twice.filter(move |(_, places)| places.len() > 1 && places.iter().any(counts));
+        twice.map(|(words, places)| {
+            format!(
+                "{}: the same paragraph: {} …",
+                places.join(", "),
+                words[..6].join(" ")
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# A\n\n```rust\nlet a = 1;\n…\nf(a);\n```\n\n- one two three four five six seven\n  eight nine ten eleven twelve thirteen\n";
+
+    #[test]
+    fn a_block_is_covered_by_a_file_with_all_of_its_pieces() {
+        let (_, blocks) = parts(PAGE);
+        let sources = |text: &str| [normal("fn other() {}"), normal(text)];
+        let fault =
+            |block: &Block<'_>, text| uncovered("README.md", block, &sources(text)).unwrap();
+        let whole = "fn test() {\n    let a = 1;\n    assert!(a > 0);\n    f(a);\n}";
+        assert_eq!(fault(&blocks[0], whole), None);
+        assert!(fault(&blocks[0], "let a = 1;").is_some());
+        let (_, edits) = parts("```diff\n-f(a);\n+g(a);\n h();\n```\n```\nx\n```\n");
+        assert_eq!(fault(&edits[0], "f(a);\nh();\n}\ng(a);\nh();"), None);
+        let before = fault(&edits[0], "g(a);\nh();").unwrap();
+        assert!(before.contains("before the change"), "{before}");
+        assert_eq!(
+            fault(&edits[1], "x"),
+            Some("a block without a language".into())
+        );
+    }
+
+    #[test]
+    fn a_paragraph_of_a_page_that_stands_twice_is_found_however_it_is_wrapped() {
+        let (prose, _) = parts(PAGE);
+        let code = "/// One two three four five six seven eight\n/// nine ten eleven twelve (thirteen).\nfn f() {}\n";
+        let mut paragraphs = Paragraphs::default();
+        paragraphs.add("docs/a.md", &prose);
+        paragraphs.add("a.rs", &comments(code));
+        let found: Vec<String> = paragraphs.twice().collect();
+        assert_eq!(
+            found,
+            ["docs/a.md:9, a.rs:1: the same paragraph: one two three four five six …"]
+        );
+    }
+
+    #[test]
+    fn a_command_and_an_example_that_are_not_there_are_found() {
+        let code = [PathBuf::from("crates/vectored/examples/gather.rs")];
+        let text = "`cargo xtask tidy`, `cargo xtask tidyy`, `--example gather`, `cargo run --example gone`";
+        let found = unknown_commands("README.md", text, &code);
+        assert_eq!(
+            found,
+            [
+                "README.md: there is no xtask tidyy",
+                "README.md: there is no --example gone"
+            ]
+        );
+    }
+}
