@@ -16,8 +16,10 @@ pub const COPY_ABOUT: &str = "\
 Copy a file or stream
 
 Copies FROM to TO up to the end of FROM, by the system calls that suit both: copy_file_range \
-between files, splice from a pipe or socket to a pipe, read and write otherwise. TO has a copy: it does \
-not change if FROM is written afterwards.
+between files, splice to a pipe, read and write otherwise. From a file of more than 64 KiB to a pipe, splice copies \
+no bytes, but puts pages of FROM there: what is written to FROM, or cut off, before the reader has received them may \
+reach the reader. Otherwise, and with --technique read-write, TO has a copy: it does not change if FROM is written \
+afterwards.
 
 TO gets the mode of FROM within the umask. It is removed if the copy fails or a signal ends it. A \
 file that exists is overwritten with --force only, and then it keeps its mode and stays as far as it was \

@@ -82,7 +82,7 @@ fn copied(
         progress.hear(before.get() + bytes);
         ControlFlow::Continue(())
     };
-    let mut options = Options::new().technique(technique);
+    let mut options = Options::new().technique(technique).may_alias(true);
     if let Some(bytes) = args.buffer_size {
         options = options.buffer_bytes(bytes as usize);
     }

@@ -88,7 +88,7 @@ techniques are calls that copy.",
     Axis {
         name: "from",
         about: "\
-Source of the copies, with --operation copy; may be repeated
+Source of the copies, with --operation copy
 
 file: a file that vectored fills. pipe, unix, tcp: a stream that vectored fills before each sample, or by a thread on \
 another CPU if a copy does not fit. Without the option: what usually goes to the --target, from files, pipes and sockets.",

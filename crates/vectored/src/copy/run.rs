@@ -17,7 +17,7 @@ use crate::transfer::read_loop::retry_interrupted;
 pub(super) const CALL_BYTES: u64 = 16 << 20;
 
 /// Memory on the stack, for a read that confirms the end, and for small files.
-const SMALL_BYTES: usize = 4096;
+pub(super) const SMALL_BYTES: usize = 16 << 10;
 
 /// Makes the system calls of a copy.
 pub(super) trait Calls {
@@ -44,6 +44,9 @@ pub(super) struct Plan {
     /// Whether a transfer that moves less than it may is probably the last: a read confirms it, which costs less than a
     /// transfer of nothing.
     pub(super) is_short_the_last: bool,
+    /// The size of an input that is a file; 0 if it is unknown. A read that reaches exactly this end and gets less than it
+    /// asked for has found the end of the file: no other read confirms it.
+    pub(super) file_bytes: u64,
     /// The memory of the first reads, and the most memory.
     pub(super) first_bytes: usize,
     pub(super) most_bytes: usize,
@@ -78,30 +81,45 @@ impl<'p, C: Calls> Run<'p, C> {
         let small = &mut small[..plan.most_bytes.min(SMALL_BYTES)];
         let is_over =
             plan.technique != Technique::ReadWrite && self.within_the_kernel(plan, small)?;
-        if !is_over && plan.most_bytes <= SMALL_BYTES {
-            while self.left > 0 && self.read_and_write(small)? > 0 {}
-        } else if !is_over {
-            self.through_a_buffer(plan)?;
+        if !is_over {
+            self.through_memory(plan, small)?;
         }
         Ok(self.copied)
     }
 
-    /// Reads and writes through a buffer that grows as long as a read fills it.
-    fn through_a_buffer(&mut self, plan: Plan) -> Result<(), CopyError> {
-        let mut buffer = allocated(plan.first_bytes);
-        if buffer.capacity() == 0 {
-            return Err(self.failure(None, ErrorKind::OutOfMemory.into()));
+    /// Reads and writes through memory that grows when two reads have filled it. (One read gets all of a pipe of 64 KiB.)
+    fn through_memory(
+        &mut self,
+        plan: Plan,
+        small: &mut [MaybeUninit<u8>],
+    ) -> Result<(), CopyError> {
+        let mut buffer = None;
+        if plan.first_bytes > small.len() {
+            let first = allocated(plan.first_bytes);
+            if first.capacity() == 0 {
+                return Err(self.failure(None, ErrorKind::OutOfMemory.into()));
+            }
+            buffer = Some(first);
         }
+        let mut filled = 0;
         while self.left > 0 {
-            let read = self.read_and_write(buffer.free())?;
-            if read == 0 {
+            let memory = match &mut buffer {
+                Some(buffer) => buffer.free(),
+                None => &mut *small,
+            };
+            let memory_bytes = memory.len();
+            let read = self.read_and_write(memory)?;
+            let is_all = read < memory_bytes && self.copied.bytes == plan.file_bytes;
+            if read == 0 || is_all {
                 break;
             }
-            if read == buffer.capacity() && read < plan.most_bytes {
+            filled = if read == memory_bytes { filled + 1 } else { 0 };
+            if filled >= 2 && read < plan.most_bytes {
                 let larger = allocated(read.saturating_mul(4).min(plan.most_bytes));
                 // Without memory for it the old one goes on.
                 if larger.capacity() > 0 {
-                    buffer = larger;
+                    buffer = Some(larger);
+                    filled = 0;
                 }
             }
         }

@@ -98,6 +98,7 @@ const OF_FILES: Plan = Plan {
     is_named: false,
     is_zero_the_end: false,
     is_short_the_last: true,
+    file_bytes: 0,
     first_bytes: 100,
     most_bytes: 100,
     limit: u64::MAX,
@@ -189,6 +190,27 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
     let mut kernel = Kernel::new(250, &[Answer::Take(70)]);
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 3);
     assert_eq!(kernel.calls, "trwtr");
+    // Unless the size was known, and a read gets less than it asked for.
+    let of_reads = Plan {
+        technique: Technique::ReadWrite,
+        ..OF_FILES
+    };
+    for (file_bytes, script, calls) in [
+        (250, vec![], "rwrwrw"),
+        (250, vec![Answer::Take(70)], "rwrwrw"),
+        // It has grown, or a read took all that it asked for.
+        (249, vec![], "rwrwrwr"),
+        (251, vec![], "rwrwrwr"),
+        (200, vec![], "rwrwrwr"),
+    ] {
+        let plan = Plan {
+            file_bytes,
+            ..of_reads
+        };
+        let mut kernel = Kernel::new(250, &script);
+        assert_eq!(run(&mut kernel, plan).unwrap().bytes, 250);
+        assert_eq!(kernel.calls, calls, "{file_bytes}");
+    }
     // A pipe may get another writer after its end.
     let of_pipes = Plan {
         technique: Technique::Splice,
@@ -263,12 +285,14 @@ proptest! {
         is_short_the_last: bool,
         is_zero_the_end: bool,
         is_full: bool,
+        is_sized: bool,
         first_bytes in 1..300_usize,
         most_bytes in prop_oneof![1..1000_usize, 1..10_000_usize],
         limit in prop_oneof![Just(u64::MAX), 0..500_u64],
     ) {
         let technique = if is_transfer { Technique::Splice } else { Technique::ReadWrite };
-        let plan = Plan { technique, is_named, is_zero_the_end, is_short_the_last, first_bytes, most_bytes, limit };
+        let file_bytes = if is_sized { bytes as u64 } else { 0 };
+        let plan = Plan { technique, is_named, is_zero_the_end, is_short_the_last, file_bytes, first_bytes, most_bytes, limit };
         let mut kernel = Kernel { is_full, ..Kernel::new(bytes, &script) };
         let mut idle = 0;
         while kernel.output.len() < bytes {
@@ -343,20 +367,35 @@ fn the_technique_follows_from_the_two_kinds() {
         is_null: true,
         ..terminal
     };
-    let large = end(Regular, 1 << 30);
+    let [medium, large] = [100 << 10, 1 << 30].map(|bytes| end(Regular, bytes));
     let chosen = |from: &CopyEnd, to: &CopyEnd, is_without_copies| {
         let output = Answers(None, is_without_copies);
         choice::plan(from, to, false, &output, &Options::new().wishes).technique
     };
-    assert_eq!(chosen(&file, &file, true), Technique::CopyFileRange);
+    assert_eq!(chosen(&medium, &file, true), Technique::CopyFileRange);
     assert_eq!(chosen(&large, &file, true), Technique::ReadWrite);
+    let aliasing = |from: &CopyEnd, to: &CopyEnd| {
+        let wishes = Options::new().may_alias(true).wishes;
+        choice::plan(from, to, false, &Answers(None, true), &wishes).technique
+    };
     for (from, to, technique) in [
-        (file, file, Technique::CopyFileRange),
+        (large, pipe, Technique::Splice),
+        (file, pipe, Technique::ReadWrite),
+        (of_proc, pipe, Technique::ReadWrite),
+        (large, socket, Technique::ReadWrite),
+        (large, file, Technique::ReadWrite),
+    ] {
+        assert_eq!(aliasing(&from, &to), technique, "{from:?} to {to:?}");
+    }
+    for (from, to, technique) in [
+        (file, file, Technique::ReadWrite),
+        (medium, file, Technique::CopyFileRange),
         (large, file, Technique::CopyFileRange),
         (of_proc, file, Technique::ReadWrite),
         (file, null, Technique::Sendfile),
         // These would alias.
         (file, pipe, Technique::ReadWrite),
+        (large, pipe, Technique::ReadWrite),
         (file, socket, Technique::ReadWrite),
         (file, terminal, Technique::ReadWrite),
         (pipe, file, Technique::ReadWrite),
@@ -389,8 +428,7 @@ fn the_buffer_follows_from_the_model_and_the_size() {
     };
     for (bytes, buffer_bytes) in [
         (0, 512 << 10),
-        (1, 4096),
-        (5000, 8192),
+        (1, 16 << 10),
         (64 << 10, 16 << 10),
         (4 << 20, 128 << 10),
         (16 << 20, 256 << 10),
@@ -408,7 +446,7 @@ fn the_buffer_follows_from_the_model_and_the_size() {
         ),
         1
     );
-    assert_eq!(of(0, Wishes { limit: 10, ..usual }), 4096);
+    assert_eq!(of(0, Wishes { limit: 10, ..usual }), 16 << 10);
     let pipes = [None, Some(4096), Some(65_536), Some(1 << 20), Some(1 << 30)];
     let to_pipes = pipes.map(|bytes| {
         let output = Answers(bytes, false);

@@ -178,6 +178,35 @@ fn a_copy_does_not_change_when_the_source_is_written_afterwards() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_copy_that_may_alias_splices_a_long_file_into_a_pipe() {
+    let content = content(1_000_003);
+    let (sink, arrival) = output("pipe");
+    let source = File::from(input("file", &content));
+    let copied = Options::new().may_alias(true).copy(&source, &sink).unwrap();
+    drop(sink);
+    assert!(arrival.all() == content);
+    assert_eq!(
+        (copied.bytes, copied.technique),
+        (1_000_003, Technique::Splice)
+    );
+    // Nobody reads, and the output does not wait.
+    let mut source = File::from(input("file", &content));
+    let (reader, sink) = io::pipe().unwrap();
+    set_nonblocking(&sink);
+    let error = Options::new().may_alias(true).copy(&source, &sink);
+    let error = error.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.side(), error.unwritten()),
+        (ErrorKind::WouldBlock, Some(Side::Output), &[][..])
+    );
+    assert_eq!(source.stream_position().unwrap(), error.written());
+    drop(sink);
+    let arrived = Arrival::by(reader).all();
+    assert!(arrived == content[..error.written() as usize] && !arrived.is_empty());
+}
+
+#[test]
 fn a_copy_of_a_file_to_itself_that_would_never_end_is_refused() {
     let (path, mut source) = file("copy-itself", b"once");
     let refused = |from: &File, to: &File| {
