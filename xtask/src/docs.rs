@@ -2,6 +2,7 @@
 //!
 //! - every block of code is an excerpt of a file that is compiled or run, or is run by a test that names its page,
 //! - every `cargo xtask COMMAND` and every example is there,
+//! - the page of the fields of saved results is of the present types,
 //! - no paragraph stands twice, in pages and in comments of documentation,
 //! - what is written by hand has at most [`MOST_WORDS`].
 //!
@@ -14,13 +15,13 @@ use anyhow::Result;
 use clap::CommandFactory;
 
 use crate::tidy::{files, read};
-use crate::{Xtask, root};
+use crate::{Xtask, fields, root};
 
 /// The most words that are written by hand: of README and `docs/`, without generated and measured pages and without blocks.
 const MOST_WORDS: usize = 20_000;
 
 /// Pages that a command writes.
-const GENERATED: [&str; 1] = ["docs/axes.md"];
+const GENERATED: [&str; 2] = ["docs/axes.md", fields::PAGE];
 
 /// Dated figures, printed by commands.
 const MEASURED: &str = "docs/measured/";
@@ -88,7 +89,9 @@ pub fn faults() -> Result<BTreeSet<String>> {
                 .map(|(_, line)| line.split_whitespace().count())
                 .sum::<usize>();
         }
-        paragraphs.add(&page, &prose);
+        if !GENERATED.contains(&&*page) {
+            paragraphs.add(&page, &prose);
+        }
         let free = blocks
             .iter()
             .filter(|block| block.language == "text")
@@ -120,6 +123,12 @@ pub fn faults() -> Result<BTreeSet<String>> {
         paragraphs.add(&page, &comments(&read(path)?));
     }
     faults.extend(paragraphs.twice());
+    if read(&root().join(fields::PAGE))? != fields::page()? {
+        faults.insert(format!(
+            "{} is not of the types that are saved: cargo xtask fields",
+            fields::PAGE
+        ));
+    }
     if words > MOST_WORDS {
         faults.insert(format!(
             "README.md and docs/ have {words} words, more than {MOST_WORDS}: delete before you add"

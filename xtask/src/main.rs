@@ -6,6 +6,7 @@ mod api;
 mod check;
 mod commands;
 mod docs;
+mod fields;
 mod fuzz;
 mod instructions;
 mod miri;
@@ -60,6 +61,8 @@ enum Xtask {
         #[arg(long, value_name = "DIR", default_value = "target/site/out")]
         out: PathBuf,
     },
+    /// Writes the page of all fields of saved results, which `tidy` compares with the types
+    Fields,
     /// Compares the public API of the library with the list in `crates/vectored/api.txt`
     Api {
         /// Writes the list
@@ -200,6 +203,7 @@ fn run(command: Xtask) -> anyhow::Result<()> {
         Xtask::Site { out } => {
             commands::run(script("site/build.py").arg(std::path::absolute(out)?))
         }
+        Xtask::Fields => Ok(std::fs::write(root().join(fields::PAGE), fields::page()?)?),
         Xtask::Api { update } => api::run(update),
         Xtask::Reproducibility { runs } => {
             let mut script = script("reproducibility.py");

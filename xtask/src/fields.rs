@@ -1,0 +1,385 @@
+//! `cargo xtask fields`: the page of all fields of saved results, from the types that are saved.
+//!
+//! It reads the sources as rustfmt leaves them. A test compares the page with results that were saved.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::{Context, Result};
+
+use crate::root;
+use crate::tidy::{files, read};
+
+/// The page.
+pub const PAGE: &str = "docs/fields.md";
+
+const HEAD: &str = "\
+# The fields of saved results
+
+By `cargo xtask fields`, from the types. [Saved results](results.md) says what all have in common. A field that may be missing is marked `?`.
+";
+
+/// The crate and the type of each schema, and the command.
+const SCHEMAS: [(&str, &str, &str, &str); 6] = [
+    ("measure", "Results", "vectored-results/1", "`measure`"),
+    (
+        "measure",
+        "Experiments",
+        "vectored-experiments/1",
+        "`reproduce`",
+    ),
+    (
+        "measure",
+        "Comparison",
+        "vectored-comparison/1",
+        "`compare --format json`",
+    ),
+    ("advise", "Advisory", "vectored-advice/1", "`advise`"),
+    ("versus", "Versus", "vectored-versus/1", "`versus`"),
+    (
+        "machine",
+        "HostReport",
+        "vectored-host/1",
+        "`host --format json`",
+    ),
+];
+
+/// Types with a form of their own in JSON.
+const OWN_FORM: [(&str, &str); 4] = [
+    ("TechniqueName", "text"),
+    ("SweptMix", "list of [integer, integer or `null`]"),
+    ("CopyThresholds", "list of [integer, integer]"),
+    ("Known", "`{\"value\": …}` or `{\"unknown\": reason}`"),
+];
+
+/// A struct or an enum, by its crate and name.
+type Types = BTreeMap<(String, String), Type>;
+
+#[derive(Default)]
+struct Type {
+    doc: String,
+    is_enum: bool,
+    members: Vec<Member>,
+}
+
+/// A field, or a value of an enum.
+#[derive(Default)]
+struct Member {
+    name: String,
+    of: String,
+    doc: String,
+    is_flat: bool,
+    may_lack: bool,
+}
+
+/// The text of the page.
+pub fn page() -> Result<String> {
+    let mut types = Types::new();
+    for (of, folder) in [
+        ("measure", "vectored-measure/src/model"),
+        ("machine", "vectored-machine/src/model"),
+        ("advise", "vectored-advise/src"),
+        ("versus", "vectored-versus/src"),
+        ("library", "vectored/src/cost"),
+    ] {
+        let is_model =
+            |name: &str| name.ends_with(".rs") && (!folder.ends_with("src") || name == "model.rs");
+        for path in files(&root().join("crates").join(folder), &is_model)? {
+            collect(of, &read(&path)?, &mut types);
+        }
+    }
+    let mut page = Page {
+        types,
+        listed: Vec::new(),
+        text: HEAD.to_owned(),
+    };
+    for (of, name, schema, command) in SCHEMAS {
+        let _ = write!(page.text, "\n## {command}: `{schema}`\n");
+        page.list(of, name)?;
+    }
+    Ok(page.text)
+}
+
+struct Page {
+    types: Types,
+    listed: Vec<(String, String)>,
+    text: String,
+}
+
+impl Page {
+    /// A table of a type, then of those that it names first.
+    fn list(&mut self, of: &str, name: &str) -> Result<()> {
+        self.listed.push((of.to_owned(), name.to_owned()));
+        let found = &self.types[&(of.to_owned(), name.to_owned())];
+        let head = if found.is_enum {
+            "| value | |\n|---|---|\n"
+        } else {
+            "| field | type | |\n|---|---|---|\n"
+        };
+        let mut text = format!("\n### {}\n{}\n{head}", heading(of, name), found.doc);
+        let mut next = Vec::new();
+        let is_enum = found.is_enum;
+        for member in &found.members {
+            let Member { name, doc, .. } = member;
+            let mut kind = self.kind(of, &member.of, &mut next)?;
+            if member.may_lack {
+                kind = kind.trim_end_matches(" or `null`").to_owned();
+            }
+            if member.is_flat {
+                let _ = writeln!(text, "| | the fields of {kind} | {doc} |");
+                continue;
+            }
+            let lacks = if member.may_lack { "?" } else { "" };
+            let kind = if is_enum { String::new() } else { format!(" {kind} |") };
+            let _ = writeln!(text, "| `{name}`{lacks} |{kind} {doc} |");
+        }
+        self.text.push_str(&text);
+        for (of, name) in next {
+            if !self.listed.contains(&(of.clone(), name.clone())) {
+                self.list(&of, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, of: &str, name: &str) -> Option<(String, String)> {
+        let key = (of.to_owned(), name.to_owned());
+        let mut others = self.types.keys().filter(|(_, one)| one == name);
+        if self.types.contains_key(&key) { Some(key) } else { others.next().cloned() }
+    }
+
+    /// A type of Rust in the words of JSON. Types to list go to `next`.
+    fn kind(&self, of: &str, rust: &str, next: &mut Vec<(String, String)>) -> Result<String> {
+        let within = |name: &str| {
+            rust.strip_prefix(name)?
+                .strip_prefix('<')?
+                .strip_suffix('>')
+        };
+        if let Some((_, form)) = OWN_FORM
+            .iter()
+            .find(|(name, _)| rust.split('<').next() == Some(name))
+        {
+            return Ok((*form).to_owned());
+        }
+        Ok(match rust {
+            "" => String::new(),
+            "f64" => "number".into(),
+            "bool" => "true or false".into(),
+            "String" | "&'static str" => "text".into(),
+            "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" | "NonZeroUsize" => {
+                "integer".into()
+            }
+            _ => {
+                if let Some(inner) = within("Option") {
+                    return Ok(format!("{} or `null`", self.kind(of, inner, next)?));
+                }
+                if let Some(inner) =
+                    within("Vec").or_else(|| rust.strip_prefix('[')?.split(';').next())
+                {
+                    return Ok(format!("list of {}", self.kind(of, inner, next)?));
+                }
+                if let Some(inner) = within("BTreeMap") {
+                    let (_, value) = inner.split_once(", ").context("a map")?;
+                    return Ok(format!("object of {}", self.kind(of, value, next)?));
+                }
+                if let Some(inner) = rust.strip_prefix('(') {
+                    let parts = inner.trim_end_matches(')').split(", ");
+                    let parts: Vec<String> = parts
+                        .map(|part| self.kind(of, part, next))
+                        .collect::<Result<_>>()?;
+                    return Ok(format!("[{}]", parts.join(", ")));
+                }
+                let (of, name) = self
+                    .find(of, rust)
+                    .with_context(|| format!("no type {rust}"))?;
+                let heading = heading(&of, &name);
+                let anchor = heading.to_lowercase().replace(' ', "-");
+                next.push((of, name));
+                format!("[{heading}](#{anchor})")
+            }
+        })
+    }
+}
+
+/// The heading of a type. Two crates have types of these names.
+fn heading(of: &str, name: &str) -> String {
+    match (of, name) {
+        ("versus", "Change" | "Compared" | "Comparison") => format!("{name} of versus"),
+        ("machine", "Operation") => "Operation of a price".into(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The types of a source.
+fn collect(of: &str, text: &str, types: &mut Types) {
+    let (mut doc, mut attributes) = (String::new(), String::new());
+    let mut open: Option<(String, Type)> = None;
+    let mut rename = String::new();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("mod tests") {
+            break;
+        }
+        if let Some(words) = line.strip_prefix("///") {
+            doc.push_str(words);
+            doc.push_str(if words.is_empty() { "\n" } else { "" });
+            continue;
+        }
+        if line.starts_with("#[") || line.starts_with("serde(") || line.starts_with("derive(") {
+            attributes.push_str(line);
+            continue;
+        }
+        let declared = ["pub struct ", "pub enum "]
+            .iter()
+            .find_map(|word| line.strip_prefix(word));
+        if let Some(name) = declared.and_then(|line| line.strip_suffix(" {")) {
+            let name = name.split('<').next().unwrap_or(name).to_owned();
+            let is_enum = line.starts_with("pub enum");
+            rename = if attributes.contains("snake_case") { "_" } else { "-" }.to_owned();
+            open = Some((
+                name,
+                Type {
+                    doc: match first(&doc) {
+                        doc if doc.is_empty() => doc,
+                        doc => format!("\n{doc}\n"),
+                    },
+                    is_enum,
+                    members: Vec::new(),
+                },
+            ));
+        } else if line == "}" {
+            types.extend(
+                open.take()
+                    .map(|(name, found)| ((of.to_owned(), name), found)),
+            );
+        } else if let Some((_, found)) = &mut open {
+            found.members.extend(member(
+                line,
+                found.is_enum,
+                &first(&doc),
+                &attributes,
+                &rename,
+            ));
+        }
+        if line != "feature = \"serde\"," && line != ")]" {
+            doc.clear();
+            attributes.clear();
+        }
+    }
+}
+
+/// A line of a struct or enum.
+fn member(line: &str, is_enum: bool, doc: &str, attributes: &str, rename: &str) -> Option<Member> {
+    let line = line.strip_suffix(',')?;
+    let (name, of) = if is_enum {
+        match line.split_once(" = ") {
+            Some((_, word)) => (word.trim_matches('"').to_owned(), ""),
+            None => {
+                let renamed = attributes
+                    .split_once("rename = \"")
+                    .and_then(|(_, word)| word.split('"').next());
+                let word = line.split(['(', ' ']).next()?;
+                (
+                    renamed.map_or_else(|| lower(word, rename), str::to_owned),
+                    "",
+                )
+            }
+        }
+    } else {
+        let (name, of) = line.trim_start_matches("pub ").split_once(": ")?;
+        (name.trim_start_matches("r#").to_owned(), of)
+    };
+    Some(Member {
+        name,
+        of: of.to_owned(),
+        doc: doc.to_owned(),
+        is_flat: attributes.contains("flatten"),
+        may_lack: attributes.contains("skip_serializing_if"),
+    })
+}
+
+/// A name of Rust in lower case, with a mark between its words.
+fn lower(name: &str, mark: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !text.is_empty() {
+            text.push_str(mark);
+        }
+        text.extend(c.to_lowercase());
+    }
+    text
+}
+
+/// The first paragraph of a documentation, without links between items.
+fn first(doc: &str) -> String {
+    let mut text = String::new();
+    let mut rest = doc.trim().split('\n').next().unwrap_or_default();
+    while let Some((before, after)) = rest.split_once('[') {
+        text.push_str(before);
+        let Some((name, behind)) = after.split_once(']') else {
+            break;
+        };
+        // An interval such as `[low, high]` is no link.
+        let is_link = name.starts_with('`') || behind.starts_with('(');
+        let name = name.rsplit("::").next().unwrap_or(name);
+        let ticks = if name.ends_with('`') && !name.starts_with('`') { "`" } else { "" };
+        text.push_str(&if is_link { format!("{ticks}{name}") } else { format!("[{name}]") });
+        let target = behind
+            .strip_prefix('(')
+            .and_then(|behind| behind.split_once(')'));
+        rest = target.map_or(behind, |(_, behind)| behind);
+    }
+    text.push_str(rest);
+    text.replace("`None`", "`null`").replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of fields in a result, but for objects whose names are those of system calls.
+    fn names(value: &serde_json::Value, found: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                for (name, value) in fields {
+                    found.push(name.clone());
+                    if name != "kinds" {
+                        names(value, found);
+                    }
+                }
+            }
+            serde_json::Value::Array(values) => values.iter().for_each(|value| names(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_field_of_saved_results_is_on_the_page() {
+        let page = page().unwrap();
+        let folder = root().join("crates/vectored-cli/tests/it/documented");
+        let results = files(&folder, &|name| name.ends_with(".json")).unwrap();
+        let mut found = Vec::new();
+        for path in &results {
+            names(
+                &serde_json::from_str(&read(path).unwrap()).unwrap(),
+                &mut found,
+            );
+        }
+        found.sort();
+        found.dedup();
+        let missing: Vec<&String> = found
+            .iter()
+            .filter(|name| !page.contains(&format!("| `{name}`")))
+            .collect();
+        assert!(
+            missing.is_empty() && found.len() > 150,
+            "{missing:?} of {}",
+            found.len()
+        );
+    }
+
+    #[test]
+    fn links_between_items_lose_their_paths() {
+        let doc = " Of [`Verdict::Open`], [a tie](Verdict::Tie), [low, high].\n\n More.";
+        assert_eq!(first(doc), "Of `Open`, a tie, [low, high].");
+    }
+}
