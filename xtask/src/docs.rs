@@ -120,7 +120,13 @@ pub fn faults() -> Result<BTreeSet<String>> {
         .filter(|path| path.extension().is_some_and(|end| end == "rs"))
     {
         let page = path.strip_prefix(root())?.to_string_lossy();
-        paragraphs.add(&page, &comments(&read(path)?));
+        let text = read(path)?;
+        let comments = comments(&text);
+        let is_ignored = |(_, line): &&(usize, &str)| line.trim().starts_with("```ignore");
+        for (line, _) in comments.iter().filter(is_ignored) {
+            faults.insert(format!("{page}:{line}: an example that is not compiled"));
+        }
+        paragraphs.add(&page, &comments);
     }
     faults.extend(paragraphs.twice());
     if read(&root().join(fields::PAGE))? != fields::page()? {
