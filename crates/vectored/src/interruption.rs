@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::io;
 
-/// How the last system call of a transfer ended, of which more are to follow.
+/// How the last system call of a transfer ended, if more calls are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEnd {

@@ -7,7 +7,7 @@ use std::io;
 /// The error of [`GatherWriter::into_inner`](crate::GatherWriter::into_inner), which could not write the staged
 /// bytes. It carries the writer, with those bytes.
 ///
-/// The counterpart of [`std::io::IntoInnerError`], which only the standard library can construct.
+/// It corresponds to [`std::io::IntoInnerError`], which only the standard library can construct.
 ///
 /// # Examples
 ///
@@ -82,7 +82,7 @@ impl<W> From<IntoInnerError<W>> for io::Error {
 
 /// The inner writer panicked, so how many of the staged bytes it wrote is unknown.
 ///
-/// The counterpart of [`std::io::WriterPanicked`]. [`GatherWriter::into_parts`](crate::GatherWriter::into_parts)
+/// It corresponds to [`std::io::WriterPanicked`]. [`GatherWriter::into_parts`](crate::GatherWriter::into_parts)
 /// returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WriterPanicked {

@@ -67,8 +67,8 @@ impl CopyError {
         }
     }
 
-    /// The descriptor that failed. `None` if the program stopped the copy, without memory for the buffer, and if a
-    /// [technique](super::Options::technique) that the program named failed in a way that the kernel does not explain.
+    /// The descriptor that failed. `None` if the program stopped the copy, if there was no memory for the buffer, or if a
+    /// [technique](super::Options::technique) that the program named failed and the kernel does not say on which side.
     #[must_use]
     pub fn side(&self) -> Option<Side> {
         self.side

@@ -1,6 +1,6 @@
 //! Copies from one descriptor to another.
 //!
-//! [`copy`](crate::copy()) copies up to the end of the input. [`Options`] adds a limit, a function that hears of the progress,
+//! [`copy`](crate::copy()) copies up to the end of the input. [`Options`] adds a limit, a function that is told the progress,
 //! and the choice of the technique.
 
 mod choice;
@@ -33,7 +33,7 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 /// not change if the input is written afterwards. So a file is read and written to a pipe or socket, since `splice(2)` and
 /// `sendfile(2)` would put pages of the file there.
 ///
-/// [`Options`] has a limit, a function that hears of the progress, and the choice of the technique.
+/// [`Options`] has a limit, a function that is told the progress, and the choice of the technique.
 ///
 /// # What else holds
 ///
@@ -42,8 +42,8 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 /// - On file systems that share blocks (btrfs, XFS), two files share them afterwards. A later write to either needs new blocks,
 ///   and can fail for lack of them. Holes of a file may be copied as zeros.
 /// - No size of a pipe is changed, no file is synchronised, and nothing is kept in a pipe of this crate's own.
-/// - A full pipe that a file is written to is polled for up to 50 µs before a call that sleeps: to be woken takes longer than a
-///   fast reader needs. The time is halved whenever it was in vain.
+/// - If the pipe that a file is written to is full, it is polled for up to 50 µs before a call that sleeps, since waking up takes
+///   longer than a fast reader needs. The time is halved whenever the pipe was still full at its end.
 /// - A socket is copied from until its peer ends the stream.
 /// - An output that is open with `O_DIRECT` takes whole blocks alone, so a last part is the error `EINVAL`.
 ///
@@ -111,7 +111,7 @@ pub struct Copied {
     pub technique: Technique,
 }
 
-/// A function that hears how many bytes were written.
+/// A function that is told how many bytes were written.
 type Progress<'p> = dyn FnMut(u64) -> ControlFlow<()> + 'p;
 
 /// The settings of a copy.
@@ -194,7 +194,7 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Lets the choice be one that copies no bytes: [`Splice`](Technique::Splice), from a file of more than 64 KiB to a pipe.
+    /// Allows a technique that copies no bytes: [`Splice`](Technique::Splice), from a file of more than 64 KiB to a pipe.
     /// [`technique`](Options::technique) says what may reach the reader then.
     ///
     /// With a fast reader it takes half of the time of reading and writing.

@@ -127,7 +127,7 @@ impl SegmentQueue {
         &self.policy
     }
 
-    /// Appends a copy of `bytes`, however many: whether the queue is full is not asked.
+    /// Appends a copy of `bytes`, also if the queue is full.
     #[inline]
     pub fn put_slice(&mut self, bytes: &[u8]) {
         if self.copied.capacity() - self.copied.len() < bytes.len() {

@@ -20,7 +20,7 @@ thread_local! {
 }
 
 impl SegmentQueue {
-    /// Makes one call of the writer and removes what it took. Returns the number of bytes, which is 0 only if the queue
+    /// Calls the writer once and removes what it took. Returns the number of bytes, which is 0 only if the queue
     /// is empty.
     ///
     /// With feature `tokio`. A writer that gathers
