@@ -9,6 +9,7 @@
 //! The tests of `vectored-cli` parse the commands `vectored …`, and compare the screens.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -27,7 +28,7 @@ const GENERATED: [&str; 2] = ["docs/axes.md", fields::PAGE];
 const MEASURED: &str = "docs/measured/";
 
 /// Blocks that are more than an excerpt: page, language, and the file that runs them.
-const RUN: [(&str, &str, &str); 7] = [
+const RUN: [(&str, &str, &str); 10] = [
     ("docs/c.md", "c", "xtask/c_library/test.sh"),
     ("docs/c.md", "cmake", "xtask/c_library/test.sh"),
     (
@@ -51,6 +52,21 @@ const RUN: [(&str, &str, &str); 7] = [
         "crates/vectored-cli/tests/it/documented.rs",
     ),
     ("docs/prove-it.md", "yaml", "xtask/src/release.rs"),
+    (
+        "crates/vectored-codec/README.md",
+        "rust",
+        "crates/vectored-codec/src/lib.rs",
+    ),
+    (
+        "crates/vectored-strace/README.md",
+        "rust,no_run",
+        "crates/vectored-strace/src/lib.rs",
+    ),
+    (
+        "crates/vectored-py/README.md",
+        "python",
+        "crates/vectored-py/tests/test_docs.py",
+    ),
 ];
 
 /// Pages with blocks that are neither code nor a command, and how many.
@@ -143,10 +159,17 @@ pub fn faults() -> Result<BTreeSet<String>> {
     Ok(faults)
 }
 
-/// README and the pages of `docs/`, from the root.
+/// README, those of crates, and the pages of `docs/`, from the root.
 fn pages() -> Result<Vec<PathBuf>> {
     let mut pages = vec![PathBuf::from("README.md")];
-    for path in files(&root().join("docs"), &|name| name.ends_with(".md"))? {
+    let docs = files(&root().join("docs"), &|name| name.ends_with(".md"))?;
+    let crates =
+        fs::read_dir(root().join("crates"))?.map(|entry| Ok(entry?.path().join("README.md")));
+    let crates = crates
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .filter(|path| path.exists());
+    for path in docs.into_iter().chain(crates) {
         pages.push(path.strip_prefix(root())?.to_owned());
     }
     Ok(pages)
@@ -178,7 +201,7 @@ fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option
         .iter()
         .find(|(of, what, _)| (*of, *what) == (page, language))
     {
-        let name = page.trim_start_matches("docs/");
+        let name = page.rsplit('/').next().unwrap_or(page);
         let is_named = read(&root().join(by))?.contains(name);
         return Ok((!is_named).then(|| format!("{by} does not name this page")));
     }

@@ -13,3 +13,8 @@ mod length_delimited;
 pub use encoder::{QueueEncoder, TokioEncoder};
 pub use framed_queue::FramedQueue;
 pub use length_delimited::LengthDelimitedEncoder;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
