@@ -81,6 +81,11 @@ pub struct Times {
     pub ratio: (f64, f64, f64),
 }
 
+/// The sizes of the curve. None divides a page: a segment that ends where a page ends is copied by the kernel in one piece.
+const BETWEEN_PAGES: [usize; 12] = [
+    70, 140, 280, 560, 1100, 1500, 2200, 2700, 3300, 4500, 6100, 8900,
+];
+
 /// Measures and counts all of it.
 pub fn measure(rounds: u32, made_by: String) -> Result<Data> {
     let cpus = allowed_cpus();
@@ -92,7 +97,7 @@ pub fn measure(rounds: u32, made_by: String) -> Result<Data> {
         64, 128, 256, 512, 1024, 1536, 2048, 2500, 3000, 4096, 6000, 8192,
     ];
     let mut cells = vec![recorded.clone()];
-    cells.extend(sizes.map(|bytes| unix(SEGMENTS, bytes)));
+    cells.extend(BETWEEN_PAGES.map(|bytes| unix(SEGMENTS, bytes)));
     let pipe = |count, bytes| CellSpec::write(Target::Pipe, Workload::uniform(count, bytes));
     for count in [2, 4, 16, 64] {
         // A thread reads longer lists from a pipe.
@@ -149,7 +154,7 @@ pub fn measure(rounds: u32, made_by: String) -> Result<Data> {
     }
     let (cpu, cpus) = (&host.cpu.model, host.cpu.allowed_cpus.len());
     let calls = COUNTED.map(|technique| Ok((technique, count(technique)?)));
-    let sizes = sizes.map(|bytes| list(Target::Unix, SEGMENTS, bytes));
+    let sizes = BETWEEN_PAGES.map(|bytes| list(Target::Unix, SEGMENTS, bytes));
     let pipe = PIPE.map(|(count, bytes)| list(Target::Pipe, count, bytes));
     let [half_page, above_half] = [1024, 1025].map(|bytes| list(Target::Pipe, 2, bytes));
     Ok(Data {

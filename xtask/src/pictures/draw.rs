@@ -268,7 +268,7 @@ fn crossover(data: &Data) -> String {
             high,
             label: crossing.as_str().into(),
         }],
-        labelled: [64.0, 256.0, 1024.0, 2048.0, 4096.0, 8192.0].to_vec(),
+        labelled: [70.0, 280.0, 1100.0, 2700.0, 8900.0].to_vec(),
         base: Some(1.0),
         ..Chart::default()
     };

@@ -15,7 +15,7 @@ use crate::support::{WRITES, cells_of_pipe, experiment, place, run_quietly};
 /// Runs of each scenario.
 const RUNS: u64 = 250;
 
-/// The claims are 5 % and 95 %. The procedure errs by up to 3.1 %, and its intervals cover 94.3 % and more; the bounds leave room
+/// The claims are 5 % and 95 %. The procedure errs by up to 2.2 %, and its intervals cover 94.3 % and more; the bounds leave room
 /// for chance.
 const MAX_FALSE_DISCOVERIES: f64 = 0.05;
 const MIN_COVERAGE: f64 = 0.93;
