@@ -43,7 +43,7 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 ///   and can fail for lack of them. Holes of a file may be copied as zeros.
 /// - No size of a pipe is changed, no file is synchronised, and nothing is kept in a pipe of this crate's own.
 /// - If the pipe that a file is written to is full, it is polled for up to 50 µs before a call that sleeps, since waking up takes
-///   longer than a fast reader needs. The time is halved whenever the pipe was still full at its end.
+///   longer than a fast reader needs. After four times in vain, only one full pipe in 32 is polled.
 /// - A socket is copied from until its peer ends the stream.
 /// - An output that is open with `O_DIRECT` takes whole blocks alone, so a last part is the error `EINVAL`.
 ///
@@ -317,7 +317,7 @@ impl<'d> Descriptors<'d> {
     #[cfg(target_os = "linux")]
     fn be_patient(&mut self) -> io::Result<()> {
         if !moves::is_nonblocking(self.to)? {
-            self.patience = Some(moves::Patience::new());
+            self.patience = Some(moves::Patience::default());
         }
         Ok(())
     }

@@ -60,24 +60,22 @@ fn is_ready(fd: BorrowedDescriptor<'_>, events: PollFlags) -> io::Result<bool> {
     Ok(poll(&mut [PollFd::new(&fd, events)], Some(&at_once))? > 0)
 }
 
-/// How long a writer polls a full pipe before it makes a call that sleeps.
+/// Polls a full pipe before a call that sleeps.
 ///
-/// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than a reader needs for all of a pipe of 64 KiB. After
-/// each time in vain it polls half as long, so a slow reader costs 0.1 ms of the processor in all, and a poll a call.
+/// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than a reader needs for all of a pipe of 64 KiB. If the
+/// reader is slower, most calls sleep at once: the others cost at most 1/32 of the time.
+#[derive(Default)]
 pub(crate) struct Patience {
-    time: Duration,
+    /// How often the pipe was full.
+    full: u32,
+    /// How often since the last success the reader did not come.
+    vain: u32,
 }
 
 impl Patience {
-    const MOST: Duration = Duration::from_micros(50);
-    /// It is never 0, to find out when the reader is faster.
-    const LEAST: Duration = Duration::from_micros(1);
-
-    pub(crate) const fn new() -> Patience {
-        Patience {
-            time: Patience::MOST,
-        }
-    }
+    const TIME: Duration = Duration::from_micros(50);
+    /// After so many times in vain, only every 32nd time is tried.
+    const MOST_IN_VAIN: u32 = 4;
 
     /// Polls until the pipe has room. An error is left to the call that follows.
     pub(crate) fn wait_for_room(&mut self, pipe: BorrowedDescriptor<'_>) {
@@ -85,14 +83,18 @@ impl Patience {
         if has_room() {
             return;
         }
+        self.full = self.full.wrapping_add(1);
+        if self.vain >= Patience::MOST_IN_VAIN && self.full % 32 != 0 {
+            return;
+        }
         let began = Instant::now();
-        while began.elapsed() < self.time {
+        while began.elapsed() < Patience::TIME {
             if has_room() {
-                self.time = (self.time * 2).min(Patience::MOST);
+                self.vain = 0;
                 return;
             }
         }
-        self.time = (self.time / 2).max(Patience::LEAST);
+        self.vain += 1;
     }
 }
 
@@ -104,16 +106,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_that_does_not_come_is_waited_for_half_as_long_each_time() {
-        let (_reader, mut writer) = io::pipe().unwrap();
-        let mut patience = Patience::new();
-        patience.wait_for_room(writer.as_fd());
-        assert_eq!(patience.time, Patience::MOST);
+    fn a_reader_that_does_not_come_is_seldom_waited_for() {
+        let (_reader, writer) = io::pipe().unwrap();
+        let mut patience = Patience::default();
+        let mut vain_after = |times: usize| {
+            for _ in 0..times {
+                patience.wait_for_room(writer.as_fd());
+            }
+            patience.vain
+        };
+        assert_eq!(vain_after(100), 0);
         let pipe_bytes = rustix::pipe::fcntl_getpipe_size(&writer).unwrap();
-        writer.write_all(&vec![7; pipe_bytes]).unwrap();
-        for part in [2, 4, 8, 16, 32, 50, 50] {
-            patience.wait_for_room(writer.as_fd());
-            assert_eq!(patience.time, Patience::MOST / part);
-        }
+        (&writer).write_all(&vec![7; pipe_bytes]).unwrap();
+        assert_eq!([1, 3, 27, 1, 31, 1].map(vain_after), [1, 4, 4, 5, 5, 6]);
     }
 }
