@@ -14,6 +14,8 @@ from pathlib import Path
 OUT = Path(sys.argv[1])
 SITE, WORK = Path("xtask/site"), Path("target/site")
 PAGES = WORK / "pages"
+# Every word stands in these: a search finds them after the pages that explain.
+LISTS = ["docs/fields.md", "docs/axes.md", "CHANGELOG.md"]
 REQUIREMENTS = (SITE / "requirements.txt").read_text()
 
 
@@ -40,6 +42,8 @@ def copy(path):
         return
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(path, to)
+    if path in LISTS:
+        to.write_text("---\nsearch:\n  boost: 0.3\n---\n" + to.read_text())
     if path.endswith(".md"):
         for link in re.findall(r"\]\(([^)#:]+)[^)]*\)", Path(path).read_text()):
             copy(os.path.normpath(os.path.join(os.path.dirname(path), link)))
@@ -67,8 +71,11 @@ def main():
         sys.exit("error: mkdocs has found the faults above")
     loaded = re.compile(r"<(?:script|img|link rel=\"stylesheet\"|iframe)[^>]+(?:src|href)=\"(?:https?:)?//[^\"]*")
     for page in OUT.rglob("*.html"):
-        if found := loaded.search(page.read_text()):
+        html = page.read_text()
+        if found := loaded.search(html):
             sys.exit(f"error: {page} loads from elsewhere: {found[0]}")
+        if "\\|" in html:
+            sys.exit(f"error: {page} shows the backslash of \\|, which GitHub drops in a table: write it without a bar")
     print(f"   {OUT}/index.html")
 
 
