@@ -34,7 +34,7 @@ def skip(name, reason, is_missing=False):
 def build(mpi):
     """The program, as a copy: the next build without MPI replaces that of cargo.
 
-    The profile is that of releases, as for the Debian package, which has compiled the dependencies.
+    The profile is that of releases: the C library and the Python package have compiled some of the dependencies.
     """
     words = "build --quiet --locked --release --package vectored-cli --features mpi --target-dir".split()
     subprocess.run(["cargo", *words, mpi.target], env={**os.environ, "MPICC": mpi.mpicc}, check=True)

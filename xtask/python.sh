@@ -3,6 +3,7 @@
 # python.sh [PYTHON…]: without any, the newest of pyenv or the one on PATH of each version below.
 set -eu
 . xtask/skips.sh
+. xtask/dist/reproducible.sh
 crate=$PWD/crates/vectored-py folder=$PWD/target/python
 # The versions on which the package is tested, if they are there.
 versions="3.11 3.12 3.13 3.14"
@@ -21,31 +22,20 @@ if [ $# -eq 0 ]; then
     exit 0
 fi
 
-install() { # ENVIRONMENT WORDS…
-    environment=$1
-    shift
-    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 "$@"
-}
-
-# The environment with maturin is kept. The version is that of `build-system.requires` in pyproject.toml.
-tools=$folder/tools
-if ! "$tools/bin/maturin" --version >/dev/null 2>&1; then
-    if ! "$1" -m venv --clear "$tools" || ! install "$tools" "maturin>=1.9.4,<2"; then
-        missing python "maturin cannot be installed"
-        exit 0
-    fi
+if ! provide_maturin "$1"; then
+    missing python "maturin cannot be installed"
+    exit 0
 fi
 rm -rf "$folder/wheels" "$folder/sdist"
-"$tools/bin/maturin" build --release --locked --quiet --manifest-path "$crate/Cargo.toml" --interpreter "$1" \
-    --out "$folder/wheels"
+build_wheel "$PWD" "$1" "$folder/wheels"
 wheel=$(echo "$folder"/wheels/*.whl)
 # The source distribution, of which pip builds a wheel with the same files, outside of this repository. maturin is there, and
 # what this repository has compiled of other crates.
-"$tools/bin/maturin" sdist --manifest-path "$crate/Cargo.toml" --out "$folder/sdist"
-PATH=$tools/bin:$PATH "$tools/bin/python" -m pip wheel --quiet --no-index --no-deps --disable-pip-version-check \
-    --no-build-isolation --wheel-dir "$folder/sdist" "$folder"/sdist/*.tar.gz
+"$maturin/bin/maturin" sdist --manifest-path "$crate/Cargo.toml" --out "$folder/sdist"
+PATH=$maturin/bin:$PATH build_in "$PWD" "" "$maturin/bin/python" -m pip wheel --quiet --no-index --no-deps \
+    --disable-pip-version-check --no-build-isolation --wheel-dir "$folder/sdist" "$folder"/sdist/*.tar.gz
 for of in wheels sdist; do
-    "$tools/bin/python" -m zipfile --list "$folder/$of"/*.whl | sed '1d; s/ .*//' | sort >"$folder/$of/files"
+    "$maturin/bin/python" -m zipfile --list "$folder/$of"/*.whl | sed '1d; s/ .*//' | sort >"$folder/$of/files"
 done
 [ -s "$folder/wheels/files" ]
 diff "$folder/wheels/files" "$folder/sdist/files"
@@ -60,9 +50,9 @@ for python in "$@"; do
     fi
     environment=$new
     # The wheel and nothing else.
-    install "$new" --no-index --no-deps "$wheel"
+    install_in "$new" --no-index --no-deps "$wheel"
     # Its tests say so if it is not there.
-    install "$new" --only-binary :all: numpy || missing python "numpy cannot be installed for $python"
+    install_in "$new" --only-binary :all: numpy || missing python "numpy cannot be installed for $python"
     # In another folder, so that the package is the installed one.
     (cd "$new" && bin/python -X dev -W error -m unittest discover --start-directory "$crate/tests")
 done
@@ -72,7 +62,7 @@ if [ -z "$environment" ]; then
 fi
 
 # The stubs against the module, and the examples against the stubs.
-if ! install "$environment" mypy; then
+if ! install_in "$environment" mypy; then
     missing python "mypy cannot be installed"
     exit 0
 fi

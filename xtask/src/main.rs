@@ -100,7 +100,13 @@ enum Xtask {
         /// Where the packages go
         #[arg(long, default_value = "target/debian")]
         output: PathBuf,
-        /// Installs, uses and removes them in a clean Debian, which needs root, debootstrap and a mirror: a minute
+    },
+    /// Makes one folder with all that is handed out: the tool as one file, packages, libraries, sources, checksums
+    Dist {
+        /// The folder, which is replaced
+        #[arg(long, value_name = "DIR", default_value = "target/box")]
+        out: PathBuf,
+        /// Installs and uses it in clean systems, and compares a second build, which needs root, debootstrap and a mirror
         #[arg(long)]
         try_out: bool,
     },
@@ -126,7 +132,7 @@ enum Xtask {
     TestC,
     /// All of publishing the crates but the upload
     Publish {
-        /// Builds each crate from its package
+        /// Builds each crate from its package, and refuses a repository without a real address
         #[arg(long)]
         verify: bool,
     },
@@ -230,9 +236,10 @@ fn run(command: Xtask) -> anyhow::Result<()> {
             }
             bench("pairs", words)
         }
-        Xtask::Deb { output, try_out } => {
-            let mut build = script("deb/build.sh");
-            build.arg(root().join(output));
+        Xtask::Deb { output } => commands::run(script("deb/build.sh").arg(root().join(output))),
+        Xtask::Dist { out, try_out } => {
+            let mut build = script("dist/build.sh");
+            build.arg(root().join(out));
             commands::run(build.args(try_out.then_some("try-out")))
         }
         Xtask::InstallC {

@@ -73,8 +73,8 @@ fn build_with(version: &str, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Packages the published crates; with `verify` also builds each from its package, which takes minutes. A warning of
-/// cargo, for example of a field that crates.io would miss, fails as an error does.
+/// Packages the published crates; with `verify` also builds each from its package, which takes minutes, and checks the
+/// address of the repository. A warning of cargo, for example of a field that crates.io would miss, fails as an error does.
 pub fn publish(verify: bool) -> Result<()> {
     let mut command = cargo_words("publish --workspace --dry-run --locked --allow-dirty");
     command
@@ -93,6 +93,43 @@ pub fn publish(verify: bool) -> Result<()> {
         warning.is_none(),
         "cargo publish warns: {}",
         warning.unwrap_or_default()
+    );
+    if verify {
+        for package in published(&metadata()?) {
+            let name = package["name"].as_str().context("name")?;
+            check_address(package["repository"].as_str())
+                .with_context(|| format!("{name} cannot be published"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a missing address of the repository, and one that stands in for the real one.
+fn check_address(address: Option<&str>) -> Result<()> {
+    let address = address.context("its manifest has no `repository`: set it in Cargo.toml")?;
+    let path = address.strip_prefix("https://").unwrap_or_default();
+    let (host, path) = path.split_once('/').unwrap_or_default();
+    let is_reserved = host == "localhost"
+        || ["example", "invalid", "test"].contains(&host.rsplit('.').next().unwrap_or_default())
+        || host.contains("example.");
+    let mut folders = path.trim_end_matches('/').split('/');
+    let is_name = |folder: &str| {
+        let stands_in = [
+            "owner",
+            "user",
+            "username",
+            "org",
+            "your-name",
+            "example",
+            "todo",
+        ];
+        !folder.is_empty()
+            && !folder.contains(['<', '{', '$', ' '])
+            && !stands_in.contains(&folder.to_lowercase().as_str())
+    };
+    ensure!(
+        host.contains('.') && !is_reserved && folders.all(is_name),
+        "`repository` is the placeholder '{address}': set the real address in Cargo.toml"
     );
     Ok(())
 }
@@ -158,6 +195,28 @@ fn actionlint() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_repository_without_a_real_address_is_not_published() {
+        for placeholder in [
+            "",
+            "https://",
+            "TODO",
+            "http://codeberg.org/rivers/vectored",
+            "https://github.com/",
+            "https://github.com/OWNER/vectored",
+            "https://github.com/<owner>/vectored",
+            "https://git.example.org/rivers/vectored",
+            "https://vectored.invalid/source",
+            "https://localhost/vectored",
+        ] {
+            let error = check_address(Some(placeholder)).unwrap_err().to_string();
+            assert!(error.contains(placeholder), "{error}");
+        }
+        check_address(None).unwrap_err();
+        check_address(Some("https://codeberg.org/rivers/vectored")).unwrap();
+        check_address(Some("https://github.com/rivers/vectored/")).unwrap();
+    }
 
     #[test]
     fn a_section_of_the_changelog_ends_at_the_next_version() {

@@ -13,7 +13,7 @@ use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so.
-const PROGRAMS: [(&str, &str); 41] = [
+const PROGRAMS: [(&str, &str); 42] = [
     ("cc", "gcc libc6-dev"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
@@ -32,6 +32,7 @@ const PROGRAMS: [(&str, &str); 41] = [
     ("debootstrap", "debootstrap"),
     ("dpkg-gencontrol", "dpkg-dev"),
     ("lintian", "lintian"),
+    ("busybox", "busybox-static"),
     // For other systems: compilers, and what runs their programs.
     (
         "aarch64-linux-gnu-gcc",

@@ -5,7 +5,6 @@
 //! examples and benches come from one build with all features, since cargo builds a package again for each set of features
 //! and each profile.
 
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -86,15 +85,13 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
     let mut others: Vec<Step<'_>> = systems::tested().map(other).collect();
     others.push(Step::new("msrv", release::msrv));
     let packaged = vec![
-        Step::new("deb", || {
-            run_command(
-                script("deb/build.sh").args([&root().join("target/debian"), Path::new("try-out")]),
-            )
+        Step::new("dist", || {
+            let folder = root().join("target/box");
+            run_command(script("dist/build.sh").arg(folder).arg("try-out"))
         }),
         Step::new("site", || {
             run_command(script("site/build.py").arg(root().join("target/site/out")))
         }),
-        Step::new("cluster", || run_command(&mut script("cluster.py"))),
     ];
     let optimised = vec![
         Step::new("c-library", || {
@@ -105,6 +102,7 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
         Step::new("remedies", || {
             run_command(&mut script("tests/remedies/try.py"))
         }),
+        Step::new("cluster", || run_command(&mut script("cluster.py"))),
         // Counts instructions of optimised code, and needs the C library too.
         Step::new("instructions", instructions::run),
         Step::new("publish", || release::publish(false)),

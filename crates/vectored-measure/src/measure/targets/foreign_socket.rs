@@ -1,7 +1,9 @@
 //! A stream socket that another program reads: a Unix socket with a path, or a TCP connection.
 
 use std::io::{self, ErrorKind};
-use std::net::{TcpStream, ToSocketAddrs};
+#[cfg(not(all(target_env = "gnu", target_feature = "crt-static")))]
+use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -151,7 +153,7 @@ pub(crate) fn explained(error: io::Error) -> io::Error {
 
 /// A TCP connection to `HOST:PORT` without Nagle's delay.
 fn connect_tcp(address: &str) -> io::Result<TcpStream> {
-    let resolved = address.to_socket_addrs().map_err(|error| {
+    let resolved = addresses(address).map_err(|error| {
         io::Error::other(format!(
             "{error}; check the name of the host, or give its address, as in tcp://192.0.2.1:7007"
         ))
@@ -178,6 +180,37 @@ fn connect_tcp(address: &str) -> io::Result<TcpStream> {
         )),
         _ => failure,
     })
+}
+
+/// The addresses of `HOST:PORT`.
+#[cfg(not(all(target_env = "gnu", target_feature = "crt-static")))]
+fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
+    address.to_socket_addrs().map(Iterator::collect)
+}
+
+/// The addresses of `HOST:PORT`, names by getent(1): getaddrinfo(3) of a static program loads modules of the system, which may
+/// be those of another glibc.
+#[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
+fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = address.parse() {
+        return Ok(vec![address]);
+    }
+    let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
+    let port: u16 = port.parse().map_err(io::Error::other)?;
+    let output = std::process::Command::new("getent")
+        .args(["ahosts", "--", host])
+        .output()
+        .map_err(|error| io::Error::other(format!("cannot run getent: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = |line: &str| line.split_whitespace().next()?.parse().ok();
+    let mut found: Vec<_> = text.lines().filter_map(first).collect();
+    // One line for each type of socket.
+    found.dedup();
+    if found.is_empty() {
+        return Err(io::Error::other("getent finds no address of this name"));
+    }
+    let with_port = |ip| SocketAddr::new(ip, port);
+    Ok(found.into_iter().map(with_port).collect())
 }
 
 /// The error of a refused connection to a Unix socket, with the remedy.

@@ -1,0 +1,63 @@
+#!/bin/sh
+# `cargo xtask dist`: makes one folder with all that is handed out: build.sh FOLDER [try-out]
+set -eu
+. xtask/skips.sh
+. xtask/dist/reproducible.sh
+umask 022
+box=$1 try_out=${2-} work=$PWD/target/dist
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+if [ -e "$box" ] && [ ! -e "$box/SHA256SUMS" ]; then
+    echo "error: '$box' is there and is not the folder of an earlier run: name another one" >&2
+    exit 1
+fi
+rm -rf "$box" "$work"
+mkdir -p "$box" "$work"
+
+# Not in a try-out: two more minutes, and nothing here runs it.
+other=aarch64-unknown-linux-gnu
+[ "$host" != $other ] || other=x86_64-unknown-linux-gnu
+processor=${other%%-*}
+if [ -n "$try_out" ]; then
+    skip "dist: the tool for $processor" "left to cargo xtask dist"
+elif ! rustup target add "$other" 2>/dev/null || ! is_there "$processor-linux-gnu-gcc"; then
+    missing "dist: the tool for $processor" "rustup has no $other, or there is no $processor-linux-gnu-gcc: cargo xtask setup"
+else
+    export "CARGO_TARGET_$(echo $other | tr a-z- A-Z_)_LINKER=$processor-linux-gnu-gcc"
+    build_tool "$PWD" $other
+    install "$tool" "$box/vectored-$version-$processor-linux"
+fi
+build_tool "$PWD"
+# A copy: another build may replace that of cargo.
+install "$tool" "$work/vectored"
+tool=$work/vectored
+if readelf --program-headers "$tool" | grep -q INTERP; then
+    echo "error: '$tool' needs a loader" >&2
+    exit 1
+fi
+bytes=$(stat -c %s "$tool")
+if [ "$bytes" -gt 4718592 ]; then
+    echo "error: '$tool' has $bytes bytes, more than 4.5 MiB" >&2
+    exit 1
+fi
+install "$tool" "$box/vectored-$version-${host%%-*}-linux"
+"$tool" man --dir "$box/man/man1"
+mkdir "$box/completions"
+for shell in bash zsh fish; do
+    "$tool" completions $shell >"$box/completions/vectored.$shell"
+done
+
+xtask/deb/build.sh "$box"
+xtask/c_library/install.sh /usr/local lib "$work/c" >/dev/null
+tar --create --gzip --file "$box/libvectored-$version-${host%%-*}-linux-gnu.tar.gz" --directory "$work/c/usr/local" \
+    --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner include lib
+cargo package --quiet --workspace --no-verify --allow-dirty --locked --target-dir "$work/package"
+cp "$work"/package/package/*.crate "$box"
+
+if ! provide_maturin python3; then
+    missing "dist: the wheel" "maturin cannot be installed"
+else
+    build_wheel "$PWD" python3 "$box" "$tool"
+fi
+(cd "$box" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum >SHA256SUMS)
+echo "   made '$box': $(du -sh "$box" | cut -f 1)"
+[ -z "$try_out" ] || xtask/dist/try_out.sh "$box" "$tool"
