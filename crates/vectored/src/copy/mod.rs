@@ -42,8 +42,8 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 /// - On file systems that share blocks (btrfs, XFS), two files share them afterwards. A later write to either needs new blocks,
 ///   and can fail for lack of them. Holes of a file may be copied as zeros.
 /// - No size of a pipe is changed, no file is synchronised, and nothing is kept in a pipe of this crate's own.
-/// - If the pipe that a file is written to is full, it is polled for up to 50 µs before a call that sleeps, since waking up takes
-///   longer than a fast reader needs. After four times in vain, only one full pipe in 32 is polled.
+/// - From a file or pipe to a pipe, after 64 KiB, both are polled for up to 50 µs before a call that would sleep, since waking up takes
+///   longer than a fast process at the other end needs. After four times in vain, only one time in 32 is polled.
 /// - A socket is copied from until its peer ends the stream.
 /// - An output that is open with `O_DIRECT` takes whole blocks alone, so a last part is the error `EINVAL`.
 ///
@@ -253,13 +253,15 @@ impl<'p> Options<'p> {
         if is_within {
             refuse_endless(from, to, &input).map_err(fails(Side::Output))?;
         }
-        #[cfg_attr(not(target_os = "linux"), allow(unused_mut))]
-        let mut descriptors = Descriptors::new(from, to);
+        let descriptors = Descriptors {
+            from,
+            to,
+            #[cfg(target_os = "linux")]
+            patience: is_polled(&input, &output).then(moves::Patience::default),
+            #[cfg(target_os = "linux")]
+            moved_bytes: 0,
+        };
         let plan = choice::plan(&input, &output, is_within, &descriptors, &self.wishes);
-        #[cfg(target_os = "linux")]
-        if choice::is_worth_polling(&input, &output) {
-            descriptors.be_patient().map_err(fails(Side::Output))?;
-        }
         let progress = self.progress.as_mut();
         let progress = progress.map(|progress| &mut **progress as &mut Progress<'_>);
         Run::new(descriptors, plan, progress).finish(plan)
@@ -278,6 +280,12 @@ fn look(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
 fn is_same(from: &CopyEnd, to: &CopyEnd) -> bool {
     use FileKind::{Block, Fifo, Regular};
     matches!(from.kind, Regular | Block | Fifo) && from.file.is_some() && from.file == to.file
+}
+
+/// Whether two processes that hand over a pipe of bytes at a time are waited for: sockets buffer more.
+#[cfg(target_os = "linux")]
+fn is_polled(from: &CopyEnd, to: &CopyEnd) -> bool {
+    matches!(from.kind, FileKind::Regular | FileKind::Fifo) && to.kind == FileKind::Fifo
 }
 
 fn refuse_endless(
@@ -301,36 +309,21 @@ struct Descriptors<'d> {
     /// For an output that is a pipe.
     #[cfg(target_os = "linux")]
     patience: Option<moves::Patience>,
+    #[cfg(target_os = "linux")]
+    moved_bytes: usize,
 }
 
-impl<'d> Descriptors<'d> {
-    fn new(from: BorrowedDescriptor<'d>, to: BorrowedDescriptor<'d>) -> Self {
-        Descriptors {
-            from,
-            to,
-            #[cfg(target_os = "linux")]
-            patience: None,
-        }
-    }
-
-    /// Polls a full pipe before calls that would sleep.
+impl Descriptors<'_> {
+    /// Polls a pipe before a call that would sleep; a short copy is not to pay for that.
     #[cfg(target_os = "linux")]
-    fn be_patient(&mut self) -> io::Result<()> {
-        if !moves::is_nonblocking(self.to)? {
-            self.patience = Some(moves::Patience::default());
+    fn wait(&mut self, from: Option<BorrowedDescriptor<'_>>) {
+        if self.moved_bytes < choice::USUAL_PIPE_BYTES {
+            return;
         }
-        Ok(())
-    }
-
-    #[cfg(target_os = "linux")]
-    fn wait_for_room(&mut self) {
         if let Some(patience) = &mut self.patience {
-            patience.wait_for_room(self.to);
+            patience.wait(from, self.to);
         }
     }
-
-    #[cfg(not(target_os = "linux"))]
-    fn wait_for_room(&mut self) {}
 }
 
 impl Output for Descriptors<'_> {
@@ -349,8 +342,14 @@ impl Calls for Descriptors<'_> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.wait_for_room();
-        syscalls::write_entries(self.to, &[io::IoSlice::new(bytes)])
+        #[cfg(target_os = "linux")]
+        self.wait(None);
+        let written = syscalls::write_entries(self.to, &[io::IoSlice::new(bytes)])?;
+        #[cfg(target_os = "linux")]
+        {
+            self.moved_bytes = self.moved_bytes.saturating_add(written);
+        }
+        Ok(written)
     }
 
     #[cfg(target_os = "linux")]
@@ -361,8 +360,10 @@ impl Calls for Descriptors<'_> {
             Technique::Splice => moves::splice,
             Technique::ReadWrite => unreachable!("reading and writing are two calls"),
         };
-        self.wait_for_room();
-        call(self.from, self.to, most)
+        self.wait(Some(self.from));
+        let moved = call(self.from, self.to, most)?;
+        self.moved_bytes = self.moved_bytes.saturating_add(moved);
+        Ok(moved)
     }
 
     #[cfg(not(target_os = "linux"))]

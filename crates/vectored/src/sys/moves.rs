@@ -45,31 +45,33 @@ pub(crate) fn is_output_full(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,
 ) -> io::Result<bool> {
-    Ok(is_ready(from, PollFlags::IN)? && is_nonblocking(to)?)
+    Ok(are_ready(&mut [PollFd::new(&from, PollFlags::IN)])? && is_nonblocking(to)?)
 }
 
-pub(crate) fn is_nonblocking(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
+fn is_nonblocking(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(rustix::fs::fcntl_getfl(fd)?.contains(OFlags::NONBLOCK))
 }
 
-fn is_ready(fd: BorrowedDescriptor<'_>, events: PollFlags) -> io::Result<bool> {
+fn are_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
     let at_once = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    Ok(poll(&mut [PollFd::new(&fd, events)], Some(&at_once))? > 0)
+    Ok(poll(ends, Some(&at_once))? == ends.len())
 }
 
-/// Polls a full pipe before a call that sleeps.
+/// Polls two ends, of which one is a pipe, before a call that sleeps.
 ///
-/// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than a reader needs for all of a pipe of 64 KiB. If the
-/// reader is slower, most calls sleep at once: the others cost at most 1/32 of the time.
+/// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than another process needs for all of a pipe of
+/// 64 KiB. If that is slower, most calls sleep at once: the others cost at most 1/32 of the time.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// How often the pipe was full.
-    full: u32,
-    /// How often since the last success the reader did not come.
+    /// How often the ends were not ready.
+    waits: u32,
+    /// How often since the last success they did not become ready.
     vain: u32,
+    /// One of the two does not block.
+    is_pointless: bool,
 }
 
 impl Patience {
@@ -77,19 +79,36 @@ impl Patience {
     /// After so many times in vain, only every 32nd time is tried.
     const MOST_IN_VAIN: u32 = 4;
 
-    /// Polls until the pipe has room. An error is left to the call that follows.
-    pub(crate) fn wait_for_room(&mut self, pipe: BorrowedDescriptor<'_>) {
-        let has_room = || is_ready(pipe, PollFlags::OUT).unwrap_or(true);
-        if has_room() {
+    /// Polls until the output has room, and the input bytes, if it is to be waited for. An error is left to the call that
+    /// follows.
+    pub(crate) fn wait(
+        &mut self,
+        from: Option<BorrowedDescriptor<'_>>,
+        to: BorrowedDescriptor<'_>,
+    ) {
+        let are_ready = || {
+            let output = PollFd::new(&to, PollFlags::OUT);
+            let ready = match &from {
+                Some(from) => are_ready(&mut [PollFd::new(from, PollFlags::IN), output]),
+                None => are_ready(&mut [output]),
+            };
+            ready.unwrap_or(true)
+        };
+        if self.is_pointless || are_ready() {
             return;
         }
-        self.full = self.full.wrapping_add(1);
-        if self.vain >= Patience::MOST_IN_VAIN && self.full % 32 != 0 {
+        if self.waits == 0 {
+            let mut ends = from.into_iter().chain([to]);
+            self.is_pointless = ends.any(|end| is_nonblocking(end).unwrap_or(true));
+        }
+        self.waits = self.waits.wrapping_add(1);
+        let is_seldom = self.vain >= Patience::MOST_IN_VAIN && self.waits % 32 != 0;
+        if self.is_pointless || is_seldom {
             return;
         }
         let began = Instant::now();
         while began.elapsed() < Patience::TIME {
-            if has_room() {
+            if are_ready() {
                 self.vain = 0;
                 return;
             }
@@ -106,18 +125,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_that_does_not_come_is_seldom_waited_for() {
-        let (_reader, writer) = io::pipe().unwrap();
-        let mut patience = Patience::default();
-        let mut vain_after = |times: usize| {
-            for _ in 0..times {
-                patience.wait_for_room(writer.as_fd());
+    fn another_process_that_does_not_come_is_seldom_waited_for() {
+        let (reader, writer) = io::pipe().unwrap();
+        for is_nonblocking in [false, true] {
+            rustix::io::ioctl_fionbio(&writer, is_nonblocking).unwrap();
+            let wait = |patience: &mut Patience, times: usize, from| {
+                for _ in 0..times {
+                    patience.wait(from, writer.as_fd());
+                }
+                patience.vain
+            };
+            let mut patience = Patience::default();
+            assert_eq!(wait(&mut patience, 100, None), 0);
+            // An input without bytes, and then a full output.
+            let input = Some(reader.as_fd());
+            let times = [1, 3, 27, 1, 31, 1];
+            let expected = [1, 4, 4, 5, 5, 6];
+            let expected = if is_nonblocking { [0; 6] } else { expected };
+            assert_eq!(
+                times.map(|times| wait(&mut patience, times, input)),
+                expected
+            );
+            let pipe_bytes = rustix::pipe::fcntl_getpipe_size(&writer).unwrap();
+            (&writer).write_all(&vec![7; pipe_bytes]).unwrap();
+            let mut patience = Patience::default();
+            for from in [None, input] {
+                let vain = if is_nonblocking { 0 } else { patience.vain + 1 };
+                assert_eq!(wait(&mut patience, 1, from), vain);
             }
-            patience.vain
-        };
-        assert_eq!(vain_after(100), 0);
-        let pipe_bytes = rustix::pipe::fcntl_getpipe_size(&writer).unwrap();
-        (&writer).write_all(&vec![7; pipe_bytes]).unwrap();
-        assert_eq!([1, 3, 27, 1, 31, 1].map(vain_after), [1, 4, 4, 5, 5, 6]);
+            let mut all = vec![0; pipe_bytes];
+            io::Read::read_exact(&mut &reader, &mut all).unwrap();
+        }
     }
 }
