@@ -7,7 +7,7 @@ set -eu
 box=$1 tool=$2 work=$PWD/target/dist
 root=$work/root status=0
 trap 'rm -rf "$root" "$work/again"' EXIT
-# A record of a program that writes 20,000 short pieces, for Python and for a shell.
+# Programs that write short pieces: 20,000 in Python, 2000 in a shell.
 cat >"$work/x.py" <<'END'
 import os
 log = os.open("log", os.O_WRONLY | os.O_CREAT)
