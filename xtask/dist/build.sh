@@ -49,9 +49,12 @@ done
 
 xtask/deb/build.sh "$box"
 xtask/c_library/install.sh /usr/local lib "$work/c" >/dev/null
+strip --strip-debug --enable-deterministic-archives "$work/c/usr/local/lib/libvectored.a"
 tar --create --gzip --file "$box/libvectored-$version-${host%%-*}-linux-gnu.tar.gz" --directory "$work/c/usr/local" \
     --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner include lib
-cargo package --quiet --workspace --no-verify --allow-dirty --locked --target-dir "$work/package"
+# All that are published.
+cargo package --quiet --workspace --exclude xtask --exclude vectored-capi --exclude vectored-conformance --exclude vectored-py \
+    --no-verify --allow-dirty --locked --target-dir "$work/package"
 cp "$work"/package/package/*.crate "$box"
 
 if ! provide_maturin python3; then
