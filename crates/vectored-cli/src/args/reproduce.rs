@@ -143,6 +143,12 @@ pub struct CopiesArgs {
     #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
     pub max: Option<u64>,
 
+    /// Length of the file that is copied [default: 103316352, as in the book]
+    ///
+    /// A larger file, for example 1GiB, resolves copies that take less time than the start of the program.
+    #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
+    pub file_size: Option<u64>,
+
     /// State of the page cache for the file that is copied [default: hot]
     ///
     /// hot: the file was read before. cold: every row has its own file, which is evicted before each

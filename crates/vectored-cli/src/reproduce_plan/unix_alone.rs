@@ -1,8 +1,8 @@
 //! The plans of the experiments that Windows cannot repeat.
 
-use vectored_measure::model::{PageCache, SyncMode};
+use vectored_measure::model::{PUBLISHED_FILE_BYTES, PageCache, SyncMode};
 use vectored_measure::reproduce::{
-    CopyPlan, CopyProgram, CopyTarget, ElementPlan, INPUT, OUTPUT, PUBLISHED_FILE_BYTES, RecordPlan,
+    BUFFER, CopyPlan, CopyProgram, CopyTarget, ElementPlan, INPUT, OUTPUT, RecordPlan,
 };
 use vectored_report::words;
 use vectored_versus::{SplitError, split};
@@ -63,10 +63,10 @@ pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure
             words::bytes(max),
         )));
     }
-    let file_bytes = if args.quick {
-        PUBLISHED_FILE_BYTES / QUICK_COPY
-    } else {
-        PUBLISHED_FILE_BYTES
+    let file_bytes = match of.file_size {
+        Some(bytes) => bytes,
+        None if args.quick => PUBLISHED_FILE_BYTES / QUICK_COPY,
+        None => PUBLISHED_FILE_BYTES,
     };
     Ok(CopyPlan {
         file_bytes,
@@ -76,7 +76,7 @@ pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure
         sync,
         // Independent of the range of sizes: its buffer belongs to the C library.
         stdio: true,
-        reduced: args.quick,
+        reduced: file_bytes < PUBLISHED_FILE_BYTES,
         program: of.program.as_deref().map(program).transpose()?,
     })
 }
@@ -97,6 +97,11 @@ fn program(typed: &str) -> Result<CopyProgram, Failure> {
         };
         Failure::usage(format!("cannot run --program '{typed}': {why}"))
     })?;
+    if let Some(unknown) = words.iter().find_map(|word| unknown_placeholder(word)) {
+        return Err(Failure::usage(format!(
+            "cannot run --program '{typed}': {unknown} is no placeholder: there are {BUFFER}, {INPUT} and {OUTPUT}"
+        )));
+    }
     if !cfg!(target_os = "linux") {
         return Err(Failure::usage("--program works on Linux alone"));
     }
@@ -105,6 +110,15 @@ fn program(typed: &str) -> Result<CopyProgram, Failure> {
         typed: typed.to_owned(),
         words,
     })
+}
+
+/// A word such as `{size}` or `bs={size}`. `{print}` is a program of awk.
+fn unknown_placeholder(word: &str) -> Option<&str> {
+    let braced = word.rsplit('=').next()?;
+    let name = braced.strip_prefix('{')?.strip_suffix('}')?;
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let is_known = [BUFFER, INPUT, OUTPUT, "{print}"].contains(&braced);
+    (is_name && !is_known).then_some(braced)
 }
 
 /// Of `apue-14.28`.

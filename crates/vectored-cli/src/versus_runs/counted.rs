@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use vectored_machine::platform::command_run::{RunError, run};
+use vectored_machine::platform::command_run::{LEFT_BEHIND_LIMIT, RunError, run};
 use vectored_report::words::{enumerated, grouped};
 use vectored_strace::Reader;
 use vectored_versus::model::{Difference, File as RunFile, Stdout};
@@ -113,7 +113,7 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
             (Some(reader), Some(writer))
         });
         let counter = reader.map(|reader| scope.spawn(|| count(reader, &named)));
-        let ended = run(command, counting.limit, counting.stop);
+        let ended = run(command, counting.limit, LEFT_BEHIND_LIMIT, counting.stop);
         // strace has opened the pipe, and has ended.
         drop(writer);
         let join = "the threads that read do not panic";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use vectored_machine::platform::command_run::{Ended, RunError, run};
+use vectored_machine::platform::command_run::{Ended, LEFT_BEHIND_LIMIT, RunError, run};
 use vectored_versus::model::{Calls, Comparison, Difference, Run, Side, Stdout, Versus};
 use vectored_versus::{Counter, judge};
 
@@ -152,7 +152,8 @@ impl Session<'_> {
         let never = std::sync::atomic::AtomicBool::new(false);
         let stop = if option == "--cleanup" { &never } else { stop };
         let what = format!("the command of {option} ('{typed}') failed");
-        let ended = run(command, None, stop).map_err(|error| Halt::of(&what, error))?;
+        let ended =
+            run(command, None, LEFT_BEHIND_LIMIT, stop).map_err(|error| Halt::of(&what, error))?;
         if ended.status.success() {
             return Ok(());
         }
@@ -179,7 +180,13 @@ impl Session<'_> {
         let mut command = command.map_err(io("its standard input cannot be opened"))?;
         let stdout = discarded(self.plan.stdout);
         command.stdout(stdout.map_err(io("no file or pipe can be made for its output"))?);
-        run(command, self.limit(), self.interrupt.flag()).map_err(failed)
+        run(
+            command,
+            self.limit(),
+            LEFT_BEHIND_LIMIT,
+            self.interrupt.flag(),
+        )
+        .map_err(failed)
     }
 
     /// Returns the time of the longest run.
@@ -368,7 +375,12 @@ impl Session<'_> {
     /// a shell that does nothing shows how much that is.
     fn memory_floor(&self) -> Result<u64, Halt> {
         let shell = self.plan.surroundings.helper(":");
-        let ended = run(shell, self.limit(), self.interrupt.flag());
+        let ended = run(
+            shell,
+            self.limit(),
+            LEFT_BEHIND_LIMIT,
+            self.interrupt.flag(),
+        );
         let ended = ended.map_err(|error| Halt::of("a shell that does nothing", error))?;
         Ok(ended.usage.peak_bytes + GROWTH_BYTES)
     }

@@ -374,7 +374,8 @@ fn a_program_is_timed_beside_ours_however_it_names_its_files() {
                 "{theirs}"
             );
         }
-        assert_eq!(list(&experiment["ratios"]).len(), 2, "{program}");
+        // None if the copies take less than the starts vary.
+        assert!(list(&experiment["ratios"]).len() <= 2, "{program}");
         assert_eq!(experiment["notes"], Value::Array(Vec::new()), "{program}");
         assert!(entries(&bench.work()).is_empty());
     }
@@ -383,18 +384,19 @@ fn a_program_is_timed_beside_ours_however_it_names_its_files() {
 #[test]
 fn small_buffers_copy_a_prefix_and_a_program_without_a_buffer_has_one_row() {
     let bench = Bench::new();
-    let mut command = bench.command("reproduce apue-3.5 --quick --min 8 --max 16 --format json");
+    let mut command =
+        bench.command("reproduce apue-3.5 --file-size 2000000 --min 8 --max 16 --format json");
     let results = json(&stdout_of(command.args(["--program", "cat"])));
     let rows = list(&only(&results)["rows"]);
     let copied: Vec<_> = rows
         .iter()
         .map(|row| row["copied_bytes"].as_u64())
         .collect();
+    assert_eq!(copied, [Some(1_600_000), None, None, Some(0), Some(0)]);
     assert_eq!(
-        copied,
-        [Some(1_600_000), Some(3_200_000), None, Some(0), Some(0)]
+        (&rows[0]["loops"], &rows[1]["loops"]),
+        (&200_000.into(), &125_000.into())
     );
-    assert_eq!(rows[0]["loops"], 200_000);
     assert_eq!(rows[2]["technique"], "program");
     assert!(rows[2]["buffer_bytes"].is_null());
 }
@@ -430,7 +432,7 @@ fn what_a_program_does_wrong_is_said_and_nothing_is_left() {
         ),
         (
             "sh -c 'cat; sleep 27182 &'",
-            "it left processes behind that still ran 10.0 s after",
+            "it left processes behind that still ran 1.0 s after its end, and were killed: it must wait for all",
         ),
     ] {
         let bench = Bench::new();
@@ -453,6 +455,11 @@ fn what_is_odd_about_a_program_is_noted() {
             "sh -c 'cat; echo done >&2'",
             "",
             "The program writes to standard error: done",
+        ),
+        (
+            "sh -c 'cat; sleep 0.02 &'",
+            "",
+            "The program ends before all that it has started (1 process): what",
         ),
         (
             "tr -d '\\000'",

@@ -234,6 +234,7 @@ reproduce apue-3.5 --program ./gone·{buffer} => 127: './gone' not found: check 
 reproduce apue-3.5 --program ./precious => 126: it is not executable
 reproduce apue-3.5 --program cat·<·{input}·|·cat => 2: has a | for one | '< {input}' | sh -c
 reproduce apue-3.5 --program cat·>>·{output} => 2: has a > for one
+reproduce apue-3.5 --program cat·{size} => 2: {size} is no placeholder: there are {buffer}, {input} and {output}
 reproduce apue-3.5 --program '' => 2: it is empty: expected a program
 reproduce kalinin --program cat => 2: --program is an option of vectored reproduce apue-3.5
 reproduce kalinin --dir nowhere => 2: 'nowhere' | does not exist | --dir

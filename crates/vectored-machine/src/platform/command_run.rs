@@ -23,9 +23,8 @@ use crate::platform::processes::{ChildEnd, in_own_session, kill_all, wait_for, w
 #[cfg(target_os = "linux")]
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long processes may run on that a command leaves behind.
-#[cfg(target_os = "linux")]
-const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
+/// How long processes may run on that a command leaves behind, if its user chooses no other time.
+pub const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
 
 /// How a run ended.
 pub struct Ended {
@@ -84,6 +83,7 @@ impl fmt::Display for RunError {
 pub fn run(
     mut command: Command,
     limit: Option<Duration>,
+    left_behind_limit: Duration,
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
     // A run that is short is never seen running.
@@ -111,7 +111,10 @@ pub fn run(
     let reads = counts.ok().and_then(reads_in);
     let waited = wait_for(child.id()).map_err(failed("its end cannot be waited for"));
     let left_behind = match &outcome {
-        Ok(()) => left_behind(limit, stop),
+        Ok(()) => left_behind(
+            limit.map_or(left_behind_limit, |limit| limit.min(left_behind_limit)),
+            stop,
+        ),
         Err(_) => Err(RunError::Stopped),
     };
     if left_behind.is_err() {
@@ -134,7 +137,12 @@ pub fn run(
 ///
 /// Always.
 #[cfg(not(target_os = "linux"))]
-pub fn run(_: Command, _: Option<Duration>, _: &AtomicBool) -> Result<Ended, RunError> {
+pub fn run(
+    _: Command,
+    _: Option<Duration>,
+    _: Duration,
+    _: &AtomicBool,
+) -> Result<Ended, RunError> {
     Err(RunError::Io(
         "it cannot be run".to_owned(),
         super::lacks("way to adopt the processes that a command leaves behind"),
@@ -172,8 +180,7 @@ fn reads_in(counts: File) -> Option<u64> {
 
 /// Waits for the processes that a command has left behind; returns how many there were.
 #[cfg(target_os = "linux")]
-fn left_behind(limit: Option<Duration>, stop: &AtomicBool) -> Result<u64, RunError> {
-    let limit = limit.map_or(LEFT_BEHIND_LIMIT, |limit| limit.min(LEFT_BEHIND_LIMIT));
+fn left_behind(limit: Duration, stop: &AtomicBool) -> Result<u64, RunError> {
     let began = Instant::now();
     let is_stopped = || stop.load(Ordering::Relaxed);
     let waited = wait_for_all(|| !is_stopped() && began.elapsed() < limit);

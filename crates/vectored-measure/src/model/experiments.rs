@@ -14,6 +14,9 @@ use crate::model::workload::{IovecSetup, PageCache};
 /// The value of [`Experiments::schema`].
 pub const EXPERIMENTS_SCHEMA: &str = "vectored-experiments/1";
 
+/// Length of the file that `apue-3.5` copied.
+pub const PUBLISHED_FILE_BYTES: u64 = 103_316_352;
+
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiments {
@@ -93,6 +96,35 @@ impl Reproduction {
             Measure::Clock
         }
     }
+
+    /// The row of copies of an empty file: the start and the end of a process.
+    pub fn start_of(&self, technique: &str) -> Option<&ExperimentRow> {
+        let mut rows = self.rows.iter();
+        rows.find(|row| row.technique == technique && row.copied_bytes == Some(0))
+    }
+
+    /// The median time of a copy without the start and the end of its process. `None` if that is less than twice the
+    /// spread of the starts: it would be noise.
+    pub fn copying_s(&self, row: &ExperimentRow, measure: Measure) -> Option<f64> {
+        let start = self.start_of(&row.technique)?;
+        let start_s = start.seconds(measure)?;
+        let copying_s = row.seconds(measure)? - start_s;
+        let spread_s = start.spread_s(measure).unwrap_or(start_s);
+        (copying_s > 0.0 && copying_s >= 2.0 * spread_s).then_some(copying_s)
+    }
+
+    /// Whether its seconds can be compared with the published ones: it copied the whole file of the book to `/dev/null`.
+    pub fn is_as_published(&self) -> bool {
+        let Setting {
+            file_bytes,
+            to,
+            sync,
+            ..
+        } = &self.setting;
+        *file_bytes == Some(PUBLISHED_FILE_BYTES)
+            && to.as_deref().is_none_or(|to| to == "null")
+            && matches!(sync, None | Some(SyncMode::None))
+    }
 }
 
 /// Properties that all rows of an experiment share; `None` if a property does not apply.
@@ -114,9 +146,9 @@ pub struct Setting {
     pub st_blksize: Option<u64>,
     /// Read-ahead of its device, in KiB.
     pub read_ahead_kb: Option<u64>,
-    /// Time to start and end a process that copies nothing; every row of copies contains it.
+    /// Time to start and end a `vectored copy` that copies nothing; every row of its copies contains it.
     pub start_s: Option<f64>,
-    /// `start_s` by repeat.
+    /// `start_s` by repeat; empty beside a program, where the copies of an empty file are rows.
     pub start_s_samples: Vec<Option<f64>>,
 }
 
@@ -187,6 +219,21 @@ impl ExperimentRow {
             Measure::Cpu => self.cpu_s,
             Measure::Clock => self.clock_s,
         }
+    }
+
+    /// The samples of this time, by repeat.
+    pub fn samples(&self, measure: Measure) -> &[Option<f64>] {
+        match measure {
+            Measure::Cpu => &self.cpu_s_samples,
+            Measure::Clock => &self.clock_s_samples,
+        }
+    }
+
+    /// The largest sample without the smallest; `None` if there are fewer than two.
+    pub fn spread_s(&self, measure: Measure) -> Option<f64> {
+        let sampled = || self.samples(measure).iter().copied().flatten();
+        let range = sampled().reduce(f64::max)? - sampled().reduce(f64::min)?;
+        (sampled().count() > 1).then_some(range)
     }
 }
 

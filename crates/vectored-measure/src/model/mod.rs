@@ -34,7 +34,7 @@ pub use crate::model::drain::Drain;
 pub use crate::model::experiment::{CellSpec, Experiment, MAX_QUEUE_DEPTH};
 pub use crate::model::experiments::{
     EXPERIMENTS_SCHEMA, ExperimentCrossover, ExperimentName, ExperimentRow, Experiments, Measure,
-    PublishedRatio, PublishedRow, Ratio, Reproduction, Setting,
+    PUBLISHED_FILE_BYTES, PublishedRatio, PublishedRow, Ratio, Reproduction, Setting,
 };
 pub use crate::model::list_shape::ListShape;
 pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};

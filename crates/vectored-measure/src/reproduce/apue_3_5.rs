@@ -10,6 +10,7 @@ use vectored_machine::model::DirectoryInfo;
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{reopened, unnamed_file};
 use vectored_machine::platform::plain_calls;
+use vectored_report::words;
 
 use crate::measure::{MeasureError, Pattern, PatternFile, check_eviction, sync_flags};
 use crate::model::{
@@ -26,9 +27,6 @@ use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{PatternCheck, wrong};
 
 const NAME: ExperimentName = ExperimentName::Apue35;
-
-/// Length of the file that the book copies.
-pub const PUBLISHED_FILE_BYTES: u64 = 103_316_352;
 
 /// Rows of buffers smaller than this have [`FEW_REPEATS`]: these rows take as long
 /// as all others together and vary little.
@@ -393,6 +391,7 @@ fn note_row(row: &mut ExperimentRow, repeat: usize, measured: &MeasuredCopy) {
         clock_s,
         usage,
         reads,
+        left_behind: _,
     } = measured.copy;
     let sample = Sample {
         user_s: Some(usage.user_s),
@@ -554,22 +553,30 @@ fn prove_program(
         notes: Vec::new(),
     };
     let mut largest = None;
+    let mut left_behind = 0;
     for planned in plan.copies() {
         let Copier::Program(_, buffer_bytes) = planned.by else {
             continue;
         };
         largest = buffer_bytes;
         let bytes = planned.bytes.min(PROOF_BYTES);
-        let Some((reads, said)) = prove_copy(program, bench, text, (buffer_bytes, bytes))? else {
+        let Some((copy, said)) = prove_copy(program, bench, text, (buffer_bytes, bytes))? else {
             return Ok(None);
         };
         if bytes == 0 {
-            proof.reads_of_start = reads.unwrap_or(0);
+            proof.reads_of_start = copy.reads.unwrap_or(0);
         }
+        left_behind = left_behind.max(copy.left_behind);
         if !said.is_empty() && proof.notes.is_empty() {
             let note = format!("The program writes to standard error: {said}");
             proof.notes.push(note);
         }
+    }
+    if left_behind > 0 {
+        let processes = words::count(left_behind as usize, "process");
+        proof.notes.push(format!(
+            "The program ends before all that it has started ({processes}): what these do afterwards is in no column."
+        ));
     }
     let any = Pattern::new(bench.seed);
     let bytes = plan.file_bytes.min(PROOF_BYTES);
@@ -590,13 +597,13 @@ fn prove_program(
     Ok(Some(proof))
 }
 
-/// Has the program copy a file to another; returns its reads, and what it wrote to its standard error.
+/// Has the program copy a file to another; returns also what it wrote to its standard error.
 fn prove_copy(
     program: &CopyProgram,
     bench: &mut Bench<'_>,
     pattern: Pattern,
     (buffer_bytes, bytes): (Option<u64>, u64),
-) -> Result<Option<(Option<u64>, String)>, MeasureError> {
+) -> Result<Option<(ChildCopy, String)>, MeasureError> {
     let file = PatternFile::with_span(bench.directory, pattern, bytes);
     let file = file.map_err(cannot_create(bench.directory))?;
     let (output, kept) = output_file(bench.directory, SyncMode::None)?;
@@ -611,7 +618,7 @@ fn prove_copy(
         return Ok(None);
     };
     program.check(buffer_bytes, &read_back(&kept, pattern)?, bytes)?;
-    Ok(Some((copy.reads, said)))
+    Ok(Some((copy, said)))
 }
 
 /// Compares a file with a pattern.
@@ -666,7 +673,8 @@ fn cannot_create(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + u
 ///   128 KiB;
 /// - the CPU time of the C library over that with a buffer of one block.
 ///
-/// If a program was timed: its time over that of ours with each buffer that copied the whole file.
+/// If a program was timed: its time over that of ours with each buffer that copied the whole file, both without the start
+/// of the process.
 pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows,
@@ -677,13 +685,21 @@ pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     } = reproduction;
     let index_of = |bytes: u64| rows.iter().position(|row| row.buffer_bytes == Some(bytes));
     if setting.program.is_some() {
+        let compared = reproduction.compared();
+        let copying: Vec<ExperimentRow> = rows
+            .iter()
+            .map(|row| without_start(reproduction, row))
+            .collect();
+        let is_resolved = |row: &ExperimentRow| reproduction.copying_s(row, compared).is_some();
         let theirs = rows
             .iter()
             .enumerate()
             .filter(|(_, row)| row.technique == "program" && row.copied_bytes.is_none());
         let pairs = theirs.filter_map(|(index, row)| Some((index, index_of(row.buffer_bytes?)?)));
-        return pairs
-            .filter_map(|pair| ratio(rows, pair, reproduction.compared(), published))
+        let resolved =
+            pairs.filter(|(of, over)| is_resolved(&rows[*of]) && is_resolved(&rows[*over]));
+        return resolved
+            .filter_map(|pair| ratio(&copying, pair, compared, published))
             .collect();
     }
     let larger_than = |bytes: u64| {
@@ -709,6 +725,23 @@ pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
         .into_iter()
         .filter_map(|(pair, measure)| ratio(rows, pair, measure, published))
         .collect()
+}
+
+/// A row whose samples lack the start of the process in the same repeat.
+fn without_start(reproduction: &Reproduction, row: &ExperimentRow) -> ExperimentRow {
+    let without = |measure: Measure| {
+        let start = reproduction.start_of(&row.technique);
+        let starts = start.map_or(&[][..], |start| start.samples(measure));
+        let pairs = std::iter::zip(row.samples(measure), starts);
+        pairs
+            .map(|(whole, start)| Some((*whole)? - (*start)?))
+            .collect()
+    };
+    ExperimentRow {
+        cpu_s_samples: without(Measure::Cpu),
+        clock_s_samples: without(Measure::Clock),
+        ..row.clone()
+    }
 }
 
 /// Buffer size above which the book sees no effect of read-ahead.

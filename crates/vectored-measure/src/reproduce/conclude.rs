@@ -2,7 +2,7 @@
 //! functions.
 
 use crate::model::{ExperimentName, ExperimentRow, Measure, Reproduction};
-use crate::report::experiments::finding;
+use crate::report::experiments::{finding, other_buffer};
 use crate::reproduce::crossover::crossovers;
 use crate::reproduce::mincer;
 use crate::reproduce::repeats::{middle_of, summarize};
@@ -25,7 +25,15 @@ pub fn conclude(experiment: &mut Reproduction) {
     if let Some(file_bytes) = file_bytes {
         scale(&mut experiment.rows, file_bytes);
     }
-    experiment.setting.start_s = middle_of(&experiment.setting.start_s_samples);
+    let start_s = experiment
+        .start_of("read-write")
+        .and_then(|row| row.clock_s);
+    experiment.setting.start_s = middle_of(&experiment.setting.start_s_samples).or(start_s);
+    if let Some(note) = other_buffer(experiment)
+        && !experiment.notes.contains(&note)
+    {
+        experiment.notes.insert(0, note);
+    }
     experiment.ratios = match experiment.name {
         #[cfg(unix)]
         ExperimentName::Apue35 => apue_3_5::ratios(experiment),
@@ -49,7 +57,8 @@ pub fn conclude(experiment: &mut Reproduction) {
 }
 
 /// Scales the times of copies of a prefix to the whole file, but for the time of a copy of nothing: the start. A time of
-/// less than twice the start would be scaled noise, so there is none then.
+/// less than twice the start would be scaled noise, so there is none then. CPU and wall time are scaled both or not at all.
+/// A process that waited longer in its start than in its copy, by chance, keeps a wall time of at least its CPU time.
 fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
     let starts = rows.iter().filter(|row| row.copied_bytes == Some(0));
     let starts: Vec<ExperimentRow> = starts.cloned().collect();
@@ -67,10 +76,17 @@ fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
             let (time, start) = (time?, start?);
             (time >= 2.0 * start).then_some(start + (time - start) * factor)
         };
-        row.user_s = scaled(row.user_s, start.user_s);
-        row.system_s = scaled(row.system_s, start.system_s);
-        row.cpu_s = scaled(row.cpu_s, start.cpu_s);
-        row.clock_s = scaled(row.clock_s, start.clock_s);
+        let is_on_one_cpu = |row: &ExperimentRow| row.cpu_s <= row.clock_s;
+        let is_on_one_cpu = is_on_one_cpu(row) && is_on_one_cpu(start);
+        let cpu_s = scaled(row.cpu_s, start.cpu_s);
+        let clock_s = scaled(row.clock_s, start.clock_s);
+        let both = cpu_s.zip(clock_s).map(|(cpu_s, clock_s)| {
+            let least_s = if is_on_one_cpu { cpu_s } else { 0.0 };
+            (cpu_s, clock_s.max(least_s))
+        });
+        row.user_s = scaled(row.user_s, start.user_s).filter(|_| both.is_some());
+        row.system_s = scaled(row.system_s, start.system_s).filter(|_| both.is_some());
+        (row.cpu_s, row.clock_s) = both.unzip();
         row.bytes_per_s = row.clock_s.map(|clock_s| file_bytes as f64 / clock_s);
     }
 }

@@ -27,6 +27,9 @@ pub const PROOF_LIMIT: Duration = Duration::from_secs(10);
 const LIMIT: Duration = Duration::from_secs(20);
 const SYNCED_LIMIT: Duration = Duration::from_secs(600);
 
+/// How long its processes may run on after its end: no row counts that time.
+const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(1);
+
 /// How much of its standard error is kept.
 const SAID_BYTES: usize = 300;
 
@@ -160,7 +163,7 @@ impl CopyProgram {
             reader.map(|(reader, pattern)| std::thread::spawn(move || drain(reader, pattern, cpu)));
         let said = std::thread::spawn(move || last_line(said));
         // It ends all processes, so the pipes end, too.
-        let ended = run(command, Some(limit), bench.stop);
+        let ended = run(command, Some(limit), LEFT_BEHIND_LIMIT, bench.stop);
         drop(kept_output);
         let said = said.join().expect("the reading thread does not panic");
         let said = said.map_err(MeasureError::io("cannot read its standard error"))?;
@@ -177,6 +180,9 @@ impl CopyProgram {
                     RunError::TooLong(_) => {
                         ": it must end when read returns 0; if it is slow, --quick copies less"
                     }
+                    RunError::LeftBehind(_) => {
+                        ": it must wait for all that it starts, or what they do is not timed"
+                    }
                     _ => "",
                 };
                 return Err(self.wrong(buffer_bytes, format!("failed, {given}: {error}{remedy}")));
@@ -191,12 +197,17 @@ impl CopyProgram {
             return Err(self.wrong(buffer_bytes, format!("ended with {end}, {given}: {said}")));
         }
         let Ended {
-            usage, took, reads, ..
+            usage,
+            took,
+            reads,
+            left_behind,
+            ..
         } = ended;
         let copy = ChildCopy {
             clock_s: took.as_secs_f64(),
             usage,
             reads,
+            left_behind,
         };
         Ok(Some((copy, said)))
     }

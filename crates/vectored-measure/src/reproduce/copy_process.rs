@@ -59,6 +59,8 @@ pub struct ChildCopy {
     pub usage: Usage,
     /// Number of successful reads; unknown for those of the C library.
     pub reads: Option<u64>,
+    /// Processes that ended later than the copy.
+    pub left_behind: u64,
 }
 
 /// Makes a copy and waits for its end; `None` if the run was stopped.
@@ -144,6 +146,7 @@ pub fn copy(bench: &mut Bench<'_>, order: CopyOrder) -> Result<Option<ChildCopy>
         clock_s: (ended_ns - began_ns) as f64 / 1e9,
         usage,
         reads,
+        left_behind: 0,
     }))
 }
 

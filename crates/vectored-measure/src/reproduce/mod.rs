@@ -34,7 +34,7 @@ use vectored_machine::host::check_room;
 use vectored_machine::model::DirectoryInfo;
 
 #[cfg(unix)]
-pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES};
+pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget};
 #[cfg(unix)]
 pub use crate::reproduce::apue_14_28::RecordPlan;
 pub use crate::reproduce::bench::Bench;

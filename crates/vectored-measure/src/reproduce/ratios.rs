@@ -13,12 +13,9 @@ pub fn ratio(
     measure: Measure,
     published: &[PublishedRow],
 ) -> Option<Ratio> {
-    let samples = |row: &ExperimentRow| match measure {
-        Measure::Cpu => row.cpu_s_samples.clone(),
-        Measure::Clock => row.clock_s_samples.clone(),
-    };
-    let logs: Vec<f64> = std::iter::zip(samples(&rows[of]), samples(&rows[over]))
-        .filter_map(|(above, below)| Some((above? / below?).ln()))
+    let samples = |row: usize| rows[row].samples(measure);
+    let logs: Vec<f64> = std::iter::zip(samples(of), samples(over))
+        .filter_map(|(above, below)| Some(((*above)? / (*below)?).ln()))
         // A coarse clock may measure 0, which has no ratio.
         .filter(|log| log.is_finite())
         .collect();

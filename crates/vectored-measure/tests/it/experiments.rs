@@ -3,11 +3,11 @@
 use vectored_machine::model::Host;
 use vectored_measure::model::{
     EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, IovecSetup, Operation,
-    PageCache, Reproduction, Setting, SyncMode,
+    PUBLISHED_FILE_BYTES, PageCache, Reproduction, Setting, SyncMode,
 };
 use vectored_measure::report::experiments::document;
-use vectored_measure::reproduce::{CopyPlan, PUBLISHED_FILE_BYTES, conclude, published};
-use vectored_report::{Block, csv_of, json};
+use vectored_measure::reproduce::{CopyPlan, conclude, published};
+use vectored_report::{Block, Chart, csv_of, json};
 
 use crate::shown::text;
 
@@ -267,19 +267,22 @@ fn the_table_of_a_program_beside_ours() {
     insta::assert_snapshot!(text(&document(&shown(vec![beside(Some(1), 1)])), 110));
 }
 
+fn chart(experiment: Reproduction) -> Chart {
+    let blocks = document(&shown(vec![experiment])).answer.into_iter();
+    let mut charts = blocks.filter_map(|block| match block {
+        Block::Chart(chart) => Some(chart),
+        _ => None,
+    });
+    charts.next().unwrap()
+}
+
 #[test]
 fn the_chart_of_a_program_has_three_curves_and_marks_the_buffer_of_the_finding() {
     let beside = beside(Some(1), 1);
     let said = "The smallest buffer within 5 % of the fastest is 256 KiB for the program, 128 KiB for vectored copy; \
                 with 256 KiB, the program takes ";
     assert!(beside.finding.starts_with(said), "{}", beside.finding);
-    let document = document(&shown(vec![beside]));
-    let mut blocks = document.answer.iter();
-    let chart = blocks.find_map(|block| match block {
-        Block::Chart(chart) => Some(chart),
-        _ => None,
-    });
-    let chart = chart.unwrap();
+    let chart = chart(beside);
     let names: Vec<String> = chart
         .curves
         .iter()
@@ -311,25 +314,177 @@ fn a_copy_of_a_prefix_is_scaled_without_the_start() {
     assert_eq!(again, beside);
 }
 
+/// Changes the samples of rows, by repeat, and concludes anew.
+fn changed(
+    mut experiment: Reproduction,
+    of: fn(&ExperimentRow) -> bool,
+    change: fn(usize, f64) -> f64,
+) -> Reproduction {
+    for row in experiment.rows.iter_mut().filter(|row| of(row)) {
+        for samples in [&mut row.cpu_s_samples, &mut row.clock_s_samples] {
+            for (repeat, sample) in samples.iter_mut().enumerate() {
+                *sample = sample.map(|s| change(repeat, s));
+            }
+        }
+    }
+    conclude(&mut experiment);
+    experiment
+}
+
+#[test]
+fn the_start_of_a_program_is_no_part_of_its_finding() {
+    let quick = beside(Some(64), 1);
+    let is_program = |row: &ExperimentRow| row.technique == "program";
+    let slow = changed(quick.clone(), is_program, |_, s| s + 0.07);
+    assert_eq!(slow.finding, quick.finding);
+    assert_eq!(slow.ratios.len(), 14);
+    for (slow, quick) in std::iter::zip(&slow.ratios, &quick.ratios) {
+        assert!((slow.ratio / quick.ratio - 1.0).abs() < 1e-9, "{slow:?}");
+    }
+    let values = |experiment| {
+        let chart = chart(experiment);
+        let values = chart.curves[2]
+            .points
+            .iter()
+            .map(|point| point.value.round());
+        values.collect::<Vec<f64>>()
+    };
+    assert_eq!(values(slow), values(quick));
+}
+
+#[test]
+fn copies_within_the_noise_of_the_starts_are_not_resolved() {
+    let is_start = |row: &ExperimentRow| row.technique == "program" && row.copied_bytes == Some(0);
+    let noisy = changed(beside(Some(1), 1), is_start, |repeat, s| {
+        s + 0.004 * repeat as f64
+    });
+    assert_eq!(
+        noisy.finding,
+        "The smallest buffer within 5 % of the fastest is not resolved for the program, 128 KiB for vectored copy. Not resolved: \
+         copying takes less than twice the spread of the starts of a process: copy more, as with --file-size 1GiB."
+    );
+    let told = |ratio: &vectored_measure::model::Ratio| noisy.rows[ratio.of].buffer_bytes.unwrap();
+    assert_eq!(noisy.ratios.iter().map(told).max(), Some(8192));
+    assert_eq!(chart(noisy).marks, []);
+}
+
+#[test]
+fn a_finding_says_that_it_lies_at_an_edge_of_the_sizes() {
+    let within = |from: u64, to: u64| {
+        let mut beside = beside(Some(1), 1);
+        let is_within = |row: &ExperimentRow| {
+            let bytes = row.buffer_bytes;
+            bytes.is_none_or(|bytes| (from..=to).contains(&bytes))
+        };
+        beside.rows.retain(is_within);
+        conclude(&mut beside);
+        beside.finding
+    };
+    let falling = "is 1 KiB (the largest measured: the time still falls there) for the program, 1 KiB (the largest measured: the \
+                   time still falls there) for vectored copy";
+    assert!(within(64, 1024).contains(falling), "{}", within(64, 1024));
+    let flat = "is 256 KiB (the smallest measured) for the program, 256 KiB (the smallest measured) for vectored copy";
+    assert!(
+        within(262_144, 1 << 20).contains(flat),
+        "{}",
+        within(262_144, 1 << 20)
+    );
+}
+
+#[test]
+fn a_run_that_was_stopped_early_has_no_finding() {
+    for mut stopped in [beside(Some(1), 1), copies(PageCache::Hot)] {
+        let rows = stopped.rows.len();
+        for row in &mut stopped.rows[4..] {
+            row.cpu_s_samples = vec![None; 7];
+            row.clock_s_samples = vec![None; 7];
+        }
+        conclude(&mut stopped);
+        let said = format!("There is no finding: 4 of {rows} rows were measured.");
+        assert_eq!(stopped.finding, said);
+    }
+}
+
+#[test]
+fn a_scaled_wall_time_is_at_least_the_cpu_time() {
+    let is_start = |row: &ExperimentRow| row.copied_bytes == Some(0);
+    let mut waited = beside(Some(1), 1);
+    // The start waited 6 ms by chance, copies of a prefix half a millisecond.
+    for row in waited.rows.iter_mut().filter(|row| is_start(row)) {
+        for sample in row.clock_s_samples.iter_mut().flatten() {
+            *sample += 0.006;
+        }
+    }
+    conclude(&mut waited);
+    let mut scaled = 0;
+    for row in &waited.rows {
+        if let (Some(_), Some(cpu_s), Some(clock_s)) = (row.copied_bytes, row.cpu_s, row.clock_s) {
+            assert!(cpu_s <= clock_s, "{row:?}");
+            scaled += 1;
+        }
+    }
+    assert!(scaled > 6, "{scaled}");
+}
+
+#[test]
+fn published_seconds_stand_beside_such_copies_alone() {
+    let published = |change: fn(&mut Reproduction)| {
+        let mut experiment = beside(Some(64), 1);
+        change(&mut experiment);
+        let is_in_chart = chart(experiment.clone()).curves.len() == 3;
+        let is_in_table = text(&document(&shown(vec![experiment])), 110).contains("4.59    6.76");
+        (is_in_chart, is_in_table)
+    };
+    assert_eq!(published(|_| {}), (true, true));
+    let others: [fn(&mut Reproduction); 3] = [
+        |experiment| experiment.setting.to = Some("file".to_owned()),
+        |experiment| experiment.setting.sync = Some(SyncMode::Sync),
+        |experiment| experiment.setting.file_bytes = Some(PUBLISHED_FILE_BYTES / 32),
+    ];
+    for other in others {
+        assert_eq!(published(other), (false, false));
+    }
+    let mut cold = beside(Some(64), 1);
+    cold.cache = PageCache::Cold;
+    assert!(!text(&document(&shown(vec![cold])), 110).contains("fetched"));
+}
+
 #[test]
 fn a_program_that_does_not_use_its_buffer_is_named() {
     let note = |experiment| {
         let text = text(&document(&shown(vec![experiment])), 2000);
         let note = text
             .lines()
-            .find(|line| line.contains("does not read with the buffer"));
+            .find(|line| line.starts_with("The program does not read with the buffer"));
         note.map(str::to_owned)
     };
     assert_eq!(note(beside(Some(1), 1)), None);
+    let other = beside(Some(4), 8192);
+    assert!(
+        other.finding.starts_with(
+            "The smallest buffer within 5 % of the fastest is none for the program, 128 KiB for"
+        ),
+        "{}",
+        other.finding
+    );
+    assert_eq!(chart(other.clone()).marks, []);
+    let blocks = document(&shown(vec![other.clone()])).answer;
+    let first = blocks.iter().find_map(|block| match block {
+        Block::Note(note) => Some(note.to_string()),
+        _ => None,
+    });
+    assert_eq!(first, note(other.clone()));
+    // In the CSV it is a column.
+    assert_eq!(other.notes.len(), 1);
     assert_eq!(
-        note(beside(Some(4), 8192)).unwrap(),
+        note(other).unwrap(),
         "The program does not read with the buffer that it is told: told 4 B, it made 98 reads, of 7.97 KiB each, instead of \
          200,000 reads. A library between may have a buffer of its own."
     );
     let own = beside(None, 8192);
     assert!(
         own.finding.starts_with(
-            "The program, which is not told the size of a buffer, takes 85.4 ms of CPU time"
+            "The program, which is not told the size of a buffer, takes 70.4 ms of CPU time for copying"
         ),
         "{}",
         own.finding

@@ -1,7 +1,8 @@
 //! Curves on logarithmic axes.
 //!
 //! A curve far above all others would press them together. So the axis ends a little above the middle one if the
-//! highest is more than twice as high: arrows stand where a curve is beyond it, and a line below says how far it goes.
+//! highest would make it more than half as long again: arrows stand where a curve is beyond it, and a line below says how
+//! far it goes.
 
 use maud::{Markup, html};
 
@@ -19,6 +20,8 @@ const HEIGHT: f64 = BOTTOM + 22.0;
 const LETTER: f64 = 6.4 / 290.0;
 /// How far the axis goes beyond the middle curve.
 const BEYOND_MIDDLE: f64 = 1.5;
+/// How many times as long an axis may be that shows all curves.
+const BEYOND_LENGTH: f64 = 1.5;
 
 /// The chart with its title and its legend; empty if there is nothing to draw.
 pub(super) fn figure(chart: &Chart) -> Markup {
@@ -86,10 +89,13 @@ impl<'a> Plot<'a> {
         };
         let mut tops: Vec<f64> = chart.curves.iter().filter_map(highest).collect();
         tops.sort_by(f64::total_cmp);
-        match tops[..] {
-            [.., last] if tops.len() > 2 => {
+        let points = chart.curves.iter().flat_map(sound_points);
+        let lowest = points.map(|point| point.value).reduce(f64::min);
+        match (&tops[..], lowest) {
+            ([.., last], Some(lowest)) if tops.len() > 2 => {
                 let limit = tops[tops.len() / 2] * BEYOND_MIDDLE;
-                if last > 2.0 * limit { limit } else { last }
+                let [shorter, longer] = [limit, *last].map(|high| (high / lowest).ln());
+                if longer > BEYOND_LENGTH * shorter { limit } else { *last }
             }
             _ => f64::INFINITY,
         }
@@ -136,21 +142,28 @@ impl<'a> Plot<'a> {
         drawing
     }
 
-    /// Labels of positions, as many as have room.
+    /// Labels of positions: the last, and as many before it as have room.
     fn labels(&self, drawing: &mut Drawing) {
         let points = self.chart.curves.iter().flat_map(sound_points);
         let mut positions: Vec<f64> = points.map(|point| point.at).collect();
         positions.sort_by(f64::total_cmp);
         positions.dedup();
         let labelled = &self.chart.labelled;
+        let is_labelled = |position: &f64| labelled.is_empty() || labelled.contains(position);
+        let last = positions.iter().copied().rfind(is_labelled);
+        let half_of = |words: &str| LETTER / 2.0 * words.chars().count() as f64;
+        let words_of = |position: f64| self.chart.along.words(position);
+        let last_from = last.map_or(f64::INFINITY, |last| {
+            self.across.place(last) - half_of(&words_of(last)) - LETTER
+        });
         let mut taken = f64::NEG_INFINITY;
         for position in positions {
             let x = self.across.place(position);
             drawing.tick(x, (BOTTOM, BOTTOM + 4.0));
-            let words = self.chart.along.words(position);
-            let half = LETTER / 2.0 * words.chars().count() as f64;
-            let is_labelled = labelled.is_empty() || labelled.contains(&position);
-            if is_labelled && x - half > taken {
+            let words = words_of(position);
+            let half = half_of(&words);
+            let has_room = x - half > taken && x + half < last_from;
+            if is_labelled(&position) && (has_room || Some(position) == last) {
                 drawing.text((x, BOTTOM + 18.0), Anchor::Centred, &words);
                 taken = x + half + LETTER;
             }
@@ -202,5 +215,53 @@ impl<'a> Plot<'a> {
                 drawing.point((x, y), &class, &point.words);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Series, Unit};
+
+    fn chart(values: [fn(f64) -> f64; 3]) -> String {
+        let curves = values.iter().map(|value| Curve {
+            name: "name".into(),
+            series: Series::new(1),
+            points: (0..20)
+                .map(|power| f64::from(power).exp2())
+                .map(|at| Point {
+                    at,
+                    value: value(at),
+                    interval: None,
+                    words: "words".into(),
+                })
+                .collect(),
+        });
+        let chart = Chart {
+            along: Unit::Bytes,
+            up: Unit::Nanoseconds,
+            curves: curves.collect(),
+            ..Chart::default()
+        };
+        figure(&chart).into_string()
+    }
+
+    #[test]
+    fn a_curve_is_cut_off_only_if_it_would_press_the_others_together() {
+        let flat = |_| 1.0;
+        let cut = chart([flat, |at| 1.0 + at / 1e6, |at| 1.0 + 70.0 / at]);
+        assert!(cut.contains("▲ beyond the axis: name up to 71"), "{cut}");
+        // Copies with ever larger buffers, and those of a machine that took ten times as long.
+        let copies = |at: f64| 1e7 + 1e11 / at;
+        let whole = chart([copies, copies, |at| 1e8 + 1e12 / at]);
+        assert!(!whole.contains("beyond"), "{whole}");
+        assert!(whole.contains(">100 s<"), "{whole}");
+    }
+
+    #[test]
+    fn the_last_position_has_a_label() {
+        let flat = |_| 1.0;
+        let drawn = chart([flat, flat, |_| 2.0]);
+        assert!(drawn.contains(">512 KiB<"), "{drawn}");
     }
 }

@@ -74,8 +74,7 @@ fn copies(experiment: &Reproduction) -> Vec<Curve> {
         curve("CPU here", CPU, here(|row| row.cpu_s), time),
         curve("wall here", WALL, here(|row| row.clock_s), time),
     ];
-    // Seconds of a smaller file cannot be compared with published ones.
-    if !experiment.reduced {
+    if experiment.is_as_published() {
         all.extend([
             curve("CPU 2005", earlier(CPU), then(|row| row.cpu_s), time),
             curve("wall 2005", earlier(WALL), then(|row| row.clock_s), time),
@@ -94,12 +93,17 @@ fn copies_beside(experiment: &Reproduction) -> Chart {
     let buffers = |technique: &str| {
         let rows = experiment.rows.iter();
         let rows = rows.filter(|row| row.technique == technique);
-        rows.filter_map(|row| Some((row.buffer_bytes?, row.seconds(compared)? * 1e9)))
-            .collect::<Vec<_>>()
+        rows.filter_map(|row| {
+            Some((
+                row.buffer_bytes?,
+                experiment.copying_s(row, compared)? * 1e9,
+            ))
+        })
+        .collect::<Vec<_>>()
     };
     let ours = buffers("read-write");
     let of_its_own = experiment.rows.iter().find(|row| is_of_its_own(row));
-    let theirs = match of_its_own.and_then(|row| row.seconds(compared)) {
+    let theirs = match of_its_own.and_then(|row| experiment.copying_s(row, compared)) {
         Some(s) => ours.iter().map(|(bytes, _)| (*bytes, s * 1e9)).collect(),
         None => buffers("program"),
     };
@@ -107,7 +111,7 @@ fn copies_beside(experiment: &Reproduction) -> Chart {
         curve("vectored copy", WALL, ours, time),
         curve("program", Series::new(1), theirs, time),
     ];
-    if !experiment.reduced {
+    if experiment.is_as_published() {
         let book = experiment.published.iter();
         let book = book.filter_map(|row| Some((row.buffer_bytes?, of_book(row)? * 1e9)));
         curves.insert(
@@ -123,7 +127,7 @@ fn copies_beside(experiment: &Reproduction) -> Chart {
     });
     let measure = words::capital(compared.in_words());
     Chart {
-        title: format!("{measure} of a copy, by the size of the buffer").into(),
+        title: format!("{measure} of a copy without the start, by the size of the buffer").into(),
         along: Unit::Bytes,
         up: Unit::Nanoseconds,
         curves,

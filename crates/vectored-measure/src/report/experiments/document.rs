@@ -21,9 +21,12 @@ pub fn document(experiments: &Experiments) -> Document {
     });
     let of_each = experiments.experiments.iter().flat_map(answer);
     let quiet = |text: String| Block::Sentence(Sentence::toned(Tone::Quiet, text));
+    let programs = experiments.experiments.iter();
+    let programs = programs.filter_map(|experiment| experiment.setting.program.as_ref());
+    let programs: String = programs.map(|typed| format!("'{typed}', ")).collect();
     Document {
         title: format!(
-            "Published experiments, run here: {}, {}",
+            "Published experiments, run here: {programs}{}, {}",
             host.name, experiments.started_at
         )
         .into(),

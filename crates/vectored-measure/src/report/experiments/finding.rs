@@ -6,7 +6,9 @@ use crate::model::{
     ExperimentCrossover, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio,
     Reproduction,
 };
-use crate::report::experiments::sheets::{is_of_its_own, is_one_by_one, ratio_of, with_interval};
+use crate::report::experiments::sheets::{
+    is_of_its_own, is_one_by_one, other_buffer, ratio_of, with_interval,
+};
 
 /// Times within this ratio count as flat: so do most of the published times of Figure 3.5 beyond the
 /// block size.
@@ -15,7 +17,8 @@ const FLAT: f64 = 1.10;
 /// The finding of an experiment, from its rows and ratios. Empty if too little was measured.
 pub fn finding(experiment: &Reproduction) -> String {
     let sentence = match experiment.name {
-        ExperimentName::Apue35 if experiment.setting.program.is_some() => beside(experiment),
+        ExperimentName::Apue35 if !is_measured(experiment) => not_measured(experiment),
+        ExperimentName::Apue35 if experiment.setting.program.is_some() => Some(beside(experiment)),
         ExperimentName::Apue35 => copies(experiment),
         ExperimentName::Apue1428 => records(experiment),
         ExperimentName::Kalinin => elements(experiment),
@@ -300,10 +303,6 @@ fn verdict(experiment: &Reproduction, ratio: &Ratio) -> String {
 }
 
 fn copies(experiment: &Reproduction) -> Option<String> {
-    let mut sampled = experiment.rows.iter().map(|row| row.repeats);
-    if sampled.all(|repeats| repeats == 0) {
-        return None;
-    }
     let claims = [flattening(experiment), read_ahead(experiment)];
     let mut claims: Vec<String> = claims.into_iter().flatten().collect();
     if claims.is_empty() {
@@ -321,44 +320,116 @@ fn copies(experiment: &Reproduction) -> Option<String> {
 /// How much longer than the fastest buffer a buffer may take that is near it.
 const NEAR: f64 = 1.05;
 
-/// The smallest buffer within 5 % of the fastest, by the median time.
+/// The smallest buffer within 5 % of the fastest, by the median time without the start of the process. `None` if a row is
+/// not measured, a copy of the whole file takes too little to be told from the noise of the starts, or the program does not
+/// read with its buffer.
 pub fn smallest_near_fastest(experiment: &Reproduction, technique: &str) -> Option<u64> {
-    let compared = experiment.compared();
-    let rows = experiment.rows.iter();
-    let rows = rows.filter(|row| row.technique == technique);
-    let timed = rows.filter_map(|row| Some((row.buffer_bytes?, row.seconds(compared)?)));
-    let timed: Vec<(u64, f64)> = timed.collect();
+    if !is_measured(experiment) || technique == "program" && other_buffer(experiment).is_some() {
+        return None;
+    }
+    let mut timed: Vec<(u64, f64)> = Vec::new();
+    for row in &experiment.rows {
+        let Some(bytes) = row.buffer_bytes.filter(|_| row.technique == technique) else {
+            continue;
+        };
+        match experiment.copying_s(row, experiment.compared()) {
+            Some(s) => timed.push((bytes, s)),
+            // Too slow a buffer to copy more.
+            None if row.copied_bytes.is_some() => {}
+            None => return None,
+        }
+    }
     let fastest_s = timed.iter().map(|timed| timed.1).reduce(f64::min)?;
     let near = timed.iter().filter(|timed| timed.1 <= fastest_s * NEAR);
     near.map(|timed| timed.0).min()
 }
 
+/// Whether there are rows, and every one has a repeat.
+fn is_measured(experiment: &Reproduction) -> bool {
+    let rows = &experiment.rows;
+    !rows.is_empty() && rows.iter().all(|row| row.repeats > 0)
+}
+
+/// The answer for a technique in words.
+fn near_in_words(experiment: &Reproduction, technique: &str) -> String {
+    let sizes = || experiment.rows.iter().filter_map(|row| row.buffer_bytes);
+    let is_ignored = technique == "program" && other_buffer(experiment).is_some();
+    let Some(bytes) = smallest_near_fastest(experiment, technique) else {
+        return if is_ignored { "none" } else { "not resolved" }.to_owned();
+    };
+    let size = words::bytes(bytes);
+    match (sizes().min(), sizes().max()) {
+        (smallest, largest) if smallest == largest => size,
+        (smallest, _) if smallest == Some(bytes) => format!("{size} (the smallest measured)"),
+        (_, largest) if largest == Some(bytes) => {
+            format!("{size} (the largest measured: the time still falls there)")
+        }
+        _ => size,
+    }
+}
+
+/// What to say of a run that was stopped before each row had a repeat.
+fn not_measured(experiment: &Reproduction) -> Option<String> {
+    let measured = experiment.rows.iter().filter(|row| row.repeats > 0).count();
+    let rows = experiment.rows.len();
+    (measured > 0).then(|| format!("There is no finding: {measured} of {rows} rows were measured"))
+}
+
 /// What to say of a program of the user beside `vectored copy`.
-fn beside(experiment: &Reproduction) -> Option<String> {
-    let ours = words::bytes(smallest_near_fastest(experiment, "read-write")?);
-    let its_own = experiment.rows.iter().find(|row| is_of_its_own(row));
+fn beside(experiment: &Reproduction) -> String {
     let compared = experiment.compared();
     let time = compared.in_words();
-    if let Some(s) = its_own.and_then(|row| row.seconds(compared)) {
-        return Some(format!(
-            "The program, which is not told the size of a buffer, takes {} of {time}; the smallest buffer with which vectored copy is \
-             within 5 % of its fastest is {ours}",
-            words::time(s * 1e9)
-        ));
+    let ours = near_in_words(experiment, "read-write");
+    let its_own = experiment.rows.iter().find(|row| is_of_its_own(row));
+    let near = smallest_near_fastest(experiment, "program");
+    let mut sentence = match its_own {
+        Some(row) => {
+            let takes = experiment.copying_s(row, compared);
+            let takes = takes.map_or_else(
+                || format!("{time} that is not resolved"),
+                |s| format!("{} of {time}", words::time(s * 1e9)),
+            );
+            format!(
+                "The program, which is not told the size of a buffer, takes {takes} for copying; the smallest buffer within \
+                 5 % of the fastest is {ours} for vectored copy"
+            )
+        }
+        None => {
+            let theirs = near_in_words(experiment, "program");
+            format!(
+                "The smallest buffer within 5 % of the fastest is {theirs} for the program, {ours} for vectored copy"
+            )
+        }
+    };
+    if sentence.contains("not resolved") {
+        let remedy = if experiment.reduced {
+            "omit --quick"
+        } else {
+            "copy more, as with --file-size 1GiB"
+        };
+        sentence += &format!(
+            ". Not resolved: copying takes less than twice the spread of the starts of a process: {remedy}"
+        );
     }
-    let near = smallest_near_fastest(experiment, "program")?;
-    let is_it = |row: &ExperimentRow| row.technique == "program" && row.buffer_bytes == Some(near);
-    let row = experiment.rows.iter().position(is_it)?;
-    let ratio = ratio_of(experiment, row, compared);
-    let ratio = ratio.map_or_else(String::new, |ratio| {
-        let near = words::bytes(near);
+    if its_own.is_none() && other_buffer(experiment).is_some() {
+        sentence += ". The program does not read with the buffer that it is told";
+    }
+    let is_it = |row: &ExperimentRow| row.technique == "program" && row.buffer_bytes == near;
+    let row = experiment
+        .rows
+        .iter()
+        .position(is_it)
+        .filter(|_| near.is_some());
+    if let Some((ratio, bytes)) = row
+        .and_then(|row| ratio_of(experiment, row, compared))
+        .zip(near)
+    {
+        let near = words::bytes(bytes);
         let times = with_interval(ratio);
-        format!("; with {near}, the program takes {times} the {time} of vectored copy")
-    });
-    let near = words::bytes(near);
-    Some(format!(
-        "The smallest buffer within 5 % of the fastest is {near} for the program, {ours} for vectored copy{ratio}"
-    ))
+        sentence +=
+            &format!("; with {near}, the program takes {times} the {time} of vectored copy");
+    }
+    sentence
 }
 
 /// The fastest of several buffers by the median wall time, and the others that are close to it.

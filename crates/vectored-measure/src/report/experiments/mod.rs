@@ -10,3 +10,4 @@ mod tooltips;
 
 pub use crate::report::experiments::document::document;
 pub use crate::report::experiments::finding::finding;
+pub use crate::report::experiments::sheets::other_buffer;

@@ -148,7 +148,7 @@ fn copies(experiment: &Reproduction) -> Sheet {
     }
     let mut sheet = Sheet::new(0, &heads);
     for row in &experiment.rows {
-        let published = published_of(row, &experiment.published);
+        let published = as_published(experiment, row);
         let name = match row.buffer_bytes {
             Some(bytes) => words::grouped(bytes),
             None => row.technique.clone(),
@@ -184,12 +184,12 @@ fn copies(experiment: &Reproduction) -> Sheet {
 fn copies_beside(experiment: &Reproduction) -> Sheet {
     let heads = [
         ("buffer", "bytes"),
-        ("2005, seconds:", "CPU"),
+        ("2005:", "CPU"),
         ("", "clock"),
-        ("vectored copy, seconds:", "CPU"),
+        ("vectored copy:", "CPU"),
         ("", "clock"),
         ("", "reads"),
-        ("program, seconds:", "CPU"),
+        ("program:", "CPU"),
         ("", "clock"),
         ("", "reads"),
         ("", "÷ ours"),
@@ -210,7 +210,7 @@ fn copies_beside(experiment: &Reproduction) -> Sheet {
     };
     let mut line = |ours: Option<&ExperimentRow>, theirs: Option<(usize, &ExperimentRow)>| {
         let either = ours.or(theirs.map(|(_, row)| row));
-        let published = ours.and_then(|row| published_of(row, &experiment.published));
+        let published = ours.and_then(|row| as_published(experiment, row));
         let name = match either.map(|row| (row.buffer_bytes, row.copied_bytes)) {
             Some((Some(bytes), None)) => words::grouped(bytes),
             Some((Some(bytes), Some(_))) => format!("{} *", words::grouped(bytes)),
@@ -417,20 +417,20 @@ pub fn is_one_by_one(row: &ExperimentRow) -> bool {
     .contains(&row.technique.as_str())
 }
 
-/// The legend.
+/// What this run says, then the legend.
 pub fn notes(experiment: &Reproduction) -> Vec<String> {
-    let mut notes = match experiment.name {
+    let own = experiment.notes.iter();
+    let mut notes: Vec<String> = own.map(|text| visible(text)).collect();
+    notes.extend(match experiment.name {
         ExperimentName::Apue35 if experiment.setting.program.is_some() => notes_beside(experiment),
         ExperimentName::Apue35 => notes_of_copies(experiment),
         ExperimentName::Apue1428 => notes_of_records(experiment),
         ExperimentName::Kalinin => notes_of_elements(experiment),
         ExperimentName::Mincer => notes_of_passes(experiment),
-    };
+    });
     if !experiment.missing.is_empty() {
         notes.push(format!("Not measured: {}.", experiment.missing.join(", ")));
     }
-    let own = experiment.notes.iter();
-    notes.extend(own.map(|text| visible(text)));
     notes
 }
 
@@ -454,8 +454,8 @@ fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
     ];
     if experiment.reduced {
         notes.push(
-            "The file is smaller than the book's, so charts leave out the book's seconds. Compare how times change \
-             from one buffer size to the next."
+            "The file is smaller than the book's, whose figures are left out. Compare how times change from one buffer \
+             size to the next."
                 .to_owned(),
         );
     }
@@ -467,6 +467,13 @@ fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
         )
     }));
     notes.extend(surroundings(experiment));
+    if experiment.cache == PageCache::Cold {
+        notes.push(
+            "left: the maximum still in the page cache when a copy began; fetched: the minimum that a copy read from the \
+             device."
+                .to_owned(),
+        );
+    }
     notes
 }
 
@@ -478,10 +485,7 @@ fn surroundings(experiment: &Reproduction) -> Vec<String> {
             "The file was in the page cache before each copy. The book's was not: its wall times include a disk of \
              2005. Use --page-cache cold to evict it."
         }
-        PageCache::Cold => {
-            "Every row has a file of its own, evicted before each copy. left: the maximum still in the page cache \
-             when a copy began; fetched: the minimum that a copy read from the device."
-        }
+        PageCache::Cold => "Every row has a file of its own, evicted before each copy.",
     };
     let mut notes = vec![cache.to_owned()];
     notes.extend(setting.st_blksize.map(|block| {
@@ -501,8 +505,9 @@ fn notes_beside(experiment: &Reproduction) -> Vec<String> {
     };
     let mut notes = vec![format!(
         "Seconds for each copy of a file of lines: medians of {repeats} repeats in changing order. CPU: user and system \
-         time. reads: calls that the kernel counted, without those of the start. ÷ ours: {} ÷ that of vectored copy, \
-         with the interval of the median.",
+         time. reads: calls that the kernel counted, without those of the start. ÷ ours: {} ÷ that of vectored copy, both \
+         without the start and the end of the process, with the interval of the median; none if copying takes less than \
+         twice the spread of the starts.",
         experiment.compared().in_words()
     )];
     let is_part = |row: &ExperimentRow| row.copied_bytes.is_some_and(|bytes| bytes > 0);
@@ -513,33 +518,32 @@ fn notes_beside(experiment: &Reproduction) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let start = |technique: &str| time(start(experiment, technique).and_then(|row| row.clock_s));
+    let compared = experiment.compared();
+    let start = |technique: &str| {
+        let row = experiment.start_of(technique);
+        let [middle, spread] = [
+            row.and_then(|row| row.seconds(compared)),
+            row.and_then(|row| row.spread_s(compared)),
+        ];
+        format!("{} (spread {})", time(middle), time(spread))
+    };
     notes.push(format!(
-        "Each row includes the start and the end of a process: {} of vectored copy, {} of the program, measured by copying \
-         an empty file.",
+        "Each row includes the start and the end of a process, measured by copying an empty file: {} {} of vectored copy, \
+         {} of the program. The finding, ÷ ours and the chart are without it.",
+        compared.in_words(),
         start("read-write"),
         start("program")
     ));
     if experiment.reduced {
-        notes.push(
-            "The file is smaller than the book's, so the chart leaves out the book's seconds."
-                .to_owned(),
-        );
+        notes.push("The file is smaller than the book's, whose seconds are left out.".to_owned());
     }
     notes.extend(left_out(experiment));
-    notes.extend(other_buffer(experiment));
     notes.extend(surroundings(experiment));
     notes
 }
 
-/// The row of a copy of an empty file.
-fn start<'a>(experiment: &'a Reproduction, technique: &str) -> Option<&'a ExperimentRow> {
-    let mut rows = experiment.rows.iter();
-    rows.find(|row| row.technique == technique && row.copied_bytes == Some(0))
-}
-
 /// The row in which a program is farthest from reading with the buffer that it was told, if it is not near it.
-fn other_buffer(experiment: &Reproduction) -> Option<String> {
+pub fn other_buffer(experiment: &Reproduction) -> Option<String> {
     let file_bytes = experiment.setting.file_bytes?;
     let of_row = |row: &ExperimentRow| {
         let (buffer, reads) = (row.buffer_bytes?, row.loops?);
@@ -671,6 +675,12 @@ pub fn published_of<'a>(
     })
 }
 
+/// The published row of a copy, if their seconds can be compared.
+fn as_published<'a>(experiment: &'a Reproduction, row: &ExperimentRow) -> Option<&'a PublishedRow> {
+    let published = published_of(row, &experiment.published);
+    published.filter(|_| experiment.is_as_published())
+}
+
 /// The ratio of this row over another.
 pub fn ratio_of(experiment: &Reproduction, of: usize, measure: Measure) -> Option<&Ratio> {
     let mut ratios = experiment.ratios.iter();
@@ -691,8 +701,12 @@ fn seconds(s: Option<f64>) -> String {
     s.map_or_else(none, |s| format!("{s:.2}"))
 }
 
+/// Milliseconds have a digit after them.
 fn fine_seconds(s: Option<f64>) -> String {
-    s.map_or_else(none, |s| format!("{s:.3}"))
+    s.map_or_else(none, |s| {
+        let places = if s < 0.0995 { 4 } else { 3 };
+        format!("{s:.places$}")
+    })
 }
 
 fn none() -> String {

@@ -34,8 +34,9 @@ fn whole(head: &str) -> Option<&'static str> {
         "buffers" => "How many buffers a pass moves, and the size of each.",
         "operation" => "Whether the buffers were written or read.",
         "array" => "Whether the array of iovec was filled within the timed call or once before it.",
-        "program, seconds: ÷ ours" => {
-            "Time ÷ that of vectored copy with the same buffer, with the interval of the median ratio."
+        "program: ÷ ours" => {
+            "Time ÷ that of vectored copy with the same buffer, both without the start of the process, with the interval of the \
+             median ratio."
         }
         "cold: left" => "The largest part of the file that was still in memory when a copy began.",
         "cold: fetched" => "The least that a copy read from the device.",
