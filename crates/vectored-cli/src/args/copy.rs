@@ -16,7 +16,8 @@ pub const COPY_ABOUT: &str = "\
 Copy a file or stream
 
 Copies FROM to TO up to the end of FROM, by the system calls that suit both: copy_file_range \
-between files, splice to a pipe, read and write otherwise. From a file of more than 64 KiB to a pipe, splice copies \
+between files, but for short ones, and for those of 4 MiB and more where the file system has no copy of its own; splice \
+to a pipe from a pipe, a socket or a long file; sendfile or splice to /dev/null; read and write otherwise. From a file of more than 64 KiB to a pipe, splice copies \
 no bytes, but puts pages of FROM there: what is written to FROM, or cut off, before the reader has received them may \
 reach the reader. Otherwise, and with --technique read-write, TO has a copy: it does not change if FROM is written \
 afterwards.
@@ -33,7 +34,7 @@ Examples:
           Save a stream, and wait until it is on the device
   vectored copy --buffer-size 4096 --report < from > /dev/null
           Copy with this buffer, as the program of Figure 3.4 in Advanced Programming in the UNIX \
-Environment does, and count the reads
+Environment (2nd edition) does, and count the reads
 
 Exit status: 0 success, also if the reader of the output goes away; 1 failure, 2 wrong \
 usage. An error says how many bytes were written.";
@@ -77,7 +78,7 @@ pub struct CopyArgs {
     #[arg(long)]
     pub sync: bool,
 
-    /// Print the number of bytes and of successful reads on standard error
+    /// Print on standard error the number of bytes, and of the reads or other calls that took them
     #[arg(long)]
     pub report: bool,
 

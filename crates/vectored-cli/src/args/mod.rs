@@ -105,7 +105,7 @@ pub enum Command {
     /// Repeat published experiments and compare their figures with this machine
     #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_AFTER)]
     Reproduce(Box<ReproduceArgs>),
-    /// Copy standard input to standard output
+    /// Copy a file or stream
     #[command(long_about = COPY_ABOUT, after_long_help = COPY_AFTER)]
     Copy(CopyArgs),
     /// Find system calls in a program that one larger call could replace

@@ -118,6 +118,12 @@ fn failure(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<
     let unit = if bytes == 1 { "byte" } else { "bytes" };
     let remedy = match error.side() {
         None => "; choose another --technique",
+        Some(Side::Input) if error.kind() == io::ErrorKind::WouldBlock => {
+            "; it is non-blocking: python3 -c 'import os; os.set_blocking(0, True)' before changes that"
+        }
+        Some(Side::Output) if error.kind() == io::ErrorKind::WouldBlock => {
+            "; it is non-blocking: python3 -c 'import os; os.set_blocking(1, True)' before changes that"
+        }
         Some(_) => remedy(cause),
     };
     Some(anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into())
@@ -135,9 +141,6 @@ fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull => "; free some space, or write to another file system",
         io::ErrorKind::IsADirectory => "; only files, pipes, sockets and devices can be copied",
-        io::ErrorKind::WouldBlock => {
-            "; it is non-blocking: put a pipe between (cat | vectored copy | cat)"
-        }
         _ => "",
     }
 }

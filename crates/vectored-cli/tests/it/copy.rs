@@ -178,8 +178,15 @@ fn an_error_counts_the_bytes_of_the_output() {
             "{said}"
         );
         assert!(held > 0, "{options:?}");
+        assert!(said.contains("os.set_blocking(1, True)"), "{said}");
         (&reader).read_exact(&mut vec![0; held as usize]).unwrap();
     }
+    // An empty pipe.
+    rustix::io::ioctl_fionbio(&reader, true).unwrap();
+    let mut command = bench.std_vectored();
+    let output = command.arg("copy").stdin(reader).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("os.set_blocking(0, True)"), "{said}");
 }
 
 #[test]
