@@ -19,6 +19,10 @@ pub(super) const CALL_BYTES: u64 = 16 << 20;
 /// Memory on the stack, for a read that confirms the end, and for small files.
 pub(super) const SMALL_BYTES: usize = 16 << 10;
 
+/// Aligned as `O_DIRECT` demands, like other buffers.
+#[repr(align(4096))]
+struct Small([MaybeUninit<u8>; SMALL_BYTES]);
+
 /// Makes the system calls of a copy.
 pub(super) trait Calls {
     fn read<'b>(&mut self, free: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]>;
@@ -77,8 +81,8 @@ impl<'p, C: Calls> Run<'p, C> {
 
     /// Copies up to the end of the input or the limit.
     pub(super) fn finish(&mut self, plan: Plan) -> Result<Copied, CopyError> {
-        let mut small = [MaybeUninit::uninit(); SMALL_BYTES];
-        let small = &mut small[..plan.most_bytes.min(SMALL_BYTES)];
+        let mut small = Small([MaybeUninit::uninit(); SMALL_BYTES]);
+        let small = &mut small.0[..plan.most_bytes.min(SMALL_BYTES)];
         let is_over =
             plan.technique != Technique::ReadWrite && self.within_the_kernel(plan, small)?;
         if !is_over {
@@ -147,7 +151,8 @@ impl<'p, C: Calls> Run<'p, C> {
                 }
                 // The call does not tell which of the two would block, and does not wait for one that waits by itself.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    match self.calls.is_output_full() {
+                    let is_full = || self.calls.is_output_full().map(usize::from);
+                    match retry_interrupted(is_full).map(|is_full| is_full > 0) {
                         Ok(true) => return Err(self.failure(Some(Side::Output), error)),
                         Ok(false) if self.read_and_write(small)? == 0 => return Ok(true),
                         Ok(false) => {}
@@ -157,10 +162,14 @@ impl<'p, C: Calls> Run<'p, C> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {
                     return Err(self.failure(None, error));
                 }
-                Err(error) if is_of_output(&error) => {
+                Err(error) if is_one_of(&codes::OF_OUTPUT, &error) => {
                     return Err(self.failure(Some(Side::Output), error));
                 }
                 Err(error) if plan.is_named => return Err(self.failure(None, error)),
+                // A socket reports an error once, for example that its peer has reset it: a read would find the end.
+                Err(error) if plan.is_zero_the_end && !is_one_of(&codes::REFUSALS, &error) => {
+                    return Err(self.failure(Some(Side::Input), error));
+                }
                 // A refusal, or an error of one of the two: reading and writing find which, and nothing was moved.
                 Err(_) => return Ok(false),
             }
@@ -247,8 +256,8 @@ fn write_all(
     }
 }
 
-/// Whether only the output can have failed in this way.
-fn is_of_output(error: &io::Error) -> bool {
-    let code = error.raw_os_error();
-    codes::OF_OUTPUT.iter().any(|of| code == Some(*of))
+fn is_one_of(codes: &[i32], error: &io::Error) -> bool {
+    error
+        .raw_os_error()
+        .is_some_and(|code| codes.contains(&code))
 }

@@ -20,6 +20,8 @@ struct Kernel {
     taken: usize,
     output: Vec<u8>,
     is_full: bool,
+    /// How often asking whether it is full is interrupted.
+    signals: u32,
     /// The kinds of calls so far: `r`, `w`, `t`.
     calls: String,
     /// Whether transfers move nothing, as from a file of /proc.
@@ -35,6 +37,7 @@ impl Kernel {
             taken: 0,
             output: Vec::new(),
             is_full: false,
+            signals: 0,
             calls: String::new(),
             has_size_0: false,
         }
@@ -88,6 +91,10 @@ impl Calls for &mut Kernel {
     }
 
     fn is_output_full(&mut self) -> io::Result<bool> {
+        if self.signals > 0 {
+            self.signals -= 1;
+            return Err(failure(codes::EINTR));
+        }
         Ok(self.is_full)
     }
 }
@@ -243,10 +250,15 @@ fn a_transfer_that_would_block_asks_which_side_it_was() {
         (ErrorKind::WouldBlock, Some(Side::Output))
     );
     assert_eq!((error.read(), error.written(), kernel.taken), (70, 70, 70));
-    // The input is empty: the read waits, or says that it would block.
-    let mut kernel = Kernel::new(250, &script);
-    assert_eq!(run(&mut kernel, of_pipes).unwrap().bytes, 250);
-    assert_eq!(kernel.calls, "ttrwtt");
+    // The input is empty: the read waits, or says that it would block. A signal comes when it asks.
+    for signals in [0, 2] {
+        let mut kernel = Kernel {
+            signals,
+            ..Kernel::new(250, &script)
+        };
+        assert_eq!(run(&mut kernel, of_pipes).unwrap().bytes, 250);
+        assert_eq!((&*kernel.calls, kernel.signals), ("ttrwtt", 0));
+    }
     let mut kernel = Kernel::new(250, &[script[1], script[1]]);
     let error = run(&mut kernel, of_pipes).unwrap_err();
     assert_eq!(

@@ -424,6 +424,26 @@ fn an_error_has_what_was_read_and_the_input_has_the_rest() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_connection_that_its_peer_has_reset_has_no_end() {
+    for to in ["file", "pipe", "tcp"] {
+        let (source, mut peer) = UnixStream::pair().unwrap();
+        peer.write_all(b"part").unwrap();
+        // It closes with bytes that it has not read.
+        (&source).write_all(b"request").unwrap();
+        drop(peer);
+        let (sink, arrival) = output(to);
+        let error = copy(&source, &sink).unwrap_err();
+        drop(sink);
+        assert_eq!(
+            (error.kind(), error.side(), error.written()),
+            (ErrorKind::ConnectionReset, Some(Side::Input), 4)
+        );
+        assert_eq!(arrival.all(), b"part");
+    }
+}
+
+#[test]
 fn a_limit_takes_no_further_byte() {
     for technique in TECHNIQUES.map(Some).into_iter().chain([None]) {
         for (from, to) in [

@@ -6,6 +6,7 @@ use std::io::{ErrorKind, IoSlice, IoSliceMut, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
 use proptest::prelude::*;
+use vectored::copy::{Options, Technique};
 use vectored::cost::{ChunkPolicy, CopyThresholds};
 use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 use vectored::{CostModel, Gather, GatherWriter, Scatter, read_exact};
@@ -331,6 +332,32 @@ proptest! {
             };
             prop_assert_eq!(read.unwrap(), model_bytes);
             prop_assert!(concat(&places) == model);
+        }
+    }
+}
+
+#[test]
+fn short_files_are_copied() {
+    let [from, to] = ["direct-from", "direct-to"].map(TemporaryFile::new);
+    if direct_file("short_files_are_copied", &from).is_none() {
+        return;
+    }
+    for bytes in [4096, 16_384, 65_536, 131_072] {
+        let content: Vec<u8> = (1..=251).cycle().take(bytes).collect();
+        fs::write(&from.0, &content).unwrap();
+        for technique in [None, Some(Technique::ReadWrite)] {
+            for (is_input, is_output) in [(true, false), (false, true), (true, true)] {
+                let source = if is_input { open(&from) } else { File::open(&from.0) };
+                let sink = File::create(&to.0);
+                let sink = if is_output { open(&to) } else { sink };
+                let options = Options::new();
+                let copied = options
+                    .technique(technique)
+                    .copy(source.unwrap(), sink.unwrap());
+                assert_eq!(copied.unwrap().bytes, bytes as u64, "{technique:?}");
+                assert!(fs::read(&to.0).unwrap() == content, "{bytes} {technique:?}");
+                fs::write(&to.0, b"").unwrap();
+            }
         }
     }
 }

@@ -14,6 +14,9 @@ pub(crate) const ESPIPE: i32 = win32::ERROR_SEEK_ON_DEVICE as i32;
 /// Errors of a call that reads and writes, which only the side that is written to gives. There is no such call.
 pub(crate) const OF_OUTPUT: [i32; 1] = [win32::ERROR_DISK_FULL as i32];
 
+/// Errors by which a kernel refuses a call that a read and a write replace. There is no such call.
+pub(crate) const REFUSALS: [i32; 0] = [];
+
 /// For scripts of tests.
 #[cfg(test)]
 pub(crate) use for_scripts::*;
