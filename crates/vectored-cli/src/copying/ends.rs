@@ -3,13 +3,13 @@
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use vectored_machine::platform::files::{Standard, close, was_closed};
 
-use super::made::MadeFile;
+use super::made::{MadeFile, Watch};
 use crate::failure::Failure;
 
 /// The input of a copy.
@@ -109,10 +109,9 @@ impl Output {
         };
         let name = format!("'{}'", path.display());
         let cannot = |error| Failure::usage(format!("cannot make {name}: {error}"));
-        let mut options = File::options();
-        options.write(true).create_new(true).mode(from.mode());
-        let kind = match options.open(path) {
-            Ok(file) => Kind::Made(MadeFile::new(path, file).context("cannot watch for signals")?),
+        let watch = Watch::new().context("cannot watch for signals")?;
+        let kind = match watch.make(path, from.mode()) {
+            Ok(made) => Kind::Made(made),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Kind::Present(open_present(path, &name, from, force)?)
             }

@@ -45,14 +45,20 @@ pub fn copy_with_holes(
     let mut options = options;
     let mut copied: Option<Copied> = None;
     let mut at = start;
-    loop {
+    let end = loop {
+        let before_search = seek(from, SeekFrom::End(0))?;
         let data = match seek(from, SeekFrom::Data(at)) {
             Ok(data) => data,
-            // No data up to the end.
-            Err(Errno::NXIO) => break,
+            // No data up to the end. What was appended or cut off meanwhile is no hole.
+            Err(Errno::NXIO) => break seek(from, SeekFrom::End(0))?.min(before_search).max(at),
             Err(error) => return Err(error.into()),
         };
-        let hole = seek(from, SeekFrom::Hole(data))?;
+        let hole = match seek(from, SeekFrom::Hole(data)) {
+            Ok(hole) => hole,
+            // It was cut off meanwhile.
+            Err(Errno::NXIO) => continue,
+            Err(error) => return Err(error.into()),
+        };
         seek(from, SeekFrom::Start(data))?;
         seek(to, SeekFrom::Start(output_start + data - start))?;
         before.set(data - start);
@@ -60,17 +66,16 @@ pub fn copy_with_holes(
         let part = options.copy(from, to);
         let part = part.map_err(|error| HolesError::Part(data - start, error))?;
         at = data + part.bytes;
-        if part.bytes == 0 {
-            // It was cut off meanwhile.
-            break;
-        }
         let calls = copied.map_or(0, |before| before.calls);
         copied = Some(part);
         if let Some(copied) = &mut copied {
             copied.calls += calls;
         }
-    }
-    let end = seek(from, SeekFrom::End(0))?.max(start);
+        // It was cut off meanwhile, or is shorter than its size says, like files of /sys.
+        if at < hole {
+            break at;
+        }
+    };
     ftruncate(to, output_start + end - start)?;
     seek(to, SeekFrom::End(0))?;
     options = options.limit(0);

@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 use vectored_machine::platform::processes::is_ignored;
@@ -315,6 +316,19 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
         kill_process(Pid::from_child(&copy), signal).unwrap();
         assert_eq!(copy.wait().unwrap().signal(), Some(signal.as_raw()));
         assert!(!to.exists());
+        // At once when the file is there.
+        for _ in 0..30 {
+            let (reader, _feeder) = std::io::pipe().unwrap();
+            let mut command = bench.std_vectored();
+            command.args(["copy", "-", "to"]).stdin(reader);
+            let mut copy = command.spawn().unwrap();
+            while !to.exists() {
+                assert!(copy.try_wait().unwrap().is_none());
+            }
+            kill_process(Pid::from_child(&copy), signal).unwrap();
+            assert_eq!(copy.wait().unwrap().signal(), Some(signal.as_raw()));
+            assert!(!to.exists());
+        }
     }
 }
 
@@ -351,6 +365,10 @@ fn holes_are_kept_where_they_are() {
         ),
         (1 << 20, 0)
     );
+    // Files of /sys are shorter than their size says.
+    let possible = "/sys/devices/system/cpu/possible";
+    let words = format!("COPY --sparse {possible} possible && cmp {possible} possible");
+    assert_eq!(said_in_shell(&bench, &words), (0, String::new()));
     for (words, expected) in [
         ("cat from | COPY --sparse - none", "both must be files"),
         (
@@ -362,6 +380,38 @@ fn holes_are_kept_where_they_are() {
         assert!(code == 2 && said.contains(expected), "{words}: {said}");
     }
     assert!(!bench.work().join("none").exists());
+}
+
+/// What is appended between two calls is copied or not, and what is cut off ends the copy.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_is_written_meanwhile_has_no_new_holes() {
+    let bench = Bench::new();
+    let [log, to] = ["log", "to"].map(|name| bench.work().join(name));
+    fs::write(&log, "").unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut log = File::options().append(true).open(&log).unwrap();
+            for n in 1.. {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                if n % 3000 == 0 {
+                    log.set_len(0).unwrap();
+                }
+                log.write_all(&[7; 777]).unwrap();
+            }
+        });
+        let copies = |_| {
+            let (code, said) = said_in_shell(&bench, "COPY --sparse --force log to");
+            let is_whole = fs::read(&to).unwrap().iter().all(|byte| *byte == 7);
+            (code == 0 && is_whole).then_some(()).ok_or(said)
+        };
+        let copied: Result<(), String> = (0..100).try_for_each(copies);
+        is_over.store(true, Ordering::Relaxed);
+        copied.unwrap();
+    });
 }
 
 #[test]
