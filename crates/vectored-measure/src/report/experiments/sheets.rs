@@ -4,8 +4,8 @@ use vectored_report::words::ratio_within;
 use vectored_report::{Align, Cell, Column, Table, Text, visible, words};
 
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, PublishedRow, Ratio,
-    Reproduction, SyncMode, TechniqueName,
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PUBLISHED_FILE_BYTES, PageCache,
+    PublishedRow, Ratio, Reproduction, SyncMode, TechniqueName,
 };
 use crate::report::experiments::tooltips;
 
@@ -452,13 +452,7 @@ fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
          exact."
             .to_owned(),
     ];
-    if experiment.reduced {
-        notes.push(
-            "The file is smaller than the book's, whose figures are left out. Compare how times change from one buffer \
-             size to the next."
-                .to_owned(),
-        );
-    }
+    notes.extend(unlike_published(experiment));
     notes.extend(left_out(experiment));
     notes.extend(setting.start_s.map(|start_s| {
         format!(
@@ -475,6 +469,17 @@ fn notes_of_copies(experiment: &Reproduction) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Why the published figures are left out.
+fn unlike_published(experiment: &Reproduction) -> Option<String> {
+    let bytes = words::grouped(PUBLISHED_FILE_BYTES);
+    (!experiment.is_as_published()).then(|| {
+        format!(
+            "The book copied {bytes} B to /dev/null, so its figures are left out. Compare how times change from one buffer \
+             size to the next."
+        )
+    })
 }
 
 /// The page cache, the block size and the read-ahead.
@@ -534,9 +539,7 @@ fn notes_beside(experiment: &Reproduction) -> Vec<String> {
         start("read-write"),
         start("program")
     ));
-    if experiment.reduced {
-        notes.push("The file is smaller than the book's, whose seconds are left out.".to_owned());
-    }
+    notes.extend(unlike_published(experiment));
     notes.extend(left_out(experiment));
     notes.extend(surroundings(experiment));
     notes
