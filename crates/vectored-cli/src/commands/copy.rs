@@ -27,9 +27,7 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     let from = Input::open(args.from.as_deref())?;
     let to = Output::open(args.to.as_deref(), &from, args.force)?;
     let said = match args.technique {
-        CopyWith::Stdio => copy_characters(from.fd(), to.fd())
-            .map(|bytes| format!("{bytes} bytes"))
-            .map_err(|error| of_stdio(&from, &to, &error)),
+        CopyWith::Stdio => copied_by_stdio(&from, &to),
         _ => copied(args, technique, &from, &to).map(in_words),
     };
     let said = match said {
@@ -129,12 +127,21 @@ fn failure(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<
     Some(anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into())
 }
 
-fn of_stdio(from: &Input, to: &Output, error: &io::Error) -> Option<Failure> {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        return None;
+/// Copies by `getc` and `putc`.
+fn copied_by_stdio(from: &Input, to: &Output) -> Result<String, Option<Failure>> {
+    // A copy of nothing has the checks of every other copy.
+    let checked = Options::new().limit(0).copy(from.fd(), to.fd());
+    checked.map_err(|error| failure(from, to, 0, &error))?;
+    match copy_characters(from.fd(), to.fd()) {
+        Ok(bytes) => Ok(format!("{bytes} bytes")),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(None),
+        Err(error) => {
+            let (from, to, remedy) = (&from.name, &to.name, remedy(&error));
+            Err(Some(
+                anyhow!("cannot copy {from} to {to}: {error}{remedy}").into(),
+            ))
+        }
     }
-    let (from, to, remedy) = (&from.name, &to.name, remedy(error));
-    Some(anyhow!("cannot copy {from} to {to}: {error}{remedy}").into())
 }
 
 fn remedy(error: &io::Error) -> &'static str {

@@ -76,10 +76,10 @@ fn a_copy_that_would_never_end_or_cannot_begin_is_refused() {
     let bench = Bench::new();
     let file = bench.work().join("file");
     fs::write(&file, "once").unwrap();
-    let copied = |from: &Path, to: File| {
+    let copied_by = |technique: &str, from: &Path, to: File| {
         let mut command = bench.std_vectored();
         command
-            .arg("copy")
+            .args(["copy", "--technique", technique])
             .stdin(File::open(from).unwrap())
             .stdout(to);
         let output = command.stderr(Stdio::piped()).output().unwrap();
@@ -89,9 +89,13 @@ fn a_copy_that_would_never_end_or_cannot_begin_is_refused() {
             String::from_utf8(output.stderr).unwrap(),
         )
     };
+    let copied = |from: &Path, to: File| copied_by("auto", from, to);
     let write = || File::options().write(true).open(&file).unwrap();
-    let (code, message) = copied(&file, File::options().append(true).open(&file).unwrap());
-    assert!(code == 2 && message.contains("never end"), "{message}");
+    for technique in ["auto", "read-write", "stdio"] {
+        let appended = File::options().append(true).open(&file).unwrap();
+        let (code, message) = copied_by(technique, &file, appended);
+        assert!(code == 2 && message.contains("never end"), "{message}");
+    }
     // Not appending, but ahead.
     let mut ahead = write();
     ahead.seek(SeekFrom::End(0)).unwrap();
