@@ -200,7 +200,8 @@ struct LongRun {
 }
 
 impl LongRun {
-    fn of(segments: &str, sizes: &str) -> Self {
+    /// Starts it, and waits until it has written so many bytes.
+    fn of(segments: &str, sizes: &str, bytes: u64) -> Self {
         let bench = Bench::new();
         let vectored = bench.std_vectored();
         let mut command = Command::new("sh");
@@ -213,21 +214,19 @@ impl LongRun {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let run = LongRun { bench, child };
-        run.wait_until_measuring();
+        run.wait_until_written(bytes);
         run
     }
 
-    /// Waits until more has been written than in the calibration and the first
-    /// rounds, but less than in the first rounds of all cells, as `/proc/PID/io`
-    /// tells.
-    fn wait_until_measuring(&self) {
+    /// Waits until so many bytes have been written, as `/proc/PID/io` tells.
+    fn wait_until_written(&self, bytes: u64) {
         let began = Instant::now();
         let written = || -> Option<u64> {
             let io = fs::read_to_string(format!("/proc/{}/io", self.child.id())).ok()?;
             let line = io.lines().find_map(|line| line.strip_prefix("wchar: "))?;
             line.parse().ok()
         };
-        while written() < Some(512 << 20) {
+        while written() < Some(bytes) {
             assert!(
                 began.elapsed() < Duration::from_secs(60),
                 "it does not begin"
@@ -250,7 +249,8 @@ impl LongRun {
 }
 
 fn keeps_what_was_measured(signal: Signal, code: i32) {
-    let run = LongRun::of("2..512", "16..64KiB");
+    // More than in the calibration and the first rounds, and less than in the first rounds of all cells.
+    let run = LongRun::of("2..512", "16..64KiB", 512 << 20);
     run.signal(Signal::HUP);
     run.signal(signal);
     let (exit_code, stderr, bench) = run.end();
@@ -278,7 +278,8 @@ fn sigint_and_sigterm_end_the_run_and_keep_what_was_measured() {
 fn a_second_signal_ends_the_program_at_once() {
     // A call that fits the pipe needs no second thread: two threads could take a
     // signal each, and each believe that its own is the first.
-    let run = LongRun::of("2..64", "16..512");
+    // A part of what is written before all cells are decided.
+    let run = LongRun::of("2..64", "16..512", 64 << 20);
     // Both wait while the program is stopped, so that it can do nothing
     // between them.
     run.signal(Signal::STOP);
