@@ -81,7 +81,7 @@ pub struct Block<'t> {
     pub language: &'t str,
     /// The line of the fence, counted from 1.
     pub line: usize,
-    /// What stands between the fences.
+    /// The lines between the fences.
     pub lines: Vec<&'t str>,
 }
 

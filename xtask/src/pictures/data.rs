@@ -175,7 +175,7 @@ pub fn measure(rounds: u32, made_by: String) -> Result<Data> {
     })
 }
 
-/// What is drawn of a cell. Saved are ratios to the leader, which is one of both techniques.
+/// The figures of a cell that are drawn. The cell has ratios to its leader, which is one of the two techniques.
 fn times(cell: &Cell, segment_bytes: usize) -> Result<Times> {
     let of = |name| cell.technique(name).context("a technique is missing");
     let (copy, writev) = (

@@ -386,7 +386,7 @@ fn holes_are_kept_where_they_are() {
     assert!(!bench.work().join("none").exists());
 }
 
-/// What is appended between two calls is copied or not, and what is cut off ends the copy.
+/// Bytes that are appended during the copy may be missing; a file that becomes shorter ends the copy.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_that_is_written_meanwhile_has_no_new_holes() {

@@ -200,7 +200,7 @@ struct LongRun {
 }
 
 impl LongRun {
-    /// Starts it, and waits until it has written so many bytes.
+    /// Starts a run, and waits until it has written at least `bytes` bytes.
     fn of(segments: &str, sizes: &str, bytes: u64) -> Self {
         let bench = Bench::new();
         let vectored = bench.std_vectored();
@@ -218,7 +218,7 @@ impl LongRun {
         run
     }
 
-    /// Waits until so many bytes have been written, as `/proc/PID/io` tells.
+    /// Waits until the run has written at least `bytes` bytes, by `/proc/PID/io`.
     fn wait_until_written(&self, bytes: u64) {
         let began = Instant::now();
         let written = || -> Option<u64> {

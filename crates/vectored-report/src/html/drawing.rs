@@ -142,7 +142,7 @@ impl Drawing {
 /// The width of a drawing in a file of its own, in pixels.
 const FILE_WIDTH: f64 = 380.0;
 
-/// What a drawing needs to be a file of its own.
+/// The texts and margins of a drawing that is a file of its own.
 pub struct Picture<'a> {
     /// The title, for screen readers.
     pub title: &'a str,

@@ -62,7 +62,7 @@ pub(super) fn plan(
         None if technique == Technique::Splice => USUAL_PIPE_BYTES / 2,
         None => buffer_bytes(from, to, output, wishes),
     };
-    // What has no size may be short: all of a buffer of 512 KiB costs more than to copy 64 KiB. A pipe gives as much at once.
+    // A stream may be short, and to allocate 512 KiB costs more than to copy 64 KiB. One read gets at most 64 KiB of a usual pipe.
     let first_bytes = match from.kind {
         _ if wishes.buffer_bytes.is_some() => most_bytes,
         FileKind::Regular if from.bytes > 0 => most_bytes,

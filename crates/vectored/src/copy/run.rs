@@ -151,8 +151,7 @@ impl<'p, C: Calls> Run<'p, C> {
                 }
                 // The call does not tell which of the two would block, and does not wait for one that waits by itself.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let is_full = || self.calls.is_output_full().map(usize::from);
-                    match retry_interrupted(is_full).map(|is_full| is_full > 0) {
+                    match retry_interrupted(|| self.calls.is_output_full()) {
                         Ok(true) => return Err(self.failure(Some(Side::Output), error)),
                         Ok(false) if self.read_and_write(small)? == 0 => return Ok(true),
                         Ok(false) => {}

@@ -76,7 +76,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     const TIME: Duration = Duration::from_micros(50);
-    /// After so many times in vain, only every 32nd time is tried.
+    /// After polling in vain this many times in a row, only one call in 32 polls.
     const MOST_IN_VAIN: u32 = 4;
 
     /// Polls until the output has room, and the input bytes, if it is to be waited for. An error is left to the call that

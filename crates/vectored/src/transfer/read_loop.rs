@@ -114,7 +114,7 @@ impl Receiver {
 
 /// Makes a call, and retries it after `EINTR` unless the program stops the transfer: an interrupted call has moved nothing
 /// ("Errors" of read(2)).
-pub(crate) fn retry_interrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+pub(crate) fn retry_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => go_on_after(CallEnd::Cut)?,

@@ -27,7 +27,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Which threads work at the ends, for the result.
+    /// The threads that work at the ends, as the result names them.
     pub fn drain(self) -> Option<Drain> {
         match (self.filled, self.emptied) {
             (Some(Drain::WriterThread), DrainMode::Thread) => Some(Drain::BothThreads),
