@@ -3,12 +3,12 @@
 use libfuzzer_sys::fuzz_target;
 use vectored_advise::model::Advisory;
 use vectored_advise::report::TOP;
-use vectored_measure::model::Results;
-use vectored_measure::report::{self, experiments};
-use vectored_measure::stats::compare;
 use vectored_report::{
     Document, SavedResult, TerminalOptions, csv_of, html, markdown, parse, terminal,
 };
+use vectored_results::model::Results;
+use vectored_results::report::{self, experiments};
+use vectored_results::stats::compare;
 
 // Any file is either rejected as a saved result or rendered in every form without a panic. No text in it
 // controls a terminal or becomes markup.

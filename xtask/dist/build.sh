@@ -36,8 +36,8 @@ if readelf --program-headers "$tool" | grep -q INTERP; then
     exit 1
 fi
 bytes=$(stat -c %s "$tool")
-if [ "$bytes" -gt 4718592 ]; then
-    echo "error: '$tool' has $bytes bytes, more than 4.5 MiB" >&2
+if [ "$bytes" -gt 4194304 ]; then
+    echo "error: '$tool' has $bytes bytes, more than 4 MiB" >&2
     exit 1
 fi
 install "$tool" "$box/vectored-$version-${host%%-*}-linux"

@@ -26,10 +26,10 @@ const OF_ALL: [&str; 3] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"];
 
 /// The code that the simulations try, and the simulations themselves.
 const SIMULATED: [&str; 6] = [
-    "crates/vectored-measure/src/stats",
+    "crates/vectored-results/src/stats",
     "crates/vectored-measure/src/measure/engine",
     "crates/vectored-measure/src/measure/sampling/synthetic.rs",
-    "crates/vectored-measure/src/conclusions.rs",
+    "crates/vectored-results/src/conclusions.rs",
     "crates/vectored-measure/tests/it/simulation.rs",
     "crates/vectored-measure/tests/it/crossovers.rs",
 ];
@@ -246,9 +246,9 @@ mod tests {
     #[test]
     fn the_statistics_are_simulated_if_their_code_differs() {
         let words = |file: &str| words_for(&BTreeSet::from([PathBuf::from(file)]));
-        assert!(words("crates/vectored-measure/src/stats/verdict.rs").is_empty());
+        assert!(words("crates/vectored-results/src/stats/verdict.rs").is_empty());
         assert_eq!(
-            words("crates/vectored-measure/src/report/saved.rs"),
+            words("crates/vectored-results/src/report/saved.rs"),
             NO_SIMULATIONS
         );
         for path in SIMULATED {

@@ -76,7 +76,7 @@ struct Member {
 pub fn page() -> Result<String> {
     let mut types = Types::new();
     for (of, folder) in [
-        ("measure", "vectored-measure/src/model"),
+        ("measure", "vectored-results/src/model"),
         ("machine", "vectored-machine/src/model"),
         ("advise", "vectored-advise/src"),
         ("versus", "vectored-versus/src"),

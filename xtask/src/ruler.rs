@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Pinning, pin_measuring_thread};
 use vectored_measure::measure::{DescriptorSampler, Watch};
-use vectored_measure::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
+use vectored_results::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
 
 use plain::PlainLoops;
 

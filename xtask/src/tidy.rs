@@ -22,12 +22,11 @@ use crate::commands::{answer, cargo_words};
 use crate::{docs, root};
 
 /// Folders of pure code: it gets all data as arguments, and returns text or numbers.
-const PURE: [&str; 6] = [
+const PURE: [&str; 5] = [
     "crates/vectored-advise/src/report",
     "crates/vectored-report/src",
     "crates/vectored-machine/src/report.rs",
-    "crates/vectored-measure/src/report",
-    "crates/vectored-measure/src/stats",
+    "crates/vectored-results/src",
     "crates/vectored-versus/src/report",
 ];
 
@@ -365,8 +364,8 @@ mod tests {
             "let began = Instant::now();",
         ] {
             for pure in [
-                "crates/vectored-measure/src/report/words.rs",
-                "crates/vectored-measure/src/stats/a.rs",
+                "crates/vectored-results/src/report/words.rs",
+                "crates/vectored-versus/src/report/a.rs",
             ] {
                 assert_eq!(impure(pure.as_ref(), bad).len(), 1, "{bad}");
                 assert!(impure(pure.as_ref(), &format!("// {bad}")).is_empty());

@@ -10,7 +10,7 @@ use vectored_bench::measure::{Listener, estimated_s, measure};
 use vectored_bench::page::page;
 use vectored_bench::promises::promises;
 use vectored_bench::table::table;
-use vectored_measure::model::Results;
+use vectored_results::model::Results;
 
 fn main() -> ExitCode {
     exit_code(parse(std::env::args().skip(1)), |task| match task {

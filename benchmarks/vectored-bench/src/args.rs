@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vectored_measure::model::{Cache, IovecSetup, TechniqueName};
+use vectored_results::model::{Cache, IovecSetup, TechniqueName};
 
 use crate::bench_target::BenchTarget;
 use crate::command_line::{named, names, number, numbers};

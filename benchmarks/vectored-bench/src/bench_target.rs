@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vectored_measure::model::{Cell, Target};
+use vectored_results::model::{Cell, Target};
 
 /// A target of `vectored measure`, and for files the file system that they are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use vectored_measure::model::{Cache, Cell, TechniqueName};
+use vectored_results::model::{Cache, Cell, TechniqueName};
 
 use crate::bench_target::BenchTarget;
 use crate::grid::List;

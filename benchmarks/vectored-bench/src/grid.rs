@@ -1,6 +1,6 @@
 //! The cells that are measured, and their names.
 
-use vectored_measure::model::{Cache, Cell, CellSpec, IovecSetup, LeftOut, Workload};
+use vectored_results::model::{Cache, Cell, CellSpec, IovecSetup, LeftOut, Workload};
 
 use crate::bench_target::BenchTarget;
 use crate::mix::Mix;

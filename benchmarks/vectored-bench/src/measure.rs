@@ -12,10 +12,10 @@ use vectored_measure::measure::{
     ColdPool, DescriptorSampler, MeasureError, Outcome, Watch, calibrate, check_directory,
     measure_timer, run_rounds,
 };
-use vectored_measure::model::{
+use vectored_results::model::{
     Cache, CellSpec, Experiment, FittedModel, LeftOut, Results, SCHEMA, TechniqueName,
 };
-use vectored_measure::stats::target_kind;
+use vectored_results::stats::target_kind;
 
 use crate::args::Options;
 use crate::bench_target::BenchTarget;

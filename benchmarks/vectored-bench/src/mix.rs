@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vectored_measure::model::Workload;
+use vectored_results::model::Workload;
 
 /// A list with segments of several sizes, modelled on one kind of program. The sizes are fixed, so that
 /// runs can be compared.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use vectored_machine::model::Host;
-use vectored_measure::model::{Cache, Cell, IovecSetup, Results, TechniqueName};
+use vectored_results::model::{Cache, Cell, IovecSetup, Results, TechniqueName};
 
 use crate::bench_target::BenchTarget;
 use crate::c_callers;

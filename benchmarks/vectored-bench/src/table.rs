@@ -1,7 +1,7 @@
 //! A table with one line for each cell of a run.
 
-use vectored_measure::model::{Cell, Drain, Results, TechniqueName};
-use vectored_measure::report::left_out_in_words;
+use vectored_results::model::{Cell, Drain, Results, TechniqueName};
+use vectored_results::report::left_out_in_words;
 
 use crate::grid::name_of;
 use crate::promises::{Row, Section};

@@ -1,6 +1,6 @@
 //! The techniques that are measured.
 
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 /// std's `BufWriter` of 8 KiB, its default: `write_all` a segment, `flush`.
 pub const BUF_WRITER: TechniqueName = TechniqueName::new("buf-writer");

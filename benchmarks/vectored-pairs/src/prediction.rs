@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use vectored_advise::advisor::{Analysis, Options, Saving, Tallies, price};
 use vectored_advise::model::FindingKind;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
-use vectored_measure::stats::median;
+use vectored_results::stats::median;
 
 /// Counts the calls that could be merged.
 ///

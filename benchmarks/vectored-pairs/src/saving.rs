@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use vectored_measure::stats::median;
+use vectored_results::stats::median;
 
 use crate::catalogue::Pair;
 use crate::invocation::Version;

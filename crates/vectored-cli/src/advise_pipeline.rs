@@ -22,8 +22,8 @@ use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_machine::platform::processes::Usage;
 use vectored_measure::measure::{check_directory, measure_entry_ns, measure_prices};
-use vectored_measure::model::Target;
 use vectored_report::visible;
+use vectored_results::model::Target;
 use vectored_strace::event::Action;
 use vectored_strace::{Counts, Reader};
 

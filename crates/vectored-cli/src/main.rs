@@ -34,6 +34,7 @@ mod versus_runs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use vectored_report::sort;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
@@ -122,7 +123,7 @@ fn owners_of(option: &str) -> Option<String> {
         let nested = command.get_subcommands();
         left.extend(nested.map(|one| (format!("{path} {}", one.get_name()), one.clone())));
     }
-    owners.sort_unstable();
+    sort::sort(&mut owners);
     (!owners.is_empty()).then(|| format!("{option} is an option of {}", owners.join(", ")))
 }
 

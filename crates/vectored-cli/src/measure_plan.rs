@@ -5,13 +5,14 @@ mod techniques;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use vectored_report::sort;
 
 use vectored_measure::measure::{check_direct, unsuited};
-use vectored_measure::model::{
+use vectored_report::words;
+use vectored_results::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, Operation, PageCache, Target,
     TechniqueName,
 };
-use vectored_report::words;
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
@@ -203,7 +204,7 @@ fn targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     let mut targets: Vec<ResolvedTarget> = resolved
         .map(|name| ResolvedTarget::resolve(name, force))
         .collect::<Result<_, _>>()?;
-    targets.sort_unstable();
+    sort::sort(&mut targets);
     targets.dedup();
     Ok(targets)
 }

@@ -117,7 +117,7 @@ fn reproducing(progress: &ReproduceProgress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vectored_measure::model::{ExperimentName, Target};
+    use vectored_results::model::{ExperimentName, Target};
 
     #[test]
     fn the_bar_knows_how_long_is_left() {

@@ -3,10 +3,10 @@
 #[cfg(unix)]
 mod unix_alone;
 
-#[cfg(windows)]
-use vectored_measure::model::ExperimentName;
 use vectored_measure::reproduce::{BufferList, PassPlan, Plan};
 use vectored_report::words;
+#[cfg(windows)]
+use vectored_results::model::ExperimentName;
 
 #[cfg(unix)]
 use crate::args::CopiesArgs;

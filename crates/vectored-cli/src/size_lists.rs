@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use vectored_measure::model::SweptMix;
+use vectored_results::model::SweptMix;
 
 /// Factor between two numbers of a range.
 const STEP: usize = 4;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf, is_separator};
 use std::str::FromStr;
 
-use vectored_measure::model::Target;
+use vectored_results::model::Target;
 
 use crate::failure::Failure;
 

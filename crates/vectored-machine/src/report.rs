@@ -2,6 +2,7 @@
 //!
 //! A value that is unknown is shown with the reason; no line is left out.
 
+use vectored_report::sort;
 use vectored_report::{Block, Column, Document, Table, visible, words};
 
 use crate::model::{FlagAnswer, Host, HostReport, Known};
@@ -253,7 +254,7 @@ fn answers(flags: &[FlagAnswer], of: impl Fn(&FlagAnswer) -> Option<String>) -> 
         }
     }
     // Flags that work come first.
-    groups.sort_by_key(|(answer, _)| answer != "ok");
+    sort::sort_by_key(&mut groups, |(answer, _)| answer != "ok");
     let texts = groups
         .iter()
         .map(|(answer, names)| format!("{}: {}", visible(answer), names.join(", ")));

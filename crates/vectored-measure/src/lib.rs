@@ -1,8 +1,8 @@
 //! The measuring engine of [`vectored`]: which technique moves a list of segments fastest through a
 //! descriptor on this machine, and how certain that is.
 //!
-//! Read [`model`] first: experiments and results are plain structs. [`measure`] fills them, [`stats`]
-//! derives verdicts from them, and [`report`] renders them. Each stage runs alone, from a file.
+//! Experiments and results are the plain structs of [`vectored_results::model`]. [`measure`] fills them, and [`reproduce`]
+//! repeats published experiments.
 //!
 //! # Examples
 //!
@@ -12,7 +12,7 @@
 //! use std::sync::atomic::AtomicBool;
 //! use vectored_machine::MonotonicClock;
 //! use vectored_measure::measure::{DescriptorSampler, Watch, run};
-//! use vectored_measure::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
+//! use vectored_results::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
 //!
 //! let header_and_data = Workload::from_sizes(vec![100, 200]);
 //! let experiment = Experiment {
@@ -33,13 +33,9 @@
 //! # Ok::<(), vectored_measure::measure::RunError>(())
 //! ```
 
-mod conclusions;
 #[cfg(any(target_os = "linux", windows))]
 pub mod in_flight;
 pub mod measure;
-pub mod model;
-pub mod report;
 pub mod reproduce;
-pub mod stats;
 #[cfg(unix)]
 mod sys;

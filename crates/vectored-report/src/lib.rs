@@ -32,6 +32,7 @@ mod document;
 mod formats;
 mod html;
 mod saved;
+pub mod sort;
 mod terminal;
 mod text;
 pub mod words;

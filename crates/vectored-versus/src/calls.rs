@@ -155,11 +155,11 @@ impl Calls {
                 high: counts.max()?,
             })
         };
-        let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.kinds.keys()).collect();
-        let kinds = names.into_iter().filter_map(|name| {
+        let mut kinds = BTreeMap::new();
+        for name in runs.iter().flat_map(|run| run.kinds.keys()) {
             let count = range(&|run| run.kinds.get(name).copied().unwrap_or(0))?;
-            Some((name.clone(), count))
-        });
+            kinds.insert(name.clone(), count);
+        }
         Some(Calls {
             calls: range(&Counter::calls)?,
             waits: range(&Counter::waits)?,
@@ -167,7 +167,7 @@ impl Calls {
             read_bytes: range(&|run| run.read_bytes)?,
             writes: range(&|run| run.writes)?,
             written_bytes: range(&|run| run.written_bytes)?,
-            kinds: kinds.collect(),
+            kinds,
             submits: runs.iter().any(|run| run.submits),
             skipped_lines: runs.iter().map(|run| run.skipped_lines).max()?,
         })

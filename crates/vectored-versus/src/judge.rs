@@ -1,6 +1,6 @@
 //! From runs to ratios with intervals, and to the exit status of a gate.
 
-use vectored_measure::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
+use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
 use crate::model::{Calls, Change, Compared, Range, Run};
 

@@ -16,7 +16,7 @@ use vectored_measure::measure::{
     CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, MeasureError, Sampler,
     Timing, Watch, measure_entry_ns, movers, run_rounds,
 };
-use vectored_measure::model::{
+use vectored_results::model::{
     Cell, CellSpec, Crossover, Experiment, Results, Target, TechniqueName, Workload,
 };
 

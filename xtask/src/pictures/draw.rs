@@ -1,9 +1,9 @@
 //! The drawings. Positions are pixels of a drawing that is as wide as its margins leave.
 
 use vectored_measure::measure::Contender;
-use vectored_measure::model::TechniqueName;
 use vectored_report::pictures::{Anchor, Drawing, Picture, Scale, curves};
 use vectored_report::{Chart, Curve, Mark, Point, Series, Unit, words};
+use vectored_results::model::TechniqueName;
 
 use super::data::{Data, Times};
 

@@ -6,7 +6,7 @@ mod draw;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 use data::Data;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anyhow::Result;
-use vectored_measure::stats::{median, paired};
+use vectored_results::stats::{median, paired};
 
 use super::Medians;
 

@@ -8,11 +8,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
 use vectored_machine::MonotonicClock;
-use vectored_measure::model::{Measure, Reproduction};
 use vectored_measure::reproduce::{
     Bench, ElementPlan, EtaTracker, Plan, REPEATS, RecordPlan, run as reproduce,
 };
-use vectored_measure::stats::median;
+use vectored_results::model::{Measure, Reproduction};
+use vectored_results::stats::median;
 
 use super::{Medians, Options, agreement, plain};
 use crate::commands::answer;

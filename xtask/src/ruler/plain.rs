@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use vectored_measure::model::{Target, Workload};
+use vectored_results::model::{Target, Workload};
 
 use super::Medians;
 use crate::commands::{answer, run};

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice, PipeReader, PipeWriter, Read};
 use std::thread;
 use std::time::Duration;
 
-use vectored_measure::stats::median;
+use vectored_results::stats::median;
 
 use crate::channel::Channel;
 use crate::techniques::{List, Mover, TECHNIQUES, Technique};

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::time::Instant;
 
 use vectored_bench::liburing::{CSegment, Liburing, LiburingPeer};
-use vectored_measure::stats::{median, paired};
+use vectored_results::stats::{median, paired};
 
 use crate::ring::RingPeer;
 use crate::target::Target;

@@ -9,7 +9,7 @@ use vectored::CostModel;
 use vectored_machine::FakeClock;
 use vectored_measure::in_flight::Place;
 use vectored_measure::measure::{Contender, Lists, Meter, Timed, movers};
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 use crate::ring::RingPeer;
 

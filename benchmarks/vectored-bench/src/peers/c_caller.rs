@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
 use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
-use vectored_measure::model::IovecSetup;
+use vectored_results::model::IovecSetup;
 
 use crate::sys::c_callers::{CCallers, How};
 

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use vectored::CostModel;
 use vectored_measure::measure::{Contender, Mover, movers};
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 pub use go::GoProgram;
 

@@ -1,7 +1,7 @@
 //! The arithmetic: from samples to figures.
 
 use serde::Serialize;
-use vectored_measure::stats::{PairStats, median, paired};
+use vectored_results::stats::{PairStats, median, paired};
 
 use crate::programs::case::Role;
 use crate::programs::measure::{CaseSamples, TechniqueSamples};

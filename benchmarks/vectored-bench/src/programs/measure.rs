@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use vectored_measure::stats::median;
+use vectored_results::stats::median;
 
 use crate::programs::case::{Case, Contender, Program, Role, VERIFIED_REQUESTS};
 use crate::programs::catalogue::cases;

@@ -1,6 +1,6 @@
 //! `adaptive` against the best that a program writes by hand.
 
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 use super::known_cell::{ADAPTIVE, KnownCell, select};
 use super::nearness::Nearness;

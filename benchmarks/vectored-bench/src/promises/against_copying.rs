@@ -1,6 +1,6 @@
 //! `adaptive` against copying: lists of tiny segments, and mixes.
 
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 use super::known_cell::{ADAPTIVE, KnownCell, select};
 use super::ratio::{against_best, geometric_mean};

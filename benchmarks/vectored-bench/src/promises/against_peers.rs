@@ -1,6 +1,6 @@
 //! `adaptive` against the peers: gather taxes, means, and the cells that a peer wins.
 
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 use super::known_cell::{ADAPTIVE, KnownCell, select};
 use super::ratio::{Rounds, geometric_mean, over_floor, ratio};

@@ -1,6 +1,6 @@
 //! The cells that the promises count, each with its target and its list.
 
-use vectored_measure::model::{Cache, Cell, Drain, TechniqueName};
+use vectored_results::model::{Cache, Cell, Drain, TechniqueName};
 
 use super::ratio::{AgainstBest, Rounds, against_best, ratio};
 use crate::bench_target::BenchTarget;

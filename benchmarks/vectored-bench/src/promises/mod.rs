@@ -16,7 +16,7 @@ mod ratio;
 mod section;
 mod sections;
 
-use vectored_measure::model::Results;
+use vectored_results::model::Results;
 
 pub use ratio::{AgainstBest, Rounds, against_best, geometric_mean, ratio};
 pub use section::{Row, Section};

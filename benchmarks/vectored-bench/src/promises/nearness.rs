@@ -1,6 +1,6 @@
 //! How near a technique is to the best of others, over many cells.
 
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 use super::known_cell::KnownCell;
 use super::ratio::AgainstBest;

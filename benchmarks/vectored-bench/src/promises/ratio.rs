@@ -1,7 +1,7 @@
 //! Time ratios of techniques in one cell.
 
-use vectored_measure::model::{Cell, TechniqueName};
-use vectored_measure::stats::{PairStats, median, paired};
+use vectored_results::model::{Cell, TechniqueName};
+use vectored_results::stats::{PairStats, median, paired};
 
 /// The rounds of a cell that count, numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! All promises, in the order of the report.
 
-use vectored_measure::model::Cell;
+use vectored_results::model::Cell;
 
 use super::known_cell::KnownCell;
 use super::section::Section;

@@ -11,8 +11,8 @@ use vectored_bench::peers::Peers;
 use vectored_bench::techniques::{LIBUV, STD_VECTORED, peers_and_c_callers};
 use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{DescriptorSampler, Watch, run_rounds};
-use vectored_measure::model::{CellSpec, Experiment, TechniqueName, Workload};
-use vectored_measure::stats::target_kind;
+use vectored_results::model::{CellSpec, Experiment, TechniqueName, Workload};
+use vectored_results::stats::target_kind;
 
 /// Reports that a test could not run here.
 ///

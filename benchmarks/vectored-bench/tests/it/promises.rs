@@ -14,7 +14,7 @@ use vectored_bench::techniques::{
 };
 use vectored_machine::FakeClock;
 use vectored_measure::measure::{Contender, Noise, SyntheticMachine, Watch, run_rounds};
-use vectored_measure::model::{
+use vectored_results::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Results, SCHEMA, Target, TechniqueName,
 };
 

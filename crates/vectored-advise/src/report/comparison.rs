@@ -1,6 +1,7 @@
 //! Two advisories side by side: what an edit changed.
 
 use std::collections::BTreeMap;
+use vectored_report::sort;
 
 use serde::Serialize;
 use serde_json::json;
@@ -131,7 +132,7 @@ pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
         }
     }
     let mut findings: Vec<ComparedFinding> = places.into_iter().map(compared).collect();
-    findings.sort_by_key(|one| {
+    sort::sort_by_key(&mut findings, |one| {
         let calls = |side: &Option<FindingCounts>| side.as_ref().map_or(0, |one| one.calls);
         std::cmp::Reverse(calls(&one.old).abs_diff(calls(&one.new)))
     });

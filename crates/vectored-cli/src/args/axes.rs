@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use vectored_measure::model::{AXES, Axis, Conditions, Values};
+use vectored_results::model::{AXES, Axis, Conditions, Values};
 
 use crate::size_lists::{Counts, Sizes};
 

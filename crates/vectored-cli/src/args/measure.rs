@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use vectored_machine::host::Pinning;
 use vectored_measure::measure::TECHNIQUES;
-use vectored_measure::model::{Conditions, Operation, Target};
+use vectored_results::model::{Conditions, Operation, Target};
 
 use super::axes::AxisOptions;
 use super::format::{CSV_OF_CELLS, Format, formats};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 use vectored_machine::host::Pinning;
-use vectored_measure::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
+use vectored_results::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
 
 use super::format::{Format, formats};
 use super::parsers::{one_count, one_of, one_size, pinning, whole_number};

@@ -3,7 +3,7 @@
 use std::iter;
 
 use vectored_machine::host::Pinning;
-use vectored_measure::model::Rank;
+use vectored_results::model::Rank;
 
 use crate::failure::Failure;
 

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use vectored_machine::host::host_name;
 use vectored_machine::model::Host;
 use vectored_measure::measure::{Group, MeasureError, RankFailure, agree, gathered, give, receive};
-use vectored_measure::model::{MAX_RANKS, Rank};
+use vectored_results::model::{MAX_RANKS, Rank};
 
 use super::launch::Launch;
 use super::nodes::Nodes;

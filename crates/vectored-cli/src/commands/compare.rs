@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 #[cfg(unix)]
 use vectored_advise::report::{advice_comparison_document, compare_advice, more_calls_in_words};
-use vectored_measure::model::{Change, Compared, Comparison, Results};
-use vectored_measure::report;
-use vectored_measure::stats::compare;
 use vectored_report::{Document, csv_of, html, json, words};
+use vectored_results::model::{Change, Compared, Comparison, Results};
+use vectored_results::report;
+use vectored_results::stats::compare;
 use vectored_versus::judge::{Ruling, ruling, ruling_of_calls};
 use vectored_versus::model::{Calls, Compared as ComparedFigure};
 use vectored_versus::report::{compare_versus, ratio_in_words, versus_comparison_document};

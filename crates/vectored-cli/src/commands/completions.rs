@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::{Shell, generate};
 use vectored_measure::measure::TECHNIQUES;
-use vectored_measure::model::Target;
+use vectored_results::model::Target;
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::failure::Failure;

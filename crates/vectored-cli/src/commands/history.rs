@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
+use vectored_report::sort;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -317,7 +318,7 @@ fn words(found: &Brief) -> String {
         .map(|cell| cell.target.as_str())
         .collect();
     what.extend(found.experiments.iter().map(|one| one.name.as_str()));
-    what.sort_unstable();
+    sort::sort(&mut what);
     what.dedup();
     let advice;
     if let (Some(saving_s), Some(source)) = (found.saving_s, found.sources.first()) {

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use vectored_measure::model::Results;
-use vectored_measure::report::machines_document;
 use vectored_report::{Document, html};
+use vectored_results::model::Results;
+use vectored_results::report::machines_document;
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;

@@ -9,10 +9,10 @@ use clap::{Command, CommandFactory};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_measure::measure::{MeasureError, measure_timer};
-use vectored_measure::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
-use vectored_measure::report::experiments::document;
 use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};
 use vectored_report::{csv_of, json};
+use vectored_results::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
+use vectored_results::report::experiments::document;
 
 use crate::args::{Cli, Format, ReproduceArgs};
 use crate::cluster::Launch;

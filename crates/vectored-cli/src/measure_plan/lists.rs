@@ -1,7 +1,7 @@
 //! The lists of segments.
 
-use vectored_measure::model::{Operation, SweptMix, Workload};
 use vectored_report::words;
+use vectored_results::model::{Operation, SweptMix, Workload};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;

@@ -1,7 +1,8 @@
 //! The techniques that compete.
 
 use vectored_measure::measure::{TECHNIQUES, Technique, lacks_for, technique, techniques};
-use vectored_measure::model::{Operation, Role, TechniqueName};
+use vectored_report::sort;
+use vectored_results::model::{Operation, Role, TechniqueName};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
@@ -68,7 +69,7 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
             None => format!("unknown technique '{name}'"),
         };
         let mut sorted: Vec<_> = offered().collect();
-        sorted.sort_by_key(|one| !one.usual);
+        sort::sort_by_key(&mut sorted, |one| !one.usual);
         let names: Vec<&str> = sorted.iter().map(|one| one.name.as_str()).collect();
         return Err(Failure::usage(format!(
             "{what}: expected --technique to be one of {}",

@@ -1,10 +1,10 @@
 //! The plans of the experiments that Windows cannot repeat.
 
-use vectored_measure::model::{PUBLISHED_FILE_BYTES, PageCache, SyncMode};
 use vectored_measure::reproduce::{
     BUFFER, CopyPlan, CopyProgram, CopyTarget, ElementPlan, INPUT, OUTPUT, RecordPlan,
 };
 use vectored_report::words;
+use vectored_results::model::{PUBLISHED_FILE_BYTES, PageCache, SyncMode};
 use vectored_versus::{SplitError, split};
 
 use crate::args::{CopiesArgs, CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};

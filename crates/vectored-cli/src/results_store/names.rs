@@ -6,11 +6,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::SystemTime;
+use vectored_report::sort;
 
 use anyhow::Context;
 use vectored_advise::model::Advisory;
-use vectored_measure::model::{Experiments, Results};
 use vectored_report::SavedResult;
+use vectored_results::model::{Experiments, Results};
 use vectored_versus::model::Versus;
 
 use super::store::results_directory;
@@ -140,7 +141,7 @@ pub fn saved_files(directory: &Path) -> Result<Vec<SavedFile>, Failure> {
     for entry in entries {
         files.extend(SavedFile::of(&entry.with_context(cannot)?));
     }
-    files.sort_by(|a, b| (&a.age, &a.path).cmp(&(&b.age, &b.path)));
+    sort::sort_by(&mut files, |a, b| (&a.age, &a.path).cmp(&(&b.age, &b.path)));
     Ok(files)
 }
 

@@ -2,9 +2,9 @@
 
 use vectored_advise::model::Advisory;
 use vectored_advise::report::TOP;
-use vectored_measure::model::{Experiments, Results};
-use vectored_measure::report::{experiments, measured};
 use vectored_report::{Document, ParseError, SavedResult, csv_of, parse, schema_of};
+use vectored_results::model::{Experiments, Results};
+use vectored_results::report::{experiments, measured};
 use vectored_versus::model::Versus;
 
 use super::names::ResultKind;

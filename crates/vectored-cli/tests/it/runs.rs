@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use vectored_measure::measure::{check_available, check_direct};
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 use crate::support::{Bench, entries, skip, stderr_of, stdout_of};
 

@@ -13,7 +13,7 @@ use fastrand::Rng;
 use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek, tell};
 use vectored_measure::in_flight::{AioQueue, Event, ListError, ListQueue, Place, RingQueue};
 use vectored_measure::measure::check_available;
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 use crate::host::report_skip;
 use crate::outcome::{Outcome, Takes};

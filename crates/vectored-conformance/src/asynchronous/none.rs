@@ -31,7 +31,7 @@ pub mod rings {
 
 /// The transfers in flight of the measuring engine, of which none are tested here.
 pub mod in_flight {
-    use vectored_measure::model::TechniqueName;
+    use vectored_results::model::TechniqueName;
 
     use crate::host::report_skip;
     use crate::read_ways::ReadWay;

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use vectored_report::sort;
 
 use crate::model::{CpuInfo, DirectoryInfo, Host};
 use crate::platform::descriptors::{Pair, pipe, tcp_pair, unix_pair};
@@ -286,7 +287,7 @@ fn describe_cpu(allowed_cpus: Vec<usize>) -> CpuInfo {
             }
         }
     }
-    info.mitigations.sort();
+    sort::sort(&mut info.mitigations);
     info
 }
 

@@ -212,14 +212,13 @@ fn reasons(kernel: &dyn Kernel, host: &Host) -> BTreeMap<String, String> {
         "cpu.mitigations" => host.cpu.mitigations.is_empty(),
         _ => false,
     };
-    SOURCES
-        .iter()
-        .filter(|(field, _)| is_null(field))
-        .filter_map(|(field, path)| match text(kernel, path) {
-            Known::Value(_) => None,
-            Known::Unknown(why) => Some(((*field).to_owned(), why)),
-        })
-        .collect()
+    let mut reasons = BTreeMap::new();
+    for (field, path) in SOURCES.iter().filter(|(field, _)| is_null(field)) {
+        if let Known::Unknown(why) = text(kernel, path) {
+            reasons.insert((*field).to_owned(), why);
+        }
+    }
+    reasons
 }
 
 fn io_uring_offer(kernel: &dyn Kernel) -> IoUringOffer {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use vectored::CostModel;
 use vectored::cost::CalibrationTarget;
 
-use crate::model::{Conditions, Drain, FittedModel, ModelSource, Target};
+use vectored_results::model::{Conditions, Drain, FittedModel, ModelSource, Target};
 
 /// Time budget of a calibration.
 const BUDGET: Duration = Duration::from_millis(50);

@@ -4,7 +4,7 @@ use vectored_report::words;
 
 use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
 use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal, target_refusal};
-use crate::model::{
+use vectored_results::model::{
     Cache, CellSpec, IovecSetup, Layout, MAX_WRITERS, Operation, PageCache, RECORD_HEAD_BYTES,
     SyncMode, Target, TechniqueName,
 };
@@ -361,7 +361,7 @@ fn ranks(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Workload;
+    use vectored_results::model::Workload;
 
     #[test]
     fn lists_that_are_not_whole_pages_are_left_out_for_write_file_gather_on_files() {

@@ -13,15 +13,15 @@ use vectored_machine::platform::processes::thread_usage;
 use crate::measure::{
     Contender, Lists, MeasureError, Meter, Mover, Timed, calibrate, movers, techniques,
 };
-use crate::model::{
-    ExperimentName, ExperimentRow, Measure, Operation, Ratio, Reproduction, Setting, Target,
-    TechniqueName,
-};
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::check_repeated;
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, Measure, Operation, Ratio, Reproduction, Setting, Target,
+    TechniqueName,
+};
 
 const NAME: ExperimentName = ExperimentName::Apue1428;
 

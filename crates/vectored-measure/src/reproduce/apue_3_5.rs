@@ -13,9 +13,6 @@ use vectored_machine::platform::plain_calls;
 use vectored_report::words;
 
 use crate::measure::{MeasureError, Pattern, PatternFile, check_eviction, sync_flags};
-use crate::model::{
-    ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, SyncMode,
-};
 use crate::reproduce::bench::Bench;
 use crate::reproduce::copy_by_program::{
     BUFFER, CopyProgram, OUTPUT, PROOF_LIMIT, ProgramOrder, limit,
@@ -25,6 +22,9 @@ use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{PatternCheck, wrong};
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, SyncMode,
+};
 
 const NAME: ExperimentName = ExperimentName::Apue35;
 

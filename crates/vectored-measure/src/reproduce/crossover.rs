@@ -1,6 +1,7 @@
 //! Crossovers: the sizes at which the faster of two techniques changes.
 
-use crate::model::{ExperimentCrossover, ExperimentRow, Measure, Ratio};
+use vectored_report::sort;
+use vectored_results::model::{ExperimentCrossover, ExperimentRow, Measure, Ratio};
 
 /// The crossovers in `ratios`, which all are of one technique over another, for
 /// several sizes.
@@ -20,7 +21,7 @@ pub fn crossovers(
         .filter(|ratio| ratio.measure == measure)
         .filter_map(|ratio| Point::new(rows, ratio))
         .collect();
-    points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
+    sort::sort_by(&mut points, |a, b| a.bytes.total_cmp(&b.bytes));
     let significant: Vec<usize> = (0..points.len())
         .filter(|&index| points[index].faster.is_some())
         .collect();

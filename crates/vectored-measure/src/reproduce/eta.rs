@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::model::ExperimentName;
+use vectored_results::model::ExperimentName;
 
 /// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,15 +21,15 @@ use crate::measure::{
     Contender, Lists, MeasureError, Meter, Mismatch, Mover, ReadMover, Timed, check_available,
     movers, read_movers,
 };
-use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
-    TechniqueName,
-};
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{check_repeated, wrong};
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
+    TechniqueName,
+};
 
 const NAME: ExperimentName = ExperimentName::Mincer;
 

@@ -2,11 +2,11 @@
 //!
 //! A [`Plan`] describes one experiment. [`run`] measures its rows in interleaved
 //! repeats and returns [`Reproduction`]s. Reports are computed from these alone:
-//! [`crate::report::experiments`].
+//! [`vectored_results::report::experiments`].
 //!
 //! `docs/experiments.md` describes each experiment and how to read its figures.
 //!
-//! [`Reproduction`]: crate::model::Reproduction
+//! [`Reproduction`]: vectored_results::model::Reproduction
 
 #[cfg(unix)]
 pub(crate) mod apue_14_28;
@@ -52,7 +52,7 @@ pub use crate::reproduce::repeats::REPEATS;
 pub use crate::sys::stdio::copy_characters;
 
 use crate::measure::MeasureError;
-use crate::model::{ExperimentName, Reproduction};
+use vectored_results::model::{ExperimentName, Reproduction};
 
 /// The plan of one experiment.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,12 @@
 //! The published figures, as rows. `published/README.md` names their sources.
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::str::FromStr;
 
-use crate::model::{ExperimentName, IovecSetup, Operation, PublishedRow};
+use vectored_report::sort;
+
+use vectored_results::model::{ExperimentName, IovecSetup, Operation, PublishedRow};
 
 /// The published rows of an experiment, in their order.
 pub fn published(experiment: ExperimentName) -> Vec<PublishedRow> {
@@ -15,131 +18,117 @@ pub fn published(experiment: ExperimentName) -> Vec<PublishedRow> {
     }
 }
 
-/// Parses the lines of an embedded CSV file.
-fn lines<L: DeserializeOwned>(text: &str) -> Vec<L> {
-    let mut reader = ::csv::ReaderBuilder::new()
-        .comment(Some(b'#'))
-        .from_reader(text.as_bytes());
-    let lines = reader.deserialize().collect::<Result<_, _>>();
-    lines.expect("the embedded CSV files are valid: tests parse all of them")
+/// A line of an embedded CSV file.
+struct Line(HashMap<String, String>);
+
+impl Line {
+    fn all(file: &str) -> Vec<Self> {
+        let mut reader = ::csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .from_reader(file.as_bytes());
+        let lines = reader.deserialize().map(|line| line.map(Line));
+        lines.collect::<Result<_, _>>().expect(VALID)
+    }
+
+    fn text(&self, column: &str) -> &str {
+        self.0.get(column).expect(VALID)
+    }
+
+    fn number<N: FromStr<Err: Debug>>(&self, column: &str) -> N {
+        self.text(column).parse().expect(VALID)
+    }
 }
 
+const VALID: &str = "the embedded CSV files are valid: tests parse all of them";
+
 fn copies() -> Vec<PublishedRow> {
-    #[derive(Deserialize)]
-    struct Line {
-        buffer_bytes: u64,
-        user_s: f64,
-        system_s: f64,
-        clock_s: f64,
-        loops: u64,
-    }
-    let lines: Vec<Line> = lines(include_str!("published/apue-fig-3.5.csv"));
+    let lines = Line::all(include_str!("published/apue-fig-3.5.csv"));
     let row = |line: Line| PublishedRow {
         source: "2005".to_owned(),
         technique: "read-write".to_owned(),
-        buffer_bytes: Some(line.buffer_bytes),
-        loops: Some(line.loops),
-        user_s: Some(line.user_s),
-        system_s: Some(line.system_s),
-        cpu_s: Some(line.user_s + line.system_s),
-        clock_s: Some(line.clock_s),
+        buffer_bytes: Some(line.number("buffer_bytes")),
+        loops: Some(line.number("loops")),
+        user_s: Some(line.number("user_s")),
+        system_s: Some(line.number("system_s")),
+        cpu_s: Some(line.number::<f64>("user_s") + line.number::<f64>("system_s")),
+        clock_s: Some(line.number("clock_s")),
         ..PublishedRow::default()
     };
     lines.into_iter().map(row).collect()
 }
 
 fn records() -> Vec<PublishedRow> {
-    #[derive(Deserialize)]
-    struct Line {
-        system: String,
-        technique: String,
-        user_s: f64,
-        system_s: f64,
-        clock_s: f64,
-    }
     let editions = [
         ("2005", include_str!("published/apue-fig-14.28.csv")),
         ("2013", include_str!("published/apue-fig-14.23.csv")),
     ];
     let of_edition = |(year, text): (&str, &str)| {
         let row = |line: Line| PublishedRow {
-            source: format!("{year}, {}", line.system),
-            technique: match line.technique.as_str() {
+            source: format!("{year}, {}", line.text("system")),
+            technique: match line.text("technique") {
                 "two writes" => "write-each",
                 "buffer copy, then one write" => "copy-then-write",
                 _ => "writev",
             }
             .to_owned(),
             segment_count: Some(2),
-            user_s: Some(line.user_s),
-            system_s: Some(line.system_s),
-            cpu_s: Some(line.user_s + line.system_s),
-            clock_s: Some(line.clock_s),
+            user_s: Some(line.number("user_s")),
+            system_s: Some(line.number("system_s")),
+            cpu_s: Some(line.number::<f64>("user_s") + line.number::<f64>("system_s")),
+            clock_s: Some(line.number("clock_s")),
             ..PublishedRow::default()
         };
-        let lines: Vec<Line> = lines(text);
+        let lines = Line::all(text);
         lines.into_iter().map(row).collect::<Vec<_>>()
     };
     editions.into_iter().flat_map(of_edition).collect()
 }
 
 fn elements() -> Vec<PublishedRow> {
-    #[derive(Deserialize)]
-    struct Line {
-        element_bytes: usize,
-        writev_ms: f64,
-        copy_then_write_ms: f64,
-    }
     let rows = |line: Line| {
         let techniques = [
-            ("writev", line.writev_ms),
-            ("copy-then-write", line.copy_then_write_ms),
+            ("writev", "writev_ms"),
+            ("copy-then-write", "copy_then_write_ms"),
         ];
-        techniques.map(|(technique, ms)| PublishedRow {
+        techniques.map(|(technique, column)| PublishedRow {
             source: "2001".to_owned(),
             technique: technique.to_owned(),
             segment_count: Some(1000),
-            segment_bytes: Some(line.element_bytes),
-            cpu_s: Some(ms / 1e3),
+            segment_bytes: Some(line.number("element_bytes")),
+            cpu_s: Some(line.number::<f64>(column) / 1e3),
             ..PublishedRow::default()
         })
     };
-    let mut lines: Vec<Line> = lines(include_str!("published/kalinin-2001.csv"));
-    lines.sort_by_key(|line| line.element_bytes);
+    let mut lines = Line::all(include_str!("published/kalinin-2001.csv"));
+    sort::sort_by_key(&mut lines, |line| line.number::<usize>("element_bytes"));
     lines.into_iter().flat_map(rows).collect()
 }
 
 fn passes() -> Vec<PublishedRow> {
-    #[derive(Deserialize)]
-    struct Line {
-        iovec_setup: IovecSetup,
-        size_bytes: usize,
-        count: usize,
-        vectored: u8,
-        write_us: f64,
-        read_us: f64,
-    }
     let rows = |line: Line| {
-        let names = match line.vectored {
-            0 => ["write-each", "read-each"],
+        let names = match line.text("vectored") {
+            "0" => ["write-each", "read-each"],
             _ => ["writev", "readv"],
         };
         let [write, read] = names;
         let operations = [
-            (Operation::Write, write, line.write_us),
-            (Operation::Read, read, line.read_us),
+            (Operation::Write, write, "write_us"),
+            (Operation::Read, read, "read_us"),
         ];
-        operations.map(|(operation, technique, us)| PublishedRow {
+        operations.map(|(operation, technique, column)| PublishedRow {
             source: "lecture notes".to_owned(),
             technique: technique.to_owned(),
             operation: Some(operation),
-            iovec_setup: Some(line.iovec_setup),
-            segment_count: Some(line.count),
-            segment_bytes: Some(line.size_bytes),
-            clock_s: Some(us / 1e6),
+            iovec_setup: Some(match line.text("iovec_setup") {
+                "once" => IovecSetup::Once,
+                _ => IovecSetup::Timed,
+            }),
+            segment_count: Some(line.number("count")),
+            segment_bytes: Some(line.number("size_bytes")),
+            clock_s: Some(line.number::<f64>(column) / 1e6),
             ..PublishedRow::default()
         })
     };
-    let lines: Vec<Line> = lines(include_str!("published/mincer-scatter-gather.csv"));
+    let lines = Line::all(include_str!("published/mincer-scatter-gather.csv"));
     lines.into_iter().flat_map(rows).collect()
 }

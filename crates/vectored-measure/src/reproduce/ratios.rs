@@ -1,7 +1,7 @@
 //! Ratios of two rows, repeat by repeat, beside the ratios of the published rows.
 
-use crate::model::{ExperimentRow, Measure, PublishedRatio, PublishedRow, Ratio};
-use crate::stats::median;
+use vectored_results::model::{ExperimentRow, Measure, PublishedRatio, PublishedRow, Ratio};
+use vectored_results::stats::median;
 
 /// The fewest repeats whose range encloses the median with a probability of 95 %.
 const MIN_REPEATS: usize = 6;

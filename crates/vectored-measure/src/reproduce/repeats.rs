@@ -3,9 +3,9 @@
 use fastrand::Rng;
 
 use crate::measure::BalancedOrder;
-use crate::model::{ExperimentName, ExperimentRow, PageCache, Reproduction, Setting};
 use crate::reproduce::published::published;
-use crate::stats::median;
+use vectored_results::model::{ExperimentName, ExperimentRow, PageCache, Reproduction, Setting};
+use vectored_results::stats::median;
 
 /// Repeats of every row. The smallest and the largest of seven independent
 /// repeats enclose the median with a probability of 1 − 2 ÷ 2⁷, 98.4 %.

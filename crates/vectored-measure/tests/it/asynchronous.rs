@@ -9,14 +9,14 @@ use vectored_measure::measure::{
     Contender, DescriptorSampler, DrainChoice, Lists, Meter, Mover, Outcome, ReadMover, RunError,
     Sampler, Timed, Timing, check_available, movers, read_movers,
 };
-use vectored_measure::model::{
+use vectored_report::{json, parse};
+use vectored_results::model::{
     Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, TechniqueName,
     Verdict, Workload,
 };
-use vectored_report::{json, parse};
 
 use crate::shown::{sentences, table};
-use vectored_measure::stats::{
+use vectored_results::stats::{
     AsynchronousOutcome, Latencies, asynchronous_pairs, cells_with_too_few_rounds,
 };
 

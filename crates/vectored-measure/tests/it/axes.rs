@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use vectored_measure::model::{AXES, Axis, Values};
+use vectored_results::model::{AXES, Axis, Values};
 
 const HEAD: &str = "\
 # The axes of a measurement

@@ -1,11 +1,11 @@
 //! Runs against runs, invented: what is the same is not called, what is slower is.
 
 use fastrand::Rng;
-use vectored_measure::model::{Change, Comparison, Drain, Results, Target, TechniqueName, Verdict};
-use vectored_measure::report::{comparison_csv, comparison_document};
+use vectored_results::model::{Change, Comparison, Drain, Results, Target, TechniqueName, Verdict};
+use vectored_results::report::{comparison_csv, comparison_document};
 
 use crate::shown::answer as text;
-use vectored_measure::stats::compare;
+use vectored_results::stats::compare;
 
 use crate::report::{cell, results, technique};
 

@@ -3,7 +3,7 @@
 
 use vectored::CostModel;
 use vectored_measure::measure::Noise;
-use vectored_measure::model::{Cell, Drain, ModelSource, Results, Target, TechniqueName, Verdict};
+use vectored_results::model::{Cell, Drain, ModelSource, Results, Target, TechniqueName, Verdict};
 
 use crate::crossovers::{COUNTS, any_machine, measure};
 use crate::report::results;

@@ -9,7 +9,7 @@ use vectored_measure::measure::{
     Contender, CopyMover, DescriptorSampler, MeasureError, Noise, Outcome, RunError,
     SyntheticMachine, check_eviction, copy_movers, refusal, techniques,
 };
-use vectored_measure::model::{
+use vectored_results::model::{
     CellSpec, Conditions, Drain, Experiment, Operation, PageCache, Results, Target, TechniqueName,
 };
 

@@ -7,8 +7,8 @@ use fastrand::Rng;
 use vectored::CostModel;
 use vectored_machine::FakeClock;
 use vectored_measure::measure::{Noise, SyntheticMachine};
-use vectored_measure::model::{Cell, CellSpec, Experiment, Target, TechniqueName, Workload};
-use vectored_measure::stats::{crossovers, fitted_models};
+use vectored_results::model::{Cell, CellSpec, Experiment, Target, TechniqueName, Workload};
+use vectored_results::stats::{crossovers, fitted_models};
 
 use crate::simulation::simulations;
 use crate::support::{WRITES, experiment, run_quietly};

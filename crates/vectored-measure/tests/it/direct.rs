@@ -13,14 +13,14 @@ use vectored_measure::measure::{
     Contender, MeasureError, Mover, Noise, Outcome, ReadMover, RunError, SyntheticMachine,
     check_available, check_direct, movers, read_movers, refusal, techniques,
 };
-use vectored_measure::model::{
+use vectored_report::{json, parse};
+use vectored_results::model::{
     Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, Operation, PageCache, Results,
     Role, Target, TechniqueName, Verdict, Workload,
 };
-use vectored_report::{json, parse};
 
 use crate::shown::{sentences, table};
-use vectored_measure::stats::compare;
+use vectored_results::stats::compare;
 
 use crate::faults::{Fault, Faulty, assert_caught};
 use crate::honest_reads::skip;

@@ -10,8 +10,8 @@ use vectored_measure::measure::{
     Contender, DrainChoice, MeasureError, Noise, Outcome, Progress, RunError, Sampler,
     SyntheticMachine, run,
 };
-use vectored_measure::model::{CellSpec, Drain, Experiment, TechniqueName, Verdict};
-use vectored_measure::stats::judge;
+use vectored_results::model::{CellSpec, Drain, Experiment, TechniqueName, Verdict};
+use vectored_results::stats::judge;
 
 use crate::support::{
     self, Hooked, Step, WRITES, cells_of_pipe, place, run_quietly, run_rounds_quietly, unwatched,

@@ -1,13 +1,13 @@
 //! Tables of experiments, from fixed samples.
 
 use vectored_machine::model::Host;
-use vectored_measure::model::{
+use vectored_measure::reproduce::{CopyPlan, conclude, published};
+use vectored_report::{Block, Chart, csv_of, json};
+use vectored_results::model::{
     EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, IovecSetup, Operation,
     PUBLISHED_FILE_BYTES, PageCache, Reproduction, Setting, SyncMode,
 };
-use vectored_measure::report::experiments::document;
-use vectored_measure::reproduce::{CopyPlan, conclude, published};
-use vectored_report::{Block, Chart, csv_of, json};
+use vectored_results::report::experiments::document;
 
 use crate::shown::text;
 
@@ -363,7 +363,7 @@ fn copies_within_the_noise_of_the_starts_are_not_resolved() {
         "The smallest buffer within 5 % of the fastest is not resolved for the program, 128 KiB for vectored copy. Not resolved: \
          copying takes less than twice the spread of the starts of a process: copy more, as with --file-size 1GiB."
     );
-    let told = |ratio: &vectored_measure::model::Ratio| noisy.rows[ratio.of].buffer_bytes.unwrap();
+    let told = |ratio: &vectored_results::model::Ratio| noisy.rows[ratio.of].buffer_bytes.unwrap();
     assert_eq!(noisy.ratios.iter().map(told).max(), Some(8192));
     assert_eq!(chart(noisy).marks, []);
 }

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 
 use vectored::files::AlignedBuffer;
 use vectored_measure::measure::{MeasureError, Mover, Outcome, ReadMover, RunError};
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 /// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use vectored_measure::measure::{
     Contender, DescriptorSampler, MeasureError, Outcome, ReadMover, RunError, check_eviction,
     read_movers,
 };
-use vectored_measure::model::{
+use vectored_results::model::{
     Cache, CellSpec, Drain, IovecSetup, Layout, PageCache, Target, TechniqueName, Workload,
 };
 

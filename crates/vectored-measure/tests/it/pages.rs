@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use vectored_measure::model::{Crossover, Experiments, Results, Target, TechniqueName, Verdict};
-use vectored_measure::report::{experiments, machines_document, measured};
 use vectored_report::{Document, SavedResult, csv_of, json, parse};
+use vectored_results::model::{Crossover, Experiments, Results, Target, TechniqueName, Verdict};
+use vectored_results::report::{experiments, machines_document, measured};
 
 use crate::damage::{changed, changes, cut};
 use crate::report::{cell, results, technique};
@@ -270,7 +270,7 @@ proptest! {
         render_all(&run, measured);
         if let Ok(results) = &parse::<Results>(&run) {
             text(&machines_document(&[results]), 100);
-            vectored_measure::stats::compare(&[results], &[results, results]);
+            vectored_results::stats::compare(&[results], &[results, results]);
         }
         render_all(&changed(&json(&crate::experiments::all()), &changes), experiments::document);
     }

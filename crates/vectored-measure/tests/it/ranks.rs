@@ -10,10 +10,10 @@ use vectored_measure::measure::{
     Contender, DescriptorSampler, DrainChoice, Group, MeasureError, Noise, Outcome, RankedSampler,
     RunError, Sampler, SyntheticMachine, Watch, agree, follow, run, run_rounds,
 };
-use vectored_measure::model::{
+use vectored_report::{json, parse};
+use vectored_results::model::{
     Cell, CellSpec, Experiment, Rank, Results, Target, TechniqueName, Workload,
 };
-use vectored_report::{json, parse};
 
 use crate::shown::{csv, markdown, table};
 
@@ -174,7 +174,7 @@ fn ranked_results() -> Results {
         refined_cells: Vec::new(),
         rivals: WRITES.to_vec(),
         ranks: (0..4).map(rank).collect(),
-        coordination: Some(vectored_measure::model::Coordination {
+        coordination: Some(vectored_results::model::Coordination {
             samples: 1234,
             median_ns: 12_300.0,
             p99_ns: Some(45_600.0),

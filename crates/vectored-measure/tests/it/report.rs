@@ -1,14 +1,14 @@
 //! Renderings of fixed results.
 
 use vectored_machine::model::{CpuInfo, DirectoryInfo, Host};
-use vectored_measure::model::{
+use vectored_report::{TerminalOptions, terminal};
+use vectored_report::{csv_of, json, parse};
+use vectored_results::model::{
     Cell, Conditions, Drain, Experiments, LeftOut, OpenBecause, Results, SCHEMA, Target,
     TechniqueName, TechniqueResult, Verdict,
 };
-use vectored_measure::report::experiments::document;
-use vectored_measure::report::measured;
-use vectored_report::{TerminalOptions, terminal};
-use vectored_report::{csv_of, json, parse};
+use vectored_results::report::experiments::document;
+use vectored_results::report::measured;
 
 use crate::damage::texts_stay_text;
 use crate::experiments;

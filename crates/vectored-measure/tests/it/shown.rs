@@ -1,8 +1,8 @@
 //! Results in each format.
 
-use vectored_measure::model::Results;
-use vectored_measure::report::measured;
 use vectored_report::{Block, Document, TerminalOptions, csv_of, terminal};
+use vectored_results::model::Results;
+use vectored_results::report::measured;
 
 /// A whole document on a terminal without colours.
 pub fn text(document: &Document, width: usize) -> String {

@@ -8,7 +8,7 @@
 
 use vectored_machine::FakeClock;
 use vectored_measure::measure::{Contender, Noise, SyntheticMachine, techniques};
-use vectored_measure::model::{Cell, Experiment, Operation, Role, TechniqueName, Verdict};
+use vectored_results::model::{Cell, Experiment, Operation, Role, TechniqueName, Verdict};
 
 use crate::support::{WRITES, cells_of_pipe, experiment, place, run_quietly};
 

@@ -8,7 +8,7 @@ use vectored_measure::measure::{
     CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, MeasureError, Outcome,
     Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
 };
-use vectored_measure::model::{
+use vectored_results::model::{
     CellSpec, Drain, Experiment, Operation, Target, TechniqueName, Workload,
 };
 

@@ -5,11 +5,11 @@ use fastrand::Rng;
 use vectored::CostModel;
 use vectored_machine::FakeClock;
 use vectored_measure::measure::{Noise, SyntheticMachine};
-use vectored_measure::model::{
+use vectored_report::{json, parse};
+use vectored_results::model::{
     CellSpec, Crossover, Experiment, Results, SweptMix, Target, TechniqueName, Verdict, Workload,
 };
-use vectored_measure::report::{machines_document, measured};
-use vectored_report::{json, parse};
+use vectored_results::report::{machines_document, measured};
 
 use crate::shown::{csv, html, markdown, sentences, text};
 

@@ -10,14 +10,14 @@ use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
     Contender, DescriptorSampler, Mover, Outcome, RunError, WriterMovers, movers,
 };
-use vectored_measure::model::{
+use vectored_report::{json, parse};
+use vectored_results::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Results, Target, TechniqueName,
     Workload, WriterFigures, ZerocopyCounts,
 };
-use vectored_report::{json, parse};
 
 use crate::shown::{csv, html, markdown, table};
-use vectored_measure::stats::WriterSamples;
+use vectored_results::stats::WriterSamples;
 
 use crate::report::results;
 use crate::support::{directory, experiment, run_rounds_quietly};

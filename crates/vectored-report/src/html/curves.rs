@@ -88,7 +88,7 @@ impl<'a> Plot<'a> {
                 .reduce(f64::max)
         };
         let mut tops: Vec<f64> = chart.curves.iter().filter_map(highest).collect();
-        tops.sort_by(f64::total_cmp);
+        tops.sort_unstable_by(f64::total_cmp);
         let points = chart.curves.iter().flat_map(sound_points);
         let lowest = points.map(|point| point.value).reduce(f64::min);
         match (&tops[..], lowest) {
@@ -146,7 +146,7 @@ impl<'a> Plot<'a> {
     fn labels(&self, drawing: &mut Drawing) {
         let points = self.chart.curves.iter().flat_map(sound_points);
         let mut positions: Vec<f64> = points.map(|point| point.at).collect();
-        positions.sort_by(f64::total_cmp);
+        positions.sort_unstable_by(f64::total_cmp);
         positions.dedup();
         let labelled = &self.chart.labelled;
         let is_labelled = |position: &f64| labelled.is_empty() || labelled.contains(position);

@@ -1,5 +1,6 @@
 //! The result as a document.
 
+use vectored_report::sort;
 use vectored_report::words::{NONE, capital, count, enumerated, grouped, memory, time};
 use vectored_report::{Block, Cell, Column, Document, Role, Section, Sentence, Table, Tone};
 
@@ -119,7 +120,7 @@ fn some_of<'a>(files: impl Iterator<Item = &'a File>) -> String {
     let mut own: Vec<&File> = files
         .filter(|file| file.as_what != FileUse::Mapped)
         .collect();
-    own.sort_by_key(|file| file.as_what);
+    sort::sort_by_key(&mut own, |file| file.as_what);
     let mut shown: Vec<String> = own
         .iter()
         .take(SHOWN_FILES)
@@ -201,7 +202,7 @@ fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
         .keys()
         .chain(new_calls.kinds.keys())
         .collect();
-    names.sort_unstable();
+    sort::sort(&mut names);
     names.dedup();
     let mut rows: Vec<(u64, &String, Range, Range)> = names
         .into_iter()
@@ -216,7 +217,7 @@ fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
         })
         .filter(|(apart, ..)| *apart > 0 || !only_changed)
         .collect();
-    rows.sort_by_key(|(apart, ..)| std::cmp::Reverse(*apart));
+    sort::sort_by_key(&mut rows, |(apart, ..)| std::cmp::Reverse(*apart));
     let rows = rows.into_iter().map(|(_, name, old, new)| {
         let wait = if Calls::is_wait(name) { " (wait)" } else { "" };
         vec![

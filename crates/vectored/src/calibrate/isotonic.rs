@@ -28,7 +28,8 @@ impl Curve {
     /// Adds a sample, the median of `weight` pairs.
     pub(super) fn add(&mut self, step: Sample, weight: usize) {
         let weight = weight as f64;
-        self.points.push(Point { step, weight });
+        let place = (self.points).partition_point(|point| point.step.bytes <= step.bytes);
+        self.points.insert(place, Point { step, weight });
     }
 
     /// The size at which the curve crosses 0, between the two measured sizes on either side.
@@ -38,10 +39,8 @@ impl Curve {
     /// regression by pooling adjacent violators (Barlow and others, "Statistical Inference under Order
     /// Restrictions", 1972).
     pub(super) fn crossover(&self) -> Crossover {
-        let mut points = self.points.clone();
-        points.sort_by_key(|point| point.step.bytes);
-        let mut blocks: Vec<Block> = Vec::with_capacity(points.len());
-        for Point { step, weight } in points {
+        let mut blocks: Vec<Block> = Vec::with_capacity(self.points.len());
+        for &Point { step, weight } in &self.points {
             let mut block = Block {
                 min_bytes: step.bytes,
                 max_bytes: step.bytes,

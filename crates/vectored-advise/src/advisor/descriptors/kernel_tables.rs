@@ -9,6 +9,7 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::model::Runtime;
 use rustc_hash::FxHashMap;
 use slab::Slab;
+use vectored_report::sort;
 
 /// A process.
 #[derive(Debug)]
@@ -411,7 +412,7 @@ impl KernelTables {
         // Descriptors that stay open at `execve` sort last among those of one open file description.
         let mut open_files: Vec<(usize, bool)> =
             copy.open().map(|open| (open.1, !open.2)).collect();
-        open_files.sort_unstable();
+        sort::sort(&mut open_files);
         for (index, &(open_file, stays)) in open_files.iter().enumerate() {
             if let Some(known) = self.open_files.get_mut(open_file) {
                 known.descriptors += 1;
@@ -453,7 +454,9 @@ impl KernelTables {
             table.open().map(|open| (open.1, !open.2)).collect()
         });
         // Of several descriptors of one open file description, those that stay come first.
-        open_files.sort_unstable_by_key(|&(open_file, is_kept)| (open_file, !is_kept));
+        sort::sort_by_key(&mut open_files, |&(open_file, is_kept)| {
+            (open_file, !is_kept)
+        });
         open_files
     }
 }

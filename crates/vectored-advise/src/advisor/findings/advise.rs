@@ -1,6 +1,7 @@
 //! From tallies to an advisory: priced, in words, the largest saving first.
 
 use vectored_machine::model::{Host, Price};
+use vectored_report::sort;
 
 use crate::advisor::findings::price::{Saving, price};
 use crate::advisor::findings::tallies::{Tallies, fold_files};
@@ -89,9 +90,13 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     };
     // Both are sorted by key already, and the sort is stable.
     let mut findings: Vec<Finding> = counted.into_iter().map(finding).collect();
-    findings.sort_by(|one, other| other.saving_s.total_cmp(&one.saving_s));
+    sort::sort_by(&mut findings, |one, other| {
+        other.saving_s.total_cmp(&one.saving_s)
+    });
     let mut uncounted: Vec<Uncounted> = tallies.uncounted.into_iter().map(uncounted).collect();
-    uncounted.sort_by_key(|uncounted| std::cmp::Reverse(uncounted.tally.calls));
+    sort::sort_by_key(&mut uncounted, |uncounted| {
+        std::cmp::Reverse(uncounted.tally.calls)
+    });
     let (descriptors, more) = most_used(tallies.uses);
     Advisory {
         schema: ADVISORY_SCHEMA.to_owned(),

@@ -1,6 +1,7 @@
 //! The findings of a log, counted by pattern.
 
 use vectored_machine::model::DescriptorKind;
+use vectored_report::sort;
 
 use crate::advisor::findings::classify::rests_on_order;
 use crate::advisor::findings::counts::Counts;
@@ -202,7 +203,7 @@ impl PatternCounts {
             .iter()
             .filter_map(|site| self.sites.name(site.0))
             .collect();
-        names.sort_unstable();
+        sort::sort(&mut names);
         self.site_sets.number(names.join(" + ").as_bytes())
     }
 

@@ -9,6 +9,7 @@ use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
 use crate::advisor::runs::run_builder::RunKind;
 use crate::model::Tally;
+use vectored_report::sort;
 use vectored_strace::event::Transfer;
 
 /// Most patterns of an open file description that are counted separately. Later ones are counted together.
@@ -128,7 +129,7 @@ impl Pending {
             return None;
         }
         let mut rows = std::mem::take(&mut self.rows);
-        rows.sort_by_key(|row| std::cmp::Reverse(row.tally.calls));
+        sort::sort_by_key(&mut rows, |row| std::cmp::Reverse(row.tally.calls));
         let mut taken: Vec<Row> = Vec::with_capacity(rows.len());
         for row in rows {
             let whole = taken

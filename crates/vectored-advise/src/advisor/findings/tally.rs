@@ -1,6 +1,7 @@
 //! The sum of two tallies.
 
 use crate::model::{FileCalls, StallTally, Tally};
+use vectored_report::sort;
 
 /// Files and call sites that a finding lists.
 const NAMED_MAX: usize = 16;
@@ -88,7 +89,7 @@ fn join_files(known: &mut Tally, new: &Tally) {
 
 /// Keeps the files and call sites with the most calls; the first file gives the descriptor and the path.
 pub(crate) fn bound(tally: &mut Tally) {
-    tally.files.sort_by(|one, other| {
+    sort::sort_by(&mut tally.files, |one, other| {
         let rank = |file: &FileCalls| (std::cmp::Reverse(file.calls), file.descriptor);
         rank(one)
             .cmp(&rank(other))
@@ -101,7 +102,7 @@ pub(crate) fn bound(tally: &mut Tally) {
         tally.descriptor = first.descriptor;
         tally.path.clone_from(&first.path);
     }
-    tally.sites.sort_by(|one, other| {
+    sort::sort_by(&mut tally.sites, |one, other| {
         let calls = other.calls.cmp(&one.calls);
         calls.then_with(|| one.site.cmp(&other.site))
     });

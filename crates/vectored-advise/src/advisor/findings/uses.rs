@@ -1,6 +1,7 @@
 //! All calls by program and file, whether they can be merged or not.
 
 use std::collections::BTreeMap;
+use vectored_report::sort;
 
 use vectored_machine::model::Operation;
 
@@ -110,7 +111,7 @@ const USES_KEPT: usize = 64;
 /// Returns the uses with the most calls, and the number of the others.
 pub(crate) fn most_used(uses: UsesByName) -> (Vec<DescriptorUse>, u64) {
     let mut uses: Vec<DescriptorUse> = uses.into_values().collect();
-    uses.sort_by_key(|one| std::cmp::Reverse(one.calls));
+    sort::sort_by_key(&mut uses, |one| std::cmp::Reverse(one.calls));
     let more = uses.len().saturating_sub(USES_KEPT);
     uses.truncate(USES_KEPT);
     (uses, more as u64)

@@ -350,7 +350,7 @@ impl DistinctSteps {
 
     fn pattern(&self) -> Pattern {
         let mut steps: Vec<PatternStep> = by_call(&self.seen).iter().map(|seen| seen.0).collect();
-        steps.sort_unstable();
+        vectored_report::sort::sort(&mut steps);
         Pattern::of(steps)
     }
 

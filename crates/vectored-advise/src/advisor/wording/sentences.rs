@@ -1,6 +1,7 @@
 //! Findings in words: the pattern in one line, and the action.
 
 use vectored_machine::model::DescriptorKind;
+use vectored_report::sort;
 use vectored_report::{visible, words};
 
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
@@ -216,7 +217,7 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
 /// The calls before which a buffer must be written, the most frequent first: ` and before fsync (100 times)`.
 fn before(tally: &Tally) -> String {
     let mut ends: Vec<&(String, u64)> = tally.ends.iter().collect();
-    ends.sort_by_key(|end| std::cmp::Reverse(end.1));
+    sort::sort_by_key(&mut ends, |end| std::cmp::Reverse(end.1));
     let rest: u64 = ends.iter().skip(NAMED_ENDS).map(|end| end.1).sum();
     let mut named: Vec<String> = ends
         .iter()

@@ -4,7 +4,7 @@ use vectored_machine::Clock;
 use vectored_measure::measure::{
     MeasureError, Outcome, Progress, RankedSampler, Sampler, Watch, follow, run,
 };
-use vectored_measure::model::{Coordination, Experiment};
+use vectored_results::model::{Coordination, Experiment};
 
 use crate::cluster::Team;
 use crate::failure::Failure;

@@ -1,6 +1,7 @@
 //! A measurement, on this machine or an invented one.
 
 use std::time::{Instant, SystemTime};
+use vectored_report::sort;
 
 use anyhow::Context;
 use vectored_machine::host::{Environment, allowed_cpus};
@@ -10,7 +11,7 @@ use vectored_measure::measure::{
     ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_available,
     check_directory, check_eviction, check_fifo, is_in_flight, measure_timer,
 };
-use vectored_measure::model::{
+use vectored_results::model::{
     Coordination, Experiment, FittedModel, Operation, Rank, SyncMode, Target,
 };
 
@@ -262,7 +263,7 @@ fn calibrate_for(
         .filter(|asked| asked.sync == SyncMode::None && !asked.direct)
         .map(|asked| (asked.target, asked.path.as_deref()))
         .collect();
-    targets.sort_unstable();
+    sort::sort(&mut targets);
     targets.dedup();
     let (mut models, mut failures) = (Vec::new(), Vec::new());
     for (target, path) in targets {

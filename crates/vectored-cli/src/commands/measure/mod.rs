@@ -6,9 +6,9 @@ mod short_budget;
 
 use std::process::ExitCode;
 
-use vectored_measure::model::{Operation, Results, SCHEMA};
-use vectored_measure::report::{self, left_out_in_words};
 use vectored_report::{csv_of, json};
+use vectored_results::model::{Operation, Results, SCHEMA};
+use vectored_results::report::{self, left_out_in_words};
 
 use self::measured::{Measured, Save, measured};
 use self::short_budget::incomplete;

@@ -1,11 +1,11 @@
 //! A budget that is too short: the forecast before the run, and what to say after it.
 
 use vectored::CostModel;
-use vectored_measure::model::{
+use vectored_report::words;
+use vectored_results::model::{
     Cell, CellSpec, Experiment, FittedModel, Results, Role, Target, TechniqueResult,
 };
-use vectored_measure::stats::MIN_ROUNDS;
-use vectored_report::words;
+use vectored_results::stats::MIN_ROUNDS;
 
 use crate::interrupt::Interrupt;
 

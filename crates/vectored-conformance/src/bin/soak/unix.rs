@@ -27,7 +27,7 @@ use vectored_conformance::read_ways::{BROKEN_READ_WAY, READ_WAYS, ReadWay};
 use vectored_conformance::rings::{ring_read_ways, ring_write_ways};
 use vectored_conformance::soak::{Options, run};
 use vectored_conformance::write_ways::{BROKEN_WRITE_WAY, RANDOM_QUEUE, WRITE_WAYS, WriteWay};
-use vectored_measure::model::TechniqueName;
+use vectored_results::model::TechniqueName;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 

@@ -13,7 +13,7 @@ use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timi
 use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink};
 use crate::measure::write::cell::PROOF_EVERY;
 use crate::measure::write::mover::{Meter, Timed};
-use crate::model::Drain;
+use vectored_results::model::Drain;
 
 /// How the two ends of a copy are filled and emptied.
 #[derive(Clone, Copy, Debug)]

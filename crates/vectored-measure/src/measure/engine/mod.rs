@@ -14,6 +14,7 @@ mod sample_length;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use vectored_report::sort;
 
 use fastrand::Rng;
 use vectored_machine::Clock;
@@ -23,8 +24,8 @@ pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
 use crate::measure::engine::cell_run::{CellRun, Sample};
 use crate::measure::engine::sample_length::calls_per_sample;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
-use crate::model::{Cell, CellSpec, Experiment, LeftOut, Target, Workload};
-use crate::stats::{
+use vectored_results::model::{Cell, CellSpec, Experiment, LeftOut, Target, Workload};
+use vectored_results::stats::{
     Decision, LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
 };
 
@@ -656,7 +657,7 @@ impl<'a> Engine<'a> {
         // All cells are judged together, since the figures chose the refinement cells.
         judge(&mut measured, &self.experiment.rivals);
         let mut refined_cells = measured.split_off(planned);
-        refined_cells.sort_by(|a, b| {
+        sort::sort_by(&mut refined_cells, |a, b| {
             let by_shape = (a.conditions.target, a.shape()).cmp(&(b.conditions.target, b.shape()));
             by_shape.then(a.swept_bytes().cmp(&b.swept_bytes()))
         });

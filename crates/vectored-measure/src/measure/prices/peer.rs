@@ -22,7 +22,7 @@ use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 use crate::measure::techniques::write_all;
-use crate::model::{CellSpec, Target, TechniqueName};
+use vectored_results::model::{CellSpec, Target, TechniqueName};
 
 /// The value of every byte.
 const FILL: u8 = b'v';

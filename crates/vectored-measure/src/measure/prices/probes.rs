@@ -2,7 +2,7 @@
 
 use vectored_machine::model::{DescriptorKind, Operation};
 
-use crate::model::{CellSpec, PageCache, Target, TechniqueName, Workload};
+use vectored_results::model::{CellSpec, PageCache, Target, TechniqueName, Workload};
 
 /// A cell in which one call and many calls move the same bytes.
 #[derive(Clone, Debug)]

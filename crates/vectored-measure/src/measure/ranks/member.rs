@@ -9,8 +9,8 @@ use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::model::{CellSpec, TechniqueName};
-use crate::stats::{RankSamples, median};
+use vectored_results::model::{CellSpec, TechniqueName};
+use vectored_results::stats::{RankSamples, median};
 
 /// The bits of a rank in a word beside a time.
 const RANK_BITS: u32 = 20;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::measure::sampling::sampler::{Contender, DrainChoice};
-use crate::model::{CellSpec, TechniqueName};
+use vectored_results::model::{CellSpec, TechniqueName};
 
 /// The next step of all ranks of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

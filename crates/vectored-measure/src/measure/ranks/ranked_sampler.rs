@@ -9,10 +9,10 @@ use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::model::{CellSpec, Coordination, TechniqueName};
-use crate::stats::Latencies;
+use vectored_results::model::{CellSpec, Coordination, TechniqueName};
+use vectored_results::stats::Latencies;
 
-/// A sampler that takes each sample on the first [`Conditions::ranks`](crate::model::Conditions::ranks) ranks at the
+/// A sampler that takes each sample on the first [`Conditions::ranks`](vectored_results::model::Conditions::ranks) ranks at the
 /// same time; its time is that of the slowest rank.
 ///
 /// A barrier precedes each sample, with its untimed first call. Latencies, and sends without a copy, are those of

@@ -13,8 +13,8 @@ use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, Mismatch};
 use crate::measure::write::mover::{Meter, Timed};
-use crate::model::IovecSetup;
-use crate::stats::Latencies;
+use vectored_results::model::IovecSetup;
+use vectored_results::stats::Latencies;
 
 /// Attempts at a cold sample: one is repeated if its pages turn out to have been
 /// in the page cache.

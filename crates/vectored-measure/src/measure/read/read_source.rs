@@ -20,7 +20,7 @@ use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::targets::{
     Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory,
 };
-use crate::model::{PageCache, Target};
+use vectored_results::model::{PageCache, Target};
 
 /// Samples of a file begin at multiples of this.
 const PAGE_BYTES: u64 = 4096;

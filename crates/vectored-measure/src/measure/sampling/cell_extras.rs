@@ -1,7 +1,7 @@
 //! The figures of a cell beside the times of its samples.
 
-use crate::model::{TechniqueName, ZerocopyCounts};
-use crate::stats::{Latencies, RankSamples, WriterSamples};
+use vectored_results::model::{TechniqueName, ZerocopyCounts};
+use vectored_results::stats::{Latencies, RankSamples, WriterSamples};
 
 /// What happened in a cell since it was opened, beside the times of its samples. A technique that is not in a list has
 /// nothing of the kind.

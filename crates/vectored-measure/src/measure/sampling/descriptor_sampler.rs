@@ -35,11 +35,11 @@ use crate::measure::write::cell::{Participant, WriteCell};
 use crate::measure::write::mover::Mover;
 use crate::measure::writers::cell::{WritersCell, WritersOpening};
 use crate::measure::writers::writer::WriterMovers;
-use crate::model::{
+use vectored_results::model::{
     Cache, CellSpec, Conditions, Drain, FittedModel, Operation, PageCache, SyncMode, Target,
     TechniqueName,
 };
-use crate::stats::target_kind;
+use vectored_results::stats::target_kind;
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
 const THREAD_BYTES: u64 = 8 << 20;

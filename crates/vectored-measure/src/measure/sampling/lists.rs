@@ -70,7 +70,7 @@ impl<'s, T> Turns<'s, T> {
     }
 
     /// The list of the next call.
-    #[inline]
+    #[inline(always)]
     #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> &'s [T] {
         let from = self.next;

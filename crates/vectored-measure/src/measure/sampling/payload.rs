@@ -3,8 +3,9 @@
 
 use fastrand::Rng;
 use vectored::files::AlignedBuffer;
+use vectored_report::sort;
 
-use crate::model::Layout;
+use vectored_results::model::Layout;
 
 /// Segments start at multiples of this, like allocations of `malloc`.
 pub(crate) const ALIGNMENT: usize = 16;
@@ -114,7 +115,7 @@ impl Payload {
     /// The segments, in order, as buffers to read into.
     pub fn segments_mut(&mut self) -> Vec<&mut [u8]> {
         let mut by_place: Vec<usize> = (0..self.sizes.len()).collect();
-        by_place.sort_unstable_by_key(|&index| self.offsets[index]);
+        sort::sort_by_key(&mut by_place, |&index| self.offsets[index]);
         let mut segments: Vec<&mut [u8]> = self.sizes.iter().map(|_| &mut [][..]).collect();
         let mut rest = &mut self.arena[..];
         let mut passed = 0;

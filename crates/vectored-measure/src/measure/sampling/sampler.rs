@@ -9,7 +9,7 @@ use vectored_machine::host::DirectoryError;
 
 use crate::measure::ranks::failure::RankFailure;
 use crate::measure::sampling::cell_extras::CellExtras;
-use crate::model::{CellSpec, Drain, TechniqueName};
+use vectored_results::model::{CellSpec, Drain, TechniqueName};
 
 /// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;

@@ -10,8 +10,8 @@ use crate::measure::sampling::sampler::{
 };
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::techniques::{Costs, technique};
-use crate::model::{CellSpec, Operation, RecordCounts, Role, TechniqueName};
-use crate::stats::WriterSamples;
+use vectored_results::model::{CellSpec, Operation, RecordCounts, Role, TechniqueName};
+use vectored_results::stats::WriterSamples;
 
 /// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use vectored_machine::platform::times::CLOCK;
 
 use crate::measure::sampling::lists::Lists;
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use crate::stats::median;
+use vectored_results::stats::median;
 
 const TURNS: u32 = 10_000;
 const REPEATS: usize = 11;

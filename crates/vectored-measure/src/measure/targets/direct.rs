@@ -13,7 +13,7 @@ use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::sampling::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::sink::POISON;
-use crate::model::{DirectIo, Target};
+use vectored_results::model::{DirectIo, Target};
 
 /// Bytes that are written and read on trial: a multiple of [`STAGING_ALIGNMENT`].
 const TRIAL_BYTES: usize = 64 << 10;

@@ -7,7 +7,7 @@ use vectored_machine::model::DirectoryInfo;
 
 use crate::measure::targets::file::appended_bytes;
 use crate::measure::targets::overwrite::overwritten_bytes;
-use crate::model::Target;
+use vectored_results::model::Target;
 
 /// Checks that `directory` can hold the temporary files of a cell, and describes it.
 /// The cell writes to `target` with calls of up to `call_bytes` bytes.

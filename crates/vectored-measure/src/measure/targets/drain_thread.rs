@@ -15,8 +15,7 @@ use crate::measure::targets::stream_kind::StreamKind;
 /// `read` of the next batch would first have to fetch its buffer from the other
 /// CPU's cache, inside the timed region.
 pub struct DrainThreadSink {
-    /// The thread returns the outcome of a comparison, and the memory of the image.
-    reader: ReaderThread<(Result<(), Mismatch>, Vec<u8>)>,
+    reader: ReaderThread,
     /// Memory for the image of the next batch.
     spare: Vec<u8>,
 }
@@ -47,15 +46,13 @@ impl Sink for DrainThreadSink {
         let is_proof = proof.is_some();
         let compare = move |arrived: &[u8]| {
             let mut comparison = ByteComparison::new(is_proof.then_some(&copy[..]), batch);
-            let outcome = comparison.take(arrived).and_then(|()| comparison.end());
-            (outcome, copy)
+            comparison.take(arrived)?;
+            comparison.end()?;
+            Ok(copy)
         };
         let used = self.reader.finish(batch.bytes(), Box::new(compare));
-        let outcome = used.and_then(|(outcome, image)| {
-            self.spare = image;
-            outcome
-        });
-        outcome.map_err(|mismatch| self.reader.explain(mismatch))
+        self.spare = used.map_err(|mismatch| self.reader.explain(mismatch))?;
+        Ok(())
     }
 
     fn discard(&mut self) -> io::Result<()> {

@@ -12,7 +12,7 @@ use vectored_machine::platform::plain_calls::{FileExt, OFlags};
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
-use crate::model::SyncMode;
+use vectored_results::model::SyncMode;
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;

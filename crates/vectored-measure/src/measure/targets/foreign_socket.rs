@@ -17,7 +17,7 @@ use vectored_machine::platform::descriptors::unsent_bytes;
 use vectored_report::words;
 
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
-use crate::model::REMOTE_SCHEME;
+use vectored_results::model::REMOTE_SCHEME;
 
 /// A peer that accepts no connection or reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);

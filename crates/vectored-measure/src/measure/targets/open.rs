@@ -23,7 +23,7 @@ use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
 use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
-use crate::model::{CellSpec, Drain, Target};
+use vectored_results::model::{CellSpec, Drain, Target};
 
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]

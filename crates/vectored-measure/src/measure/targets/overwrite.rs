@@ -15,7 +15,7 @@ use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::file::sync_flags;
 use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
-use crate::model::SyncMode;
+use vectored_results::model::SyncMode;
 
 /// The length of the file that is rewritten from beginning to end, over and
 /// over, unless two calls need more.

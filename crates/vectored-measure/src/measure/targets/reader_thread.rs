@@ -21,35 +21,36 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// writing more than the batch.
 const SUSPICION: Duration = Duration::from_millis(100);
 
-/// A stream with a reader thread, which makes an `R` of each batch.
-pub(crate) struct ReaderThread<R> {
+/// A stream with a reader thread, which uses the bytes of each batch.
+pub(crate) struct ReaderThread {
     stream: StreamKind,
     writer: Option<Arc<OwnedFd>>,
     /// A duplicate of the reading end, to query the bytes left in it.
     residue: OwnedFd,
-    orders: Option<Sender<Order<R>>>,
-    reports: Receiver<io::Result<Report<R>>>,
+    orders: Option<Sender<Order>>,
+    reports: Receiver<io::Result<Report>>,
     arrived_bytes: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The use of the bytes of a batch. They are fewer than were sent only at the end of the stream.
-pub(crate) type Use<R> = Box<dyn FnOnce(&[u8]) -> R + Send>;
+/// The use of the bytes of a batch, which hands back the memory that it was given. The bytes are fewer than were sent only
+/// at the end of the stream.
+pub(crate) type Use = Box<dyn FnOnce(&[u8]) -> Result<Vec<u8>, Mismatch> + Send>;
 
-enum Order<R> {
+enum Order {
     Read(u64),
     /// Use the bytes: all writers have returned.
-    Use(Use<R>),
+    Use(Use),
 }
 
 /// The answer to [`Order::Use`].
-struct Report<R> {
-    used: R,
+struct Report {
+    used: Result<Vec<u8>, Mismatch>,
     /// Bytes that were read after the batch.
     surplus_bytes: u64,
 }
 
-impl<R: Send + 'static> ReaderThread<R> {
+impl ReaderThread {
     /// Starts the thread, on `cpu` if it is `Some`.
     pub fn start(stream: StreamKind, cpu: Option<usize>) -> io::Result<Self> {
         let (writer, reader) = stream.open()?;
@@ -88,12 +89,12 @@ impl<R: Send + 'static> ReaderThread<R> {
 
     /// Has the thread use the bytes of the batch: all writers have returned. Fails unless exactly `bytes` bytes have
     /// arrived, or the stream has ended.
-    pub fn finish(&self, bytes: u64, batch: Use<R>) -> Result<R, Mismatch> {
+    pub fn finish(&self, bytes: u64, batch: Use) -> Result<Vec<u8>, Mismatch> {
         self.order(Order::Use(batch))?;
         let report = self.report(bytes)?;
         self.stream.settle(&**self.writer(), &self.residue)?;
         match report.surplus_bytes + plain_calls::ioctl_fionread(&self.residue)? {
-            0 => Ok(report.used),
+            0 => report.used,
             surplus => Err(Mismatch::wrong_count(bytes + surplus, bytes)),
         }
     }
@@ -103,12 +104,12 @@ impl<R: Send + 'static> ReaderThread<R> {
         self.stream.explain(mismatch)
     }
 
-    fn order(&self, order: Order<R>) -> io::Result<()> {
+    fn order(&self, order: Order) -> io::Result<()> {
         let orders = self.orders.as_ref().expect("open until dropped");
         orders.send(order).map_err(|_| thread_ended())
     }
 
-    fn report(&self, bytes: u64) -> Result<Report<R>, Mismatch> {
+    fn report(&self, bytes: u64) -> Result<Report, Mismatch> {
         loop {
             let before = self.arrived_bytes.load(Ordering::Relaxed);
             match self.reports.recv_timeout(PATIENCE) {
@@ -131,7 +132,7 @@ impl<R: Send + 'static> ReaderThread<R> {
     }
 }
 
-impl<R> Drop for ReaderThread<R> {
+impl Drop for ReaderThread {
     fn drop(&mut self) {
         // Closing the writing end, which no writer has any more, ends a blocked
         // read; closing the channel ends the thread.
@@ -154,10 +155,10 @@ pub(crate) fn stay_on(cpu: Option<usize>) {
 }
 
 /// Runs the thread: reads each batch to its end, and then what a writer may still be blocked with.
-fn serve<R>(
+fn serve(
     stream: &ByteStream,
-    orders: &Receiver<Order<R>>,
-    reports: &Sender<io::Result<Report<R>>>,
+    orders: &Receiver<Order>,
+    reports: &Sender<io::Result<Report>>,
     arrived_bytes: &AtomicU64,
 ) {
     // Bytes of an earlier batch cannot pass for those of a later one: only as

@@ -14,7 +14,7 @@ use crate::measure::targets::fifo::open_fifo;
 use crate::measure::targets::sink::Mismatch;
 #[cfg(windows)]
 use crate::measure::targets::unix_alone::open_fifo;
-use crate::model::{Conditions, Target};
+use vectored_results::model::{Conditions, Target};
 
 /// Bytes in transit for longer than this count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,6 +1,6 @@
 //! The conditions that asynchronous techniques refuse.
 
-use crate::model::{Conditions, IovecSetup, SyncMode};
+use vectored_results::model::{Conditions, IovecSetup, SyncMode};
 
 /// The refusal of a technique with several transfers in flight.
 pub fn refuses(conditions: &Conditions) -> Option<&'static str> {

@@ -7,7 +7,7 @@ use vectored_machine::platform::plain_calls::retry_on_intr;
 
 use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::techniques::Technique;
-use crate::model::Target;
+use vectored_results::model::Target;
 
 pub const COPY_FILE_RANGE: Technique = Technique {
     about: "copy_file_range; from file to file",

@@ -8,7 +8,7 @@ use vectored_machine::platform::fd::BorrowedFd;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use crate::model::IovecSetup;
+use vectored_results::model::IovecSetup;
 
 /// A technique that writes the segments of an `iovec` array.
 pub trait Gathering {
@@ -92,7 +92,7 @@ mod tests {
     use vectored_machine::FakeClock;
 
     use super::*;
-    use crate::stats::Latencies;
+    use vectored_results::stats::Latencies;
 
     /// A gathering that notes the address of each array that it is given.
     #[derive(Default)]

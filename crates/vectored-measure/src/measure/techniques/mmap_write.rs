@@ -7,8 +7,8 @@ use rustix::fs::{SeekFrom, fstat, seek};
 
 use crate::measure::copy::mover::CopyMover;
 use crate::measure::techniques::Technique;
-use crate::model::Target;
 use crate::sys::mapping::Mapping;
+use vectored_results::model::Target;
 
 pub const MMAP_WRITE: Technique = Technique {
     about: "write from a mapping of the source; from a file",

@@ -52,7 +52,7 @@ use crate::measure::copy::mover::CopyMover;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
-use crate::model::{CellSpec, Conditions, Experiment, Operation, Target, TechniqueName};
+use vectored_results::model::{CellSpec, Conditions, Experiment, Operation, Target, TechniqueName};
 
 #[cfg(unix)]
 pub use stdio::STDIO_LARGE;

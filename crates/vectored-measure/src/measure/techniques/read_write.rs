@@ -9,7 +9,7 @@ use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::sampling::staging::prepare_staging;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::write_each::write_all;
-use crate::model::Conditions;
+use vectored_results::model::Conditions;
 
 pub const READ_WRITE: Technique = Technique {
     about: "read and write, with one buffer; between any two descriptors",

@@ -8,7 +8,7 @@ use vectored_machine::platform::fd::BorrowedFd;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Timed};
-use crate::model::IovecSetup;
+use vectored_results::model::IovecSetup;
 
 /// A technique that reads into the segments of an `iovec` array and leaves the
 /// array unchanged.
@@ -86,7 +86,7 @@ mod tests {
     use vectored_machine::FakeClock;
 
     use super::*;
-    use crate::stats::Latencies;
+    use vectored_results::stats::Latencies;
 
     /// A scattering that notes the size of the first segment, and swaps it with the second one. An array that is
     /// filled again is in the old order.

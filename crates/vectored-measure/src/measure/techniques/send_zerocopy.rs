@@ -16,8 +16,8 @@ use crate::measure::sampling::sampler::Timing;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{Gathering, WithArray};
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use crate::model::{Target, ZerocopyCounts};
 use crate::sys::zerocopy::{enable, next_done, send};
+use vectored_results::model::{Target, ZerocopyCounts};
 
 pub const SEND_ZEROCOPY: Technique = Technique {
     about: "MSG_ZEROCOPY; TCP",

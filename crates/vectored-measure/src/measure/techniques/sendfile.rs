@@ -7,7 +7,7 @@ use vectored_machine::platform::plain_calls::retry_on_intr;
 
 use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::techniques::Technique;
-use crate::model::Target;
+use vectored_results::model::Target;
 
 pub const SENDFILE: Technique = Technique {
     about: "sendfile; from a file",

@@ -10,7 +10,7 @@ use vectored_machine::platform::plain_calls::retry_on_intr;
 use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::targets::StreamKind;
 use crate::measure::techniques::Technique;
-use crate::model::{Conditions, Target};
+use vectored_results::model::{Conditions, Target};
 
 pub const SPLICE: Technique = Technique {
     about: "splice; through a pipe of its own if neither end is one",

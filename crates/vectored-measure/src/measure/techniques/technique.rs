@@ -7,7 +7,7 @@ use vectored::CostModel;
 use crate::measure::copy::mover::CopyMover;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::write::mover::Mover;
-use crate::model::{Conditions, Operation, TechniqueName};
+use vectored_results::model::{Conditions, Operation, TechniqueName};
 
 /// Makes what writes, for a target with this cost model.
 pub type MakeMover = fn(&CostModel) -> Box<dyn Mover>;

@@ -11,7 +11,7 @@ use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::techniques::{Technique, asynchronous};
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use crate::model::{Cache, Conditions, SyncMode};
+use vectored_results::model::{Cache, Conditions, SyncMode};
 
 pub const WRITE_FILE_GATHER: Technique = Technique {
     about: "lists of whole pages past the cache; files",

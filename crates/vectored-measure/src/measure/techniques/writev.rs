@@ -8,7 +8,7 @@ use vectored_machine::platform::plain_calls::{retry_on_intr, writev};
 
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{Gathering, WithArray};
-use crate::model::Conditions;
+use vectored_results::model::Conditions;
 
 pub const WRITEV: Technique = Technique {
     about: "one call for the whole list",

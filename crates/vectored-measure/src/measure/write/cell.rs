@@ -13,7 +13,7 @@ use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timi
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, Mismatch, Sink};
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use crate::model::{IovecSetup, TechniqueName, ZerocopyCounts};
+use vectored_results::model::{IovecSetup, TechniqueName, ZerocopyCounts};
 
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;

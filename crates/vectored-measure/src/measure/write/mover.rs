@@ -8,8 +8,8 @@ use vectored_machine::platform::fd::BorrowedFd;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::fsync::synced;
-use crate::model::{IovecSetup, ZerocopyCounts};
-use crate::stats::Latencies;
+use vectored_results::model::{IovecSetup, ZerocopyCounts};
+use vectored_results::stats::Latencies;
 
 /// A technique that writes a list of segments to a descriptor.
 ///
@@ -80,7 +80,7 @@ impl<'a> Meter<'a> {
     /// # Errors
     ///
     /// The errors of `call`.
-    #[inline]
+    #[inline(always)]
     pub fn time(
         self,
         fd: BorrowedFd<'_>,
@@ -89,20 +89,19 @@ impl<'a> Meter<'a> {
     ) -> io::Result<Timing> {
         match self.latencies {
             None if !batch.fsync => time(batch, self.clock, call),
-            latencies => time_otherwise(fd, batch, self.clock, latencies, call),
+            latencies => time_otherwise(fd, batch, self.clock, latencies, Box::new(call)),
         }
     }
 }
 
-/// Times each call by itself, or calls that end with `fsync`. Not inlined, and `call` is moved here: so its state and its
-/// code stay in the loop of samples, whose call must be the only one there.
-#[inline(never)]
+/// Times each call by itself, or calls that end with `fsync`. `call` is moved here: so its state stays in registers in the
+/// loop of samples.
 fn time_otherwise(
     fd: BorrowedFd<'_>,
     batch: Timed,
     clock: &dyn Clock,
     latencies: Option<&mut Latencies>,
-    mut call: impl FnMut() -> io::Result<()>,
+    mut call: Box<dyn FnMut() -> io::Result<()> + '_>,
 ) -> io::Result<Timing> {
     let Some(latencies) = latencies else {
         return time(batch, clock, synced(fd, call));
@@ -119,7 +118,7 @@ fn time_otherwise(
 }
 
 /// The timing loop of every sample.
-#[inline]
+#[inline(always)]
 fn time(
     batch: Timed,
     clock: &dyn Clock,

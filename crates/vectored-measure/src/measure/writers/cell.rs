@@ -14,8 +14,8 @@ use crate::measure::writers::promise::whole_records_promised;
 use crate::measure::writers::records::{self, WriterRecord, body};
 use crate::measure::writers::target::{self, RecordTarget};
 use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
-use crate::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, TechniqueName};
-use crate::stats::WriterSamples;
+use vectored_results::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, TechniqueName};
+use vectored_results::stats::WriterSamples;
 
 /// Maximum bytes of a sample of all writers to a stream. They are kept until they are checked.
 const STREAM_BYTES: u64 = 8 << 20;

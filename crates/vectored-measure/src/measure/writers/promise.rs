@@ -1,6 +1,6 @@
 //! Whether the kernel writes each record whole, whatever other writers do.
 
-use crate::model::{CellSpec, Role, Target, TechniqueName};
+use vectored_results::model::{CellSpec, Role, Target, TechniqueName};
 
 /// The limit up to which a write to a pipe is not mixed with others, see `pipe(7)`.
 pub(crate) const PIPE_BUF: usize = 4096;
@@ -45,7 +45,7 @@ pub(crate) fn whole_records_promised(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Workload;
+    use vectored_results::model::Workload;
 
     #[test]
     fn one_call_to_an_append_file_or_a_short_one_to_a_pipe_is_whole() {

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use crate::model::{RECORD_HEAD_BYTES, RecordCounts};
+use vectored_results::model::{RECORD_HEAD_BYTES, RecordCounts};
 
 /// The number of a writer, with all bytes of one of its records.
 pub(crate) type WriterRecord = (u32, Vec<u8>);

@@ -22,9 +22,9 @@ use crate::measure::targets::reader_thread::ReaderThread;
 #[cfg(unix)]
 use crate::measure::targets::{FILE_SPAN_BYTES, sync_flags};
 use crate::measure::targets::{Mismatch, StreamKind};
-use crate::model::CellSpec;
+use vectored_results::model::CellSpec;
 #[cfg(unix)]
-use crate::model::Target;
+use vectored_results::model::Target;
 
 /// A target that one or more writers write to.
 pub(crate) trait RecordTarget {
@@ -52,7 +52,7 @@ pub(crate) fn open(
     cpu: Option<usize>,
 ) -> io::Result<Box<dyn RecordTarget>> {
     match StreamKind::of(&spec.conditions) {
-        Some(stream) => Ok(Box::new(RecordStream::start(stream, cpu)?)),
+        Some(stream) => Ok(Box::new(ReaderThread::start(stream, cpu)?)),
         None => open_place(spec, place),
     }
 }
@@ -141,9 +141,7 @@ impl RecordTarget for ForeignSocketSink {
 }
 
 /// A stream with a thread that reads it while the writers write. It hands over the bytes.
-type RecordStream = ReaderThread<Vec<u8>>;
-
-impl RecordTarget for RecordStream {
+impl RecordTarget for ReaderThread {
     fn fd(&self) -> &Arc<OwnedFd> {
         self.writer()
     }
@@ -156,7 +154,7 @@ impl RecordTarget for RecordStream {
         let mut memory = std::mem::take(arrived);
         let append = move |batch: &[u8]| {
             memory.extend_from_slice(batch);
-            memory
+            Ok(memory)
         };
         *arrived = self
             .finish(bytes, Box::new(append))

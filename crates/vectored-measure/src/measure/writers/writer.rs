@@ -16,7 +16,7 @@ use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::measure::writers::gate::Gate;
 use crate::measure::writers::records::{body, head};
-use crate::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
+use vectored_results::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
 
 /// The settings of all writers of a cell.
 #[derive(Clone, Debug)]

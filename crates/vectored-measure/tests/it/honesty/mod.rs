@@ -18,7 +18,7 @@ use vectored_measure::measure::{
     Contender, DescriptorSampler, FILE_SPAN_BYTES, Lists, Meter, Mover, Outcome, RunError, Timed,
     Timing, check_fifo, movers, refusal, target_refusal, techniques,
 };
-use vectored_measure::model::{
+use vectored_results::model::{
     Cache, CellSpec, Drain, IovecSetup, Layout, Operation, SyncMode, Target, TechniqueName,
     Workload,
 };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// # Examples
 ///
 /// ```
-/// use vectored_measure::model::SweptMix;
+/// use vectored_results::model::SweptMix;
 ///
 /// let header_and_body = SweptMix::try_from(vec![(1, Some(150)), (1, None)])?;
 /// assert_eq!(header_and_body.at(4096), [(1, 150), (1, 4096)]);

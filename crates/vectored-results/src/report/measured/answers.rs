@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use vectored_report::sort;
 
 use vectored_report::words::{about, bytes, count, enumerated};
 use vectored_report::{Block, Sentence, Tone};
@@ -129,7 +130,7 @@ fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<St
     // Of lists that only a thread at the other end could take, nothing is certain.
     let is_alone = |cells: &[&Cell]| cells.iter().any(|cell| !has_helper(cell));
     all.retain(|(_, series)| is_alone(series) || !is_alone(cells));
-    all.sort_by_key(|(_, series)| {
+    sort::sort_by_key(&mut all, |(_, series)| {
         let swept = series[0].swept_bytes().map(|_| series[0].shape());
         (swept.is_none(), swept)
     });

@@ -1,5 +1,6 @@
 //! Techniques and verdicts in words.
 
+use vectored_report::sort;
 use vectored_report::words::{count, ratio_within};
 
 use crate::model::{Cell, Conditions, Results, TechniqueName, TechniqueResult, Verdict};
@@ -100,10 +101,7 @@ pub(crate) fn is_joining(rivals: &[TechniqueName]) -> bool {
 }
 
 /// The rival nearest to the leader, of those that compete.
-pub(crate) fn nearest_rival<'a>(
-    cell: &'a Cell,
-    rivals: &[TechniqueName],
-) -> Option<&'a TechniqueResult> {
+pub fn nearest_rival<'a>(cell: &'a Cell, rivals: &[TechniqueName]) -> Option<&'a TechniqueResult> {
     cell.techniques
         .iter()
         .filter(|technique| rivals.contains(&technique.name))
@@ -164,7 +162,7 @@ pub(crate) fn tally(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
         })
         .filter(|&(_, count)| count > 0)
         .collect();
-    wins.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    sort::sort_by_key(&mut wins, |&(_, count)| std::cmp::Reverse(count));
     let mut parts: Vec<String> = wins
         .iter()
         .enumerate()
@@ -198,7 +196,7 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
             (*target, *from, path.clone())
         };
         let mut missing: Vec<&Conditions> = missing.map(|cell| &cell.conditions).collect();
-        missing.sort_by_key(|conditions| ends(conditions));
+        sort::sort_by_key(&mut missing, |conditions| ends(conditions));
         missing.dedup_by_key(|conditions| ends(conditions));
         if let [first, ..] = missing[..] {
             let on = if first.from.is_some() { "from" } else { "on" };

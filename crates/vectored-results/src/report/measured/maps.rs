@@ -1,5 +1,6 @@
 //! The maps: who wins where, and by how much.
 
+use vectored_report::sort;
 use vectored_report::words::{ratio, ratio_within};
 use vectored_report::{Block, Key, Map, MapRow, Role, Series, Square, Text, words};
 
@@ -123,7 +124,7 @@ fn of_group(
 }
 
 fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
-    all.sort_unstable();
+    sort::sort(&mut all);
     all.dedup();
     all
 }

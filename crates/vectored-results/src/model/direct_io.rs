@@ -18,7 +18,7 @@ impl DirectIo {
     /// # Examples
     ///
     /// ```
-    /// use vectored_measure::model::DirectIo;
+    /// use vectored_results::model::DirectIo;
     ///
     /// let direct = DirectIo { memory_bytes: 4, offset_bytes: 512 };
     /// assert_eq!(direct.step_bytes(), 512);

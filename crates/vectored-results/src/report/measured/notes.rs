@@ -1,7 +1,6 @@
 //! The legend of a run: notes on figures, verdicts, conditions, noise and omissions.
 
-use std::collections::BTreeSet;
-
+use vectored_report::sort;
 use vectored_report::words::{bytes as bytes_in_words, count, grouped, percent};
 
 use crate::model::{
@@ -283,7 +282,9 @@ fn sends_without_copy(results: &Results) -> Vec<String> {
 
 fn alignments(results: &Results) -> Vec<String> {
     let all = results.cells.iter().filter_map(|cell| cell.alignment);
-    let all: BTreeSet<DirectIo> = all.collect();
+    let mut all: Vec<DirectIo> = all.collect();
+    sort::sort(&mut all);
+    all.dedup();
     let note = |direct: DirectIo| {
         format!(
             "O_DIRECT: transfers go between the segments and the device, past the page cache. Here offsets and sizes \

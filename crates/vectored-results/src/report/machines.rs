@@ -1,5 +1,6 @@
 //! Comparison of machines: the crossovers of several runs beside each other.
 
+use vectored_report::sort;
 use vectored_report::words::count;
 use vectored_report::{
     Bar, Bars, Block, Column, Document, Sentence, Series, Table, Tone, Unit, visible,
@@ -19,7 +20,7 @@ gathering, is faster on each.";
 /// # Examples
 ///
 /// ```
-/// let document = vectored_measure::report::machines_document(&[]);
+/// let document = vectored_results::report::machines_document(&[]);
 /// assert!(vectored_report::markdown(&document).contains("no crossovers"));
 /// ```
 pub fn machines_document(runs: &[&Results]) -> Document {
@@ -186,7 +187,7 @@ fn kinds<'a>(runs: &[&'a Results]) -> (Vec<&'a Conditions>, Titles) {
 fn shapes<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<ListShape<'a>> {
     let swept = cells.filter(|cell| cell.swept_bytes().is_some());
     let mut shapes: Vec<ListShape<'_>> = swept.map(Cell::shape).collect();
-    shapes.sort_unstable();
+    sort::sort(&mut shapes);
     shapes.dedup();
     shapes
 }

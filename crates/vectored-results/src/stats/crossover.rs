@@ -14,6 +14,7 @@ use crate::model::{Cell, Crossover, Target, TechniqueName, TechniqueResult};
 use crate::stats::paired::paired;
 use crate::stats::series::{SizeSeries, pair, series};
 use crate::stats::verdict::{TIE_ZONE, lead};
+use vectored_report::sort;
 
 /// No size is added between two whose ratio is below this.
 const NEAR: f64 = 1.25;
@@ -103,7 +104,7 @@ pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Ref
         }
     }
     // In turns, so that the rounds of each cell are far apart in time.
-    rounds.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    sort::sort_by(&mut rounds, |a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
     let rounds = rounds
         .into_iter()
         .map(|(.., cell)| RefinementRequest::Rounds { cell });

@@ -17,6 +17,7 @@ mod rates;
 mod warnings;
 
 use vectored_machine::report::machine_in_words;
+use vectored_report::sort;
 use vectored_report::{Block, Document, Section, Sentence, Tone, words};
 
 use crate::model::{Cell, Conditions, Operation, Results, TechniqueName, measured_in};
@@ -116,7 +117,7 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
 /// The measured techniques, rivals first.
 fn columns(results: &Results) -> Vec<TechniqueName> {
     let mut columns = measured_in(&results.cells);
-    columns.sort_by_key(|technique| {
+    sort::sort_by_key(&mut columns, |technique| {
         let mut rivals = results.rivals.iter();
         rivals
             .position(|rival| rival == technique)

@@ -65,8 +65,7 @@ pub struct Conditions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writers: Option<u32>,
     /// Ranks of a cluster that start each sample together, each on a target of its own. Times are those of the slowest
-    /// rank, from its own start to its own end. `None`: this process alone, or with a
-    /// [`RankedSampler`](crate::measure::RankedSampler) all ranks.
+    /// rank, from its own start to its own end. `None`: this process alone, or with a sampler of ranks all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
 }

@@ -1,5 +1,6 @@
 //! Titles of sections.
 
+use vectored_report::sort;
 use vectored_report::visible;
 
 use crate::model::{AXES, Axis, Cell, Conditions, Target};
@@ -7,7 +8,7 @@ use crate::model::{AXES, Axis, Cell, Conditions, Target};
 /// The conditions of these cells, each once: the sections of a report, in their order.
 pub(crate) fn sections<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Conditions> {
     let mut all: Vec<&Conditions> = cells.into_iter().map(|cell| &cell.conditions).collect();
-    all.sort_unstable();
+    sort::sort(&mut all);
     all.dedup();
     all
 }

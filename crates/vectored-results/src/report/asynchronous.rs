@@ -1,5 +1,6 @@
 //! The lists for which asynchronous techniques are faster, in words, and the table of latencies.
 
+use vectored_report::sort;
 use vectored_report::words;
 
 use crate::model::{Cell, Conditions, ListShape, Operation, Results};
@@ -49,10 +50,11 @@ fn text(pairs: &[AsynchronousPair<'_>]) -> String {
         }
     }
     for list in &mut lists {
-        list.pairs
-            .sort_by_key(|pair| pair.cell.conditions.queue_depth);
+        sort::sort_by_key(&mut list.pairs, |pair| pair.cell.conditions.queue_depth);
     }
-    lists.sort_by_key(|list| (list.cell().shape(), list.cell().swept_bytes()));
+    sort::sort_by_key(&mut lists, |list| {
+        (list.cell().shape(), list.cell().swept_bytes())
+    });
     let groups = lists.chunk_by(ListPairs::is_alike);
     groups.map(sentence).collect::<Vec<_>>().join(" ")
 }

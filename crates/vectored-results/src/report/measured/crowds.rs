@@ -1,5 +1,6 @@
 //! The tables of several writers, or of the ranks of a cluster.
 
+use vectored_report::sort;
 use vectored_report::words::{grouped, percent, time};
 use vectored_report::{Block, Cell as Entry, Column, Section, Table};
 
@@ -168,7 +169,7 @@ fn ranks(ranks: &[Rank]) -> Option<Section> {
     let mut shown: Vec<&Rank> = ranks.iter().collect();
     if shown.len() > MAX_ROWS {
         let slowdown = |rank: &Rank| rank.slowdown.unwrap_or(0.0);
-        shown.sort_by(|a, b| {
+        sort::sort_by(&mut shown, |a, b| {
             slowdown(b)
                 .total_cmp(&slowdown(a))
                 .then(a.rank.cmp(&b.rank))

@@ -1,6 +1,7 @@
 //! How the fastest technique, and what all achieve together, changes with the number of those who work at the same
 //! time: writers, or ranks of a cluster.
 
+use vectored_report::sort;
 use vectored_report::words::{enumerated, three_digits};
 
 use crate::model::{Cell, Conditions, Results, TechniqueName, TechniqueResult, Verdict};
@@ -48,7 +49,7 @@ impl Crowd {
         }
         let mut alike: Vec<Vec<ListCells<'_>>> = Vec::new();
         for mut list in lists {
-            list.cells.sort_by_key(|cell| (self.count)(cell));
+            sort::sort_by_key(&mut list.cells, |cell| (self.count)(cell));
             let outcomes = list.outcomes(rivals);
             match alike
                 .iter_mut()

@@ -1,5 +1,6 @@
 //! The finding of an experiment in one sentence: only what its intervals support.
 
+use vectored_report::sort;
 use vectored_report::words::{self, enumerated};
 
 use crate::model::{
@@ -129,7 +130,7 @@ fn elements(experiment: &Reproduction) -> Option<String> {
         .filter(|ratio| ratio.measure == Measure::Cpu)
         .collect();
     let bytes = |ratio: &Ratio| experiment.rows[ratio.of].segment_bytes.unwrap_or(0);
-    ratios.sort_by_key(|ratio| bytes(ratio));
+    sort::sort_by_key(&mut ratios, |ratio| bytes(ratio));
     let (first, last) = (ratios.first()?, ratios.last()?);
     let range = format!(
         "from {} to {} an element",
@@ -437,7 +438,7 @@ fn fastest(experiment: &Reproduction) -> Option<String> {
     let timed = experiment.rows.iter();
     let timed = timed.filter_map(|row| Some((row.buffer_bytes?, row.clock_s?)));
     let mut timed: Vec<(u64, f64)> = timed.collect();
-    timed.sort_by(|a, b| a.1.total_cmp(&b.1));
+    sort::sort_by(&mut timed, |a, b| a.1.total_cmp(&b.1));
     let (&(bytes, s), others) = timed.split_first()?;
     let close = others.iter().filter(|(_, other)| *other <= s * FLAT);
     let mut close: Vec<u64> = close.map(|(bytes, _)| *bytes).collect();
@@ -496,7 +497,7 @@ fn read_ahead(experiment: &Reproduction) -> Option<String> {
         .filter(|ratio| ratio.measure == Measure::Clock)
         .collect();
     let bytes = |ratio: &Ratio| experiment.rows[ratio.of].buffer_bytes.unwrap_or(0);
-    ratios.sort_by_key(|ratio| bytes(ratio));
+    sort::sort_by_key(&mut ratios, |ratio| bytes(ratio));
     let ratio = ratios.last()?;
     let largest = words::bytes(bytes(ratio));
     let times = with_interval(ratio);

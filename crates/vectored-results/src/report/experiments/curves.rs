@@ -1,5 +1,6 @@
 //! The charts of experiments: curves where their rows differ in a size, otherwise bars.
 
+use vectored_report::sort;
 use vectored_report::words::{bytes, ratio, ratio_within, time};
 use vectored_report::{Bar, Bars, Block, Chart, Curve, Mark, Point, Series, Unit, words};
 
@@ -174,7 +175,7 @@ fn curve(
     mut points: Vec<(u64, f64)>,
     words: fn(f64) -> String,
 ) -> Curve {
-    points.sort_by_key(|point| point.0);
+    sort::sort_by_key(&mut points, |point| point.0);
     let point = |(size, value): (u64, f64)| Point {
         at: size as f64,
         value,
@@ -212,7 +213,9 @@ fn records(experiment: &Reproduction) -> Vec<Bar> {
     // Each publication is a group of neighbours.
     let mut groups: Vec<_> = then.iter().map(|bar| bar.group.clone()).collect();
     groups.dedup();
-    then.sort_by_key(|bar| groups.iter().position(|group| *group == bar.group));
+    sort::sort_by_key(&mut then, |bar| {
+        groups.iter().position(|group| *group == bar.group)
+    });
     here.chain(then).collect()
 }
 

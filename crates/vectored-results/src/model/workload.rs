@@ -10,7 +10,7 @@ use crate::model::words::words;
 /// # Examples
 ///
 /// ```
-/// use vectored_measure::model::Workload;
+/// use vectored_results::model::Workload;
 ///
 /// let header_and_data = Workload::from_sizes(vec![100, 200]);
 /// assert_eq!(header_and_data.total_bytes(), 300);

@@ -2,6 +2,7 @@
 
 use crate::model::{Cell, Conditions, Drain, ListShape, TechniqueName};
 use crate::stats::paired::{PairStats, paired};
+use vectored_report::sort;
 
 /// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
 pub struct SizeSeries<'a> {
@@ -35,7 +36,7 @@ pub fn series<'a>(cells: &[&'a Cell]) -> Vec<SizeSeries<'a>> {
         }
     }
     for series in &mut all {
-        series.cells.sort_by_key(|cell| cell.swept_bytes());
+        sort::sort_by_key(&mut series.cells, |cell| cell.swept_bytes());
     }
     all
 }

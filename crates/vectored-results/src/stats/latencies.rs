@@ -16,7 +16,7 @@ const TAIL: [(f64, u64); 3] = [(0.5, 1), (0.99, 100), (0.999, 1000)];
 /// # Examples
 ///
 /// ```
-/// use vectored_measure::stats::Latencies;
+/// use vectored_results::stats::Latencies;
 ///
 /// let mut latencies = Latencies::default();
 /// (1..=1000).for_each(|ns| latencies.add(ns));

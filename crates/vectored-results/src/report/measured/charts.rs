@@ -1,5 +1,6 @@
 //! A chart for each shape of lists that were measured with several sizes.
 
+use vectored_report::sort;
 use vectored_report::words::{about, bytes, ratio_within, time};
 use vectored_report::{Chart, Curve, Mark, Point, Series, Unit};
 
@@ -15,7 +16,7 @@ pub(super) fn charts(group: &Group<'_>, results: &Results) -> Vec<Chart> {
         .iter()
         .filter(|cell| cell.swept_bytes().is_some());
     let mut shapes: Vec<ListShape<'_>> = placed.map(|cell| cell.shape()).collect();
-    shapes.sort_unstable();
+    sort::sort(&mut shapes);
     shapes.dedup();
     let charts = shapes
         .into_iter()
@@ -28,7 +29,7 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
     let is_here = |cell: &&&Cell| cell.shape() == shape && cell.swept_bytes().is_some();
     let all = group.cells.iter().chain(&group.refined);
     let mut cells: Vec<&Cell> = all.filter(is_here).copied().collect();
-    cells.sort_by_key(|cell| cell.swept_bytes());
+    sort::sort_by_key(&mut cells, |cell| cell.swept_bytes());
     // A malformed file may contain a size twice.
     cells.dedup_by_key(|cell| cell.swept_bytes());
     if cells.len() < 2 {

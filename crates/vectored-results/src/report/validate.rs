@@ -5,6 +5,7 @@ use crate::model::{
     Cell, Experiments, Latency, MAX_QUEUE_DEPTH, MAX_RANKS, MAX_WRITERS, RankFigures, Results,
     WriterFigures,
 };
+use vectored_report::sort;
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
 const MAX_COUNT: usize = 1 << if usize::BITS > 40 { 40 } else { 30 };
@@ -113,7 +114,7 @@ fn cell(cell: &Cell) -> Result<(), String> {
         return Err(format!("has {most} samples in {rounds} rounds"));
     }
     let mut names: Vec<_> = cell.techniques.iter().map(|t| t.name).collect();
-    names.sort_unstable();
+    sort::sort(&mut names);
     names.dedup();
     if names.len() < cell.techniques.len() {
         return Err("lists a technique twice".to_owned());

@@ -1,0 +1,29 @@
+//! The results of the measurements of [`vectored`]: what was measured, what follows from it, and how it is told.
+//!
+//! [`model`] has plain structs, which are saved as JSON. [`stats`] derives verdicts, crossovers and cost models from their
+//! samples, and [`report`] makes documents of them. Nothing here reads a clock or a file: each stage runs alone, on results
+//! that were measured on another day or machine.
+//!
+//! # Examples
+//!
+//! The winner of each cell of a saved run:
+//!
+//! ```
+//! use vectored_results::model::Results;
+//!
+//! fn winners(json: &str) -> Result<(), vectored_report::ParseError> {
+//!     let results: Results = vectored_report::parse(json)?;
+//!     for cell in &results.cells {
+//!         match cell.winner {
+//!             Some(winner) => println!("{}: {winner}", cell.conditions.place()),
+//!             None => println!("{}: open", cell.conditions.place()),
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! ```
+
+mod conclusions;
+pub mod model;
+pub mod report;
+pub mod stats;
