@@ -25,6 +25,9 @@ printf 'vectored (%s) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- %
     printf 'License: MIT or Apache-2.0\n\nLicense: MIT\n'
     sed 's/^ *$/./; s/^/ /' LICENSE-MIT
     printf '\nLicense: Apache-2.0\n On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.\n'
+    printf '\nComment: What is linked into the files of a package has the licenses in third-party-licenses.txt.gz beside\n'
+    printf ' this file. The program vectored has in it the GNU C Library (LGPL-2.1-or-later, see\n'
+    printf ' /usr/share/common-licenses/LGPL-2.1).\n'
 } >"$work/debian/copyright"
 
 libraries=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH) runtime=$work/libvectored1
@@ -51,12 +54,15 @@ done
 "$program" man --dir "$share/man/man1"
 gzip -9n "$share/man/man1"/*
 
+python3 xtask/dist/licenses.py "$host" vectored-cli vectored-capi >"$work/licenses"
+
 status=0
 cd "$work"
 for name in vectored libvectored1 libvectored-dev; do
     documents=$name/usr/share/doc/$name
     mkdir -p "$documents" "$name/DEBIAN"
     cp debian/copyright "$documents"
+    gzip -9n <licenses >"$documents/third-party-licenses.txt.gz"
     gzip -9n <"$OLDPWD/CHANGELOG.md" >"$documents/changelog.gz"
     gzip -9n <debian/changelog >"$documents/changelog.Debian.gz"
     find $name -type f \( -path '*/bin/*' -o -name 'libvectored.so.*' \) -exec dpkg-shlibdeps "-T$name.substvars" {} +

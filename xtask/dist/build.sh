@@ -47,6 +47,8 @@ for shell in bash zsh fish; do
     "$tool" completions $shell >"$box/completions/vectored.$shell"
 done
 
+python3 xtask/dist/licenses.py "$host" vectored-cli vectored-capi vectored-py >"$box/third-party-licenses.txt"
+
 xtask/deb/build.sh "$box"
 xtask/c_library/install.sh /usr/local lib "$work/c" >/dev/null
 strip --strip-debug --enable-deterministic-archives "$work/c/usr/local/lib/libvectored.a"
@@ -57,10 +59,10 @@ cargo package --quiet --workspace --exclude xtask --exclude vectored-capi --excl
     --no-verify --allow-dirty --locked --target-dir "$work/package"
 cp "$work"/package/package/*.crate "$box"
 
-if ! provide_maturin python3; then
-    missing "dist: the wheel" "maturin cannot be installed"
+if ! provide_maturin python3 || ! provide_zig; then
+    missing "dist: the wheel" "maturin or ziglang cannot be installed"
 else
-    build_wheel "$PWD" python3 "$box" "$tool"
+    build_wheel_with_tool "$PWD" python3 "$box" "$tool" "$box/third-party-licenses.txt"
 fi
 (cd "$box" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum >SHA256SUMS)
 echo "   made '$box': $(du -sh "$box" | cut -f 1)"

@@ -29,11 +29,22 @@ build_tool() { # SOURCE [TARGET]
     tool=$CARGO_TARGET_DIR/$system/dist/vectored
 }
 
-# The wheel in a folder, with the tool among its scripts if there is one.
-build_wheel() { # SOURCE PYTHON FOLDER [TOOL]
-    build_in "$1" "" "$maturin/bin/maturin" build --release --locked --quiet --interpreter "$2" --out "$3" \
-        --manifest-path crates/vectored-py/Cargo.toml
-    [ $# -lt 4 ] || "$2" xtask/dist/add_script.py "$3"/*.whl "$4"
+# The wheel in a folder, and options of maturin.
+build_wheel() { # SOURCE PYTHON FOLDER [OPTION…]
+    source=$1 python=$2 folder=$3
+    shift 3
+    build_in "$source" "" "$maturin/bin/maturin" build --release --locked --quiet --interpreter "$python" --out "$folder" \
+        --manifest-path crates/vectored-py/Cargo.toml "$@"
+}
+
+# The wheel that is handed out: with the tool among its scripts, the licenses of both, and for each glibc since 2.17, which
+# Zig links it with.
+build_wheel_with_tool() { # SOURCE PYTHON FOLDER TOOL LICENSES
+    (
+        export PATH="$maturin/bin:$PATH" ZIG_GLOBAL_CACHE_DIR="$maturin/cache"
+        build_wheel "$1" "$2" "$3" --zig --compatibility manylinux2014
+    )
+    "$2" xtask/dist/add_script.py "$3"/*.whl "$4" "$5"
 }
 
 # The environment with maturin, which is kept, in `maturin`. The version is that of `build-system.requires` in pyproject.toml.
@@ -42,6 +53,11 @@ provide_maturin() { # PYTHON
     "$maturin/bin/maturin" --version >/dev/null 2>&1 || {
         "$1" -m venv --clear "$maturin" && install_in "$maturin" "maturin>=1.9.4,<2"
     }
+}
+
+# Zig, in the environment with maturin.
+provide_zig() {
+    "$maturin/bin/python" -m ziglang version >/dev/null 2>&1 || install_in "$maturin" ziglang==0.17.1
 }
 
 # pip, in an environment.

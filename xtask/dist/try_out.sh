@@ -137,6 +137,6 @@ first=$tool
 CARGO_TARGET_DIR=$work/again/target build_tool "$again"
 cmp "$first" "$tool" || wrong "the tool has other bytes"
 provide_maturin python3
-CARGO_TARGET_DIR=$work/again/target build_wheel "$again" python3 "$work/again/wheel" "$first"
+CARGO_TARGET_DIR=$work/again/target build_wheel_with_tool "$again" python3 "$work/again/wheel" "$first" "$box/third-party-licenses.txt"
 cmp "$box"/*.whl "$work/again/wheel"/*.whl || wrong "the wheel has other bytes"
 exit $status

@@ -108,7 +108,15 @@ impl Output {
             });
         };
         let name = format!("'{}'", path.display());
-        let cannot = |error| Failure::usage(format!("cannot make {name}: {error}"));
+        let cannot = |error: io::Error| {
+            let why = match error.kind() {
+                io::ErrorKind::NotFound => {
+                    "its directory does not exist; make that first, or".to_owned()
+                }
+                _ => format!("{error};"),
+            };
+            Failure::usage(format!("cannot make {name}: {why} choose another file"))
+        };
         let watch = Watch::new().context("cannot watch for signals")?;
         let kind = match watch.make(path, from.mode()) {
             Ok(made) => Kind::Made(made),

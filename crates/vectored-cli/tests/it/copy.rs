@@ -273,7 +273,10 @@ fn a_named_file_is_made_with_the_mode_of_the_input_and_not_overwritten_unasked()
     assert_eq!(fs::read(&from).unwrap(), content());
     for (words, expected) in [
         ("COPY nowhere to", "cannot open 'nowhere'"),
-        ("COPY from nowhere/to", "cannot make 'nowhere/to'"),
+        (
+            "COPY from nowhere/to",
+            "cannot make 'nowhere/to': its directory does not exist; make that first, or choose another file",
+        ),
         ("COPY . to2", "'.' is a directory"),
         ("COPY from .", "name a file in it"),
     ] {

@@ -8,8 +8,8 @@ use crate::stats::paired::{PairStats, paired};
 /// no smaller difference is `faster`.
 pub const TIE_ZONE: f64 = 0.02;
 
-/// Sampling of a cell stops when the intervals of all contenders are narrower than ± this. It never stops
-/// because a difference is significant.
+/// The sweeps sample a cell until the intervals of all contenders are narrower than ± this. After the sweeps a cell gets
+/// further rounds only if it is open, up to the next of a few numbers of rounds at which verdicts are looked at.
 pub const WIDTH_TARGET: f64 = 0.005;
 
 /// The share of false `faster` among all `faster` of a run, on average.

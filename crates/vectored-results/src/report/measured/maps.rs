@@ -238,7 +238,7 @@ fn legend(groups: &[Group<'_>]) -> Text {
     };
     let parts = [
         (is(Verdict::Tie), "= tie"),
-        (is(Verdict::Open), "? undecided"),
+        (is(Verdict::Open), "? open"),
         (groups.iter().any(has_hole), "- not measured"),
         (
             cells().any(|cell| cell.winner.is_some() && has_helper(cell)),
