@@ -155,7 +155,7 @@ mod tests {
                 assert_eq!(text(copy), text(root().join(licence)), "{name}");
             }
         }
-        assert_eq!(published(&metadata).count(), 9);
+        assert_eq!(published(&metadata).count(), 10);
     }
 
     #[test]
