@@ -18,6 +18,9 @@ use clap::CommandFactory;
 use crate::tidy::{files, read};
 use crate::{Xtask, fields, root};
 
+/// README is read before anything else.
+const MOST_README_LINES: usize = 80;
+
 /// The most words that are written by hand: of README and `docs/`, without generated and measured pages and without blocks.
 const MOST_WORDS: usize = 20_000;
 
@@ -149,6 +152,12 @@ pub fn faults() -> Result<BTreeSet<String>> {
         faults.insert(format!(
             "{} is not of the types that are saved: cargo xtask fields",
             fields::PAGE
+        ));
+    }
+    let lines = read(&root().join("README.md"))?.lines().count();
+    if lines > MOST_README_LINES {
+        faults.insert(format!(
+            "README.md has {lines} lines, more than {MOST_README_LINES}: delete before you add"
         ));
     }
     if words > MOST_WORDS {
