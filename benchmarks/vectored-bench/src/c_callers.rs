@@ -35,8 +35,8 @@ pub fn comparison(cells: &[Cell]) -> Option<String> {
             "## List by list\n\n\
              Time of `vectored_gather_write_all` ÷ that of a `writev` loop and of `fwrite` with `fflush`, by programs in C, and \
              of `Gather::write_all`: medians of the rounds, with 95 % intervals. The handle of C has the default cost model, \
-             and the `Gather` of Rust one that was measured before the run. On pipes that is most of the difference: a \
-             measured model cuts long lists into calls of 8 KiB. Lists are segments × bytes.\n\n\
+             and the `Gather` of Rust one that was measured before the run. On pipes, most of the difference between the two \
+             comes from that: a measured model cuts long lists into calls of 8 KiB. Lists are segments × bytes.\n\n\
              | target | list | {headings} |\n|---|---|---|---|---|\n{rows}"
         )
     })

@@ -30,15 +30,16 @@ pub fn page(results: &Results) -> String {
         one run. Each peer is used as its documentation says.\n\n";
     let is_once = |cell: &Cell| cell.conditions.iovec_setup == IovecSetup::Once;
     if of_c_callers.is_none() && results.cells.iter().all(is_once) {
-        text += "Each technique is handed its list ready made, as slices or as an array of `iovec`. The \
-            standard library's loop, tokio-util and Go change the array, and libuv's has another form: these \
-            four fill theirs in each call.\n\n";
+        text += "Each technique is handed its list ready made, as slices or as an array of `iovec`. Four \
+            fill an array of their own in each call: the loop of the standard library, tokio-util and Go, since \
+            they change it, and libuv, whose array has another form.\n\n";
     }
     text += &machine(&results.host);
     let _ = writeln!(
         text,
         "\nBegun {}, {:.0} s, seed {}.\n\n## Time ÷ adaptive\n\n\
-         Geometric mean over hot cells. `|` marks adaptive; a bar that ends before it is faster.\n",
+         `adaptive` is the library's `Gather`. Geometric mean over hot cells (lists in a CPU cache). \
+         A bar that ends before `|` is faster than `adaptive`.\n",
         results.started_at, results.elapsed_s, results.seed
     );
     text += "```text\n";
