@@ -15,7 +15,7 @@ OUT = Path(sys.argv[1])
 SITE, WORK = Path("xtask/site"), Path("target/site")
 PAGES = WORK / "pages"
 # Every word stands in these: a search finds them after the pages that explain.
-LISTS = ["docs/fields.md", "docs/axes.md", "CHANGELOG.md"]
+LISTS = re.compile(r"docs/(fields|axes|measured/.*)\.md|[A-Z]+\.md")
 REQUIREMENTS = (SITE / "requirements.txt").read_text()
 
 
@@ -42,8 +42,8 @@ def copy(path):
         return
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(path, to)
-    if path in LISTS:
-        to.write_text("---\nsearch:\n  boost: 0.3\n---\n" + to.read_text())
+    if LISTS.fullmatch(path) and path != "README.md":
+        to.write_text("---\nsearch:\n  boost: 0.1\n---\n" + to.read_text())
     if path.endswith(".md"):
         for link in re.findall(r"\]\(([^)#:]+)[^)]*\)", Path(path).read_text()):
             copy(os.path.normpath(os.path.join(os.path.dirname(path), link)))
@@ -61,7 +61,7 @@ def main():
                 file.write(f"site: {why}\n")
         return
     shutil.rmtree(PAGES, ignore_errors=True)
-    for page in ["README.md", *map(str, Path("docs").rglob("*.md"))]:
+    for page in ["README.md", "CHANGELOG.md", *map(str, Path("docs").rglob("*.md"))]:
         copy(page)
     for name in ("style.css", "iframe-worker.js"):
         shutil.copy(SITE / name, PAGES)
