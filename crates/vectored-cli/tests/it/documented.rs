@@ -3,7 +3,11 @@
 //! Each result of `documented/` was saved by the command of a screen, without its samples, which no screen shows.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use crate::advise::strace_is_missing;
 use crate::support::{Bench, said_by, skip, stdout_of};
@@ -152,4 +156,38 @@ fn the_steps_of_ten_minutes_lead_to_its_screens() {
         .unwrap();
     assert!(masked(&said).contains(&masked(error)), "{said}");
     assert!(screen.ends_with("$ echo $?\n3\n"), "{screen}");
+}
+
+#[test]
+fn the_exchange_of_ten_minutes_is_found() {
+    const TEST: &str = "the_exchange_of_ten_minutes_is_found";
+    if let Some(reason) = strace_is_missing() {
+        return skip(TEST, &reason);
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let peer = thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        client
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        let mut request = [0; 312];
+        for _ in 0..50 {
+            client.read_exact(&mut request).unwrap();
+            client.write_all(b"answer").unwrap();
+        }
+        assert_eq!(&request[..13], b"         300x");
+    });
+    let program = format!(
+        "import socket\nbody = b'x' * 300\n\
+         with socket.create_connection(('127.0.0.1', {port})) as server:\n    for _ in range(50):\n{}",
+        &blocks(TEN_MINUTES, "python")[1]
+    );
+    let bench = Bench::new();
+    fs::write(bench.work().join("ask.py"), program).unwrap();
+    let advise = "advise --no-save --quiet --max-delay 1h -- python3 ask.py";
+    let (_, advice) = said_by(bench.command(advise).env("COLUMNS", "80"), 0);
+    peer.join().unwrap();
+    let pattern = "50 × (sendto 12 B + sendto 300 B, then an answer)";
+    assert!(advice.contains(pattern), "{advice}");
 }
