@@ -39,6 +39,7 @@ fn with_sanitizer(words: &str) -> Result<Command> {
         // The sanitizer costs more time than the optimiser saves, and the build takes a fraction of the time.
         "opt-level=1",
         "package.vectored-measure.opt-level=0",
+        "package.vectored-results.opt-level=0",
     ];
     for setting in settings {
         command.args(["--config", &format!("profile.release.{setting}")]);

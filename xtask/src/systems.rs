@@ -47,9 +47,10 @@ const SHARED_LIBRARY: &str = "rustc --package=vectored --lib --all-features --cr
 /// The command line tool.
 const TOOL: &str = "--package=vectored-cli --bin=vectored";
 
-/// Faster builds: the programs run for seconds, and the code that measures is not measured. What else the tests run most is
+/// Words for faster builds: the programs run for seconds, and the code that measures is not measured. What else the tests run most is
 /// optimised a little by the profile of the workspace, as an emulator is slow.
-const PROFILE: &str = "--config=profile.dev.package.vectored-measure.opt-level=0";
+const PROFILE: &str = "--config=profile.dev.package.vectored-measure.opt-level=0 \
+    --config=profile.dev.package.vectored-results.opt-level=0";
 
 /// Parts of the names of tests of the conformance suite, of writes and of reads, that an emulator needs minutes for. They
 /// test where a list is cut at the limits of a call. The order of bytes does not matter there, and i686 runs them with
