@@ -178,10 +178,10 @@ fn the_exchange_of_ten_minutes_is_found() {
         }
         assert_eq!(&request[..13], b"         300x");
     });
+    let [_, exchange]: [String; 2] = blocks(TEN_MINUTES, "python").try_into().unwrap();
     let program = format!(
         "import socket\nbody = b'x' * 300\n\
-         with socket.create_connection(('127.0.0.1', {port})) as server:\n    for _ in range(50):\n{}",
-        &blocks(TEN_MINUTES, "python")[1]
+         with socket.create_connection(('127.0.0.1', {port})) as server:\n    for _ in range(50):\n{exchange}"
     );
     let bench = Bench::new();
     fs::write(bench.work().join("ask.py"), program).unwrap();
