@@ -6,13 +6,29 @@ set -eu
 umask 022
 box=$1 try_out=${2-} work=$PWD/target/dist
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-if [ -e "$box" ] && [ ! -e "$box/SHA256SUMS" ]; then
+if [ -e "$box" ] && ! grep -qs vectored "$box/SHA256SUMS"; then
     echo "error: '$box' is there and is not the folder of an earlier run: name another one" >&2
     exit 1
 fi
 rm -rf "$box" "$work"
 mkdir -p "$box" "$work"
-: >"$box/SHA256SUMS"
+echo "of vectored, unfinished" >"$box/SHA256SUMS"
+
+# A tool as it is handed out: one small file, which needs no other.
+install_tool() { # PROGRAM PROCESSOR
+    headers=$(readelf --program-headers "$1")
+    case $headers in *INTERP*)
+        echo "error: '$1' needs a loader" >&2
+        exit 1
+        ;;
+    esac
+    bytes=$(stat -c %s "$1")
+    if [ "$bytes" -gt 4194304 ]; then
+        echo "error: '$1' has $bytes bytes, more than 4 MiB" >&2
+        exit 1
+    fi
+    install "$1" "$box/vectored-$version-$2-linux"
+}
 
 # Not in a try-out: two more minutes, and nothing here runs it.
 other=aarch64-unknown-linux-gnu
@@ -25,22 +41,13 @@ elif ! rustup target add "$other" 2>/dev/null || ! is_there "$processor-linux-gn
 else
     export "CARGO_TARGET_$(echo $other | tr a-z- A-Z_)_LINKER=$processor-linux-gnu-gcc"
     build_tool "$PWD" $other
-    install "$tool" "$box/vectored-$version-$processor-linux"
+    install_tool "$tool" "$processor"
 fi
 build_tool "$PWD"
 # A copy: another build may replace that of cargo.
 install "$tool" "$work/vectored"
 tool=$work/vectored
-if readelf --program-headers "$tool" | grep -q INTERP; then
-    echo "error: '$tool' needs a loader" >&2
-    exit 1
-fi
-bytes=$(stat -c %s "$tool")
-if [ "$bytes" -gt 4194304 ]; then
-    echo "error: '$tool' has $bytes bytes, more than 4 MiB" >&2
-    exit 1
-fi
-install "$tool" "$box/vectored-$version-${host%%-*}-linux"
+install_tool "$tool" "${host%%-*}"
 "$tool" man --dir "$box/man/man1"
 mkdir "$box/completions"
 for shell in bash zsh fish; do
@@ -52,8 +59,11 @@ python3 xtask/dist/licenses.py "$host" vectored-cli vectored-capi vectored-py >"
 xtask/deb/build.sh "$box"
 xtask/c_library/install.sh /usr/local lib "$work/c" >/dev/null
 strip --strip-debug --enable-deterministic-archives "$work/c/usr/local/lib/libvectored.a"
+documents=$work/c/usr/local/share/doc/vectored
+mkdir -p "$documents"
+cp LICENSE-MIT LICENSE-APACHE "$box/third-party-licenses.txt" "$documents"
 tar --create --gzip --file "$box/libvectored-$version-${host%%-*}-linux-gnu.tar.gz" --directory "$work/c/usr/local" \
-    --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner include lib
+    --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner include lib share
 # All that are published.
 cargo package --quiet --workspace --exclude xtask --exclude vectored-capi --exclude vectored-conformance --exclude vectored-py \
     --no-verify --allow-dirty --locked --target-dir "$work/package"

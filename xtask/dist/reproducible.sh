@@ -7,8 +7,10 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 build_in() ( # SOURCE OPTIONS COMMAND…
     cd "$1"
     # Folders may have spaces in their names: options are separated by a character that none has.
-    CARGO_ENCODED_RUSTFLAGS=$(printf '%s\037%s' "--remap-path-prefix=$PWD=vectored" \
-        "--remap-path-prefix=$(echo "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*)=crates")
+    CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$PWD=vectored"
+    for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
+        CARGO_ENCODED_RUSTFLAGS=$(printf '%s\037%s' "$CARGO_ENCODED_RUSTFLAGS" "--remap-path-prefix=$registry=crates")
+    done
     for option in $2; do
         CARGO_ENCODED_RUSTFLAGS=$(printf '%s\037%s' "$CARGO_ENCODED_RUSTFLAGS" "$option")
     done
