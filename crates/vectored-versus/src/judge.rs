@@ -72,7 +72,7 @@ pub fn counts(old: &Calls, new: &Calls) -> Vec<Compared> {
     let compared = COUNTS.map(|(name, of)| {
         let (old, new) = (of(old), of(new));
         let ratio = |new: u64, old: u64| (old > 0).then(|| new as f64 / old as f64);
-        let middle = |range: Range| (range.low + range.high) as f64 / 2.0;
+        let middle = |range: Range| (range.low as f64 + range.high as f64) / 2.0;
         Compared {
             figure: name.to_owned(),
             old: middle(old),
@@ -377,6 +377,13 @@ mod tests {
             ((100, 110), (112, 112), Change::More, Ruling::Beyond),
             ((0, 0), (0, 0), Change::NotFound, Ruling::Within),
             ((0, 0), (1, 1), Change::More, Ruling::Beyond),
+            // Of a damaged file.
+            (
+                (1, u64::MAX),
+                (1, u64::MAX),
+                Change::NotFound,
+                Ruling::Undecided,
+            ),
         ] {
             let (old, new) = (calls(old.0, old.1), calls(new.0, new.1));
             assert_eq!(writes(&old, &new).change, change);
