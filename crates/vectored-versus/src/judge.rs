@@ -382,7 +382,7 @@ mod tests {
                 (1, u64::MAX),
                 (1, u64::MAX),
                 Change::NotFound,
-                Ruling::Undecided,
+                Ruling::Within,
             ),
         ] {
             let (old, new) = (calls(old.0, old.1), calls(new.0, new.1));
