@@ -32,12 +32,12 @@ build_tool() { # SOURCE [TARGET]
 }
 
 # The wheel in a folder, and options of maturin.
-build_wheel() { # SOURCE PYTHON FOLDER [OPTION…]
+build_wheel() ( # SOURCE PYTHON FOLDER [OPTION…]
     source=$1 python=$2 folder=$3
     shift 3
     build_in "$source" "" "$maturin/bin/maturin" build --release --locked --quiet --interpreter "$python" --out "$folder" \
         --manifest-path crates/vectored-py/Cargo.toml "$@"
-}
+)
 
 # The wheel that is handed out: with the tool among its scripts, the licenses of both, and for each glibc since 2.17, which
 # Zig links it with.

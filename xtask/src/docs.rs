@@ -2,6 +2,7 @@
 //!
 //! - every block of code is an excerpt of a file that is compiled or run, or is run by a test that names its page,
 //! - every `cargo xtask COMMAND` and every example is there,
+//! - a shell can parse every block for it, and the paths of this repository in such a block are there,
 //! - the page of the fields of saved results is of the present types,
 //! - no paragraph stands twice, in pages and in comments of documentation,
 //! - what is written by hand has at most [`MOST_WORDS`].
@@ -10,7 +11,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use anyhow::Result;
 use clap::CommandFactory;
@@ -214,6 +217,11 @@ fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option
         let is_named = read(&root().join(by))?.contains(name);
         return Ok((!is_named).then(|| format!("{by} does not name this page")));
     }
+    if language == "sh"
+        && let Some(fault) = wrong_script(&block.lines.join("\n"))?
+    {
+        return Ok(Some(fault));
+    }
     let sides: &[&[char]] = match language {
         // Tests of `vectored-cli` parse the commands and compare the screens.
         "sh" | "console" | "text" => &[],
@@ -251,6 +259,32 @@ fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option
         }
     }
     Ok(None)
+}
+
+/// What is wrong with the commands for a shell: their syntax, or a path of this repository that is not there.
+fn wrong_script(script: &str) -> Result<Option<String>> {
+    let mut shell = Command::new("sh")
+        .arg("-n")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut commands = shell.stdin.take().expect("it is piped");
+    commands.write_all(script.as_bytes())?;
+    drop(commands);
+    let parsed = shell.wait_with_output()?;
+    if !parsed.status.success() {
+        let why = String::from_utf8_lossy(&parsed.stderr);
+        return Ok(Some(format!("a shell cannot parse it: {}", why.trim())));
+    }
+    let words = script.split(|c: char| c.is_whitespace() || "'\"`=:".contains(c));
+    let mut paths = words
+        .map(|word| word.trim_start_matches("./"))
+        .filter(|word| {
+            let folders = ["crates/", "benchmarks/", "docs/", "xtask/"];
+            folders.iter().any(|folder| word.starts_with(folder))
+        });
+    let gone = paths.find(|path| !root().join(path).exists());
+    Ok(gone.map(|path| format!("'{path}' is not there")))
 }
 
 /// Commands of `cargo xtask` and examples that are not there.
@@ -367,6 +401,18 @@ mod tests {
             fault(&edits[1], "x"),
             Some("a block without a language".into())
         );
+    }
+
+    #[test]
+    fn a_script_that_no_shell_parses_and_a_path_that_is_gone_are_found() {
+        let fault = |script| wrong_script(script).unwrap();
+        assert_eq!(
+            fault("cargo install --path crates/vectored-cli\nx | y"),
+            None
+        );
+        assert!(fault("echo 'a").unwrap().contains("cannot parse"));
+        let gone = fault("pip install ./crates/vectored-python");
+        assert_eq!(gone.unwrap(), "'crates/vectored-python' is not there");
     }
 
     #[test]
