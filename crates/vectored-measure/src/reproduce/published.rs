@@ -68,7 +68,8 @@ fn records() -> Vec<PublishedRow> {
             technique: match line.text("technique") {
                 "two writes" => "write-each",
                 "buffer copy, then one write" => "copy-then-write",
-                _ => "writev",
+                "one writev" => "writev",
+                _ => panic!("{VALID}"),
             }
             .to_owned(),
             segment_count: Some(2),
@@ -108,7 +109,8 @@ fn passes() -> Vec<PublishedRow> {
     let rows = |line: Line| {
         let names = match line.text("vectored") {
             "0" => ["write-each", "read-each"],
-            _ => ["writev", "readv"],
+            "1" => ["writev", "readv"],
+            _ => panic!("{VALID}"),
         };
         let [write, read] = names;
         let operations = [
@@ -121,7 +123,8 @@ fn passes() -> Vec<PublishedRow> {
             operation: Some(operation),
             iovec_setup: Some(match line.text("iovec_setup") {
                 "once" => IovecSetup::Once,
-                _ => IovecSetup::Timed,
+                "timed" => IovecSetup::Timed,
+                _ => panic!("{VALID}"),
             }),
             segment_count: Some(line.number("count")),
             segment_bytes: Some(line.number("size_bytes")),
