@@ -261,7 +261,7 @@ fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option
     Ok(None)
 }
 
-/// What is wrong with the commands for a shell: their syntax, or a path of this repository that is not there.
+/// The first fault of a script: a syntax error, or a path that this repository does not have.
 fn wrong_script(script: &str) -> Result<Option<String>> {
     let mut shell = Command::new("sh")
         .arg("-n")

@@ -34,15 +34,14 @@ mod versus_runs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use vectored_report::sort;
-
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use cluster::Launch;
 use target_path::TargetName;
 use terminal::{ColorWhen, print_message, set_color};
+use vectored_report::sort;
 
 /// Replaces the tips of clap that lead astray: the best of several subcommands would be its last, an option of another
 /// subcommand would be taken for a similar one of this, and `--` would be put before any unknown word, which `vectored advise`

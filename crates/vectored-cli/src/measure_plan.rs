@@ -5,9 +5,9 @@ mod techniques;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use vectored_report::sort;
 
 use vectored_measure::measure::{check_direct, unsuited};
+use vectored_report::sort;
 use vectored_report::words;
 use vectored_results::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, Operation, PageCache, Target,

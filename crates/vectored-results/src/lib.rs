@@ -1,4 +1,4 @@
-//! The results of the measurements of [`vectored`]: what was measured, what follows from it, and how it is told.
+//! Results of measurements with [`vectored`]: structs, statistics and reports.
 //!
 //! [`model`] has plain structs, which are saved as JSON. [`stats`] derives verdicts, crossovers and cost models from their
 //! samples, and [`report`] makes documents of them. Nothing here reads a clock or a file: each stage runs alone, on results

@@ -1,11 +1,11 @@
 //! Two advisories side by side: what an edit changed.
 
 use std::collections::BTreeMap;
-use vectored_report::sort;
 
 use serde::Serialize;
 use serde_json::json;
 use vectored_machine::model::DescriptorKind;
+use vectored_report::sort;
 use vectored_report::words::{NONE, count, grouped, memory};
 use vectored_report::{Block, Cell, Column, Document, Role, Sentence, Table, Tone, csv};
 

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
-use vectored_report::sort;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use vectored_advise::report::seconds_in_words;
+use vectored_report::sort;
 use vectored_report::{Block, Document, Sentence, Tone, words};
 
 use crate::args::{HistoryArgs, HistoryFormat};

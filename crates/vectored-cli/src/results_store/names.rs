@@ -6,11 +6,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::SystemTime;
-use vectored_report::sort;
 
 use anyhow::Context;
 use vectored_advise::model::Advisory;
 use vectored_report::SavedResult;
+use vectored_report::sort;
 use vectored_results::model::{Experiments, Results};
 use vectored_versus::model::Versus;
 

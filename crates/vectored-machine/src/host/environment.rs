@@ -6,6 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+
 use vectored_report::sort;
 
 use crate::model::{CpuInfo, DirectoryInfo, Host};

@@ -1,13 +1,13 @@
 //! Combinations of conditions that do not go together.
 
 use vectored_report::words;
-
-use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
-use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal, target_refusal};
 use vectored_results::model::{
     Cache, CellSpec, IovecSetup, Layout, MAX_WRITERS, Operation, PageCache, RECORD_HEAD_BYTES,
     SyncMode, Target, TechniqueName,
 };
+
+use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
+use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal, target_refusal};
 
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
@@ -360,8 +360,9 @@ fn ranks(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use vectored_results::model::Workload;
+
+    use super::*;
 
     #[test]
     fn lists_that_are_not_whole_pages_are_left_out_for_write_file_gather_on_files() {

@@ -9,6 +9,10 @@ use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::OFlags;
 use vectored_machine::platform::processes::thread_usage;
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, Measure, Operation, Ratio, Reproduction, Setting, Target,
+    TechniqueName,
+};
 
 use crate::measure::{
     Contender, Lists, MeasureError, Meter, Mover, Timed, calibrate, movers, techniques,
@@ -18,10 +22,6 @@ use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::check_repeated;
-use vectored_results::model::{
-    ExperimentName, ExperimentRow, Measure, Operation, Ratio, Reproduction, Setting, Target,
-    TechniqueName,
-};
 
 const NAME: ExperimentName = ExperimentName::Apue1428;
 

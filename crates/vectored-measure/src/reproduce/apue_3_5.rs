@@ -11,6 +11,9 @@ use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{reopened, unnamed_file};
 use vectored_machine::platform::plain_calls;
 use vectored_report::words;
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, SyncMode,
+};
 
 use crate::measure::{MeasureError, Pattern, PatternFile, check_eviction, sync_flags};
 use crate::reproduce::bench::Bench;
@@ -22,9 +25,6 @@ use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{PatternCheck, wrong};
-use vectored_results::model::{
-    ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, SyncMode,
-};
 
 const NAME: ExperimentName = ExperimentName::Apue35;
 

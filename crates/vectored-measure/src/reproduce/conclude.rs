@@ -1,13 +1,14 @@
 //! Computes everything that follows from the samples of an experiment; pure
 //! functions.
 
+use vectored_results::model::{ExperimentName, ExperimentRow, Measure, Reproduction};
+use vectored_results::report::experiments::{finding, other_buffer};
+
 use crate::reproduce::crossover::crossovers;
 use crate::reproduce::mincer;
 use crate::reproduce::repeats::{middle_of, summarize};
 #[cfg(unix)]
 use crate::reproduce::{apue_3_5, apue_14_28, kalinin};
-use vectored_results::model::{ExperimentName, ExperimentRow, Measure, Reproduction};
-use vectored_results::report::experiments::{finding, other_buffer};
 
 /// Fills in the medians, rates, ratios, crossovers and the finding from the
 /// samples of the rows. Deterministic.

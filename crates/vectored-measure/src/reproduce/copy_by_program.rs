@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use vectored_machine::platform::command_run::{Ended, RunError, run};
 use vectored_report::words;
+use vectored_results::model::SyncMode;
 
 use crate::measure::{MeasureError, Mismatch};
 use crate::reproduce::bench::Bench;
 use crate::reproduce::copy_process::{ChildCopy, CopyOutput, drain};
 use crate::reproduce::verify_content::{PatternCheck, wrong};
-use vectored_results::model::SyncMode;
 
 /// Stands for the size of the buffer in a command.
 pub const BUFFER: &str = "{buffer}";

@@ -11,6 +11,9 @@ use vectored_machine::host::check_room;
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::OFlags;
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, TechniqueName,
+};
 
 use crate::measure::{Contender, MeasureError, Mover, movers};
 use crate::reproduce::bench::Bench;
@@ -18,9 +21,6 @@ use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::check_repeated;
-use vectored_results::model::{
-    ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, TechniqueName,
-};
 
 const NAME: ExperimentName = ExperimentName::Kalinin;
 

@@ -14,6 +14,10 @@ use vectored_machine::platform::files::{set_direct, unnamed_file};
 use vectored_machine::platform::plain_calls::{
     NULL_DEVICE, OFlags, SeekFrom, fsync, ftruncate, seek,
 };
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
+    TechniqueName,
+};
 
 #[cfg(windows)]
 use crate::in_flight::pages::PageQueue;
@@ -26,10 +30,6 @@ use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{check_repeated, wrong};
-use vectored_results::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
-    TechniqueName,
-};
 
 const NAME: ExperimentName = ExperimentName::Mincer;
 

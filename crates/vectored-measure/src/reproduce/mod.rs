@@ -32,7 +32,9 @@ use std::path::Path;
 
 use vectored_machine::host::check_room;
 use vectored_machine::model::DirectoryInfo;
+use vectored_results::model::{ExperimentName, Reproduction};
 
+use crate::measure::MeasureError;
 #[cfg(unix)]
 pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget};
 #[cfg(unix)]
@@ -47,12 +49,8 @@ pub use crate::reproduce::kalinin::ElementPlan;
 pub use crate::reproduce::mincer::{BufferList, PassPlan};
 pub use crate::reproduce::published::published;
 pub use crate::reproduce::repeats::REPEATS;
-
 #[cfg(unix)]
 pub use crate::sys::stdio::copy_characters;
-
-use crate::measure::MeasureError;
-use vectored_results::model::{ExperimentName, Reproduction};
 
 /// The plan of one experiment.
 #[derive(Clone, Debug, PartialEq)]

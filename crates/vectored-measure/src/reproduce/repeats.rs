@@ -1,11 +1,11 @@
 //! Repeats: their order, and the medians of their samples.
 
 use fastrand::Rng;
+use vectored_results::model::{ExperimentName, ExperimentRow, PageCache, Reproduction, Setting};
+use vectored_results::stats::median;
 
 use crate::measure::BalancedOrder;
 use crate::reproduce::published::published;
-use vectored_results::model::{ExperimentName, ExperimentRow, PageCache, Reproduction, Setting};
-use vectored_results::stats::median;
 
 /// Repeats of every row. The smallest and the largest of seven independent
 /// repeats enclose the median with a probability of 1 − 2 ÷ 2⁷, 98.4 %.

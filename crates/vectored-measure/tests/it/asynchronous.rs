@@ -14,8 +14,6 @@ use vectored_results::model::{
     Cell, CellSpec, Drain, Experiment, IovecSetup, PageCache, Results, Target, TechniqueName,
     Verdict, Workload,
 };
-
-use crate::shown::{sentences, table};
 use vectored_results::stats::{
     AsynchronousOutcome, Latencies, asynchronous_pairs, cells_with_too_few_rounds,
 };
@@ -23,6 +21,7 @@ use vectored_results::stats::{
 use crate::faults::assert_caught;
 use crate::honest_reads::skip;
 use crate::report::{cell, results, technique};
+use crate::shown::{sentences, table};
 use crate::support::{MINIMUM_NS, directory, experiment, measure_here};
 
 const ASYNCHRONOUS: [&str; 2] = ["io-uring", "linux-aio"];

@@ -3,11 +3,10 @@
 use fastrand::Rng;
 use vectored_results::model::{Change, Comparison, Drain, Results, Target, TechniqueName, Verdict};
 use vectored_results::report::{comparison_csv, comparison_document};
-
-use crate::shown::answer as text;
 use vectored_results::stats::compare;
 
 use crate::report::{cell, results, technique};
+use crate::shown::answer as text;
 
 const TECHNIQUES: [TechniqueName; 4] = [
     TechniqueName::WRITE_EACH,

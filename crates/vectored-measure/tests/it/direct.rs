@@ -18,13 +18,12 @@ use vectored_results::model::{
     Cache, Cell, CellSpec, Conditions, DirectIo, Experiment, Layout, Operation, PageCache, Results,
     Role, Target, TechniqueName, Verdict, Workload,
 };
-
-use crate::shown::{sentences, table};
 use vectored_results::stats::compare;
 
 use crate::faults::{Fault, Faulty, assert_caught};
 use crate::honest_reads::skip;
 use crate::report::{cell, results, technique};
+use crate::shown::{sentences, table};
 use crate::support::{MINIMUM_NS, directory, experiment, measure_here, run_quietly};
 
 /// The alignment of files in the directory of the tests; `None`, and reported, if they have a page cache always.

@@ -15,11 +15,10 @@ use vectored_results::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Results, Target, TechniqueName,
     Workload, WriterFigures, ZerocopyCounts,
 };
-
-use crate::shown::{csv, html, markdown, table};
 use vectored_results::stats::WriterSamples;
 
 use crate::report::results;
+use crate::shown::{csv, html, markdown, table};
 use crate::support::{directory, experiment, run_rounds_quietly};
 
 const TECHNIQUES: [TechniqueName; 4] = [

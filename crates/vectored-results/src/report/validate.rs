@@ -1,11 +1,12 @@
 //! Validation of loaded results. Renderings and statistics rely on these properties, and files may come
 //! from anywhere.
 
+use vectored_report::sort;
+
 use crate::model::{
     Cell, Experiments, Latency, MAX_QUEUE_DEPTH, MAX_RANKS, MAX_WRITERS, RankFigures, Results,
     WriterFigures,
 };
-use vectored_report::sort;
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
 const MAX_COUNT: usize = 1 << if usize::BITS > 40 { 40 } else { 30 };

@@ -10,11 +10,12 @@
 //! the interval is the range over which the crossover can be shifted from that size, at the smaller of
 //! the slopes on its two sides.
 
+use vectored_report::sort;
+
 use crate::model::{Cell, Crossover, Target, TechniqueName, TechniqueResult};
 use crate::stats::paired::paired;
 use crate::stats::series::{SizeSeries, pair, series};
 use crate::stats::verdict::{TIE_ZONE, lead};
-use vectored_report::sort;
 
 /// No size is added between two whose ratio is below this.
 const NEAR: f64 = 1.25;

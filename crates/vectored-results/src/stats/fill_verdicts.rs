@@ -2,7 +2,7 @@
 
 use crate::model::{Cell, TechniqueName, Verdict};
 use crate::stats::paired::paired;
-use crate::stats::summary::{median, minimum};
+use crate::stats::summary::{hundredths, median, minimum};
 use crate::stats::verdict::{Decision, Evidence, TechniqueSamples, decide, weigh};
 
 /// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same
@@ -65,11 +65,6 @@ fn fill_floor_ratios(cell: &mut Cell) {
         technique.floor_ratio_low = interval.map(|(low, _)| low);
         technique.floor_ratio_high = interval.map(|(_, high)| high);
     }
-}
-
-/// Rounds to the precision of the samples, which removes the digits of a binary fraction.
-fn hundredths(ns: f64) -> f64 {
-    (ns * 100.0).round() / 100.0
 }
 
 fn apply(cell: &mut Cell, evidence: &Evidence, decision: Decision) {

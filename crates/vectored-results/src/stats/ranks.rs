@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Cell, Rank, RankFigures, STRAGGLER, TechniqueResult};
-use crate::stats::summary::median;
+use crate::stats::summary::{hundredths, median, ten_thousandths};
 
 /// The samples of one rank with one technique in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -75,14 +75,6 @@ pub fn judge_ranks(ranks: &mut [Rank], cells: &[&Cell]) {
         rank.slowdown = median(&slowdowns).map(ten_thousandths);
         rank.last_share = (samples > 0.0).then(|| ten_thousandths(last / samples));
     }
-}
-
-fn hundredths(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
-}
-
-fn ten_thousandths(value: f64) -> f64 {
-    (value * 1e4).round() / 1e4
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Series of cells that differ in one size only.
 
+use vectored_report::sort;
+
 use crate::model::{Cell, Conditions, Drain, ListShape, TechniqueName};
 use crate::stats::paired::{PairStats, paired};
-use vectored_report::sort;
 
 /// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
 pub struct SizeSeries<'a> {

@@ -1,4 +1,4 @@
-//! Median and minimum. No value is discarded: a median needs no outlier rule.
+//! Median, minimum and rounding. No value is discarded: a median needs no outlier rule.
 
 /// The median, or `None` of an empty slice. Assumes that no value is NaN.
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -19,6 +19,16 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
         _ if n % 2 == 1 => Some(sorted[n / 2]),
         _ => Some((sorted[n / 2 - 1] + sorted[n / 2]) / 2.0),
     }
+}
+
+/// Rounds to the precision of the samples, which removes the digits of a binary fraction.
+pub(crate) fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// Rounds a share or a ratio that is saved.
+pub(crate) fn ten_thousandths(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
 }
 
 #[cfg(test)]

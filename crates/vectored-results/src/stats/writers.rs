@@ -1,7 +1,7 @@
 //! The figures of several writers at once.
 
 use crate::model::{RecordCounts, WriterFigures};
-use crate::stats::summary::median;
+use crate::stats::summary::{hundredths, median, ten_thousandths};
 
 /// The samples of one technique in a cell with several writers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,14 +61,6 @@ pub fn jain_index(record_ns: &[f64]) -> f64 {
     let sum: f64 = rates().sum();
     let squares: f64 = rates().map(|rate| rate * rate).sum();
     sum * sum / (record_ns.len() as f64 * squares)
-}
-
-fn hundredths(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
-}
-
-fn ten_thousandths(value: f64) -> f64 {
-    (value * 1e4).round() / 1e4
 }
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
 //! The kernel's tables, as far as a log shows them: threads, processes, descriptors and open file
 //! descriptions.
 
+use rustc_hash::FxHashMap;
+use slab::Slab;
+use vectored_report::sort;
+
 use crate::advisor::descriptors::fd_table::{FdTable, Slot};
 use crate::advisor::descriptors::open_file::{Bits, OpenFile};
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::Runtime;
-use rustc_hash::FxHashMap;
-use slab::Slab;
-use vectored_report::sort;
 
 /// A process.
 #[derive(Debug)]

@@ -1,5 +1,8 @@
 //! The runs through one open file description, until all of its calls are known.
 
+use vectored_report::sort;
+use vectored_strace::event::Transfer;
+
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::{Found, TransferMode, classify};
 use crate::advisor::findings::row::{Row, add_sites, has_site};
@@ -9,8 +12,6 @@ use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
 use crate::advisor::runs::run_builder::RunKind;
 use crate::model::Tally;
-use vectored_report::sort;
-use vectored_strace::event::Transfer;
 
 /// Most patterns of an open file description that are counted separately. Later ones are counted together.
 const PATTERNS_MAX: usize = 64;

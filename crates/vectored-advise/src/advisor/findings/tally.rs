@@ -1,7 +1,8 @@
 //! The sum of two tallies.
 
-use crate::model::{FileCalls, StallTally, Tally};
 use vectored_report::sort;
+
+use crate::model::{FileCalls, StallTally, Tally};
 
 /// Files and call sites that a finding lists.
 const NAMED_MAX: usize = 16;

@@ -1,9 +1,10 @@
 //! All calls by program and file, whether they can be merged or not.
 
 use std::collections::BTreeMap;
-use vectored_report::sort;
 
+use rustc_hash::FxHashMap;
 use vectored_machine::model::Operation;
+use vectored_report::sort;
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::findings::call_counts::CallCounts;
@@ -13,7 +14,6 @@ use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::DescriptorUse;
-use rustc_hash::FxHashMap;
 
 /// Files of a log that are counted separately; later ones are one for each program.
 const FILES_MAX: usize = 4096;

@@ -1,7 +1,6 @@
 //! A measurement, on this machine or an invented one.
 
 use std::time::{Instant, SystemTime};
-use vectored_report::sort;
 
 use anyhow::Context;
 use vectored_machine::host::{Environment, allowed_cpus};
@@ -11,6 +10,7 @@ use vectored_measure::measure::{
     ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_available,
     check_directory, check_eviction, check_fifo, is_in_flight, measure_timer,
 };
+use vectored_report::sort;
 use vectored_results::model::{
     Coordination, Experiment, FittedModel, Operation, Rank, SyncMode, Target,
 };

@@ -4,6 +4,7 @@ use std::io;
 
 use fastrand::Rng;
 use vectored_machine::Clock;
+use vectored_results::model::Drain;
 
 use crate::measure::copy::mover::CopyMover;
 use crate::measure::read::cell::{FirstCall, MAX_TRIES};
@@ -13,7 +14,6 @@ use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timi
 use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink};
 use crate::measure::write::cell::PROOF_EVERY;
 use crate::measure::write::mover::{Meter, Timed};
-use vectored_results::model::Drain;
 
 /// How the two ends of a copy are filled and emptied.
 #[derive(Clone, Copy, Debug)]

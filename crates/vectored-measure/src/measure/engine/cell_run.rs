@@ -1,15 +1,16 @@
 //! The samples and the state of a cell during a run.
 
-use crate::measure::engine::balanced_order::BalancedOrder;
-use crate::measure::engine::sample_length::{calls_per_sample, shared_calls};
-use crate::measure::sampling::cell_extras::{CellExtras, find};
-use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
-use crate::measure::techniques::{is_in_flight, techniques_of};
 use vectored_results::model::{
     Cell, CellSpec, Drain, Experiment, Latency, Role, TechniqueName, TechniqueResult, Verdict,
     Workload,
 };
 use vectored_results::stats::{Evidence, LOOKS, Latencies, MIN_ROUNDS, median, rank_figures};
+
+use crate::measure::engine::balanced_order::BalancedOrder;
+use crate::measure::engine::sample_length::{calls_per_sample, shared_calls};
+use crate::measure::sampling::cell_extras::{CellExtras, find};
+use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
+use crate::measure::techniques::{is_in_flight, techniques_of};
 
 /// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.

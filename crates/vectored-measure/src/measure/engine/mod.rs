@@ -14,20 +14,20 @@ mod sample_length;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use vectored_report::sort;
 
 use fastrand::Rng;
 use vectored_machine::Clock;
 use vectored_machine::model::FAST_IOVECS;
+use vectored_report::sort;
+use vectored_results::model::{Cell, CellSpec, Experiment, LeftOut, Target, Workload};
+use vectored_results::stats::{
+    Decision, LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
+};
 
 pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
 use crate::measure::engine::cell_run::{CellRun, Sample};
 use crate::measure::engine::sample_length::calls_per_sample;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
-use vectored_results::model::{Cell, CellSpec, Experiment, LeftOut, Target, Workload};
-use vectored_results::stats::{
-    Decision, LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
-};
 
 /// Rounds that every begun cell gets, whatever the budget.
 const MIN_ROUNDS: u32 = LOOKS[0] as u32;

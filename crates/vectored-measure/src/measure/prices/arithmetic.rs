@@ -2,9 +2,9 @@
 
 use vectored::CostModel;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
+use vectored_results::stats::median;
 
 use crate::measure::prices::probes::Quantity;
-use vectored_results::stats::median;
 
 /// Share of a state's rounds that may lie below the interval, and above it: nine of ten lie within.
 const TAIL: f64 = 0.05;

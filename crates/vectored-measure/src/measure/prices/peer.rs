@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use vectored_machine::Clock;
 use vectored_machine::platform::descriptors::{pipe, tcp_pair, unix_pair};
 use vectored_machine::platform::fd::{AsFd, OwnedFd};
+use vectored_results::model::{CellSpec, Target, TechniqueName};
 
 use crate::measure::prices::movers::work;
 use crate::measure::prices::probes::Manner;
@@ -22,7 +23,6 @@ use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 use crate::measure::techniques::write_all;
-use vectored_results::model::{CellSpec, Target, TechniqueName};
 
 /// The value of every byte.
 const FILL: u8 = b'v';

@@ -2,6 +2,9 @@
 
 use std::rc::Rc;
 
+use vectored_results::model::{CellSpec, TechniqueName};
+use vectored_results::stats::{RankSamples, median};
+
 use crate::measure::ranks::agreement::{DID_NOT_FIT, DONE, FAILED, failures, status};
 use crate::measure::ranks::group::{Group, gathered, receive};
 use crate::measure::ranks::order::Order;
@@ -9,8 +12,6 @@ use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use vectored_results::model::{CellSpec, TechniqueName};
-use vectored_results::stats::{RankSamples, median};
 
 /// The bits of a rank in a word beside a time.
 const RANK_BITS: u32 = 20;

@@ -1,9 +1,9 @@
 //! The orders of rank 0.
 
 use serde::{Deserialize, Serialize};
+use vectored_results::model::{CellSpec, TechniqueName};
 
 use crate::measure::sampling::sampler::{Contender, DrainChoice};
-use vectored_results::model::{CellSpec, TechniqueName};
 
 /// The next step of all ranks of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,8 @@
 //! The sampler of rank 0, which has all ranks take each sample at the same time.
 
 use vectored_machine::Clock;
+use vectored_results::model::{CellSpec, Coordination, TechniqueName};
+use vectored_results::stats::Latencies;
 
 use crate::measure::ranks::group::{Group, give};
 use crate::measure::ranks::member::{Member, OpenCell};
@@ -9,8 +11,6 @@ use crate::measure::sampling::cell_extras::CellExtras;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use vectored_results::model::{CellSpec, Coordination, TechniqueName};
-use vectored_results::stats::Latencies;
 
 /// A sampler that takes each sample on the first [`Conditions::ranks`](vectored_results::model::Conditions::ranks) ranks at the
 /// same time; its time is that of the slowest rank.

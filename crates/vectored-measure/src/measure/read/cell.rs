@@ -4,6 +4,8 @@
 use std::io;
 
 use vectored_machine::Clock;
+use vectored_results::model::IovecSetup;
+use vectored_results::stats::Latencies;
 
 use crate::measure::read::mover::ReadMover;
 use crate::measure::read::read_source::Source;
@@ -13,8 +15,6 @@ use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, Mismatch};
 use crate::measure::write::mover::{Meter, Timed};
-use vectored_results::model::IovecSetup;
-use vectored_results::stats::Latencies;
 
 /// Attempts at a cold sample: one is repeated if its pages turn out to have been
 /// in the page cache.

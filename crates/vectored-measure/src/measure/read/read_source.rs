@@ -14,13 +14,13 @@ use vectored_machine::platform::files::resident_bytes;
 use vectored_machine::platform::files::{evict, fetched_bytes, unnamed_file};
 use vectored_machine::platform::plain_calls;
 use vectored_machine::platform::plain_calls::OFlags;
+use vectored_results::model::{PageCache, Target};
 
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::targets::{
     Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory,
 };
-use vectored_results::model::{PageCache, Target};
 
 /// Samples of a file begin at multiples of this.
 const PAGE_BYTES: u64 = 4096;

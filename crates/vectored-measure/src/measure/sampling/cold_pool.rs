@@ -8,9 +8,9 @@
 
 use fastrand::Rng;
 use vectored_machine::host::last_level_cache_bytes;
+use vectored_results::model::{Layout, Workload};
 
 use crate::measure::sampling::payload::{ALIGNMENT, place, stamps, widest_extent};
-use vectored_results::model::{Layout, Workload};
 
 /// Assumed size of the last-level cache if the system does not report it.
 const ASSUMED_CACHE_BYTES: u64 = 32 << 20;

@@ -9,6 +9,11 @@ use vectored::CostModel;
 use vectored::cost::ChunkPolicy;
 use vectored_machine::Clock;
 use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
+use vectored_results::model::{
+    Cache, CellSpec, Conditions, Drain, FittedModel, Operation, PageCache, SyncMode, Target,
+    TechniqueName,
+};
+use vectored_results::stats::target_kind;
 
 use crate::measure::copy::cell::{Copier, CopyCell, Ends};
 use crate::measure::copy::mover::CopyMover;
@@ -35,11 +40,6 @@ use crate::measure::write::cell::{Participant, WriteCell};
 use crate::measure::write::mover::Mover;
 use crate::measure::writers::cell::{WritersCell, WritersOpening};
 use crate::measure::writers::writer::WriterMovers;
-use vectored_results::model::{
-    Cache, CellSpec, Conditions, Drain, FittedModel, Operation, PageCache, SyncMode, Target,
-    TechniqueName,
-};
-use vectored_results::stats::target_kind;
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
 const THREAD_BYTES: u64 = 8 << 20;

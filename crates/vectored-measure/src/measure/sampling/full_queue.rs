@@ -6,11 +6,11 @@ use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::files::appends;
 use vectored_machine::platform::plain_calls::{Errno, SeekFrom, seek};
+use vectored_results::stats::Latencies;
 
 use crate::in_flight::{Event, ListError, Place};
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Timed};
-use vectored_results::stats::Latencies;
 
 /// A function that moves the lists of a batch, and passes on the events.
 pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;

@@ -3,6 +3,8 @@
 
 use fastrand::Rng;
 use vectored_machine::FakeClock;
+use vectored_results::model::{CellSpec, Operation, RecordCounts, Role, TechniqueName};
+use vectored_results::stats::WriterSamples;
 
 use crate::measure::sampling::cell_extras::{CellExtras, entry};
 use crate::measure::sampling::sampler::{
@@ -10,8 +12,6 @@ use crate::measure::sampling::sampler::{
 };
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::techniques::{Costs, technique};
-use vectored_results::model::{CellSpec, Operation, RecordCounts, Role, TechniqueName};
-use vectored_results::stats::WriterSamples;
 
 /// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,10 +1,11 @@
 //! The times of single transfers in the open cell.
 
+use vectored_results::model::TechniqueName;
+use vectored_results::stats::Latencies;
+
 use crate::measure::sampling::cell_extras::entry;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::techniques::is_in_flight;
-use vectored_results::model::TechniqueName;
-use vectored_results::stats::Latencies;
 
 /// One round in this many has a batch for latencies after each sample. A second batch in every round would
 /// halve the rounds that a budget allows.

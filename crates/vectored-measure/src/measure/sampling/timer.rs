@@ -7,10 +7,10 @@ use vectored_machine::model::Timer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::plain_calls::NULL_DEVICE;
 use vectored_machine::platform::times::CLOCK;
+use vectored_results::stats::median;
 
 use crate::measure::sampling::lists::Lists;
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use vectored_results::stats::median;
 
 const TURNS: u32 = 10_000;
 const REPEATS: usize = 11;

@@ -8,12 +8,12 @@ use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{resident_bytes, set_direct, unnamed_file};
 use vectored_machine::platform::plain_calls::{FileExt, OFlags};
+use vectored_results::model::{DirectIo, Target};
 
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::sampling::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::sink::POISON;
-use vectored_results::model::{DirectIo, Target};
 
 /// Bytes that are written and read on trial: a multiple of [`STAGING_ALIGNMENT`].
 const TRIAL_BYTES: usize = 64 << 10;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use vectored_machine::host::{DirectoryError, check_room};
 use vectored_machine::model::DirectoryInfo;
+use vectored_results::model::Target;
 
 use crate::measure::targets::file::appended_bytes;
 use crate::measure::targets::overwrite::overwritten_bytes;
-use vectored_results::model::Target;
 
 /// Checks that `directory` can hold the temporary files of a cell, and describes it.
 /// The cell writes to `target` with calls of up to `call_bytes` bytes.

@@ -8,11 +8,11 @@ use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::{FileExt, OFlags};
+use vectored_results::model::SyncMode;
 
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
-use vectored_results::model::SyncMode;
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;

@@ -15,9 +15,9 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use vectored_machine::platform::descriptors::unsent_bytes;
 use vectored_report::words;
+use vectored_results::model::REMOTE_SCHEME;
 
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
-use vectored_results::model::REMOTE_SCHEME;
 
 /// A peer that accepts no connection or reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -11,6 +11,7 @@ use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 use vectored_machine::platform::fd::OwnedFd;
 #[cfg(windows)]
 use vectored_machine::platform::lacks;
+use vectored_results::model::{CellSpec, Drain, Target};
 
 use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
 use crate::measure::targets::directory::check_directory;
@@ -23,7 +24,6 @@ use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
 use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
-use vectored_results::model::{CellSpec, Drain, Target};
 
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]

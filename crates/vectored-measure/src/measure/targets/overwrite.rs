@@ -9,13 +9,13 @@ use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::FileExt;
+use vectored_results::model::SyncMode;
 
 use crate::measure::sampling::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::file::sync_flags;
 use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
-use vectored_results::model::SyncMode;
 
 /// The length of the file that is rewritten from beginning to end, over and
 /// over, unless two calls need more.

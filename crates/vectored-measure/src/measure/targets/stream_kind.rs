@@ -8,13 +8,13 @@ use vectored_machine::platform::calls::acknowledge_now;
 use vectored_machine::platform::descriptors::{Pair, pipe, tcp_pair, unix_pair, unsent_bytes};
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::plain_calls;
+use vectored_results::model::{Conditions, Target};
 
 #[cfg(unix)]
 use crate::measure::targets::fifo::open_fifo;
 use crate::measure::targets::sink::Mismatch;
 #[cfg(windows)]
 use crate::measure::targets::unix_alone::open_fifo;
-use vectored_results::model::{Conditions, Target};
 
 /// Bytes in transit for longer than this count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);

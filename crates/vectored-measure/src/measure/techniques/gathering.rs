@@ -4,11 +4,11 @@
 use std::io::{self, IoSlice};
 
 use vectored_machine::platform::fd::BorrowedFd;
+use vectored_results::model::IovecSetup;
 
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use vectored_results::model::IovecSetup;
 
 /// A technique that writes the segments of an `iovec` array.
 pub trait Gathering {
@@ -90,9 +90,9 @@ mod tests {
     use std::os::fd::AsFd;
 
     use vectored_machine::FakeClock;
+    use vectored_results::stats::Latencies;
 
     use super::*;
-    use vectored_results::stats::Latencies;
 
     /// A gathering that notes the address of each array that it is given.
     #[derive(Default)]

@@ -4,12 +4,12 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek};
+use vectored_results::model::{Conditions, SyncMode};
 
 use crate::measure::read::mover::ReadMover;
 use crate::measure::techniques::Technique;
 use crate::measure::write::mover::Mover;
 use crate::sys::mapping::Mapping;
-use vectored_results::model::{Conditions, SyncMode};
 
 pub const MMAP: Technique = Technique {
     about: "a shared mapping for each call; files",

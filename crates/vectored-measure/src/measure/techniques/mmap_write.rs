@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{SeekFrom, fstat, seek};
+use vectored_results::model::Target;
 
 use crate::measure::copy::mover::CopyMover;
 use crate::measure::techniques::Technique;
 use crate::sys::mapping::Mapping;
-use vectored_results::model::Target;
 
 pub const MMAP_WRITE: Technique = Technique {
     about: "write from a mapping of the source; from a file",

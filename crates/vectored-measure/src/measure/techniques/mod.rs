@@ -46,19 +46,18 @@ mod writev;
 
 use std::io;
 
+#[cfg(unix)]
+pub use stdio::STDIO_LARGE;
+pub use technique::{Costs, MakeCopyMover, MakeMover, MakeReadMover, Technique};
 use vectored::CostModel;
+use vectored_results::model::{CellSpec, Conditions, Experiment, Operation, Target, TechniqueName};
+#[cfg(unix)]
+pub(crate) use write_each::write_all;
 
 use crate::measure::copy::mover::CopyMover;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
-use vectored_results::model::{CellSpec, Conditions, Experiment, Operation, Target, TechniqueName};
-
-#[cfg(unix)]
-pub use stdio::STDIO_LARGE;
-pub use technique::{Costs, MakeCopyMover, MakeMover, MakeReadMover, Technique};
-#[cfg(unix)]
-pub(crate) use write_each::write_all;
 
 /// The techniques of this system, in the order of the tables.
 pub const TECHNIQUES: &[&Technique] = &[

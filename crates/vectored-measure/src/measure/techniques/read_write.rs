@@ -4,12 +4,12 @@ use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{read, retry_on_intr};
+use vectored_results::model::Conditions;
 
 use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::sampling::staging::prepare_staging;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::write_each::write_all;
-use vectored_results::model::Conditions;
 
 pub const READ_WRITE: Technique = Technique {
     about: "read and write, with one buffer; between any two descriptors",

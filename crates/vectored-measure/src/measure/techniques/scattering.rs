@@ -4,11 +4,11 @@
 use std::io::{self, IoSliceMut};
 
 use vectored_machine::platform::fd::BorrowedFd;
+use vectored_results::model::IovecSetup;
 
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Meter, Timed};
-use vectored_results::model::IovecSetup;
 
 /// A technique that reads into the segments of an `iovec` array and leaves the
 /// array unchanged.
@@ -84,9 +84,9 @@ mod tests {
     use std::os::fd::AsFd;
 
     use vectored_machine::FakeClock;
+    use vectored_results::stats::Latencies;
 
     use super::*;
-    use vectored_results::stats::Latencies;
 
     /// A scattering that notes the size of the first segment, and swaps it with the second one. An array that is
     /// filled again is in the old order.

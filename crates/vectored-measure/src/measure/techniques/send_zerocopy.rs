@@ -10,6 +10,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fstat};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use vectored_report::words;
+use vectored_results::model::{Target, ZerocopyCounts};
 
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
@@ -17,7 +18,6 @@ use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{Gathering, WithArray};
 use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::sys::zerocopy::{enable, next_done, send};
-use vectored_results::model::{Target, ZerocopyCounts};
 
 pub const SEND_ZEROCOPY: Technique = Technique {
     about: "MSG_ZEROCOPY; TCP",

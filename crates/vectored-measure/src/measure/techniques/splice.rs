@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::pipe::SpliceFlags;
 use vectored_machine::platform::descriptors::Pair;
 use vectored_machine::platform::plain_calls::retry_on_intr;
+use vectored_results::model::{Conditions, Target};
 
 use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::targets::StreamKind;
 use crate::measure::techniques::Technique;
-use vectored_results::model::{Conditions, Target};
 
 pub const SPLICE: Technique = Technique {
     about: "splice; through a pipe of its own if neither end is one",

@@ -3,11 +3,11 @@
 use std::io;
 
 use vectored::CostModel;
+use vectored_results::model::{Conditions, Operation, TechniqueName};
 
 use crate::measure::copy::mover::CopyMover;
 use crate::measure::read::mover::ReadMover;
 use crate::measure::write::mover::Mover;
-use vectored_results::model::{Conditions, Operation, TechniqueName};
 
 /// Makes what writes, for a target with this cost model.
 pub type MakeMover = fn(&CostModel) -> Box<dyn Mover>;

@@ -3,6 +3,7 @@
 use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
+use vectored_results::model::{Cache, Conditions, SyncMode};
 
 use crate::in_flight::Place;
 use crate::in_flight::pages::PageQueue;
@@ -11,7 +12,6 @@ use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::techniques::{Technique, asynchronous};
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use vectored_results::model::{Cache, Conditions, SyncMode};
 
 pub const WRITE_FILE_GATHER: Technique = Technique {
     about: "lists of whole pages past the cache; files",

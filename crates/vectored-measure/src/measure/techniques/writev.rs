@@ -5,10 +5,10 @@ use std::io::{self, IoSlice};
 use vectored::write_all;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{retry_on_intr, writev};
+use vectored_results::model::Conditions;
 
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{Gathering, WithArray};
-use vectored_results::model::Conditions;
 
 pub const WRITEV: Technique = Technique {
     about: "one call for the whole list",

@@ -5,6 +5,7 @@ use std::io;
 
 use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
+use vectored_results::model::{IovecSetup, TechniqueName, ZerocopyCounts};
 
 use crate::measure::read::cell::FirstCall;
 use crate::measure::sampling::lists::Lists;
@@ -13,7 +14,6 @@ use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timi
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, Mismatch, Sink};
 use crate::measure::write::mover::{Meter, Mover, Timed};
-use vectored_results::model::{IovecSetup, TechniqueName, ZerocopyCounts};
 
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;

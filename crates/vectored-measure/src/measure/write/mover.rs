@@ -4,12 +4,12 @@ use std::io;
 
 use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
+use vectored_results::model::{IovecSetup, ZerocopyCounts};
+use vectored_results::stats::Latencies;
 
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::fsync::synced;
-use vectored_results::model::{IovecSetup, ZerocopyCounts};
-use vectored_results::stats::Latencies;
 
 /// A technique that writes a list of segments to a descriptor.
 ///

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use vectored::CostModel;
 use vectored_report::words;
+use vectored_results::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, TechniqueName};
+use vectored_results::stats::WriterSamples;
 
 use crate::measure::sampling::cell_extras::entry;
 use crate::measure::sampling::sampler::{CellSetup, Contender, MAX_CALLS, MeasureError, Timing};
@@ -14,8 +16,6 @@ use crate::measure::writers::promise::whole_records_promised;
 use crate::measure::writers::records::{self, WriterRecord, body};
 use crate::measure::writers::target::{self, RecordTarget};
 use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
-use vectored_results::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, TechniqueName};
-use vectored_results::stats::WriterSamples;
 
 /// Maximum bytes of a sample of all writers to a stream. They are kept until they are checked.
 const STREAM_BYTES: u64 = 8 << 20;

@@ -15,6 +15,9 @@ use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::lacks;
 #[cfg(unix)]
 use vectored_machine::platform::plain_calls;
+use vectored_results::model::CellSpec;
+#[cfg(unix)]
+use vectored_results::model::Target;
 
 #[cfg(unix)]
 use crate::measure::targets::foreign_socket::{ForeignSocketSink, explained};
@@ -22,9 +25,6 @@ use crate::measure::targets::reader_thread::ReaderThread;
 #[cfg(unix)]
 use crate::measure::targets::{FILE_SPAN_BYTES, sync_flags};
 use crate::measure::targets::{Mismatch, StreamKind};
-use vectored_results::model::CellSpec;
-#[cfg(unix)]
-use vectored_results::model::Target;
 
 /// A target that one or more writers write to.
 pub(crate) trait RecordTarget {

@@ -7,6 +7,7 @@ use fastrand::Rng;
 use vectored::CostModel;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::{Clock, MonotonicClock};
+use vectored_results::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
 
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::payload::{
@@ -16,7 +17,6 @@ use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::{Meter, Mover, Timed};
 use crate::measure::writers::gate::Gate;
 use crate::measure::writers::records::{body, head};
-use vectored_results::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
 
 /// The settings of all writers of a cell.
 #[derive(Clone, Debug)]

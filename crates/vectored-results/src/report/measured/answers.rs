@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use vectored_report::sort;
 
+use vectored_report::sort;
 use vectored_report::words::{about, bytes, count, enumerated};
 use vectored_report::{Block, Sentence, Tone};
 
