@@ -1,4 +1,5 @@
 //! Patterns and remedies in words, in the language of the program.
 
 pub mod remedies;
+pub mod remedy_kind;
 pub mod sentences;

@@ -274,13 +274,13 @@ fn has_large_step(tally: &Tally) -> bool {
 }
 
 /// Whether a merged call has more than one record.
-fn joins_records(key: &FindingKey, tally: &Tally) -> bool {
+pub(super) fn joins_records(key: &FindingKey, tally: &Tally) -> bool {
     tally.merged_calls < tally.calls / key.steps.len().max(1) as u64
 }
 
 /// Whether runs are short: a few calls and then something else, each step once in most of the runs. A
 /// stream that a buffer would collect has long runs.
-fn is_record(key: &FindingKey, tally: &Tally) -> bool {
+pub(super) fn is_record(key: &FindingKey, tally: &Tally) -> bool {
     let pieces = key.steps.len() as u64;
     let most = RECORD_CALLS.min(pieces + pieces / 2);
     pieces > 1 && tally.calls <= tally.runs.saturating_mul(most)
