@@ -69,7 +69,7 @@ pub struct Used {
     pub calls: String,
     /// Program, file, descriptor.
     pub location: String,
-    /// How many of the calls are counted, and why the others are not.
+    /// How many of the calls could be merged, and why the others could not.
     pub counted: String,
 }
 
@@ -191,12 +191,12 @@ pub(super) fn used(one: &DescriptorUse) -> Used {
         None => String::new(),
     };
     let counted = match (one.counted, one.listed, neither) {
-        (_, 0, 0) => "all counted".to_owned(),
-        (0, _, 0) => format!("all listed, not counted{why}"),
-        (0, 0, _) => format!("none counted{why}"),
+        (_, 0, 0) => "all could be merged".to_owned(),
+        (0, _, 0) => format!("all listed{why}"),
+        (0, 0, _) => format!("none could be merged{why}"),
         (counted, listed, neither) => {
             let parts = [
-                (counted, "counted"),
+                (counted, "could be merged"),
                 (listed, "listed"),
                 (neither, "neither"),
             ];

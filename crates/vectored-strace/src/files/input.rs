@@ -11,6 +11,12 @@ use flate2::read::MultiGzDecoder;
 /// Bytes at the beginning of a file by which its format is recognised.
 const FORMAT_BYTES: u64 = 4096;
 
+/// The byte order mark with which some editors begin text in UTF-8.
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Characters of a line that an error quotes.
+const QUOTED_CHARACTERS: usize = 80;
+
 /// A file whose first bytes were read and are put back in front.
 type Opened = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
@@ -38,8 +44,11 @@ impl Input {
             .by_ref()
             .take(FORMAT_BYTES)
             .read_to_end(&mut first_bytes)?;
-        if let Some(remedy) = other_program(&first_bytes) {
+        if let Some(remedy) = utf16(&first_bytes).or_else(|| other_program(&first_bytes)) {
             return Err(io::Error::new(ErrorKind::InvalidData, remedy));
+        }
+        if first_bytes.starts_with(UTF8_MARK) {
+            first_bytes.drain(..UTF8_MARK.len());
         }
         let compressor = Compressor::of(&first_bytes);
         // RFC 1952, section 2.3.1.
@@ -230,6 +239,44 @@ impl Drop for Decompressor {
     }
 }
 
+/// The remedy for text in UTF-16, which redirections of PowerShell write; `None` for other bytes.
+///
+/// Without a byte order mark it is recognised by the zeros of ASCII text: every second byte of the first line.
+fn utf16(first_bytes: &[u8]) -> Option<String> {
+    let (begin, zero) = match first_bytes {
+        [0xff, 0xfe, ..] => (2, 1),
+        [0xfe, 0xff, ..] => (2, 0),
+        [0, 1..=255, ..] => (0, 0),
+        [1..=255, 0, ..] => (0, 1),
+        _ => return None,
+    };
+    let pairs = first_bytes[begin..].chunks_exact(2);
+    let is_ascii = pairs
+        .clone()
+        .take(QUOTED_CHARACTERS)
+        .all(|pair| pair[zero] == 0);
+    if begin == 0 && !is_ascii {
+        return None;
+    }
+    let units = pairs.map(|pair| match zero {
+        0 => u16::from_be_bytes([pair[0], pair[1]]),
+        _ => u16::from_le_bytes([pair[0], pair[1]]),
+    });
+    let text = char::decode_utf16(units).map(|read| read.unwrap_or(char::REPLACEMENT_CHARACTER));
+    let first: String = text
+        .take_while(|char| !char.is_control())
+        .take(QUOTED_CHARACTERS)
+        .collect();
+    let (name, mark) = match (begin, zero) {
+        (2, _) => ("UTF-16", ""),
+        (_, 0) => ("UTF-16BE", " without a byte order mark"),
+        _ => ("UTF-16LE", " without a byte order mark"),
+    };
+    Some(format!(
+        "it is text in UTF-16{mark}, and begins with '{first}': convert it with `iconv -f {name} -t UTF-8 FILE > FILE.txt`"
+    ))
+}
+
 /// The error message for the output of another program; `None` if the file is not recognised as such.
 fn other_program(first_bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(first_bytes);
@@ -311,6 +358,53 @@ mod tests {
         drop(unpacked);
         std::fs::remove_file(&file).unwrap();
         assert!(!Path::new(&format!("/proc/{process}")).exists());
+    }
+
+    #[test]
+    fn text_in_utf_16_is_named_with_its_first_line() {
+        let line = "7 1795315726.000000 write(1, \"x\"..., 8) = 8\r\n";
+        let little: Vec<u8> = line.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = line.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let marked = |mark: &[u8], text: &[u8]| [mark, text].concat();
+        for (bytes, name) in [
+            (marked(b"\xff\xfe", &little), "UTF-16"),
+            (marked(b"\xfe\xff", &big), "UTF-16"),
+            (little, "UTF-16LE"),
+            (big, "UTF-16BE"),
+        ] {
+            let said = utf16(&bytes).unwrap();
+            assert!(
+                said.contains(&format!("iconv -f {name} -t UTF-8")),
+                "{said}"
+            );
+            assert!(
+                said.contains("begins with '7 1795315726.000000 write(1, \"x\"..., 8) = 8'"),
+                "{said}"
+            );
+        }
+        for other in [
+            line.as_bytes(),
+            b"",
+            b"7",
+            b"\0\0\0\0",
+            b"a\0bcdef",
+            b"\x7fELF\x02\x01\x01\0",
+        ] {
+            assert_eq!(utf16(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_of_utf_8_is_skipped() {
+        let file = std::env::temp_dir().join(format!("vectored-mark-{}", std::process::id()));
+        std::fs::write(&file, b"\xef\xbb\xbf7 write(1").unwrap();
+        let mut text = String::new();
+        Input::open(&file)
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(text, "7 write(1");
     }
 
     #[test]
