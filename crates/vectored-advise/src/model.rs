@@ -14,7 +14,11 @@ pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";
 pub struct Advisory {
     /// [`ADVISORY_SCHEMA`].
     pub schema: String,
-    /// Exchanges in the findings of kind [`Stall`](FindingKind::Stall) that waited for a delayed acknowledgement.
+    /// How the command ended, unless with exit status 0: `exit status 2`, `signal 9 (SIGKILL)`. `None` for logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+    /// Exchanges in the findings of kinds [`Stall`](FindingKind::Stall) and [`PeerStall`](FindingKind::PeerStall) that waited
+    /// for a delayed acknowledgement.
     pub stalls: u64,
     /// The time that they lost, in s.
     pub stalled_s: f64,
@@ -56,7 +60,7 @@ pub struct Advisory {
     pub prices: Vec<Price>,
     /// Findings that are counted, the largest saving first.
     pub findings: Vec<Finding>,
-    /// Findings that are not counted, the most calls first.
+    /// Findings that are not counted, the largest possible saving first.
     pub uncounted: Vec<Uncounted>,
     /// The files and descriptors with the most calls, counted or not.
     pub descriptors: Vec<DescriptorUse>,
@@ -231,8 +235,18 @@ pub enum FindingKind {
     /// Datagrams, several of which one `sendmmsg` could send.
     Datagrams,
     /// Writes to a TCP socket before an answer, of which the last waits for a delayed acknowledgement of those before it.
-    /// [`Finding::saving_s`] is time of waiting. The calls may be in another finding, too.
+    /// [`Finding::saving_s`] is time of waiting. The calls may be in another finding as well.
     Stall,
+    /// Reads of an answer that a TCP peer wrote in parts: the last part waited until this end acknowledged the first.
+    /// [`Finding::saving_s`] is time of waiting, and only the peer can save it.
+    PeerStall,
+}
+
+impl FindingKind {
+    /// Whether the saving is time of waiting for delayed acknowledgements.
+    pub fn is_stall(self) -> bool {
+        matches!(self, FindingKind::Stall | FindingKind::PeerStall)
+    }
 }
 
 /// Certainty that merging changes nothing else.
@@ -308,7 +322,7 @@ pub struct Tally {
     pub starts: Vec<u64>,
     /// Runtime of the program, if the log shows it.
     pub runtime: Option<Runtime>,
-    /// Of [`FindingKind::Stall`]: what the exchanges waited.
+    /// Of [`FindingKind::Stall`] and [`FindingKind::PeerStall`]: what the exchanges waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall: Option<StallTally>,
 }

@@ -82,11 +82,14 @@ pub struct Observed {
     skipped: Vec<Skipped>,
     /// Whether every log was read to its end.
     complete: bool,
+    /// Whether the log shows that a program started.
+    pub has_started: bool,
 }
 
 impl Observed {
-    fn of(analysis: Analysis, counts: &Counts) -> Self {
+    fn of(analysis: Analysis, counts: &Counts, has_started: bool) -> Self {
         Observed {
+            has_started,
             tallies: analysis.finish(),
             skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
             complete: !counts.truncated,
@@ -138,7 +141,7 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
             anyhow::anyhow!("no system calls in '{names}'{unread}: {strace}{to_run}").into(),
         );
     }
-    Ok(Observed::of(analysis, &counts))
+    Ok(Observed::of(analysis, &counts, true))
 }
 
 /// The begin of a line of a file, if it can be read again and is text: that of a compressed log is not.
@@ -202,7 +205,11 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
         }
         analysis.follow(&event);
     }
-    Ok(Observed::of(analysis, &reader.counts()))
+    Ok(Observed::of(
+        analysis,
+        &reader.counts(),
+        !programs.is_empty(),
+    ))
 }
 
 /// The runtime of an executable file, as far as the file tells.
@@ -239,6 +246,8 @@ pub struct RunFacts {
     pub started_at: String,
     /// Whether the wait for processes that the command started was stopped.
     pub was_left: bool,
+    /// See [`Advisory::failed`].
+    pub failed: Option<String>,
 }
 
 /// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason.
@@ -269,6 +278,7 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
         host,
         sources: facts.sources,
         complete: observed.complete && !facts.was_left,
+        failed: facts.failed,
         skipped: observed.skipped,
         untraced: untraced(&observed.tallies, &facts.times),
     };

@@ -12,70 +12,99 @@ use crate::report::shares::{
 /// Below this share of the wall time the answer is "Little to gain".
 const LITTLE_SHARE: f64 = 0.01;
 
-/// The answer in a sentence or two: what merging would save altogether, or that there is nothing to
-/// gain.
+/// The answer: the largest saving, or that there is nothing to gain. A larger one that is listed and not counted follows
+/// it, or precedes it if the counted one is little.
 pub fn answer(advisory: &Advisory) -> String {
-    let listed_s = uncounted_s(advisory);
-    let matters = uncounted_share(advisory).is_none_or(|share| share >= LITTLE_SHARE);
-    let most = if listed_s > advisory.saving_s && matters {
-        let merged = |one: &&Uncounted| one.key.kind != FindingKind::Stall;
-        let calls = advisory
-            .uncounted
-            .iter()
-            .filter(merged)
-            .map(|one| one.tally.calls);
+    let possible = [possible_stalls(advisory), listed_calls(advisory)];
+    let possible = possible.into_iter().flatten();
+    let possible = possible.max_by(|one, other| one.0.total_cmp(&other.0));
+    let is_stall = advisory.stalled_s > advisory.saving_s;
+    let counted_s = advisory.stalled_s.max(advisory.saving_s);
+    let Some((_, possible)) = possible.filter(|(most_s, _)| *most_s > counted_s) else {
+        return if is_stall { stalls(advisory) } else { counted(advisory) };
+    };
+    if counted_s <= 0.0 {
+        format!("No certain saving, but {possible}.")
+    } else if !is_stall && is_doubtful_or_little(advisory) {
         format!(
-            " The {} calls that are listed and not counted would save at most {}.",
-            words::grouped(calls.fold(0, u64::saturating_add)),
-            seconds(listed_s),
+            "Little to gain for certain ({}), but {possible}.",
+            seconds(counted_s)
         )
     } else {
-        String::new()
-    };
-    stalls(advisory) + &counted(advisory, !most.is_empty()) + &most + &possible_stalls(advisory)
+        let certain = if is_stall { stalls(advisory) } else { counted(advisory) };
+        format!("{certain} Besides, {possible}.")
+    }
 }
 
-/// What is listed of waits for delayed acknowledgements; empty without one.
-fn possible_stalls(advisory: &Advisory) -> String {
+/// What the listed calls would save at most, if that matters, and its sentence.
+fn listed_calls(advisory: &Advisory) -> Option<(f64, String)> {
+    let most_s = uncounted_s(advisory);
+    let matters = uncounted_share(advisory).is_none_or(|share| share >= LITTLE_SHARE);
+    let merged = |one: &&Uncounted| !one.key.kind.is_stall();
+    let calls = advisory.uncounted.iter().filter(merged);
+    let calls = calls
+        .map(|one| one.tally.calls)
+        .fold(0, u64::saturating_add);
+    let text = format!(
+        "the {} calls that are listed and not counted would save at most {}",
+        words::grouped(calls),
+        seconds(most_s),
+    );
+    (most_s > 0.0 && matters).then_some((most_s, text))
+}
+
+/// What the listed stalls lost at most, and its sentence.
+fn possible_stalls(advisory: &Advisory) -> Option<(f64, String)> {
     let listed = advisory.uncounted.iter();
     let listed = listed.filter_map(|one| Some((one.tally.stall?.stalls, one.at_most_s?)));
     let (answers, most_s) = listed.fold((0_u64, 0.0), |sum, one| {
         (sum.0.saturating_add(one.0), sum.1 + one.1)
     });
-    if answers == 0 {
-        return String::new();
-    }
-    format!(
-        " {} over TCP may have waited for a delayed acknowledgement, {} at most.",
+    let text = format!(
+        "{} over TCP may have waited for a delayed acknowledgement, {} at most",
         words::count(usize::try_from(answers).unwrap_or(usize::MAX), "answer"),
         seconds(most_s),
-    )
+    );
+    (answers > 0).then_some((most_s, text))
 }
 
-/// What the waits for delayed acknowledgements cost; empty without one.
+/// What the waits for delayed acknowledgements cost.
 fn stalls(advisory: &Advisory) -> String {
-    if advisory.stalls == 0 {
-        return String::new();
-    }
     // Processes that wait at the same time may lose more.
     let wall = advisory.wall_s.filter(|wall| *wall >= advisory.stalled_s);
     let of_wall = wall.map_or_else(String::new, |wall| {
         let lost = share(advisory.stalled_s / wall);
         format!(", {lost} of {}", share_of(advisory.wall_source))
     });
+    let is_own = |one: &&Finding| one.key.kind == FindingKind::Stall;
+    let of_peers_s: f64 = advisory
+        .findings
+        .iter()
+        .filter(|one| one.key.kind == FindingKind::PeerStall)
+        .map(|one| one.saving_s)
+        .sum();
+    let (what, why) = match advisory.findings.iter().find(is_own) {
+        Some(_) if of_peers_s * 2.0 <= advisory.stalled_s => (
+            "One write for each message over TCP, or TCP_NODELAY,",
+            "since the message before it was written in parts",
+        ),
+        _ => (
+            "One write for each answer at the other end of TCP, or TCP_NODELAY there,",
+            "since it came in parts",
+        ),
+    };
     format!(
-        "{} over TCP waited for a delayed acknowledgement, since the message before it was written in parts: one write, or \
-         TCP_NODELAY, would save {}{of_wall}. ",
+        "{what} would save {}{of_wall}: {} waited for a delayed acknowledgement, {why}.",
+        seconds(advisory.stalled_s),
         words::count(
             usize::try_from(advisory.stalls).unwrap_or(usize::MAX),
             "answer"
         ),
-        seconds(advisory.stalled_s),
     )
 }
 
-/// What merging the counted calls would save. `others_matter` if calls that are not counted may save more.
-fn counted(advisory: &Advisory, others_matter: bool) -> String {
+/// What merging the counted calls would save.
+fn counted(advisory: &Advisory) -> String {
     let transfers = advisory.transfers;
     let unread = advisory.skipped.iter().map(|skipped| skipped.lines);
     let unread = unread.fold(0, u64::saturating_add);
@@ -128,14 +157,12 @@ fn counted(advisory: &Advisory, others_matter: bool) -> String {
             _ => format!(", {} of the traced time of {wall}", at_least(saved_share)),
         }
     });
-    let is_little = most_share(advisory).is_some_and(|most| most < LITTLE_SHARE);
     let saving_ones: Vec<&Finding> = calls(advisory).filter(|one| one.saving_s > 0.0).collect();
     let what = what_saves(&saving_ones);
     let begin = if advisory.saving_low_s <= 0.0 {
         format!("No certain saving: {} would save", lower(what))
-    } else if is_little {
-        let certain = if others_matter { " for certain" } else { "" };
-        format!("Little to gain{certain}: {} would save", lower(what))
+    } else if is_doubtful_or_little(advisory) {
+        format!("Little to gain: {} would save", lower(what))
     } else {
         format!("{what} would save")
     };
@@ -154,10 +181,15 @@ fn counted(advisory: &Advisory, others_matter: bool) -> String {
     format!("{begin} {saving} {interval}{of}: {left} {of_calls} instead of {calls}.")
 }
 
+/// Whether merging calls may save nothing, or saves a small share of the program's time.
+fn is_doubtful_or_little(advisory: &Advisory) -> bool {
+    advisory.saving_low_s <= 0.0 || most_share(advisory).is_some_and(|most| most < LITTLE_SHARE)
+}
+
 /// The findings of calls that could be merged.
 fn calls(advisory: &Advisory) -> impl Iterator<Item = &Finding> {
     let findings = advisory.findings.iter();
-    findings.filter(|one| one.key.kind != FindingKind::Stall)
+    findings.filter(|one| !one.key.kind.is_stall())
 }
 
 fn what_saves(findings: &[&Finding]) -> &'static str {
@@ -182,8 +214,8 @@ fn lower(text: &str) -> String {
 /// Calls that move bytes and are listed.
 fn listed_transfers(advisory: &Advisory) -> u64 {
     let calls = advisory.uncounted.iter().map(|one| match one.key.kind {
-        // They are in other findings, too.
-        FindingKind::Stall => 0,
+        // Their calls may be in other findings.
+        FindingKind::Stall | FindingKind::PeerStall => 0,
         FindingKind::SeekThenTransfer => one.tally.merged_calls,
         _ => one.tally.calls,
     });

@@ -13,6 +13,9 @@ use crate::model::{Advisory, FindingKey, FindingKind, Tally};
 use crate::report::figures::{seconds, shortened};
 use crate::report::rows::SHOWN_CHARACTERS;
 
+/// Times of waiting for delayed acknowledgements differ if they do so by more than this share.
+const STALLS_DIFFER: f64 = 0.25;
+
 /// The schema of [`AdviceComparison`].
 pub const ADVICE_COMPARISON_SCHEMA: &str = "vectored-advice-comparison/1";
 
@@ -233,13 +236,23 @@ pub fn compared_in_words(comparison: &AdviceComparison) -> String {
     };
     let (went, came) = (number(FindingChange::Went), number(FindingChange::Came));
     let calls = calls_in_words(old, new);
+    let change_s = new.stalled_s - old.stalled_s;
+    let stalls = if change_s.abs() > STALLS_DIFFER * old.stalled_s.max(new.stalled_s) {
+        let more = if change_s > 0.0 { "more" } else { "less" };
+        format!(
+            "waits {} {more} for delayed acknowledgements, and ",
+            seconds(change_s.abs())
+        )
+    } else {
+        String::new()
+    };
     let findings = match (went, came) {
         (0, 0) => "no finding came or went".to_owned(),
         (went, 0) => format!("{} went", count(went, "finding")),
         (0, came) => format!("{} came", count(came, "finding")),
         (went, came) => format!("{} went, and {came} came", count(went, "finding")),
     };
-    format!("new {calls}: {findings}")
+    format!("new {stalls}{calls}: {findings}")
 }
 
 /// The answer, the sums of both sides, and the findings that differ.

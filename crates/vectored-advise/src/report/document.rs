@@ -1,6 +1,6 @@
 //! An advisory as a document.
 
-use vectored_report::{Block, Code, Document, Section, Sentence, Tone};
+use vectored_report::{Block, Code, Document, Section, Sentence, Tone, visible};
 
 use crate::model::Advisory;
 use crate::report::rows::Item;
@@ -15,18 +15,25 @@ machine.";
 pub fn document(advisory: &Advisory, top: usize) -> Document {
     let selected = selection(advisory, top);
     let toned = |tone, text: &str| Block::Sentence(Sentence::toned(tone, text));
-    let mut answer = vec![
-        toned(Tone::Strong, &selected.answer),
-        toned(Tone::Quiet, &selected.extent),
-    ];
+    let failed = advisory.failed.as_ref().map(|end| {
+        let text = format!(
+            "The command failed: {}. The figures are of what it did before.",
+            visible(end)
+        );
+        toned(Tone::Strong, &text)
+    });
+    let mut answer: Vec<Block> = failed.into_iter().collect();
+    answer.push(toned(Tone::Strong, &selected.answer));
+    answer.push(toned(Tone::Quiet, &selected.extent));
     let mut sections = Vec::new();
     if selected.is_negligible {
+        answer.extend(listed(&selected, false));
         sections.push(Section {
             title: "Findings".into(),
-            blocks: blocks(&selected),
+            blocks: blocks(&selected, Vec::new()),
         });
     } else {
-        answer.extend(blocks(&selected));
+        answer.extend(blocks(&selected, listed(&selected, true)));
     }
     Document {
         title: format!(
@@ -40,7 +47,8 @@ pub fn document(advisory: &Advisory, top: usize) -> Document {
     }
 }
 
-fn blocks(selected: &Selection) -> Vec<Block> {
+/// The findings, what is `listed`, and the rest.
+fn blocks(selected: &Selection, listed: Vec<Block>) -> Vec<Block> {
     let toned = |tone, text: &str| Block::Sentence(Sentence::toned(tone, text));
     let mut blocks = Vec::new();
     let more = |text: &Option<String>| text.as_deref().map(|text| toned(Tone::Plain, text));
@@ -56,30 +64,39 @@ fn blocks(selected: &Selection) -> Vec<Block> {
             blocks.extend(more(&selected.more));
         }
     }
-    let headed = |title: &str, entries: Vec<Block>| {
-        let heading = (!entries.is_empty()).then(|| toned(Tone::Strong, title));
-        heading.into_iter().chain(entries)
-    };
-    let listed = selected.listed.iter().map(|one| {
-        let text = format!("{}; {}", one.reason, one.location);
-        Block::Sentence(Sentence::of(one.pattern.as_str(), text))
-    });
-    blocks.extend(headed(
-        "Not counted: merging these could change what the program does",
-        listed.collect(),
-    ));
-    blocks.extend(more(&selected.more_listed));
+    blocks.extend(listed);
     let uses = selected.uses.iter().map(|one| {
         let text = format!("{}; {}", one.location, one.counted);
         Block::Sentence(Sentence::of(one.calls.as_str(), text))
     });
-    blocks.extend(headed(
-        "Files and descriptors with the most calls",
-        uses.collect(),
-    ));
+    blocks.extend(headed("Files and descriptors with the most calls", uses));
     blocks.extend(more(&selected.more_uses));
     blocks.extend(selected.notes.iter().map(|note| Block::Note(note.into())));
     blocks
+}
+
+/// What is not counted, one sentence each; with the place of each, or without.
+fn listed(selected: &Selection, has_place: bool) -> Vec<Block> {
+    let listed = selected.listed.iter().map(|one| {
+        let mut text = one.reason.clone();
+        if has_place {
+            text += &format!("; {}", one.location);
+        }
+        Block::Sentence(Sentence::of(one.pattern.as_str(), text))
+    });
+    let title = "Not counted, each for its reason";
+    let more = selected.more_listed.as_deref();
+    let more = more.map(|text| Block::Sentence(Sentence::toned(Tone::Plain, text)));
+    headed(title, listed).chain(more).collect()
+}
+
+/// Entries below a title; nothing without entries.
+fn headed(title: &str, entries: impl Iterator<Item = Block>) -> impl Iterator<Item = Block> {
+    let mut entries = entries.peekable();
+    let heading = entries
+        .peek()
+        .map(|_| Block::Sentence(Sentence::toned(Tone::Strong, title)));
+    heading.into_iter().chain(entries)
 }
 
 /// `saves 812 ms [700, 910], 19 % of the wall time; nothing between the calls`.

@@ -96,7 +96,7 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
         location: location(&finding.key, &finding.tally),
         site: sites(finding),
         grade: match finding.key.grade {
-            _ if kind == FindingKind::Stall => stalled(&finding.tally),
+            _ if kind.is_stall() => stalled(&finding.tally),
             grade => between(grade, kind).to_owned(),
         },
         action: shortened(&finding.action, SHOWN_SENTENCE),
@@ -154,6 +154,10 @@ pub(super) fn listed_reason(one: &Uncounted) -> String {
         Some(saving) => seconds(saving),
         None => return reason,
     };
+    if let Some(stall) = one.tally.stall {
+        let (waited, all) = (words::grouped(stall.stalls), words::grouped(one.tally.runs));
+        return format!("{waited} of {all} answers may have waited {saving} in all; {reason}");
+    }
     let is_go = runtime == Some(Runtime::Go);
     // Go moves a goroutine from thread to thread.
     if is_go && reason.starts_with("several threads") {

@@ -9,7 +9,7 @@ use crate::report::notes::notes;
 use crate::report::rows::{
     Item, Listed, SHOWN_CHARACTERS, SHOWN_PATTERN, Used, item, listed_reason, location, used,
 };
-use crate::report::shares::{most_share, share_of, uncounted_share};
+use crate::report::shares::{most_share, possible_share, share_of};
 
 /// Sources that are named; the JSON has all.
 const NAMED_SOURCES: usize = 4;
@@ -76,7 +76,7 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
     let saves_little = advisory.stalls == 0
         && advisory.saving_s > 0.0
         && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE);
-    let lists_little = uncounted_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE);
+    let lists_little = possible_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE);
     Selection {
         answer: answer(advisory),
         is_negligible: saves_little && lists_little,

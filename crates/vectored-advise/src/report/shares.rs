@@ -1,6 +1,6 @@
 //! Shares of a wall time, as exact as that is known.
 
-use crate::model::{Advisory, FindingKind, WallSource};
+use crate::model::{Advisory, WallSource};
 use crate::report::figures::{MIN_SAID_SHARE, share};
 
 /// Factor by which an estimated wall time may differ from the true one, in either direction.
@@ -51,7 +51,7 @@ pub(super) fn most_share(advisory: &Advisory) -> Option<f64> {
 /// What merging the uncounted calls would save at most, in s.
 pub(super) fn uncounted_s(advisory: &Advisory) -> f64 {
     let uncounted = advisory.uncounted.iter();
-    let uncounted = uncounted.filter(|one| one.key.kind != FindingKind::Stall);
+    let uncounted = uncounted.filter(|one| !one.key.kind.is_stall());
     uncounted
         .filter_map(|one| one.at_most_s)
         .fold(0.0, |sum, saving| sum + saving)
@@ -59,8 +59,18 @@ pub(super) fn uncounted_s(advisory: &Advisory) -> f64 {
 
 /// Its share of the wall time.
 pub(super) fn uncounted_share(advisory: &Advisory) -> Option<f64> {
+    share_of_wall(advisory, uncounted_s(advisory))
+}
+
+/// The share of the wall time that all that is listed would save at most, stalls as well.
+pub(super) fn possible_share(advisory: &Advisory) -> Option<f64> {
+    let listed = advisory.uncounted.iter().filter_map(|one| one.at_most_s);
+    share_of_wall(advisory, listed.fold(0.0, |sum, saving| sum + saving))
+}
+
+fn share_of_wall(advisory: &Advisory, s: f64) -> Option<f64> {
     let wall_s = advisory.wall_s.filter(|wall| *wall > 0.0)?;
-    Some(uncounted_s(advisory) / wall_s)
+    Some(s / wall_s)
 }
 
 /// The time that shares refer to.

@@ -6,7 +6,7 @@ use vectored_advise::advisor::wording::sentences::{action, pattern};
 use vectored_advise::advisor::{About, Analysis, Options, advise, merge};
 use vectored_advise::model::{
     ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
-    Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
+    Runtime, SiteCalls, Skipped, StallTally, Step, Tally, Uncounted, WallSource,
 };
 use vectored_advise::report::{TOP, answer, document};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
@@ -171,6 +171,7 @@ pub fn fixed() -> Advisory {
         host: host(),
         sources: vec!["store --all".to_owned()],
         complete: true,
+        failed: None,
         calls: 1_300_000,
         transfers: 1_260_333,
         bytes: 133 << 20,
@@ -364,7 +365,7 @@ fn where_there_is_nothing_to_gain_it_says_so() {
     begins(&none, "Nothing to gain: none of 1,260,333 calls");
     insta::assert_snapshot!(table(&none, TOP));
     none.uncounted = fixed().uncounted;
-    begins(&none, "No certain saving: ");
+    begins(&none, "No certain saving: of 1,260,333 calls");
     none.transfers = 0;
     begins(&none, "Nothing to gain: the log has no call");
     let mut doubtful = fixed();
@@ -377,7 +378,10 @@ fn where_there_is_nothing_to_gain_it_says_so() {
     little.wall_s = Some(600.0);
     begins(&little, "Little to gain: merging calls would save 1.29 s [");
     little.uncounted[0].at_most_s = Some(9.0);
-    begins(&little, "Little to gain for certain: merging calls would ");
+    begins(
+        &little,
+        "Little to gain for certain (1.29 s), but the 5000 calls that are listed and not counted would save at most 9.00 s.",
+    );
     begins(
         &fixed(),
         "Merging calls would save 1.29 s [1.03, 1.61], 10 % to 90 % of the wall time, which is only estimated as 4.30 s: ",
@@ -440,8 +444,8 @@ fn where_there_is_next_to_nothing_to_gain_the_table_ends_after_its_headline() {
     measured.wall_s = Some(measured.saving_s / 0.000_3);
     let text = table(&measured, TOP);
     assert!(text.starts_with("Little to gain: "), "{text}");
-    assert!(!text.contains("write"), "{text}");
-    assert!(text.lines().count() <= 6, "{text}");
+    assert!(!text.contains("saves "), "{text}");
+    assert!(text.lines().count() <= 11, "{text}");
     // What could be merged is shown although it is not counted.
     let wall_s = measured.wall_s.unwrap_or_default();
     measured.uncounted[0].at_most_s = Some(wall_s * 0.002);
@@ -451,8 +455,12 @@ fn where_there_is_next_to_nothing_to_gain_the_table_ends_after_its_headline() {
     let sum = "\n3 findings would save 1.29 s; the JSON has them.\n";
     assert!(text.contains(sum), "{text}");
     assert!(!text.contains("saves "), "{text}");
+    // Below the threshold it is a line each.
     measured.uncounted[0].at_most_s = Some(wall_s * 0.000_5);
-    assert!(!table(&measured, TOP).contains("Not counted"));
+    let text = table(&measured, TOP);
+    assert!(text.contains("Not counted"), "{text}");
+    assert!(text.contains("poll between them"), "{text}");
+    assert!(!text.contains("127.0.0.1:80"), "{text}");
     // Other forms have everything.
     assert!(markdown(&measured).contains("write"));
 }
@@ -502,14 +510,19 @@ fn what_would_cost_is_no_part_of_the_answer() {
 #[test]
 fn what_is_listed_and_matters_more_is_in_the_answer() {
     let mut advisory = fixed();
-    let listed = " The 5000 calls that are listed and not counted would save at most 3.80 s.";
+    let listed = "the 5000 calls that are listed and not counted would save at most 3.80 s.";
     assert!(!answer(&advisory).contains("at most"));
     advisory.uncounted[0].at_most_s = Some(3.8);
-    assert!(answer(&advisory).ends_with(listed), "{}", answer(&advisory));
-    advisory.findings.clear();
-    let none = "No certain saving: of 1,260,333 calls that move bytes, 5000 could be merged, but";
     let text = answer(&advisory);
-    assert!(text.starts_with(none) && text.ends_with(listed), "{text}");
+    assert!(text.ends_with(&format!(" Besides, {listed}")), "{text}");
+    advisory.findings.clear();
+    (
+        advisory.saving_s,
+        advisory.saving_low_s,
+        advisory.saving_high_s,
+    ) = (0.0, 0.0, 0.0);
+    let text = answer(&advisory);
+    assert_eq!(text, format!("No certain saving, but {listed}"));
     // The runtime of Go moves a goroutine from thread to thread.
     advisory.uncounted[0].reason = "several threads or processes write to it: …".to_owned();
     advisory.uncounted[0].tally.runtime = Some(Runtime::Go);
@@ -534,6 +547,81 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
         answer(&advisory),
         "Nothing to gain: the log has no call that moves bytes."
     );
+}
+
+/// A finding of a stall, which waited for so long in all.
+fn stall(kind: FindingKind, waited_s: f64) -> (FindingKey, Tally) {
+    let stall = StallTally {
+        stalls: 47,
+        waited_ns: (waited_s * 1e9) as u64,
+        lost_ns: (waited_s * 1e9) as u64,
+    };
+    let tally = Tally {
+        stall: Some(stall),
+        ..tally(
+            100,
+            50,
+            &[(12, 12), (300, 300)],
+            "TCP:[127.0.0.1:5->127.0.0.1:80]",
+        )
+    };
+    (
+        key(kind, "python3", DescriptorKind::Tcp, &["sendto", "sendto"]),
+        tally,
+    )
+}
+
+#[test]
+fn the_first_sentence_is_the_largest_saving_of_any_kind() {
+    let with = |kind, stalled_s: f64, is_counted: bool| {
+        let (mut all, (key, tally)) = (fixed(), stall(kind, stalled_s));
+        if is_counted {
+            all.findings.push(finding(key, tally, stalled_s, 4.3));
+            (all.stalls, all.stalled_s) = (47, stalled_s);
+        } else {
+            let pattern = pattern(&key, &tally);
+            let (reason, at_most_s) = ("the peer may be slow".to_owned(), Some(stalled_s));
+            all.uncounted.push(Uncounted {
+                key,
+                reason,
+                tally,
+                pattern,
+                at_most_s,
+            });
+        }
+        answer(&all)
+    };
+    let own = "One write for each message over TCP, or TCP_NODELAY, would save 2.26 s, 53 % of the estimated wall time: \
+               47 answers waited for a delayed acknowledgement, since the message before it was written in parts.";
+    assert_eq!(with(FindingKind::Stall, 2.26, true), own);
+    let of_peer = "One write for each answer at the other end of TCP, or TCP_NODELAY there, would save 2.26 s, 53 % of";
+    assert!(with(FindingKind::PeerStall, 2.26, true).starts_with(of_peer));
+    // A smaller one is not said in the same breath.
+    for kind in [FindingKind::Stall, FindingKind::PeerStall] {
+        assert_eq!(with(kind, 0.1, true), answer(&fixed()));
+        assert_eq!(with(kind, 0.1, false), answer(&fixed()));
+    }
+    let besides = " Besides, 47 answers over TCP may have waited for a delayed acknowledgement, 2.26 s at most.";
+    let text = with(FindingKind::Stall, 2.26, false);
+    assert!(
+        text.starts_with("Merging calls would save 1.29 s") && text.ends_with(besides),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_command_that_failed_is_said_to_have() {
+    let failed = Advisory {
+        failed: Some("exit status 2".to_owned()),
+        ..fixed()
+    };
+    let text = "The command failed: exit status 2. The figures are of what it did before.";
+    assert!(
+        table(&failed, TOP).starts_with(text),
+        "{}",
+        table(&failed, TOP)
+    );
+    assert!(!table(&fixed(), TOP).contains("failed"));
 }
 
 #[test]

@@ -24,6 +24,7 @@ use crate::output_file::Outputs;
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace;
 use crate::terminal::{Screen, print, print_aside};
+use crate::versus_runs::end_in_words;
 
 /// Findings that a page shows; the JSON has all.
 const PAGE_TOP: usize = 100;
@@ -61,6 +62,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
             times: CommandTimes::Log,
             started_at,
             was_left: false,
+            failed: None,
         };
         (conclude(observed, &costs, facts, &notes), 0)
     } else {
@@ -70,6 +72,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
             times: ran.times,
             started_at,
             was_left: ran.was_left,
+            failed: ran.failed,
         };
         (conclude(ran.observed, &costs, facts, &notes), ran.code)
     };
@@ -157,6 +160,8 @@ struct CommandOutcome {
     times: CommandTimes,
     /// Whether the wait for its processes was stopped.
     was_left: bool,
+    /// How it ended, unless with exit status 0.
+    failed: Option<String>,
     code: u8,
 }
 
@@ -177,10 +182,21 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
         notes.note("stopped waiting for processes that the command left running");
     }
     signals.enter(Stage::After, 0);
+    if !observed.has_started {
+        return Err(Failure {
+            error: anyhow::anyhow!(
+                "cannot run '{}': the kernel refuses it, as it does a script whose interpreter is missing, an empty file \
+                 or a program for another machine",
+                args.command[0].to_string_lossy()
+            ),
+            code: 126,
+        });
+    }
     Ok(CommandOutcome {
         observed,
         times: CommandTimes::Traced(ended.usage),
         was_left,
+        failed: (!ended.status.success()).then(|| end_in_words(ended.status)),
         code: strace::exit_code(ended.status),
     })
 }

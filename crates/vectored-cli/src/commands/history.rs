@@ -179,6 +179,8 @@ struct Brief {
     saving_s: Option<f64>,
     #[serde(default, skip_serializing)]
     saving_low_s: Option<f64>,
+    #[serde(default, skip_serializing)]
+    stalled_s: Option<f64>,
     /// The commands of `vectored versus`.
     #[serde(default, skip_serializing)]
     old: Option<BriefCommand>,
@@ -323,8 +325,11 @@ fn words(found: &Brief) -> String {
     let advice;
     if let (Some(saving_s), Some(source)) = (found.saving_s, found.sources.first()) {
         let source = quoted(source);
-        advice = if saving_s > 0.0 && found.saving_low_s.is_none_or(|low_s| low_s > 0.0) {
-            format!("{source} would save {}", seconds_in_words(saving_s))
+        let is_certain = found.saving_low_s.is_none_or(|low_s| low_s > 0.0);
+        let certain_s = if is_certain { saving_s } else { 0.0 };
+        let most_s = certain_s.max(found.stalled_s.unwrap_or(0.0));
+        advice = if most_s > 0.0 {
+            format!("{source} would save {}", seconds_in_words(most_s))
         } else {
             format!("{source}: no significant saving")
         };

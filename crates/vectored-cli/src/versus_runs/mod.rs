@@ -5,4 +5,5 @@ mod counted;
 mod session;
 
 pub use command::{Program, Surroundings};
+pub use counted::end_in_words;
 pub use session::{Plan, measure};

@@ -26,6 +26,8 @@ pub struct About {
     pub sources: Vec<String>,
     /// See [`Advisory::complete`].
     pub complete: bool,
+    /// See [`Advisory::failed`].
+    pub failed: Option<String>,
     /// See [`Advisory::skipped`].
     pub skipped: Vec<Skipped>,
     /// Times without strace, if they are estimated.
@@ -94,8 +96,10 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         other.saving_s.total_cmp(&one.saving_s)
     });
     let mut uncounted: Vec<Uncounted> = tallies.uncounted.into_iter().map(uncounted).collect();
-    sort::sort_by_key(&mut uncounted, |uncounted| {
-        std::cmp::Reverse(uncounted.tally.calls)
+    sort::sort_by(&mut uncounted, |one, other| {
+        let most_s = |one: &Uncounted| one.at_most_s.unwrap_or(0.0);
+        let by_saving = most_s(other).total_cmp(&most_s(one));
+        by_saving.then(other.tally.calls.cmp(&one.tally.calls))
     });
     let (descriptors, more) = most_used(tallies.uses);
     Advisory {
@@ -105,6 +109,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         host: about.host,
         sources: about.sources,
         complete: about.complete,
+        failed: about.failed,
         calls: tallies.calls,
         transfers: tallies.transfers,
         bytes: tallies.bytes,

@@ -30,6 +30,7 @@ pub fn merge(advisories: &[Advisory]) -> Advisory {
     for advisory in advisories {
         about.sources.extend_from_slice(&advisory.sources);
         about.complete &= advisory.complete;
+        about.failed = about.failed.or_else(|| advisory.failed.clone());
         for lines in &advisory.skipped {
             add_skipped(&mut skipped, lines);
         }

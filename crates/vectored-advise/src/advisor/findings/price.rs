@@ -26,7 +26,7 @@ pub struct Saving {
 /// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does
 /// not reach below the entries of all saved calls, less the cost of copying and lists.
 pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
-    if key.kind == FindingKind::Stall {
+    if key.kind.is_stall() {
         return Some(lost(tally.stall.unwrap_or_default()));
     }
     let operation = operation_of(key);
@@ -108,7 +108,7 @@ fn answer_share(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
 pub fn operation_of(key: &FindingKey) -> Operation {
     let reads = |call: &str| call.contains("read") || call.contains("recv");
     let is_read = match key.kind {
-        FindingKind::SmallReads | FindingKind::PositionalReads => true,
+        FindingKind::SmallReads | FindingKind::PositionalReads | FindingKind::PeerStall => true,
         FindingKind::AdjacentWrites
         | FindingKind::PositionalWrites
         | FindingKind::SyncEach

@@ -81,6 +81,7 @@ pub fn remedy(kind: FindingKind, target: DescriptorKind, runtime: Option<Runtime
         FindingKind::ManySegments => many(runtime),
         FindingKind::SyncEach => syncs(runtime),
         FindingKind::Datagrams => datagrams(runtime),
+        FindingKind::PeerStall => quick_ack(runtime),
     }
 }
 
@@ -418,6 +419,35 @@ pub fn no_delay(runtime: Option<Runtime>) -> &'static str {
     }
 }
 
+/// How a TCP socket acknowledges at once what it has received: what this end can do about a peer that writes its answer in
+/// parts.
+fn quick_ack(runtime: Option<Runtime>) -> &'static str {
+    match runtime {
+        Some(Runtime::Python) => {
+            "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)` after each recv"
+        }
+        Some(Runtime::Java) => {
+            "`socket.setOption(jdk.net.ExtendedSocketOptions.TCP_QUICKACK, true)` after each read"
+        }
+        Some(Runtime::Ruby) => "`socket.setsockopt(:TCP, :QUICKACK, 1)` after each read",
+        Some(Runtime::Perl) => {
+            "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
+        }
+        Some(Runtime::Erlang) => {
+            "`inet:setopts(Socket, [{raw, 6, 12, <<1:32/native>>}])`, which is TCP_QUICKACK, after each recv"
+        }
+        Some(Runtime::Cpp | Runtime::C) => {
+            "`setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on)` after each recv"
+        }
+        Some(Runtime::Shell | Runtime::Node | Runtime::Php | Runtime::Lua | Runtime::Nim) => {
+            "no option at this end; the first answer of a connection does not wait"
+        }
+        Some(Runtime::Go | Runtime::Rust | Runtime::Lisp) | None => {
+            "TCP_QUICKACK of tcp(7) after each read; the first answer of a connection does not wait"
+        }
+    }
+}
+
 /// The change in a program that opens a file for each write.
 pub fn reopening(runtime: Option<Runtime>) -> &'static str {
     match runtime {
@@ -450,7 +480,7 @@ mod tests {
         Runtime::C,
     ];
 
-    const KINDS: [FindingKind; FindingKind::Stall as usize + 1] = [
+    const KINDS: [FindingKind; FindingKind::PeerStall as usize + 1] = [
         FindingKind::AdjacentWrites,
         FindingKind::SmallReads,
         FindingKind::PositionalWrites,
@@ -461,6 +491,7 @@ mod tests {
         FindingKind::SyncEach,
         FindingKind::Datagrams,
         FindingKind::Stall,
+        FindingKind::PeerStall,
     ];
 
     /// All remedies and options, each with the first of its findings. `cargo xtask remedies` reads the list, and tries each.

@@ -38,6 +38,7 @@ pub fn remedy_kinds(key: &FindingKey, tally: &Tally) -> &'static [RemedyKind] {
         | FindingKind::TinySegments
         | FindingKind::ManySegments
         | FindingKind::SyncEach
-        | FindingKind::Datagrams => &[EachCall],
+        | FindingKind::Datagrams
+        | FindingKind::PeerStall => &[EachCall],
     }
 }

@@ -49,7 +49,7 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     let counts = |step: &&Step| key.kind != FindingKind::SyncEach || moves_bytes(&step.call);
     let period = key.steps.iter().filter(counts).count().max(1) as u64;
     let times = match key.kind {
-        FindingKind::Stall => short_count(tally.runs),
+        kind if kind.is_stall() => short_count(tally.runs),
         _ => short_count((tally.calls / period).max(1)),
     };
     if key.steps.is_empty() {
@@ -81,7 +81,12 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     if rest > 0 {
         named.push(format!("{rest} more"));
     }
-    let named = if key.kind == FindingKind::Stall {
+    let named = if key.kind == FindingKind::PeerStall {
+        format!(
+            "(request, {}, then the rest after 40 ms)",
+            named.join(" + ")
+        )
+    } else if key.kind == FindingKind::Stall {
         let between = if tally.calls > 2 * tally.runs { " … " } else { " + " };
         format!("({}, then an answer)", named.join(between))
     } else {
@@ -195,6 +200,11 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
             "Sync once for several records, if they may be lost together".to_owned()
         }
         FindingKind::Datagrams => "Send several datagrams in one call, sendmmsg(2)".to_owned(),
+        FindingKind::PeerStall => {
+            "Only the other end can mend it: it must write its whole answer in one call, or set TCP_NODELAY. It keeps the \
+             last part until this end acknowledges the first, which takes 40 ms"
+                .to_owned()
+        }
         FindingKind::Stall => {
             "Write all parts before the answer in one call, or set TCP_NODELAY: the last part waits until the peer \
              acknowledges the first"

@@ -1,6 +1,7 @@
 //! Commands that are run under strace.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use super::{advise, bench, std_advise, strace_is_missing, text};
@@ -17,7 +18,8 @@ fn a_command_keeps_its_output_and_its_exit_code() {
         .write_stdin("this\n");
     let (stdout, stderr) = said_by(&mut command, 7);
     assert_eq!(stdout, "got this\n");
-    assert!(stderr.starts_with("aside\n"), "{stderr}");
+    let failed = "aside\nThe command failed: exit status 7. ";
+    assert!(stderr.starts_with(failed), "{stderr}");
     assert!(!stderr.contains("note:"), "{stderr}");
     assert!(stderr.contains("No certain saving: of "), "{stderr}");
     let saved = bench.only_result();
@@ -32,6 +34,25 @@ fn a_command_keeps_its_output_and_its_exit_code() {
         "{saved}"
     );
     assert!(time("cpu_s") > 0.0, "{saved}");
+}
+
+#[test]
+fn a_command_that_a_signal_ends_or_that_cannot_start_is_said_to() {
+    needs_strace!("a_command_that_a_signal_ends_or_that_cannot_start_is_said_to");
+    let bench = bench();
+    let mut killed = advise(&bench);
+    killed.args(["--", "sh", "-c", "kill -9 $$"]);
+    let said = stderr_of(&mut killed, 137);
+    assert!(
+        said.contains("The command failed: signal 9 (SIGKILL). "),
+        "{said}"
+    );
+    let script = bench.work().join("script");
+    fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let said = stderr_of(advise(&bench).args(["--", "./script"]), 126);
+    assert!(said.contains("cannot run './script': "), "{said}");
+    assert!(!said.contains("o gain"), "{said}");
 }
 
 #[test]

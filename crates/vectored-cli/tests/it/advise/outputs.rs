@@ -51,6 +51,15 @@ fn report_compare_and_history_handle_advice() {
     stdout_of(advise(&bench).arg("again"));
     let compared = stdout_of(&mut bench.command("compare advise~1 --against advise"));
     assert!(compared.contains("as many calls"), "{compared}");
+    // The largest saving of any kind.
+    let mut stalled: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    stalled["stalled_s"] = literal!(2.26);
+    fs::write(path, stalled.to_string()).unwrap();
+    let history = stdout_of(&mut bench.command("history"));
+    assert!(history.contains("'log' would save 2.26 s"), "{history}");
+    let compared = stdout_of(&mut bench.command("compare advise~1 --against advise"));
+    let more = "new waits 2.26 s more for delayed acknowledgements, and makes as many calls";
+    assert!(compared.contains(more), "{compared}");
 }
 
 #[test]
