@@ -10,9 +10,12 @@ pub struct Document {
     pub title: Text,
     /// The explanation of this kind of result, in a sentence or two. Only the page has it.
     pub lead: Text,
-    /// The answer: all that a terminal shows unless the details are asked for.
+    /// The answer: what a reader must not miss, in sentences. Each format decides where it stands: on a terminal last, where
+    /// it is in sight; elsewhere first.
     pub answer: Vec<Block>,
-    /// The figures behind it.
+    /// The maps, tables and findings behind it.
+    pub body: Vec<Block>,
+    /// All other figures. A terminal shows them only if the details are asked for.
     pub sections: Vec<Section>,
 }
 
@@ -40,7 +43,7 @@ pub enum Block {
     Chart(Chart),
     /// Bars. Only the page draws them; their figures stand in a table, too.
     Bars(Bars),
-    /// Blocks that few readers need: folded on the page, and left out of the answer on a terminal.
+    /// Blocks that few readers need: folded on the page, and on a terminal left out without the details.
     Details(Details),
     /// Lines of a program.
     Code(Code),

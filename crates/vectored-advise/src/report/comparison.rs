@@ -259,17 +259,17 @@ pub fn compared_in_words(comparison: &AdviceComparison) -> String {
 pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
     let AdviceComparison { old, new, .. } = comparison;
     let sources = |side: &SideOfAdvice| shortened(&side.sources.join(", "), 2 * SHOWN_CHARACTERS);
-    let mut answer = vec![
-        Block::Sentence(Sentence::toned(Tone::Strong, compared_in_words(comparison))),
+    let answer = Sentence::toned(Tone::Strong, compared_in_words(comparison));
+    let mut body = vec![
         Block::Sentence(Sentence::of("old", sources(old))),
         Block::Sentence(Sentence::of("new", sources(new))),
     ];
     if comparison.commands_differ {
         let text =
             "The commands differ: their arguments may have changed the calls, instead of an edit.";
-        answer.push(Block::Sentence(Sentence::toned(Tone::Quiet, text)));
+        body.push(Block::Sentence(Sentence::toned(Tone::Quiet, text)));
     }
-    answer.push(Block::Table(sums(old, new)));
+    body.push(Block::Table(sums(old, new)));
     let differs = |one: &&ComparedFinding| one.change != FindingChange::Stayed;
     let changed: Vec<Vec<Cell>> = comparison
         .findings
@@ -278,7 +278,7 @@ pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
         .map(row)
         .collect();
     if !changed.is_empty() {
-        answer.push(Block::Table(Table {
+        body.push(Block::Table(Table {
             title: "Findings that differ".into(),
             columns: vec![
                 Column::words("finding"),
@@ -296,7 +296,8 @@ pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
         lead: "The calls of a program before and after an edit, by results of `vectored advise`. What an edit saves is \
                measured by `vectored versus`."
             .into(),
-        answer,
+        answer: vec![Block::Sentence(answer)],
+        body,
         sections: Vec::new(),
     }
 }

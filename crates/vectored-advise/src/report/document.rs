@@ -11,7 +11,7 @@ Each system call has a cost. This page counts the calls of a program that could 
 buffers or by using a larger buffer, without changing its behaviour otherwise, and estimates the time saved on this \
 machine.";
 
-/// The answer, up to `top` findings, what is not counted, the files with the most calls, notes.
+/// The answer; its body has up to `top` findings, what is not counted, the files with the most calls, notes.
 pub fn document(advisory: &Advisory, top: usize) -> Document {
     let selected = selection(advisory, top);
     let toned = |tone, text: &str| Block::Sentence(Sentence::toned(tone, text));
@@ -24,16 +24,16 @@ pub fn document(advisory: &Advisory, top: usize) -> Document {
     });
     let mut answer: Vec<Block> = failed.into_iter().collect();
     answer.push(toned(Tone::Strong, &selected.answer));
-    answer.push(toned(Tone::Quiet, &selected.extent));
+    let mut body = vec![toned(Tone::Quiet, &selected.extent)];
     let mut sections = Vec::new();
     if selected.is_negligible {
-        answer.extend(listed(&selected, false));
+        body.extend(listed(&selected, false));
         sections.push(Section {
             title: "Findings".into(),
             blocks: blocks(&selected, Vec::new()),
         });
     } else {
-        answer.extend(blocks(&selected, listed(&selected, true)));
+        body.extend(blocks(&selected, listed(&selected, true)));
     }
     Document {
         title: format!(
@@ -43,6 +43,7 @@ pub fn document(advisory: &Advisory, top: usize) -> Document {
         .into(),
         lead: LEAD.into(),
         answer,
+        body,
         sections,
     }
 }

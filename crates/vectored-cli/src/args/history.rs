@@ -10,7 +10,7 @@ pub const HISTORY_ABOUT: &str = "\
 List or remove saved results
 
 Lists the results of `vectored measure`, `vectored reproduce` and `vectored advise` in \
-$XDG_STATE_HOME/vectored (by default ~/.local/state/vectored), newest first, with the names \
+$XDG_STATE_HOME/vectored (by default ~/.local/state/vectored), the newest last, with the names \
 that `vectored report` and `vectored compare` accept: measure, measure~1 and so on, the \
 same for reproduce and advise. \
 Results are removed by --prune only.";

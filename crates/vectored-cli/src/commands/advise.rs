@@ -239,12 +239,12 @@ fn show(
             let mut advice = document(advisory, args.top);
             let saves = advisory.findings.iter().any(|one| one.saving_s > 0.0);
             let proof = saves.then(|| proof(&args.command)).flatten();
-            advice
-                .answer
-                .extend(proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text))));
-            advice
-                .answer
-                .extend(compared.into_iter().flat_map(|compared| compared.answer));
+            let proof = proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text)));
+            advice.answer.extend(proof);
+            if let Some(compared) = compared {
+                advice.body.extend(compared.body);
+                advice.answer.extend(compared.answer);
+            }
             advice
         },
         || json,

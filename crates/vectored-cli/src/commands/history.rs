@@ -94,7 +94,8 @@ fn heading(args: &HistoryArgs, count: usize, directory_name: &str) -> String {
             0 => format!(
                 "no saved results in {directory_name}: run `vectored measure` to create one"
             ),
-            _ => format!("saved results in {directory_name}, newest first"),
+            1 => format!("1 saved result in {directory_name}"),
+            _ => format!("{count} saved {results} in {directory_name}, the newest last"),
         };
     };
     let age = age_in_words(age);
@@ -296,11 +297,11 @@ fn document(entries: &[Entry], heading: &str) -> Document {
             format!("{words}; {file}"),
         ))
     };
-    let mut answer = vec![Block::Sentence(Sentence::toned(Tone::Plain, heading))];
-    answer.extend(entries.iter().map(sentence));
     Document {
         title: "Saved results".into(),
-        answer,
+        answer: vec![Block::Sentence(Sentence::toned(Tone::Plain, heading))],
+        // As in a shell, the newest stands where it is in sight.
+        body: entries.iter().rev().map(sentence).collect(),
         ..Document::default()
     }
 }

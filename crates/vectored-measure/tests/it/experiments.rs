@@ -268,7 +268,7 @@ fn the_table_of_a_program_beside_ours() {
 }
 
 fn chart(experiment: Reproduction) -> Chart {
-    let blocks = document(&shown(vec![experiment])).answer.into_iter();
+    let blocks = document(&shown(vec![experiment])).body.into_iter();
     let mut charts = blocks.filter_map(|block| match block {
         Block::Chart(chart) => Some(chart),
         _ => None,
@@ -469,7 +469,7 @@ fn a_program_that_does_not_use_its_buffer_is_named() {
         other.finding
     );
     assert_eq!(chart(other.clone()).marks, []);
-    let blocks = document(&shown(vec![other.clone()])).answer;
+    let blocks = document(&shown(vec![other.clone()])).body;
     let first = blocks.iter().find_map(|block| match block {
         Block::Note(note) => Some(note.to_string()),
         _ => None,

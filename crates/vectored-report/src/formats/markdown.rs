@@ -2,13 +2,14 @@
 
 use crate::document::{Align, Block, Code, Document, Item, Map, Sentence, Table, Tone};
 
-/// A document in Markdown: title, answer and sections. Charts are left out.
+/// A document in Markdown: title, answer, body and sections. Charts are left out.
 pub fn markdown(document: &Document) -> String {
     let mut text = String::new();
     if !document.title.is_empty() {
         text += &format!("# {}\n", escaped(&document.title));
     }
     blocks(&document.answer, &mut text);
+    blocks(&document.body, &mut text);
     for section in &document.sections {
         gap(&mut text);
         text += &format!("## {}\n", escaped(&section.title));

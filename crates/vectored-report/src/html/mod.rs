@@ -83,6 +83,7 @@ fn content(document: &Document, is_one_of_several: bool) -> Markup {
             p.lead { (document.lead) }
         }
         (blocks(&document.answer))
+        (blocks(&document.body))
         @for section in &document.sections {
             section {
                 @if is_one_of_several {

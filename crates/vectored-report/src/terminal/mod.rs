@@ -29,8 +29,8 @@ impl Default for TerminalOptions {
     }
 }
 
-/// A document for a terminal. The answer stands at the end, where it is in sight: before it, with
-/// [`details`](TerminalOptions::details), title and sections.
+/// A document for a terminal. The answer stands last, where it is in sight, after the body, and with
+/// [`details`](TerminalOptions::details) after title, sections and body.
 ///
 /// Without colours nothing is lost: roles have marks, and maps have letters.
 pub fn terminal(document: &Document, options: &TerminalOptions) -> String {
@@ -45,6 +45,10 @@ pub fn terminal(document: &Document, options: &TerminalOptions) -> String {
             screen.paragraph(BOLD, "", 2, &section.title);
             screen.blocks(&section.blocks);
         }
+        screen.gap();
+    }
+    screen.blocks(&document.body);
+    if !document.answer.is_empty() {
         screen.gap();
     }
     screen.blocks(&document.answer);

@@ -76,11 +76,11 @@ fn of_texts(next: &mut dyn FnMut() -> String, drawn: &mut dyn FnMut() -> String)
         })
         .to_vec();
     answer.extend(tones.map(|tone| Block::Sentence(Sentence::toned(tone, next()))));
-    answer.extend([Block::Item(item), Block::Details(details)]);
     Document {
         title: next().into(),
         lead: drawn().into(),
         answer,
+        body: vec![Block::Item(item), Block::Details(details)],
         sections: vec![Section {
             title: next().into(),
             blocks: vec![

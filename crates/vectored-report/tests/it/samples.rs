@@ -15,14 +15,13 @@ pub fn everything() -> Document {
                 Tone::Warning,
                 "The machine was busy: its load was 3.2 on 2 CPUs. Stop other programs and measure again.",
             )),
-            Block::Map(map("file", 1.0)),
-            Block::Map(map("pipe", 0.6)),
             Block::Sentence(Sentence::of(
                 "file",
                 "copy below 1.40 KiB, gather above; never write one by one, which takes 1.4 to 39 times as long.",
             )),
             Block::Sentence(Sentence::of("pipe", "copy or gather is undecided.")),
         ],
+        body: vec![Block::Map(map("file", 1.0)), Block::Map(map("pipe", 0.6))],
         sections: vec![
             Section {
                 title: "Figures of file".into(),

@@ -14,13 +14,12 @@ use crate::stats::MIN_RUNS;
 
 /// The comparison as a document: differences of the environment and reported changes are the answer.
 pub fn comparison_document(comparison: &Comparison) -> Document {
-    let mut answer: Vec<Block> = summary(comparison)
+    let sentences = summary(comparison)
         .into_iter()
-        .map(|text| Block::Sentence(Sentence::toned(Tone::Plain, text)))
-        .collect();
-    answer.extend(tables(comparison).into_iter().map(Block::Table));
-    answer.extend(bars(comparison).map(Block::Bars));
-    answer.extend(
+        .map(|text| Block::Sentence(Sentence::toned(Tone::Plain, text)));
+    let mut body: Vec<Block> = tables(comparison).into_iter().map(Block::Table).collect();
+    body.extend(bars(comparison).map(Block::Bars));
+    body.extend(
         notes(comparison)
             .into_iter()
             .map(|note| Block::Note(note.into())),
@@ -33,7 +32,8 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
         )
         .into(),
         lead: LEAD.into(),
-        answer,
+        answer: sentences.collect(),
+        body,
         sections: Vec::new(),
     }
 }

@@ -24,15 +24,18 @@ gathering, is faster on each.";
 /// assert!(vectored_report::markdown(&document).contains("no crossovers"));
 /// ```
 pub fn machines_document(runs: &[&Results]) -> Document {
-    let answer = match table(runs) {
-        None => vec![Block::Sentence(Sentence::toned(
-            Tone::Plain,
-            "No run has lists that differ only in a size, so there are no crossovers to compare.",
-        ))],
-        Some(table) => {
-            let answer = vec![Block::Bars(bars(runs)), Block::Table(table)];
-            answer.into_iter().chain(missing(runs)).collect()
-        }
+    let (answer, body) = match table(runs) {
+        None => (
+            vec![Block::Sentence(Sentence::toned(
+                Tone::Plain,
+                "No run has lists that differ only in a size, so there are no crossovers to compare.",
+            ))],
+            Vec::new(),
+        ),
+        Some(table) => (
+            missing(runs),
+            vec![Block::Bars(bars(runs)), Block::Table(table)],
+        ),
     };
     Document {
         title: format!(
@@ -42,6 +45,7 @@ pub fn machines_document(runs: &[&Results]) -> Document {
         .into(),
         lead: LEAD.into(),
         answer,
+        body,
         sections: Vec::new(),
     }
 }

@@ -145,7 +145,7 @@ fn answer(of: &CommandChange) -> String {
 
 /// The answer for each new command, and its figures.
 pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
-    let mut blocks = Vec::new();
+    let (mut answers, mut body) = (Vec::new(), Vec::new());
     for one in &comparison.new {
         for (when, side) in std::iter::zip(["earlier", "later"], &one.sides) {
             if !side.differences.is_empty() {
@@ -153,32 +153,33 @@ pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
                     "{} did something else than old in the {when} result",
                     one.name
                 );
-                blocks.push(Block::Sentence(Sentence::toned(Tone::Warning, text)));
+                answers.push(Block::Sentence(Sentence::toned(Tone::Warning, text)));
             }
         }
-        blocks.push(Block::Sentence(Sentence::toned(Tone::Strong, answer(one))));
+        answers.push(Block::Sentence(Sentence::toned(Tone::Strong, answer(one))));
         for (name, [old, new]) in [("earlier", &one.earlier), ("later", &one.later)] {
-            blocks.push(Block::Sentence(Sentence::of(
+            body.push(Block::Sentence(Sentence::of(
                 name,
                 format!("{old} and {new}"),
             )));
         }
-        blocks.push(Block::Table(table(one)));
+        body.push(Block::Table(table(one)));
     }
     if !comparison.in_one_alone.is_empty() {
         let names = enumerated(&comparison.in_one_alone);
-        blocks.push(Block::Note(
+        body.push(Block::Note(
             format!("Only one of the results has {names}.").into(),
         ));
     }
-    blocks.push(Block::Note(
+    body.push(Block::Note(
         "Times, memory, switches and faults are those of new divided by those of old in the same result; counts are those of new."
             .into(),
     ));
     Document {
         title: "What became of the edit?".into(),
         lead: "Two results of `vectored versus`. A change is reported if the intervals of both have nothing in common.".into(),
-        answer: blocks,
+        answer: answers,
+        body,
         sections: Vec::new(),
     }
 }

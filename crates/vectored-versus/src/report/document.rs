@@ -45,17 +45,14 @@ fn whole(count: f64) -> String {
 
 /// The answer of each new command, its figures, and the calls that differ; in sections all calls and files.
 pub fn document(versus: &Versus) -> Document {
-    let mut answer_blocks = Vec::new();
-    let mut sections = Vec::new();
+    let (mut answer, mut body, mut sections) = (Vec::new(), Vec::new(), Vec::new());
     for comparison in &versus.new {
-        answer_blocks.extend(compared(versus, comparison));
+        answer.extend(answers(versus, comparison));
+        body.extend(compared(versus, comparison));
         sections.extend(details(versus, comparison));
     }
-    answer_blocks.extend(
-        notes(versus)
-            .into_iter()
-            .map(|note| Block::Note(note.into())),
-    );
+    let notes = notes(versus).into_iter();
+    body.extend(notes.map(|note| Block::Note(note.into())));
     let new = versus.new.iter().map(|one| one.side.command.as_str());
     Document {
         title: format!(
@@ -65,7 +62,8 @@ pub fn document(versus: &Versus) -> Document {
         )
         .into(),
         lead: LEAD.into(),
-        answer: answer_blocks,
+        answer,
+        body,
         sections,
     }
 }
@@ -74,7 +72,8 @@ fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
     Block::Sentence(Sentence::toned(tone, text))
 }
 
-fn compared(versus: &Versus, of: &Comparison) -> Vec<Block> {
+/// What spoils the comparison, and its outcome.
+fn answers(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
     if of.same_files {
         let what = if of.side.command == versus.old.command {
@@ -97,9 +96,13 @@ fn compared(versus: &Versus, of: &Comparison) -> Vec<Block> {
     };
     blocks.extend(of.differences.iter().map(differs));
     blocks.push(sentence(Tone::Strong, answer(versus, of)));
+    blocks
+}
+
+fn compared(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let is_typed =
         |side: &Side| Block::Sentence(Sentence::of(side.name.as_str(), side.command.as_str()));
-    blocks.extend([is_typed(&versus.old), is_typed(&of.side)]);
+    let mut blocks = vec![is_typed(&versus.old), is_typed(&of.side)];
     if let Some(files) = own_files(&versus.old, &of.side).filter(|_| !of.same_files) {
         blocks.push(Block::Sentence(Sentence::of("files", files)));
     }

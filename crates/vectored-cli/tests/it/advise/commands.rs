@@ -88,7 +88,7 @@ fn a_quiet_report_is_still_a_report() {
     command.args(["--quiet", "--", "sh", "-c", "echo hi"]);
     let (stdout, stderr) = said_by(&mut command, 0);
     assert_eq!(stdout, "hi\n");
-    assert!(stderr.starts_with("Nothing to gain"), "{stderr}");
+    assert!(stderr.contains("\n\nNothing to gain"), "{stderr}");
     assert!(!stderr.contains(".json"), "{stderr}");
 }
 

@@ -20,7 +20,7 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
         "{stderr}"
     );
     assert!(
-        stdout.starts_with("No known saving: of 2000 calls"),
+        stdout.contains("\n\nNo known saving: of 2000 calls"),
         "{stdout}"
     );
     assert!(

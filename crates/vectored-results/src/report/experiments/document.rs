@@ -10,7 +10,7 @@ use crate::report::experiments::sheets::{notes, sheets, title};
 const LEAD: &str = "\
 Experiments that others have published, repeated on this machine: what they measured then, beside what is measured here.";
 
-/// Findings and tables of all experiments are the answer; how they were measured is in the sections.
+/// The findings of all experiments are the answer, and their tables the body; how they were measured is in the sections.
 pub fn document(experiments: &Experiments) -> Document {
     let host = &experiments.host;
     let warnings = host.warnings.iter().map(|warning| {
@@ -19,7 +19,10 @@ pub fn document(experiments: &Experiments) -> Document {
             format!("Warning: {warning}."),
         ))
     });
-    let of_each = experiments.experiments.iter().flat_map(answer);
+    let all = &experiments.experiments;
+    let found = all.iter().filter(|one| !one.finding.is_empty());
+    let findings =
+        found.map(|one| Block::Sentence(Sentence::of(one.name.to_string(), one.finding.as_str())));
     let quiet = |text: String| Block::Sentence(Sentence::toned(Tone::Quiet, text));
     let programs = experiments.experiments.iter();
     let programs = programs.filter_map(|experiment| experiment.setting.program.as_ref());
@@ -31,7 +34,8 @@ pub fn document(experiments: &Experiments) -> Document {
         )
         .into(),
         lead: LEAD.into(),
-        answer: warnings.chain(of_each).collect(),
+        answer: warnings.chain(findings).collect(),
+        body: all.iter().flat_map(body).collect(),
         sections: vec![Section {
             title: "The run".into(),
             blocks: vec![
@@ -42,17 +46,11 @@ pub fn document(experiments: &Experiments) -> Document {
     }
 }
 
-fn answer(experiment: &Reproduction) -> Vec<Block> {
+fn body(experiment: &Reproduction) -> Vec<Block> {
     let mut blocks = vec![Block::Sentence(Sentence::toned(
         Tone::Strong,
         title(experiment),
     ))];
-    if !experiment.finding.is_empty() {
-        blocks.push(Block::Sentence(Sentence::toned(
-            Tone::Plain,
-            experiment.finding.as_str(),
-        )));
-    }
     blocks.push(experiment_chart(experiment));
     blocks.extend(sheets(experiment).into_iter().map(Block::Table));
     blocks.extend(

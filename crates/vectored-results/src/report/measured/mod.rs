@@ -1,7 +1,7 @@
 //! Results of `vectored measure` as a document.
 //!
-//! The answer is a map and a sentence for each section, that is for each set of conditions. All figures behind it are in
-//! the sections of the document.
+//! The answer is a sentence for each section, that is for each set of conditions; the body has their maps. All figures behind
+//! them are in the sections of the document.
 
 mod answers;
 mod charts;
@@ -41,7 +41,6 @@ descriptors, the size and the machine. This page shows measurements, and what ea
 pub fn document(results: &Results) -> Document {
     let groups = groups(results);
     let mut answer = warnings::warnings(results);
-    answer.extend(maps::maps(&groups, results));
     let (sentences, last) = answers::answers(&groups, results);
     for (group, sentence) in std::iter::zip(&groups, sentences) {
         answer.extend(sentence);
@@ -85,6 +84,7 @@ pub fn document(results: &Results) -> Document {
         title: format!("{question} {}, {}", results.host.name, results.started_at).into(),
         lead: lead.into(),
         answer,
+        body: maps::maps(&groups, results),
         sections: parts,
     }
 }
