@@ -325,6 +325,10 @@ pub struct Tally {
     /// Of [`FindingKind::Stall`] and [`FindingKind::PeerStall`]: what the exchanges waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall: Option<StallTally>,
+    /// The begins of the calls of each run.
+    #[cfg(test)]
+    #[serde(skip)]
+    pub(crate) members: Vec<Vec<u64>>,
 }
 
 /// The waits of exchanges that stall.

@@ -40,6 +40,8 @@ impl Pending {
         let row = self.row(&found, run, mode);
         let tally = &mut row.tally;
         tally.runs += 1;
+        #[cfg(test)]
+        tally.members.push(run.members.clone());
         tally.calls += found.calls;
         tally.bytes += run.bytes;
         tally.merged_calls += found.merged_calls;

@@ -23,6 +23,8 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
         return;
     }
     join_files(known, new);
+    #[cfg(test)]
+    known.members.extend(new.members.iter().cloned());
     known.runs = known.runs.saturating_add(new.runs);
     known.calls = known.calls.saturating_add(new.calls);
     known.bytes = known.bytes.saturating_add(new.bytes);

@@ -155,6 +155,9 @@ pub(crate) struct Run {
     pub(crate) order_between: Vec<u8>,
     /// The barrier after it.
     pub(crate) ended_by: Option<Barrier>,
+    /// The begins of its calls.
+    #[cfg(test)]
+    pub(crate) members: Vec<u64>,
     /// Descriptor of the first call.
     pub(crate) descriptor: i32,
     /// Call sites: number of the site, calls, bytes.
@@ -204,6 +207,8 @@ impl Run {
             has_between: false,
             order_between: Vec::new(),
             ended_by: None,
+            #[cfg(test)]
+            members: Vec::new(),
             descriptor: 0,
             sites: Vec::new(),
             streak: (0, 0),
@@ -223,6 +228,8 @@ impl Run {
         self.alone.clear();
         self.longest_bytes = 0;
         self.seeks = 0;
+        #[cfg(test)]
+        self.members.clear();
         self.has_between = false;
         self.sites.clear();
         self.streak = (0, 0);
@@ -238,6 +245,8 @@ impl Run {
             self.descriptor = call.descriptor;
             self.is_full = call.segments >= SEGMENTS_MAX;
         }
+        #[cfg(test)]
+        self.members.push(call.began_ns);
         self.calls += 1;
         self.bytes += call.bytes;
         if site != 0 {

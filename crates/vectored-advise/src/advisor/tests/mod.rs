@@ -4,6 +4,7 @@ mod delays;
 mod events;
 mod histories;
 mod merging;
+mod model;
 mod naive;
 mod observers;
 mod reading;

@@ -1,0 +1,175 @@
+//! A model decides: random programs run on a small kernel, as they are and with the printed remedy of each counted finding.
+//! What any process sees may not differ.
+//!
+//! `VECTORED_SIMULATIONS=200000 cargo test --release -p vectored-advise model -- --nocapture`.
+
+mod fix;
+mod kernel;
+mod program;
+mod run;
+
+use std::collections::BTreeMap;
+
+use fix::{BUFFER_BYTES, Fix};
+use program::{Step, any_program};
+use run::{Outcome, run};
+
+use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::{Analysis, Options};
+use vectored_strace::Reader;
+
+/// A counted finding that changes what is seen.
+#[derive(Clone, Debug)]
+struct Fault {
+    kind: String,
+    text: String,
+    what: String,
+}
+
+fn tallies_of(log: &str) -> Tallies {
+    let mut analysis = Analysis::new(Options {
+        shows_all: true,
+        buffer_bytes: BUFFER_BYTES as u64,
+        ..Options::default()
+    });
+    analysis.begin_log();
+    let mut reader = Reader::new(log.as_bytes());
+    while let Some(event) = reader.next().unwrap() {
+        analysis.follow(&event);
+    }
+    assert!(reader.counts().skipped().is_empty(), "{log}");
+    analysis.finish()
+}
+
+/// Orders of steps that are tried: one that a remedy changed is compared with the program in that order, since nothing
+/// but luck made the other.
+const ORDERS: usize = 4;
+
+/// The counted findings of a program, with the first fault of each.
+fn check(program: &[Step]) -> Vec<(String, Option<Fault>)> {
+    let all: Vec<usize> = (0..program.len()).collect();
+    let first = run(program, &all, None);
+    let findings = tallies_of(&first.log).findings;
+    let checked = findings.iter().map(|(key, tally)| {
+        let kind = format!("{:?} {:?}", key.kind, key.target);
+        let fault = Fix::of(key, tally, program, &first).and_then(|fix| {
+            let what = difference(program, &first.order, &fix)?;
+            Some(Fault { kind: kind.clone(), text: fix.text.clone(), what })
+        });
+        (kind, fault)
+    });
+    checked.collect()
+}
+
+fn difference(program: &[Step], order: &[usize], fix: &Fix) -> Option<String> {
+    let mut order = order.to_vec();
+    for _ in 0..ORDERS {
+        let before = run(program, &order, None);
+        let after = run(program, &order, Some((fix, &before)));
+        if before.order == after.order {
+            return compare(program, &before, &after);
+        }
+        order = after.order;
+    }
+    None
+}
+
+fn compare(program: &[Step], before: &Outcome, after: &Outcome) -> Option<String> {
+    for thread in &after.stuck {
+        if !before.stuck.contains(thread) {
+            return Some(format!("thread {thread} waits for ever"));
+        }
+    }
+    for step in &before.order {
+        let (one, other) = (before.seen.get(step), after.seen.get(step));
+        if one != other && !fix_dropped(program, *step, other) {
+            let of = |seen: Option<&Vec<u16>>| seen.map_or("nothing".to_owned(), |seen| in_words(seen));
+            return Some(format!("step {step} saw {}, then {}", of(one), of(other)));
+        }
+    }
+    let differ = std::iter::zip(&before.content, &after.content).find(|(one, other)| one != other);
+    differ.map(|(one, other)| format!("at the end: {} became {}", in_words(one), in_words(other)))
+}
+
+/// Steps, and how many bytes in a row of each.
+fn in_words(cells: &[u16]) -> String {
+    let parts = cells.chunk_by(|one, next| one >> 8 == next >> 8);
+    let words = parts.map(|part| match part[0] >> 8 {
+        0 => format!("{part:?}"),
+        step => format!("{}×{}", step - 1, part.len()),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A seek that is not made any more sees nothing.
+fn fix_dropped(program: &[Step], step: usize, seen: Option<&Vec<u16>>) -> bool {
+    matches!(program[step].call, program::Call::Seek(..)) && seen.is_none_or(Vec::is_empty)
+}
+
+/// Leaves steps out as long as the fault stays.
+fn shrink(mut program: Vec<Step>, is_faulty: impl Fn(&[Step]) -> bool) -> Vec<Step> {
+    let mut size = program.len();
+    while size > 0 {
+        let mut at = 0;
+        while at < program.len() {
+            let end = program.len().min(at + size);
+            let less = [&program[..at], &program[end..]].concat();
+            if is_faulty(&less) {
+                program = less;
+            } else {
+                at += size;
+            }
+        }
+        size /= 2;
+    }
+    program
+}
+
+fn fault_of(program: &[Step]) -> Option<Fault> {
+    check(program).into_iter().find_map(|(_, fault)| fault)
+}
+
+fn report(program: &[Step], fault: &Fault) -> String {
+    let steps = program.iter().enumerate();
+    let steps: Vec<String> = steps.map(|(n, step)| format!("{n}: {} {:?}", step.thread, step.call)).collect();
+    format!("{}: {}\n  {}\n  {}", fault.kind, fault.text, fault.what, steps.join("; "))
+}
+
+/// The calls of a program without their numbers.
+fn signature(program: &[Step], fault: &Fault) -> String {
+    let name = |step: &Step| format!("{:?}", step.call).chars().take_while(|one| *one != '(').collect();
+    let names: Vec<String> = program.iter().map(name).collect();
+    format!("{} {}", fault.kind, names.join(" "))
+}
+
+#[test]
+fn no_counted_finding_changes_what_any_process_sees() {
+    let programs = match std::env::var("VECTORED_SIMULATIONS") {
+        Ok(number) => number.parse().expect("VECTORED_SIMULATIONS is a number"),
+        Err(_) => 3000,
+    };
+    let mut found: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let mut faults: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    for seed in 0..programs {
+        let program = any_program(&mut fastrand::Rng::with_seed(seed));
+        for (kind, fault) in check(&program) {
+            let count = found.entry(kind).or_default();
+            count.0 += 1;
+            count.1 += u64::from(fault.is_some());
+            if let Some(fault) = fault && count.1 < 500 {
+                let is_it = |one: &[Step]| fault_of(one).is_some_and(|one| one.kind == fault.kind);
+                let least = shrink(program.clone(), is_it);
+                let fault = fault_of(&least).unwrap_or(fault);
+                let known = faults.entry(signature(&least, &fault)).or_default();
+                *known = (known.0 + 1, report(&least, &fault));
+            }
+        }
+    }
+    for (kind, (counted, faulty)) in &found {
+        println!("{kind}: {counted} counted findings in {programs} programs, {faulty} faults");
+    }
+    let mut faults: Vec<(u64, String)> = faults.into_values().collect();
+    faults.sort_by_key(|fault| std::cmp::Reverse(fault.0));
+    let faults: Vec<String> = faults.iter().take(40).map(|(times, text)| format!("{times} × {text}")).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
