@@ -269,7 +269,10 @@ fn collect(of: &str, text: &str, types: &mut Types) {
 
 /// A line of a struct or enum.
 fn member(line: &str, is_enum: bool, doc: &str, attributes: &str, rename: &str) -> Option<Member> {
-    let line = line.strip_suffix(',')?;
+    // What only tests have is not saved.
+    let line = line
+        .strip_suffix(',')
+        .filter(|_| !attributes.contains("cfg(test)"))?;
     let (name, of) = if is_enum {
         match line.split_once(" = ") {
             Some((_, word)) => (word.trim_matches('"').to_owned(), ""),

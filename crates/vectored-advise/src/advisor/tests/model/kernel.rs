@@ -1,11 +1,12 @@
 //! A small kernel: files with several names, open file descriptions, streams, processes.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+
+use super::program::OWN_DESCRIPTOR;
 
 /// A byte with its origin: the step that wrote it, and the place in what the step wrote.
 pub(super) type Cell = u16;
 
-/// What is at the other end of an open file description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Object {
     File(usize),
@@ -20,8 +21,8 @@ pub(super) struct OpenFile {
     pub(super) object: Object,
     pub(super) offset: usize,
     pub(super) append: bool,
-    pub(super) may_write: bool,
     pub(super) may_read: bool,
+    pub(super) may_write: bool,
     /// What `strace -yy` shows of it.
     pub(super) text: String,
 }
@@ -30,15 +31,14 @@ pub(super) struct OpenFile {
 pub(super) struct File {
     pub(super) bytes: Vec<Cell>,
     /// The bytes that a loss of power leaves.
-    pub(super) durable: Vec<Cell>,
-    pub(super) is_watched: bool,
-    /// Calls that changed it while it was watched.
-    pub(super) changes: u32,
+    durable: Vec<Cell>,
+    /// Calls that changed it since it is watched.
+    pub(super) changes: Option<Cell>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
-    pub(super) bytes: VecDeque<Cell>,
+    bytes: VecDeque<Cell>,
     /// All bytes that were ever written to it.
     pub(super) history: Vec<Cell>,
 }
@@ -47,117 +47,104 @@ pub(super) struct Stream {
 pub(super) struct Process {
     pub(super) descriptors: BTreeMap<i32, usize>,
     pub(super) has_ended: bool,
+    pub(super) is_awaited: bool,
     pub(super) parent: u32,
+    pub(super) mapped: Option<usize>,
 }
 
-/// A name in the folder.
-#[derive(Clone, Copy, Debug)]
-enum Entry {
-    File(usize),
-    Symbolic(u8),
-}
+/// A name in the folder: a file, or the name that a symbolic link leads to.
+type Entry = Result<usize, u8>;
 
-/// From this number on a name is `/proc/self/fd/N`.
-pub(super) const OWN_DESCRIPTOR: u8 = 100;
-
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Kernel {
-    names: BTreeMap<u8, Entry>,
+    pub(super) names: BTreeMap<u8, Entry>,
     pub(super) files: Vec<File>,
     pub(super) streams: Vec<Stream>,
     /// By the step that made them.
     pub(super) open_files: BTreeMap<usize, OpenFile>,
     pub(super) processes: BTreeMap<u32, Process>,
-    /// Posted semaphores: futexes that a thread may wait for.
-    pub(super) posted: BTreeSet<u8>,
+    /// Whether a futex was woken for which nobody waited yet.
+    pub(super) is_awake: bool,
 }
 
 pub(super) fn path_of(name: u8) -> String {
-    match name {
-        OWN_DESCRIPTOR.. => format!("/proc/self/fd/{}", name - OWN_DESCRIPTOR),
-        _ => format!("/d/{}", char::from(b'a' + name)),
+    match name.checked_sub(OWN_DESCRIPTOR) {
+        Some(descriptor) => format!("/proc/self/fd/{descriptor}"),
+        None => format!("/d/{}", char::from(b'a' + name)),
     }
 }
 
 impl Kernel {
-    pub(super) fn key_of(&self, process: u32, descriptor: i32) -> Option<usize> {
-        let process = self.processes.get(&process)?;
-        process.descriptors.get(&descriptor).copied()
+    pub(super) fn key_of(&self, process: u32, fd: i32) -> Option<usize> {
+        self.processes.get(&process)?.descriptors.get(&fd).copied()
     }
 
-    pub(super) fn at(&self, process: u32, descriptor: i32) -> Option<&OpenFile> {
-        self.open_files.get(&self.key_of(process, descriptor)?)
+    pub(super) fn at(&self, process: u32, fd: i32) -> Option<&OpenFile> {
+        self.open_files.get(&self.key_of(process, fd)?)
     }
 
-    pub(super) fn install(&mut self, process: u32, descriptor: i32, key: usize) {
-        if let Some(process) = self.processes.get_mut(&process) {
-            process.descriptors.insert(descriptor, key);
+    pub(super) fn object(&self, process: u32, fd: i32) -> Option<Object> {
+        self.at(process, fd).map(|open_file| open_file.object)
+    }
+
+    /// The file behind a descriptor, if it is one.
+    pub(super) fn file_of(&self, process: u32, fd: i32) -> Option<usize> {
+        match self.object(process, fd)? {
+            Object::File(file) | Object::Handle(file) => Some(file),
+            Object::Stream(..) => None,
         }
     }
 
-    /// The file that a name leads to, and its own name.
-    pub(super) fn resolve(&self, process: u32, name: u8) -> Option<(usize, u8)> {
-        if name >= OWN_DESCRIPTOR {
-            let descriptor = i32::from(name - OWN_DESCRIPTOR);
-            return match self.at(process, descriptor)?.object {
-                Object::File(file) | Object::Handle(file) => Some((file, name)),
-                _ => None,
-            };
+    pub(super) fn install(&mut self, process: u32, fd: i32, key: usize) {
+        if let Some(process) = self.processes.get_mut(&process) {
+            process.descriptors.insert(fd, key);
+        }
+    }
+
+    /// The file that a name leads to, and the name that strace shows of a descriptor of it.
+    pub(super) fn resolve(&self, process: u32, name: u8) -> Option<(usize, String)> {
+        if let Some(fd) = name.checked_sub(OWN_DESCRIPTOR) {
+            let text = self.at(process, fd.into())?.text.clone();
+            return Some((self.file_of(process, fd.into())?, text));
         }
         match *self.names.get(&name)? {
-            Entry::File(file) => Some((file, name)),
-            Entry::Symbolic(to) => match *self.names.get(&to)? {
-                Entry::File(file) => Some((file, to)),
-                Entry::Symbolic(_) => None,
-            },
+            Ok(file) => Some((file, path_of(name))),
+            Err(to) => Some(((*self.names.get(&to)?).ok()?, path_of(to))),
         }
     }
 
-    pub(super) fn has(&self, name: u8) -> bool {
-        self.names.contains_key(&name)
-    }
-
-    pub(super) fn names(&self) -> Vec<u16> {
-        self.names.keys().map(|&name| u16::from(name)).collect()
-    }
-
-    pub(super) fn create(&mut self, name: u8) -> usize {
+    pub(super) fn create(&mut self, name: u8) -> (usize, String) {
         self.files.push(File::default());
-        let file = self.files.len() - 1;
         let name = match self.names.get(&name) {
-            Some(Entry::Symbolic(to)) => *to,
+            Some(Err(to)) => *to,
             _ => name,
         };
-        self.names.insert(name, Entry::File(file));
-        file
+        self.names.insert(name, Ok(self.files.len() - 1));
+        (self.files.len() - 1, path_of(name))
     }
 
-    /// `link`, `symlink`, `rename` if the first exists and is no symbolic link.
+    /// Gives a file another name; false if that fails.
     pub(super) fn name_again(&mut self, from: u8, to: u8, symbolic: bool, renames: bool) -> bool {
-        let Some(&Entry::File(file)) = self.names.get(&from) else {
+        let Some(&Ok(file)) = self.names.get(&from) else {
             return false;
         };
-        if from == to || !renames && self.has(to) {
+        if from == to || !renames && self.names.contains_key(&to) {
             return false;
         }
-        self.names.insert(to, if symbolic { Entry::Symbolic(from) } else { Entry::File(file) });
+        self.names
+            .insert(to, if symbolic { Err(from) } else { Ok(file) });
         if renames {
             self.names.remove(&from);
             let (from, to) = (path_of(from), path_of(to));
-            for open_file in self.open_files.values_mut().filter(|known| known.text == from) {
-                open_file.text.clone_from(&to);
+            for known in self
+                .open_files
+                .values_mut()
+                .filter(|known| known.text == from)
+            {
+                known.text.clone_from(&to);
             }
         }
         true
-    }
-
-    pub(super) fn unlink(&mut self, name: u8) -> bool {
-        self.names.remove(&name).is_some()
-    }
-
-    fn changed(&mut self, file: usize) {
-        let file = &mut self.files[file];
-        file.changes += u32::from(file.is_watched);
     }
 
     /// Writes at the offset, at the end, or at a place of its own.
@@ -167,16 +154,14 @@ impl Kernel {
         };
         match open_file.object {
             Object::File(file) => {
-                let content = &mut self.files[file].bytes;
-                let end = content.len();
+                let file = &mut self.files[file];
+                let end = file.bytes.len();
                 let start = if open_file.append { end } else { at.unwrap_or(open_file.offset) };
-                content.resize(end.max(start + bytes.len()), 0);
-                content[start..start + bytes.len()].copy_from_slice(bytes);
+                file.bytes.resize(end.max(start + bytes.len()), 0);
+                file.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+                file.changes = file.changes.map(|changes| changes + 1);
                 if at.is_none() {
                     open_file.offset = start + bytes.len();
-                }
-                if !bytes.is_empty() {
-                    self.changed(file);
                 }
             }
             Object::Stream(_, Some(stream)) => {
@@ -201,23 +186,18 @@ impl Kernel {
                 Some(content[start..end].to_vec())
             }
             Object::Stream(Some(stream), _) => {
-                let has_writer = self.has_writer(stream);
+                let is_open = self.has_writer(stream);
                 let waiting = &mut self.streams[stream].bytes;
                 let count = waiting.len().min(most);
-                (count > 0 || !has_writer).then(|| waiting.drain(..count).collect())
+                (count > 0 || !is_open).then(|| waiting.drain(..count).collect())
             }
             _ => Some(Vec::new()),
         }
     }
 
-    /// Whether a read would return at once.
-    pub(super) fn is_readable(&self, key: usize) -> bool {
-        match self.open_files[&key].object {
-            Object::Stream(Some(stream), _) => {
-                !self.streams[stream].bytes.is_empty() || !self.has_writer(stream)
-            }
-            _ => true,
-        }
+    /// Whether a read of a stream would return at once.
+    pub(super) fn is_readable(&self, stream: usize) -> bool {
+        !self.streams[stream].bytes.is_empty() || !self.has_writer(stream)
     }
 
     fn has_writer(&self, stream: usize) -> bool {
@@ -227,21 +207,21 @@ impl Kernel {
     }
 
     pub(super) fn truncate(&mut self, file: usize, length: usize) {
-        self.files[file].bytes.resize(length, 0);
-        self.changed(file);
+        let file = &mut self.files[file];
+        file.bytes.resize(length, 0);
+        file.changes = file.changes.map(|changes| changes + 1);
     }
 
-    /// Makes what a file has durable; all files if none is given.
-    pub(super) fn sync(&mut self, file: Option<usize>) {
+    /// Makes what a file has durable, or all files. Returns what a loss of power would leave of them.
+    pub(super) fn sync(&mut self, file: Option<usize>) -> Vec<Cell> {
         for (number, known) in self.files.iter_mut().enumerate() {
             if file.is_none_or(|file| file == number) {
                 known.durable.clone_from(&known.bytes);
             }
         }
-    }
-
-    /// What a loss of power would leave of all files.
-    pub(super) fn durable(&self) -> Vec<Cell> {
-        self.files.iter().flat_map(|file| file.durable.iter().copied().chain([Cell::MAX])).collect()
+        self.files
+            .iter()
+            .flat_map(|file| [&file.durable[..], &[0]].concat())
+            .collect()
     }
 }

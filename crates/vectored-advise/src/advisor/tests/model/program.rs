@@ -1,224 +1,219 @@
-//! Random programs: steps of several threads, in the order in which they run if none has to wait.
+//! Random programs: calls of several threads, in the order in which they run if none has to wait.
 
 use fastrand::Rng;
 
-use super::kernel::OWN_DESCRIPTOR;
+macro_rules! calls {
+    ($($op:ident $weight:literal $text:literal)*) => {
+        /// What a call does. `Peek` is a look at a file in memory.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Op {
+            $($op),*
+        }
 
-/// A system call. A call that makes no sense where it stands is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
-    Open(i32, u8, Mode),
-    Close(i32),
-    Duplicate(i32, i32),
-    Pipe(i32, i32),
-    Pair(i32, i32),
-    Write(i32, usize),
-    /// A list of so many segments of so many bytes.
-    WriteList(i32, usize, usize),
-    WriteAt(i32, usize, usize),
-    Read(i32, usize),
-    ReadAt(i32, usize, usize),
-    /// `sendfile`, or `splice` with a stream at either end: to, from, bytes.
-    Copy(i32, i32, usize),
-    Seek(i32, usize),
-    /// `lseek(SEEK_CUR)`, by so many bytes.
-    Move(i32, usize),
-    Tell(i32),
-    SeekEnd(i32),
-    Stat(u8),
-    StatDescriptor(i32),
-    Access(u8),
-    /// `getdents`.
-    List,
-    TruncateDescriptor(i32, usize),
-    Truncate(u8, usize),
-    Rename(u8, u8),
-    Unlink(u8),
-    Link(u8, u8),
-    Symlink(u8, u8),
-    Sync(i32),
-    SyncAll,
-    SyncFileSystem(i32),
-    Poll(i32),
-    Watch(u8),
-    /// `futex`: wakes who waits, or waits.
-    Post(u8),
-    Await(u8),
-    Fork(u32),
-    Thread(u32),
-    Execute,
-    Exit,
-    Kill(u32),
-    Wait(u32),
-    /// A look that is repeated without a call that waits.
-    Until(Look),
-    Pause,
-    Harmless,
-    /// The program looks at a file that it has mapped: no call.
-    Map(i32),
-    Peek(i32),
+        /// Calls with their weights, and as strace writes them.
+        const CALLS: &[(Op, usize, &str)] = &[$((Op::$op, $weight, $text)),*];
+    };
 }
 
-/// What a program polls for: a file that exists, is not empty, can be opened, is listed, has bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
-    Access(u8),
-    Stat(u8),
-    Open(i32, u8),
-    List(u8),
-    Read(i32, usize),
+// `%f` and `%g` are descriptors, `%p` and `%q` paths, `%n` bytes, `%h` half of them, `%a` an offset, `%c` a child, `%r` the
+// result.
+calls! {
+    OpenToRead 2 r#"openat(AT_FDCWD</d>, "%p", O_RDONLY) = %r"#
+    OpenNew 1 r#"openat(AT_FDCWD</d>, "%p", O_WRONLY|O_CREAT|O_TRUNC, 0666) = %r"#
+    OpenBoth 1 r#"openat(AT_FDCWD</d>, "%p", O_RDWR|O_CREAT, 0666) = %r"#
+    OpenToAppend 1 r#"openat(AT_FDCWD</d>, "%p", O_WRONLY|O_CREAT|O_APPEND, 0666) = %r"#
+    OpenPath 1 r#"openat(AT_FDCWD</d>, "%p", O_RDONLY|O_PATH) = %r"#
+    Close 1 "close(%f) = 0"
+    Duplicate 1 "dup2(%f, %o) = %r"
+    Pipe 1 "pipe2([%f, %g], 0) = 0"
+    Pair 1 "socketpair(AF_UNIX, SOCK_STREAM, 0, [%f, %g]) = 0"
+    Write 30 r#"write(%f, "x"..., %n) = %r"#
+    WriteList 2 r#"writev(%f, [{iov_base="x"..., iov_len=%h}, {iov_base="x"..., iov_len=%h}], 2) = %r"#
+    WriteAt 4 r#"pwrite64(%f, "x"..., %n, %a) = %r"#
+    Read 16 r#"read(%f, "x"..., %n) = %r"#
+    ReadAt 4 r#"pread64(%f, "x"..., %n, %a) = %r"#
+    SendFile 1 "sendfile(%g, %f, NULL, %n) = %r"
+    Splice 1 "splice(%f, NULL, %g, NULL, %n, 0) = %r"
+    Seek 5 "lseek(%f, %a, SEEK_SET) = %r"
+    SeekOn 1 "lseek(%f, %a, SEEK_CUR) = %r"
+    SeekEnd 1 "lseek(%f, 0, SEEK_END) = %r"
+    Tell 1 "lseek(%f, 0, SEEK_CUR) = %r"
+    Stat 1 r#"stat("%p", {st_mode=S_IFREG|0644, st_size=1, ...}) = %r"#
+    StatDescriptor 1 "fstat(%f, {st_mode=S_IFREG|0644, st_size=1, ...}) = 0"
+    Access 1 r#"access("%p", F_OK) = %r"#
+    List 1 "getdents64(9</d>, 0x55 /* 3 entries */, 32768) = 72"
+    Truncate 1 r#"truncate("%p", 8) = 0"#
+    TruncateDescriptor 1 "ftruncate(%f, 8) = 0"
+    Rename 1 r#"rename("%p", "%q") = 0"#
+    Unlink 1 r#"unlink("%p") = 0"#
+    Link 1 r#"link("%p", "%q") = 0"#
+    Symlink 1 r#"symlink("%p", "%q") = 0"#
+    Sync 2 "fsync(%f) = 0"
+    SyncAll 1 "sync() = 0"
+    SyncFileSystem 1 "syncfs(%f) = 0"
+    Poll 2 "poll([{fd=%f, events=POLLIN}], 1, -1) = 1 ([{fd=%f, revents=POLLIN}])"
+    Watch 1 r#"inotify_add_watch(9<anon_inode:inotify>, "%p", IN_MODIFY) = 1"#
+    Wake 1 "futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 1"
+    Await 1 "futex(0x7f, FUTEX_WAIT_PRIVATE, 0, NULL) = 0"
+    Fork 1 "clone(child_stack=NULL, flags=SIGCHLD) = %c"
+    Thread 1 "clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = %c"
+    Execute 1 r#"execve("/bin/other", ["other"], 0x7ffe) = 0"#
+    Exit 1 "exit_group(0) = ?"
+    Kill 1 "kill(%c, SIGKILL) = 0"
+    Wait 1 "wait4(%c, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = %c"
+    Harmless 3 "brk(NULL) = 0x55"
+    Map 1 "mmap(NULL, 4096, PROT_READ, MAP_SHARED, %f, 0) = 0x7f00"
+    Peek 1 ""
+    Pause 1 ""
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    Read,
-    Write,
-    Both,
-    Append,
-    Path,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A call with all that any call may take.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) thread: u32,
-    pub(super) call: Call,
+    pub(super) op: Op,
+    pub(super) fd: i32,
+    pub(super) other: i32,
+    pub(super) bytes: usize,
+    pub(super) at: usize,
+    pub(super) name: u8,
+    pub(super) to: u8,
+    pub(super) child: u32,
+    /// Whether the call is repeated until there is something.
+    pub(super) polls: bool,
 }
+
+pub(super) fn text_of(op: Op) -> &'static str {
+    CALLS
+        .iter()
+        .find(|known| known.0 == op)
+        .map_or("", |known| known.2)
+}
+
+/// From this number on a name is `/proc/self/fd/N`.
+pub(super) const OWN_DESCRIPTOR: u8 = 100;
 
 /// Most steps after the preamble.
 const STEPS_MAX: usize = 40;
 
 pub(super) fn any_program(rng: &mut Rng) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let mut first = |call| steps.push(Step { thread: 1, call });
-    let early = rng.bool();
-    if early && rng.u8(..3) > 0 {
-        first(Call::Pipe(5, 6));
-    }
-    first(Call::Open(3, 0, any_mode(rng)));
-    if rng.bool() {
-        first(Call::Write(3, 40));
-        first(Call::Open(4, rng.u8(..2), Mode::Both));
-    }
-    if rng.u8(..4) == 0 {
-        first(Call::Pair(7, 8));
-    }
-    for child in 2..4 {
-        match rng.u8(..5) {
-            0 | 1 => first(Call::Fork(child)),
-            2 => first(Call::Thread(child)),
-            _ => {}
-        }
-    }
+    let some = any_step(rng);
+    let open = [
+        Op::OpenToRead,
+        Op::OpenToAppend,
+        Op::OpenBoth,
+        Op::OpenBoth,
+        Op::OpenNew,
+    ];
+    let preamble = [
+        (4, some.call(Op::Pipe, 5)),
+        (8, some.call(open[some.at / 8], 3).named(0)),
+        (4, some.call(Op::Write, 3)),
+        (4, some.call(Op::OpenBoth, 4).named(some.to % 2)),
+        (2, some.call(Op::Pair, 7)),
+        (3, some.call(Op::Fork, 2)),
+        (1, some.call(Op::Thread, 2)),
+        (3, some.call(Op::Fork, 3)),
+        (1, some.call(Op::Thread, 3)),
+    ];
+    let preamble = preamble.iter().filter(|one| rng.u32(..8) < one.0);
+    let mut steps: Vec<Step> = preamble.map(|one| one.1).collect();
     let length = steps.len() + rng.usize(3..=STEPS_MAX);
     while steps.len() < length {
         let thread = if rng.u8(..3) > 0 { 1 } else { rng.u32(1..4) };
         let by = |rng: &mut Rng| if rng.u8(..6) == 0 { rng.u32(1..4) } else { thread };
-        if rng.u8(..4) == 0 {
-            let block = steps_of_a_loop(rng);
-            steps.extend(block.into_iter().map(|call| Step { thread: by(rng), call }));
-            continue;
-        }
-        let block: Vec<Step> = (0..rng.usize(1..4))
-            .map(|_| Step {
-                thread: by(rng),
-                call: any_call(rng),
-            })
-            .collect();
-        for _ in 0..rng.usize(1..5) {
-            steps.extend(&block);
-        }
+        let (block, times) = if rng.u8(..4) == 0 {
+            (any_loop(rng), 1)
+        } else {
+            (
+                (0..rng.usize(1..4)).map(|_| any_step(rng)).collect(),
+                rng.usize(1..5),
+            )
+        };
+        let of_thread = |step: &Step| step.by(by(rng));
+        let block: Vec<Step> = block.iter().map(of_thread).collect();
+        steps.extend(block.repeat(times));
     }
     steps.truncate(length);
     steps
 }
 
-/// Transfers in a row, at offsets of their own, after a seek each, or plain.
-fn steps_of_a_loop(rng: &mut Rng) -> Vec<Call> {
-    let fd = rng.i32(3..5);
-    let how = rng.u8(..8);
-    let begin = rng.usize(..3) * 8;
-    let step = |round: usize| match how {
-        0 => vec![Call::WriteAt(fd, 8, begin + 8 * round)],
-        1 => vec![Call::ReadAt(fd, 8, begin + 8 * round)],
-        2 => vec![Call::Seek(fd, 8 * (round % 3)), Call::Read(fd, 4)],
-        3 => vec![Call::Seek(fd, 8 * (round % 3)), Call::Write(fd, 4)],
-        4 => vec![Call::Read(5, 4)],
-        5 => vec![Call::Read(7, 4)],
-        _ => vec![Call::Read(fd, 4)],
-    };
-    let start = if how > 5 { vec![Call::Seek(fd, 0)] } else { Vec::new() };
-    start.into_iter().chain((0..rng.usize(2..7)).flat_map(step)).collect()
-}
+impl Step {
+    /// Another call, which does not poll. `on` is the descriptor or the child.
+    fn call(self, op: Op, on: i32) -> Step {
+        let (fd, child) = (on, on as u32);
+        let (other, polls) = (on + 1, false);
+        Step {
+            op,
+            fd,
+            child,
+            other,
+            polls,
+            ..self
+        }
+    }
 
-fn any_mode(rng: &mut Rng) -> Mode {
-    match rng.u8(..8) {
-        0 => Mode::Read,
-        1 | 2 => Mode::Append,
-        3 | 4 => Mode::Both,
-        _ => Mode::Write,
+    fn named(self, name: u8) -> Step {
+        Step { name, ..self }
+    }
+
+    fn at(self, at: usize) -> Step {
+        Step { at, ..self }
+    }
+
+    fn by(self, thread: u32) -> Step {
+        Step { thread, ..self }
     }
 }
 
-fn any_call(rng: &mut Rng) -> Call {
-    let fd = |rng: &mut Rng| [3, 3, 3, 4, 5, 6, 6, 7, 8][rng.usize(..9)];
-    let file = |rng: &mut Rng| if rng.u8(..3) > 0 { 3 } else { 4 };
-    let size = |rng: &mut Rng| match rng.u8(..24) {
-        0 => 2500,
-        1 => 5000,
-        _ => rng.usize(1..5) * 4,
+/// Transfers in a row: at offsets of their own, after a seek each, or plain.
+fn any_loop(rng: &mut Rng) -> Vec<Step> {
+    let fd = rng.i32(3..5);
+    let how = rng.u8(..8);
+    let some = Step {
+        bytes: 8,
+        ..any_step(rng)
     };
-    let name = |rng: &mut Rng| match rng.u8(..8) {
-        0 => OWN_DESCRIPTOR + 3,
-        1 | 2 => rng.u8(1..4),
-        _ => 0,
+    let begin = some.at;
+    let step = |round: usize| match how {
+        0 => vec![some.call(Op::WriteAt, fd).at(begin + 8 * round)],
+        1 => vec![some.call(Op::ReadAt, fd).at(begin + 8 * round)],
+        2 => vec![
+            some.call(Op::Seek, fd).at(16 * (round % 3)),
+            some.call(Op::Read, fd),
+        ],
+        3 => vec![
+            some.call(Op::Seek, fd).at(16 * (round % 3)),
+            some.call(Op::Write, fd),
+        ],
+        4 => vec![some.call(Op::Read, 5)],
+        5 => vec![some.call(Op::Read, 7)],
+        _ if round == 0 => vec![some.call(Op::Seek, fd).at(0)],
+        _ => vec![some.call(Op::Read, fd)],
     };
-    let child = |rng: &mut Rng| rng.u32(2..4);
-    match rng.u8(..100) {
-        0..30 => Call::Write(fd(rng), size(rng)),
-        30..46 => Call::Read(fd(rng), size(rng)),
-        46 => Call::WriteList(fd(rng), rng.usize(2..4), 5),
-        47..51 => Call::WriteAt(file(rng), 8, rng.usize(..4) * 8),
-        51..54 => Call::ReadAt(file(rng), 8, rng.usize(..4) * 8),
-        54 => Call::Copy(fd(rng), fd(rng), 8),
-        55..60 => Call::Seek(file(rng), rng.usize(..4) * 8),
-        60 => Call::Move(file(rng), rng.usize(1..3) * 8),
-        61 => Call::Tell(file(rng)),
-        62 => Call::SeekEnd(file(rng)),
-        63 => Call::Stat(name(rng)),
-        64 => Call::StatDescriptor(fd(rng)),
-        65 => Call::Access(name(rng)),
-        66 => Call::List,
-        67 => Call::TruncateDescriptor(file(rng), 8),
-        68 => Call::Truncate(name(rng), 8),
-        69 => Call::Rename(rng.u8(..3), rng.u8(..3)),
-        70 => Call::Unlink(rng.u8(..3)),
-        71 => Call::Link(0, rng.u8(1..4)),
-        72 => Call::Symlink(0, rng.u8(1..4)),
-        73 | 74 => Call::Sync(file(rng)),
-        75 => if rng.bool() { Call::SyncAll } else { Call::SyncFileSystem(file(rng)) },
-        76..78 => Call::Poll(fd(rng)),
-        78 => Call::Watch(name(rng)),
-        79 => Call::Post(rng.u8(..2)),
-        80 => Call::Await(rng.u8(..2)),
-        81 => if rng.bool() { Call::Fork(child(rng)) } else { Call::Thread(child(rng)) },
-        82 => Call::Execute,
-        83 => Call::Exit,
-        84 => Call::Kill(rng.u32(1..4)),
-        85 => Call::Wait(child(rng)),
-        86..88 => Call::Until(match rng.u8(..5) {
-            0 => Look::Access(name(rng)),
-            1 => Look::Stat(name(rng)),
-            2 => Look::Open(rng.i32(3..6), rng.u8(..3)),
-            3 => Look::List(rng.u8(..3)),
-            _ => Look::Read(file(rng), 8),
-        }),
-        88 => Call::Pause,
-        89..92 => Call::Harmless,
-        92 => if rng.bool() { Call::Map(file(rng)) } else { Call::Peek(file(rng)) },
-        93 => Call::Duplicate(fd(rng), rng.i32(3..9)),
-        94 => Call::Close(fd(rng)),
-        95 => Call::Pipe(5, 6),
-        96 => Call::Open(rng.i32(3..6), rng.u8(..3), Mode::Path),
-        _ => Call::Open(rng.i32(3..6), name(rng), any_mode(rng)),
+    (0..rng.usize(2..8)).flat_map(step).collect()
+}
+
+fn any_step(rng: &mut Rng) -> Step {
+    let weighted = CALLS
+        .iter()
+        .flat_map(|call| std::iter::repeat_n(call.0, call.1));
+    let weighted: Vec<Op> = weighted.collect();
+    let op = weighted[rng.usize(..weighted.len())];
+    let fds = [3, 3, 3, 3, 4, 5, 6, 6, 7, 8];
+    let sizes = [4, 8, 12, 16, 20, 24, 2500, 5000];
+    let most = if rng.u8(..4) == 0 { 8 } else { 6 };
+    let polls = [Op::OpenToRead, Op::Stat, Op::Access, Op::List, Op::Read];
+    Step {
+        thread: 1,
+        op,
+        fd: fds[rng.usize(..fds.len())],
+        other: fds[rng.usize(..fds.len())],
+        bytes: sizes[rng.usize(..most)],
+        at: rng.usize(..5) * 8,
+        name: [0, 0, 0, 1, 2, OWN_DESCRIPTOR + 3][rng.usize(..6)],
+        to: rng.u8(..3),
+        child: rng.u32(1..4),
+        polls: polls.contains(&op) && rng.u8(..6) == 0,
     }
 }

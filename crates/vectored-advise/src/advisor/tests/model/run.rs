@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
-use super::fix::{BUFFER_BYTES, Fix, How};
-use super::kernel::{Cell, Kernel, Object, OpenFile, Process, Stream, path_of};
-use super::program::{Call, Look, Mode, Step};
+use super::fix::{BUFFER_BYTES, Fix};
+use super::kernel::{Cell, Kernel, Object, Process, path_of};
+use super::program::{Op, Step, text_of};
+use crate::advisor::wording::remedy_kind::RemedyKind;
 
 /// What came of a run.
 #[derive(Debug, Default)]
@@ -21,47 +22,47 @@ pub(super) struct Outcome {
     pub(super) content: Vec<Vec<Cell>>,
     /// Steps by the begin of their calls, in ns.
     pub(super) begins: BTreeMap<u64, usize>,
-    /// Process and open file of each transfer.
+    /// Process, descriptor and open file of each transfer.
     pub(super) users: BTreeMap<usize, (u32, i32, usize)>,
 }
 
-enum Ran {
-    Done(Vec<Cell>),
+/// What came of a step.
+pub(super) enum Ran {
+    /// What it saw, and its result as strace writes it.
+    Done(Vec<Cell>, String),
+    /// The call makes no sense where it stands.
     Left,
     Waits,
 }
 
 /// A stream object of the program, after the remedy.
 #[derive(Clone, Debug, Default)]
-struct Buffer {
+pub(super) struct Buffer {
     out: Vec<Cell>,
-    ahead: VecDeque<Cell>,
+    pub(super) ahead: VecDeque<Cell>,
 }
 
-struct Runner<'a> {
+pub(super) struct Runner<'a> {
     program: &'a [Step],
-    fix: Option<&'a Fix>,
-    /// What each step saw in the run without the remedy: a read goes on until it has as many bytes.
+    pub(super) fix: Option<&'a Fix>,
+    /// The run without the remedy: a read goes on until it has as many bytes.
     before: Option<&'a Outcome>,
-    kernel: Kernel,
-    threads: BTreeMap<u32, u32>,
-    queues: BTreeMap<u32, VecDeque<usize>>,
+    pub(super) kernel: Kernel,
+    /// The process of each thread.
+    pub(super) threads: BTreeMap<u32, u32>,
+    /// The next steps of each thread, if the first of them waits.
+    pub(super) queues: BTreeMap<u32, VecDeque<usize>>,
+    /// When the steps that wait began.
     began: BTreeMap<usize, u64>,
-    buffers: BTreeMap<(u32, i32), Buffer>,
-    /// The parts of joined calls.
+    pub(super) buffers: BTreeMap<(u32, i32), Buffer>,
+    /// The bytes of calls that are joined.
     parts: BTreeMap<usize, VecDeque<Cell>>,
-    awaited: BTreeSet<u32>,
-    mapped: BTreeMap<u32, usize>,
     now_us: u64,
     out: Outcome,
 }
 
 /// Runs steps in an order; threads that wait go on when they can.
-pub(super) fn run(
-    program: &[Step],
-    order: &[usize],
-    fix: Option<(&Fix, &Outcome)>,
-) -> Outcome {
+pub(super) fn run(program: &[Step], order: &[usize], fix: Option<(&Fix, &Outcome)>) -> Outcome {
     let mut runner = Runner {
         program,
         fix: fix.map(|fix| fix.0),
@@ -72,8 +73,6 @@ pub(super) fn run(
         began: BTreeMap::new(),
         buffers: BTreeMap::new(),
         parts: BTreeMap::new(),
-        awaited: BTreeSet::new(),
-        mapped: BTreeMap::new(),
         now_us: 0,
         out: Outcome::default(),
     };
@@ -99,10 +98,8 @@ impl Runner<'_> {
                     if matches!(ran, Ran::Waits) {
                         break;
                     }
-                    if let Some(queue) = self.queues.get_mut(&thread) {
-                        queue.pop_front();
-                    }
-                    if let Ran::Done(seen) = ran {
+                    self.queues.get_mut(&thread).map(VecDeque::pop_front);
+                    if let Ran::Done(seen, _) = ran {
                         self.out.seen.insert(step, seen);
                         self.out.order.push(step);
                         goes_on = true;
@@ -112,193 +109,198 @@ impl Runner<'_> {
         }
     }
 
-    /// Each process that does not wait ends, after which others may go on.
+    /// Ends each process that does not wait, after which others may go on.
     fn finish(mut self) -> Outcome {
         loop {
             self.advance();
-            let waits = |thread: &u32| self.queues.get(thread).is_some_and(|queue| !queue.is_empty());
-            let is_free = |process: &u32| {
-                let mut own = self.threads.iter().filter(|(_, owner)| *owner == process);
-                !self.kernel.processes[process].has_ended && !own.any(|(thread, _)| waits(thread))
-            };
-            match self.kernel.processes.keys().copied().find(is_free) {
+            self.queues.retain(|_, queue| !queue.is_empty());
+            let waiting: Vec<u32> = self
+                .queues
+                .keys()
+                .map(|thread| self.threads[thread])
+                .collect();
+            let mut processes = self.kernel.processes.iter();
+            let ends =
+                processes.find(|(process, known)| !known.has_ended && !waiting.contains(process));
+            match ends.map(|(process, _)| *process) {
                 Some(process) => self.end(process, true),
                 None => break,
             }
         }
-        for (&thread, queue) in &self.queues {
-            if !queue.is_empty() {
-                self.out.stuck.insert(thread);
-                self.out.order.extend(queue);
-            }
+        for (thread, queue) in std::mem::take(&mut self.queues) {
+            self.out.stuck.insert(thread);
+            self.out.order.extend(queue);
+            self.flush(self.threads[&thread], |_| true);
         }
-        for process in self.kernel.processes.keys().copied().collect::<Vec<_>>() {
-            self.flush(process, |_| true);
-        }
-        let files = self.kernel.files.iter().map(|file| {
-            let changes = if file.is_watched { file.changes as u16 } else { 0 };
-            file.bytes.iter().copied().chain([changes]).collect()
-        });
-        let streams = self.kernel.streams.iter().map(|stream| stream.history.clone());
+        let files = self.kernel.files.iter();
+        let files = files.map(|file| file.bytes.iter().copied().chain(file.changes).collect());
+        let streams = self
+            .kernel
+            .streams
+            .iter()
+            .map(|stream| stream.history.clone());
         self.out.content = files.chain(streams).collect();
         self.out
     }
 
-    /// Logs a call of a step, which began when the step was first tried.
-    fn say(&mut self, step: usize, call: &str) {
+    fn log(&mut self, thread: u32, began: Option<u64>, text: &str) -> u64 {
         self.now_us += 10;
-        let (now, thread) = (self.now_us, self.program[step].thread);
-        let began = self.began.remove(&step).unwrap_or(now);
-        self.out.begins.insert(1_795_312_736_000_000_000 + began * 1000, step);
-        let (s, us, took) = (1_795_312_736 + began / 1_000_000, began % 1_000_000, now - began + 1);
-        let _ = writeln!(self.out.log, "{thread} {s}.{us:06} {call} <0.{took:06}>");
-    }
-
-    fn note(&mut self, thread: u32, text: &str) {
-        self.now_us += 10;
-        let us = self.now_us;
-        let (s, us) = (1_795_312_736 + us / 1_000_000, us % 1_000_000);
-        let _ = writeln!(self.out.log, "{thread} {s}.{us:06} {text}");
-    }
-
-    fn waits(&mut self, step: usize) -> Ran {
-        if !self.began.contains_key(&step) {
-            self.now_us += 10;
-            self.began.insert(step, self.now_us);
-        }
-        Ran::Waits
+        let began = began.unwrap_or(self.now_us);
+        let took = self.now_us - began + 1;
+        let (s, us) = (1_795_312_736 + began / 1_000_000, began % 1_000_000);
+        let _ = writeln!(self.out.log, "{thread} {s}.{us:06} {text} <0.{took:06}>");
+        (s * 1_000_000 + us) * 1000
     }
 
     /// `3</d/a>`
-    fn shown(&self, process: u32, fd: i32) -> String {
-        let text = self.kernel.at(process, fd).map_or("", |open_file| &open_file.text);
+    pub(super) fn shown(&self, process: u32, fd: i32) -> String {
+        let text = self
+            .kernel
+            .at(process, fd)
+            .map_or("", |open_file| &open_file.text);
         format!("{fd}<{text}>")
     }
 
-    fn attempt(&mut self, step: usize) -> Ran {
-        let Step { thread, call } = self.program[step];
-        let Some(&process) = self.threads.get(&thread) else {
+    /// Runs a step, and logs it when it ends. A call that polls is logged when it fails for the first time, too.
+    fn attempt(&mut self, number: usize) -> Ran {
+        let step = self.program[number];
+        let Some(&process) = self.threads.get(&step.thread) else {
             return Ran::Left;
         };
         if self.kernel.processes[&process].has_ended {
             return Ran::Left;
         }
-        if let Some(fix) = self.fix {
-            if fix.dropped.contains(&step) {
-                return Ran::Done(Vec::new());
-            }
-            for (owner, fd) in self.buffers.keys().copied().collect::<Vec<_>>() {
-                if owner == process && fix.is_written_before(call, &self.kernel, process, fd) {
-                    self.flush(process, |number| number == fd);
-                }
-            }
+        let is_dropped = self.fix.is_some_and(|fix| fix.dropped.contains(&number));
+        if is_dropped {
+            return Ran::Done(Vec::new(), String::new());
         }
-        match call {
-            Call::Write(fd, bytes) => self.write(step, process, fd, None, &[bytes]),
-            Call::WriteAt(fd, bytes, at) => self.write(step, process, fd, Some(at), &[bytes]),
-            Call::WriteList(fd, count, bytes) => {
-                self.write(step, process, fd, None, &vec![bytes; count])
+        self.flush(process, |_| false);
+        if let Some(fix) = self.fix {
+            let own = self.buffers.keys().filter(|key| key.0 == process);
+            let is_due = |fd: &i32| fix.is_written_before(&step, &self.kernel, process, *fd);
+            let due: Vec<i32> = own.map(|key| key.1).filter(is_due).collect();
+            self.flush(process, |fd| due.contains(&fd));
+        }
+        let named = [step.fd, step.other].map(|fd| self.shown(process, fd));
+        let ran = self.call(number, &step, process);
+        let is_first = !self.began.contains_key(&number);
+        let waits = match &ran {
+            Ran::Left => return ran,
+            Ran::Waits => true,
+            Ran::Done(seen, result) if step.polls => match step.op {
+                Op::List => !seen.contains(&step.name.into()),
+                _ => result.starts_with('-') || matches!(seen[..], [] | [0]),
+            },
+            Ran::Done(..) => false,
+        };
+        if waits && is_first {
+            self.now_us += 10;
+            self.began.insert(number, self.now_us);
+        }
+        if let Ran::Done(seen, result) = &ran
+            && (!waits || is_first)
+        {
+            let moves = step.op == Op::Read && !seen.is_empty() && !step.polls;
+            let began = self.began.remove(&number).filter(|_| moves || !step.polls);
+            let after = [step.fd, step.other].map(|fd| self.shown(process, fd));
+            let show = |place: usize| {
+                if named[place].ends_with("<>") { &after[place] } else { &named[place] }
+            };
+            let text = text_of(step.op)
+                .replace("%f", show(0))
+                .replace("%g", show(1))
+                .replace("%o", &step.other.to_string())
+                .replace("%p", &path_of(step.name))
+                .replace("%q", &path_of(step.to))
+                .replace("%n", &step.bytes.to_string())
+                .replace("%h", &(step.bytes / 2).to_string())
+                .replace("%a", &step.at.to_string())
+                .replace("%c", &step.child.to_string())
+                .replace("%r", result);
+            if !text.is_empty() {
+                let began = self.log(step.thread, began, &text);
+                self.out.begins.insert(began, number);
             }
-            Call::Read(fd, most) => self.read(step, process, fd, most, None),
-            Call::ReadAt(fd, most, at) => self.read(step, process, fd, most, Some(at)),
-            Call::Copy(to, from, bytes) => self.copy(step, process, (to, from), bytes),
-            Call::Open(fd, name, mode) => self.open(step, process, fd, name, mode, false),
-            Call::Until(look) => self.look(step, process, look),
-            Call::Close(_) | Call::Duplicate(..) | Call::Pipe(..) | Call::Pair(..) => {
-                self.descriptors(step, process, call)
-            }
-            Call::Seek(..) | Call::Move(..) | Call::Tell(_) | Call::SeekEnd(_) => {
-                self.seek(step, process, call)
-            }
-            Call::Fork(_) | Call::Thread(_) | Call::Execute | Call::Exit | Call::Kill(_)
-            | Call::Wait(_) | Call::Post(_) | Call::Await(_) => self.processes(step, process, call),
-            _ => self.files(step, process, call),
+            self.after_the_call(&step, process);
+        }
+        if waits { Ran::Waits } else { ran }
+    }
+
+    /// Notes the end of a process behind the call that brought it about.
+    fn after_the_call(&mut self, step: &Step, process: u32) {
+        match step.op {
+            Op::Exit => self.end(process, true),
+            Op::Kill => self.end(self.threads[&step.child], false),
+            Op::Pause => self.now_us += 20_000,
+            _ => {}
+        }
+    }
+
+    /// Ends a process; one that is killed loses what is in its buffers, which the text may say.
+    fn end(&mut self, process: u32, writes: bool) {
+        if writes || self.fix.is_some_and(Fix::tells_of_kills) {
+            self.flush(process, |_| true);
+        }
+        if let Some(process) = self.kernel.processes.get_mut(&process) {
+            process.has_ended = true;
+        }
+        let own = self.threads.iter().filter(|(_, owner)| **owner == process);
+        for thread in own.map(|(thread, _)| *thread).collect::<Vec<_>>() {
+            self.queues.remove(&thread);
+            let how = if writes { "exited with 0" } else { "killed by SIGKILL" };
+            self.now_us += 10;
+            let us = self.now_us;
+            let _ = writeln!(self.out.log, "{thread} 1795312736.{us:06} +++ {how} +++");
         }
     }
 
     /// Whether the remedy gives a descriptor a buffer.
-    fn is_buffered(&self, how: How, process: u32, fd: i32) -> bool {
-        let key = self.kernel.key_of(process, fd);
-        let fix = self.fix.filter(|fix| fix.how == how);
-        fix.is_some_and(|fix| key.is_some_and(|key| fix.streams.contains(&(process, fd, key))))
-    }
-
-    fn write(
-        &mut self,
-        step: usize,
-        process: u32,
-        fd: i32,
-        at: Option<usize>,
-        segments: &[usize],
-    ) -> Ran {
-        let open_file = self.kernel.at(process, fd).filter(|open_file| open_file.may_write);
-        let (Some(open_file), Some(key)) = (open_file, self.kernel.key_of(process, fd)) else {
-            return Ran::Left;
+    fn is_buffered(&self, how: RemedyKind, process: u32, fd: i32) -> bool {
+        let Some((fix, key)) = self.fix.zip(self.kernel.key_of(process, fd)) else {
+            return false;
         };
-        if at.is_some() && !matches!(open_file.object, Object::File(_)) {
-            return Ran::Left;
-        }
-        let count: usize = segments.iter().sum();
-        let cells: Vec<Cell> = (0..count).map(|byte| ((step as u16 + 1) << 8) | byte as u16 & 255).collect();
-        self.out.users.insert(step, (process, fd, key));
-        let (call, list) = (self.shown(process, fd), self.fix.and_then(|fix| fix.group_of(step)));
-        match (self.fix, list) {
-            (Some(fix), Some((group, steps))) if matches!(fix.how, How::Join | How::JoinAt) => {
-                self.parts.entry(group).or_default().extend(cells);
-                if steps.last() == Some(&step) {
-                    let parts: Vec<Cell> = self.parts.remove(&group).unwrap_or_default().into();
-                    let at = at.map(|at| at + count - parts.len());
-                    self.kernel.write(key, &parts, at);
-                }
-            }
-            (Some(fix), _) if fix.places.contains_key(&step) => {
-                self.kernel.write(key, &cells, Some(fix.places[&step]));
-            }
-            (Some(_), _) if at.is_none() && self.is_buffered(How::Buffer, process, fd) => {
-                let out = &mut self.buffers.entry((process, fd)).or_default().out;
-                out.extend(cells);
-                if out.len() >= BUFFER_BYTES {
-                    self.flush(process, |number| number == fd);
-                }
-            }
-            _ => {
-                self.give_back(process, fd);
-                self.kernel.write(key, &cells, at);
-            }
-        }
-        let shown = match (at, segments) {
-            (Some(at), _) => format!("pwrite64({call}, \"x\"..., {count}, {at}) = {count}"),
-            (None, [_]) => format!("write({call}, \"x\"..., {count}) = {count}"),
-            _ => {
-                let segments: Vec<String> = segments
-                    .iter()
-                    .map(|bytes| format!("{{iov_base=\"x\"..., iov_len={bytes}}}"))
-                    .collect();
-                format!("writev({call}, [{}], {}) = {count}", segments.join(", "), segments.len())
-            }
-        };
-        self.say(step, &shown);
-        Ran::Done(Vec::new())
+        fix.how == how && fix.streams.contains(&(process, fd, key))
     }
 
     /// Writes the bytes in the buffers of a process.
-    fn flush(&mut self, process: u32, which: impl Fn(i32) -> bool) {
+    pub(super) fn flush(&mut self, process: u32, which: impl Fn(i32) -> bool) {
         for (&(owner, fd), buffer) in &mut self.buffers {
-            if owner == process && which(fd)
+            if owner == process
+                && which(fd)
                 && let Some(key) = self.kernel.key_of(process, fd)
                 && !buffer.out.is_empty()
             {
-                self.kernel.write(key, &std::mem::take(&mut buffer.out), None);
+                let out = std::mem::take(&mut buffer.out);
+                self.kernel.write(key, &out, None);
             }
+        }
+    }
+
+    /// Writes what there is of a joined call, before a seek in the midst of it.
+    pub(super) fn write_parts(&mut self, key: usize) {
+        let Some((fix, before)) = self.fix.zip(self.before) else {
+            return;
+        };
+        let is_of = |group: &usize| {
+            let first = fix.steps_of(*group)[0];
+            before.users[&first].2 == key && self.program[first].op != Op::WriteAt
+        };
+        let joins = fix.how == RemedyKind::Join;
+        let groups = self
+            .parts
+            .keys()
+            .copied()
+            .filter(|group| joins && is_of(group));
+        for group in groups.collect::<Vec<_>>() {
+            let parts: Vec<Cell> = self.parts.remove(&group).unwrap_or_default().into();
+            self.kernel.write(key, &parts, None);
         }
     }
 
     /// Sets the offset to where the program has read to, and drops what was read ahead.
-    fn give_back(&mut self, process: u32, fd: i32) {
-        let Some(buffer) = self.buffers.get_mut(&(process, fd)) else {
-            return;
-        };
-        if let Some(key) = self.kernel.key_of(process, fd)
+    pub(super) fn give_back(&mut self, process: u32, fd: i32) {
+        if let Some(buffer) = self.buffers.get_mut(&(process, fd))
+            && let Some(key) = self.kernel.key_of(process, fd)
             && let Some(open_file) = self.kernel.open_files.get_mut(&key)
             && matches!(open_file.object, Object::File(_))
         {
@@ -307,143 +309,111 @@ impl Runner<'_> {
         }
     }
 
+    pub(super) fn write(&mut self, number: usize, step: &Step, process: u32) -> Ran {
+        let at = (step.op == Op::WriteAt).then_some(step.at);
+        let Some(key) = self.used(number, step, process, at.is_some(), true) else {
+            return Ran::Left;
+        };
+        let cell = |byte: usize| (number as Cell + 1) << 8 | byte as Cell & 255;
+        let cells: Vec<Cell> = (0..step.bytes).map(cell).collect();
+        let group = self.fix.and_then(|fix| fix.group_of(number));
+        let place = self.fix.and_then(|fix| fix.places.get(&number)).copied();
+        if let Some((group, steps)) = group {
+            self.parts.entry(group).or_default().extend(cells);
+            if steps.last() == Some(&number) {
+                let parts: Vec<Cell> = self.parts.remove(&group).unwrap_or_default().into();
+                let at = at.map(|at| at + step.bytes - parts.len());
+                self.kernel.write(key, &parts, at);
+            }
+        } else if at.is_none() && self.is_buffered(RemedyKind::WriteBuffer, process, step.fd) {
+            let out = &mut self.buffers.entry((process, step.fd)).or_default().out;
+            out.extend(cells);
+            if out.len() >= BUFFER_BYTES {
+                self.flush(process, |fd| fd == step.fd);
+            }
+        } else {
+            self.give_back(process, step.fd);
+            self.kernel.write(key, &cells, at.or(place));
+        }
+        Ran::Done(Vec::new(), step.bytes.to_string())
+    }
+
+    /// The open file of a transfer, which is noted, if the transfer can be.
+    fn used(
+        &mut self,
+        number: usize,
+        step: &Step,
+        process: u32,
+        has_offset: bool,
+        writes: bool,
+    ) -> Option<usize> {
+        let key = self.kernel.key_of(process, step.fd)?;
+        let open_file = &self.kernel.open_files[&key];
+        let may = if writes { open_file.may_write } else { open_file.may_read };
+        let suits = !(has_offset || step.polls) || matches!(open_file.object, Object::File(_));
+        self.out.users.insert(number, (process, step.fd, key));
+        (may && suits).then_some(key)
+    }
+
+    pub(super) fn read(&mut self, number: usize, step: &Step, process: u32) -> Ran {
+        let at = (step.op == Op::ReadAt).then_some(step.at);
+        let Some(key) = self.used(number, step, process, at.is_some(), false) else {
+            return Ran::Left;
+        };
+        match self.bytes_of(number, step, process, key, at) {
+            Some(bytes) => {
+                let count = bytes.len().to_string();
+                Ran::Done(bytes, count)
+            }
+            None => Ran::Waits,
+        }
+    }
+
     /// The bytes of a read; `None` if it has to wait.
     fn bytes_of(
         &mut self,
-        step: usize,
+        number: usize,
+        step: &Step,
         process: u32,
-        fd: i32,
-        most: usize,
+        key: usize,
         at: Option<usize>,
     ) -> Option<Vec<Cell>> {
-        let key = self.kernel.key_of(process, fd)?;
         let (Some(fix), Some(before)) = (self.fix, self.before) else {
-            return self.kernel.read(key, most, at);
+            return self.kernel.read(key, step.bytes, at);
         };
-        if let Some(&place) = fix.places.get(&step) {
-            return self.kernel.read(key, most, Some(place));
+        if let Some(&place) = fix.places.get(&number) {
+            return self.kernel.read(key, step.bytes, Some(place));
         }
-        let wanted = before.seen.get(&step).map(Vec::len).unwrap_or(most);
-        if let Some((group, steps)) = fix.group_of(step)
-            && matches!(fix.how, How::JoinAt | How::ReadRun)
+        let wanted = before.seen.get(&number).map_or(step.bytes, Vec::len);
+        let group = fix.group_of(number);
+        if group.is_none()
+            && (at.is_some() || !self.is_buffered(RemedyKind::ReadAhead, process, step.fd))
         {
-            if steps.first() == Some(&step) {
-                let of = |step: &usize| before.seen.get(step).map_or(0, Vec::len);
-                let bytes = self.kernel.read(key, steps.iter().map(of).sum(), at)?;
-                self.parts.insert(group, bytes.into());
-            }
-            let parts = self.parts.entry(group).or_default();
-            return Some(parts.drain(..wanted.min(parts.len())).collect());
-        }
-        if at.is_some() || !self.is_buffered(How::ReadAhead, process, fd) {
-            return self.kernel.read(key, most, at);
+            return self.kernel.read(key, step.bytes, at);
         }
         loop {
-            let ahead = &mut self.buffers.entry((process, fd)).or_default().ahead;
+            let (ahead, most) = match group {
+                Some((group, steps)) => {
+                    let own = steps.iter().skip_while(|one| **one != number);
+                    let of = |one: &usize| before.seen.get(one).map_or(0, Vec::len);
+                    let parts = self.parts.entry(group).or_default();
+                    let rest: usize = own.map(of).sum();
+                    let missing = rest.saturating_sub(parts.len());
+                    (parts, missing)
+                }
+                None => {
+                    let buffer = self.buffers.entry((process, step.fd)).or_default();
+                    (&mut buffer.ahead, BUFFER_BYTES)
+                }
+            };
             if !ahead.is_empty() && ahead.len() >= wanted {
                 return Some(ahead.drain(..wanted.max(1)).collect());
             }
-            let more = self.kernel.read(key, BUFFER_BYTES, None)?;
+            let more = self.kernel.read(key, most, at.map(|at| at + ahead.len()))?;
             if more.is_empty() {
                 return Some(ahead.drain(..).collect());
             }
             ahead.extend(more);
         }
     }
-
-    fn read(&mut self, step: usize, process: u32, fd: i32, most: usize, at: Option<usize>) -> Ran {
-        let open_file = self.kernel.at(process, fd).filter(|open_file| open_file.may_read);
-        let (Some(open_file), Some(key)) = (open_file, self.kernel.key_of(process, fd)) else {
-            return Ran::Left;
-        };
-        if at.is_some() && !matches!(open_file.object, Object::File(_)) {
-            return Ran::Left;
-        }
-        self.out.users.insert(step, (process, fd, key));
-        let shown = self.shown(process, fd);
-        let Some(bytes) = self.bytes_of(step, process, fd, most, at) else {
-            return self.waits(step);
-        };
-        let count = bytes.len();
-        self.say(step, &match at {
-            Some(at) => format!("pread64({shown}, \"x\"..., {most}, {at}) = {count}"),
-            None => format!("read({shown}, \"x\"..., {most}) = {count}"),
-        });
-        Ran::Done(bytes)
-    }
-
-    fn copy(&mut self, step: usize, process: u32, (to, from): (i32, i32), most: usize) -> Ran {
-        let (one, other) = (self.kernel.at(process, to), self.kernel.at(process, from));
-        let (Some(one), Some(other)) = (one, other) else {
-            return Ran::Left;
-        };
-        if !one.may_write || !other.may_read || to == from {
-            return Ran::Left;
-        }
-        let reads_file = matches!(other.object, Object::File(_));
-        let (Some(one), Some(other)) = (self.kernel.key_of(process, to), self.kernel.key_of(process, from)) else {
-            return Ran::Left;
-        };
-        let Some(bytes) = self.kernel.read(other, most, None) else {
-            return self.waits(step);
-        };
-        self.kernel.write(one, &bytes, None);
-        let (to, from, count) = (self.shown(process, to), self.shown(process, from), bytes.len());
-        self.say(step, &match reads_file {
-            true => format!("sendfile({to}, {from}, NULL, {most}) = {count}"),
-            false => format!("splice({from}, NULL, {to}, NULL, {most}, 0) = {count}"),
-        });
-        Ran::Done(bytes)
-    }
-
-    fn open(&mut self, step: usize, process: u32, fd: i32, name: u8, mode: Mode, polls: bool) -> Ran {
-        if self.kernel.at(process, fd).is_some() {
-            return Ran::Left;
-        }
-        let flags = match mode {
-            Mode::Read => "O_RDONLY",
-            Mode::Write => "O_WRONLY|O_CREAT|O_TRUNC, 0666",
-            Mode::Both => "O_RDWR|O_CREAT, 0666",
-            Mode::Append => "O_WRONLY|O_CREAT|O_APPEND, 0666",
-            Mode::Path => "O_RDONLY|O_PATH",
-        };
-        let call = format!("openat(AT_FDCWD</d>, \"{}\", {flags})", path_of(name));
-        let creates = !matches!(mode, Mode::Read | Mode::Path);
-        let text = self.kernel.resolve(process, name).and_then(|(_, own)| match own {
-            super::kernel::OWN_DESCRIPTOR.. => {
-                let of = i32::from(own - super::kernel::OWN_DESCRIPTOR);
-                self.kernel.at(process, of).map(|open_file| open_file.text.clone())
-            }
-            _ => Some(path_of(own)),
-        });
-        let file = match (self.kernel.resolve(process, name), creates) {
-            (Some((file, _)), _) => file,
-            (None, true) if name < super::kernel::OWN_DESCRIPTOR => self.kernel.create(name),
-            _ => {
-                self.say(step, &format!("{call} = -1 ENOENT (No such file or directory)"));
-                if polls {
-                    return self.waits(step);
-                }
-                return Ran::Done(vec![0]);
-            }
-        };
-        if mode == Mode::Write {
-            self.kernel.truncate(file, 0);
-        }
-        let text = text.unwrap_or_else(|| path_of(name));
-        let open_file = OpenFile {
-            object: if mode == Mode::Path { Object::Handle(file) } else { Object::File(file) },
-            offset: 0,
-            append: mode == Mode::Append,
-            may_write: creates,
-            may_read: matches!(mode, Mode::Read | Mode::Both),
-            text: text.clone(),
-        };
-        self.kernel.open_files.insert(2 * step, open_file);
-        self.kernel.install(process, fd, 2 * step);
-        self.say(step, &format!("{call} = {fd}<{text}>"));
-        Ran::Done(vec![1])
-    }
 }
-
-mod calls;
