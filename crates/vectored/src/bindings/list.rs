@@ -15,10 +15,9 @@ use crate::write::positional::write_all_at;
 
 /// A list that a caller in another language passed as an array of `iovec`: for bindings.
 ///
-/// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is written, except
-/// for the time of a system call that gets a single segment. The kernel reads them, or they are copied by address, as
-/// memcpy(3) does. So other threads may change them, as with writev(2): it is unspecified then which bytes are written.
-/// The address of an empty segment may be null.
+/// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is written: the kernel
+/// reads them, or they are copied by address, as memcpy(3) does. So other threads may change them, as with writev(2): it is
+/// unspecified then which bytes are written. The address of an empty segment may be null.
 ///
 /// Each method calls the function that it names, and refuses a list in which a segment has more than `isize::MAX` bytes, or
 /// ends beyond the last address, with `EINVAL` and before any byte, as writev(2) does.

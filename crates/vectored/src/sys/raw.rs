@@ -19,8 +19,7 @@ use libc::iovec;
 /// # Safety
 ///
 /// The `count` entries at `iov`, if any, are aligned, can be read for `'a`, and do not change. What is done with the list
-/// for `'a` reads lengths and addresses by [`Span`](super::span::Span), and makes no reference to the bytes of a segment,
-/// except to a segment whose bytes can be read as long.
+/// for `'a` reads lengths and addresses by [`Span`](super::span::Span), and makes no reference to the bytes of a segment.
 #[inline(always)]
 pub(crate) unsafe fn list<'a>(iov: *const iovec, count: usize) -> io::Result<&'a [IoSlice<'a>]> {
     // SAFETY: the caller's promise.

@@ -4,8 +4,7 @@
 //! they are written, and the address of an empty segment may be null. No `&[u8]` may refer to such memory. So all code
 //! that moves lists reads addresses and lengths by [`Span`], from the entry itself, and cuts entries by [`part`] and
 //! [`part_mut`]. The bytes are read by the kernel, and by the copying functions of `sys/copy`, which take addresses: they
-//! move bytes and look at none, so a change at the same time decides only which bytes arrive. The one exception is a call
-//! that gets one entry: rustix takes a slice for it (`sys/syscalls.rs`), and passes its address and length on.
+//! move bytes and look at none, so a change at the same time decides only which bytes arrive.
 //!
 //! # Safety
 //!

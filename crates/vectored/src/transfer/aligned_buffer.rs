@@ -34,10 +34,10 @@ impl AlignedBuffer {
             alignment.is_power_of_two(),
             "an alignment of {alignment} bytes is not a power of two"
         );
-        // Zeroed memory of some size comes from the system page by page, as it is touched.
-        let memory = vec![0; len.saturating_add(alignment - 1)];
-        let start = memory.as_ptr().addr().wrapping_neg() % alignment;
-        AlignedBuffer { memory, start, len }
+        let Some(buffer) = AlignedBuffer::try_zeroed(len, alignment) else {
+            panic!("there is no memory for {len} bytes at a multiple of {alignment}");
+        };
+        buffer
     }
 
     /// No bytes, and no memory.

@@ -84,8 +84,15 @@ impl DirectAlignment {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault and the alignment.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault and the alignment. An alignment
+    /// that is no power of two is a fault (statx(2) says by 0 that a file offers no direct I/O).
     pub fn check<S: Deref<Target = [u8]>>(&self, segments: &[S], offset: u64) -> io::Result<()> {
+        for alignment in [self.memory_bytes, self.offset_bytes] {
+            if !alignment.is_power_of_two() {
+                let why = format!("an alignment of {alignment} bytes is not a power of two");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            }
+        }
         if offset % self.offset_bytes as u64 != 0 {
             return Err(misaligned(&format!("offset {offset}"), self.offset_bytes));
         }
@@ -254,9 +261,32 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "not a power of two")]
-    fn an_alignment_of_no_power_of_two_is_a_programmer_error() {
-        let _ = AlignedBuffer::zeroed(10, 24);
+    fn arguments_at_their_limits_do_what_the_docs_say() {
+        // A process of 32 bits may get as much, and Miri aborts if an allocation fails.
+        let is_tried = usize::BITS == 64 && !cfg!(miri);
+        let too_long = if is_tried { isize::MAX as usize } else { usize::MAX };
+        for (len, alignment, why) in [
+            (10, 0, "not a power of two"),
+            (10, 24, "not a power of two"),
+            (10, usize::MAX, "not a power of two"),
+            (usize::MAX, 1, "no memory"),
+            (usize::MAX, 4096, "no memory"),
+            (too_long, 1, "no memory"),
+            (1, 1 << (usize::BITS - 1), "no memory"),
+        ] {
+            let made = std::panic::catch_unwind(|| AlignedBuffer::zeroed(len, alignment));
+            let panic = made.unwrap_err().downcast::<String>().unwrap();
+            assert!(panic.contains(why), "{len}, {alignment}: {panic}");
+        }
+        for (memory_bytes, offset_bytes) in [(0, 0), (0, 512), (512, 0), (24, 512), (512, 24)] {
+            let alignment = DirectAlignment {
+                memory_bytes,
+                offset_bytes,
+            };
+            let error = alignment.check::<&[u8]>(&[], 0).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            assert!(error.to_string().contains("not a power of two"), "{error}");
+        }
     }
 
     #[test]

@@ -27,8 +27,7 @@ impl RawList<'_> {
     #[inline(always)]
     pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawList<'a>> {
         // SAFETY: the caller's promise about the entries. The methods of the result pass it to code that reads lengths and
-        // addresses by `Span`, and makes a reference to the bytes of one segment, for the time of a system call, after
-        // the lengths were checked.
+        // addresses by `Span`, and makes no reference to the bytes of a segment.
         unsafe { raw::list(iov, count) }.map(RawList::of)
     }
 }

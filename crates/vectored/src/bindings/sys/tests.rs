@@ -167,7 +167,7 @@ fn a_list_that_cannot_be_is_refused_by_every_method() {
 }
 
 #[test]
-fn a_segment_that_ends_beyond_the_last_address_is_an_error() {
+fn a_segment_at_no_address_or_beyond_the_last_one_is_an_error() {
     let wrapping = iovec {
         iov_base: without_provenance_mut(usize::MAX - 7),
         iov_len: 100_000,
@@ -178,7 +178,17 @@ fn a_segment_that_ends_beyond_the_last_address_is_an_error() {
     };
     let (_reader, writer) = io::pipe().unwrap();
     let mut gather = Gather::default();
-    for iov in [vec![wrapping], vec![wrapping, after], vec![wrapping; 1100]] {
+    let at_null = iovec {
+        iov_len: 4000,
+        ..EMPTY
+    };
+    for iov in [
+        vec![at_null],
+        vec![EMPTY, at_null],
+        vec![wrapping],
+        vec![wrapping, after],
+        vec![wrapping; 1100],
+    ] {
         // SAFETY: no byte of the list is read: this process copies no long segment, and the kernel refuses the addresses.
         let list = unsafe { RawList::new(iov.as_ptr(), iov.len()) }.unwrap();
         let mut cursor = SegmentCursor::new();
@@ -197,7 +207,12 @@ fn a_segment_that_ends_beyond_the_last_address_is_an_error() {
         }
         // SAFETY: the list is refused.
         let refused = unsafe { RawListMut::new(iov.as_ptr(), iov.len()) };
-        assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EINVAL));
+        let code = refused.unwrap_err().raw_os_error();
+        let is_null = iov.last().is_some_and(|entry| entry.iov_base.is_null());
+        assert_eq!(
+            code,
+            Some(if is_null { libc::EFAULT } else { libc::EINVAL })
+        );
     }
 }
 

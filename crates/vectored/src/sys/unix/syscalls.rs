@@ -6,9 +6,10 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for `writev(2)`, `pwritev(2)` and `sendmsg(2)` of coalesced entries, which are not slices. These three calls
-//! are made by libc: rustix takes `IoSlice`s. (Version 1.1.6 of rustix passes their address on and reads none of them,
-//! but it does not promise that.)
+//! `unsafe` for calls of libc that take addresses: `writev(2)`, `pwritev(2)` and `sendmsg(2)` of coalesced entries, which
+//! are not slices, and all calls of a single entry, to whose bytes there may be no reference (`sys/span.rs`). rustix takes
+//! slices for these. (It takes a list as `IoSlice`s, and version 1.1.6 passes their address on and reads none of them, but
+//! it does not promise that.)
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -20,6 +21,7 @@ use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
 use crate::sys::coalesce::{EntryBuffer, any_adjoin, coalesce};
+use crate::sys::span::Span;
 
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
 ///
@@ -31,12 +33,32 @@ use crate::sys::coalesce::{EntryBuffer, any_adjoin, coalesce};
 /// Inline: the caller need not enter and leave two more functions.
 #[inline(always)]
 pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    let written = match slices {
-        [one] => rustix::io::write(fd, one),
-        many if any_adjoin(many) => return write_coalesced(fd, many),
-        many => rustix::io::writev(fd, many),
-    };
-    written.map_err(refusal)
+    match slices {
+        [one] => write_one(fd, one),
+        many if any_adjoin(many) => write_coalesced(fd, many),
+        many => rustix::io::writev(fd, many).map_err(refusal),
+    }
+}
+
+/// `write(2)`.
+#[inline(always)]
+fn write_one(fd: BorrowedFd<'_>, one: &IoSlice<'_>) -> io::Result<usize> {
+    // SAFETY: the call writes to no memory of this process. It reads the bytes of the entry, which may be read as long as
+    // that lives; memory that cannot be read is `EFAULT`.
+    moved(unsafe { libc::write(fd.as_raw_fd(), one.start().cast(), one.byte_len()) })
+}
+
+/// The result of a C function, which returned a negative number for an error.
+#[inline(always)]
+fn moved(returned: libc::ssize_t) -> io::Result<usize> {
+    usize::try_from(returned).map_err(|_| last_error())
+}
+
+/// Out of line, like [`refusal`].
+#[cold]
+#[inline(never)]
+fn last_error() -> io::Error {
+    io::Error::last_os_error()
 }
 
 /// Writes a list in which some segments adjoin.
@@ -80,12 +102,9 @@ fn pwrite_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> 
 
 /// The result of a C function, which returned a negative number for an error; `None` for `EINVAL`.
 fn unless_invalid(returned: libc::ssize_t) -> Option<io::Result<usize>> {
-    match usize::try_from(returned) {
-        Ok(bytes) => Some(Ok(bytes)),
-        Err(_) => {
-            let error = io::Error::last_os_error();
-            (error.raw_os_error() != Some(libc::EINVAL)).then_some(Err(error))
-        }
+    match moved(returned) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => None,
+        result => Some(result),
     }
 }
 
@@ -100,11 +119,10 @@ fn refusal(errno: Errno) -> io::Error {
 /// takes each segment for a record, so the records must not depend on where the segments lie in memory.)
 #[inline(always)]
 pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    let written = match slices {
-        [one] => rustix::io::write(fd, one),
-        many => rustix::io::writev(fd, many),
-    };
-    written.map_err(refusal)
+    match slices {
+        [one] => write_one(fd, one),
+        many => rustix::io::writev(fd, many).map_err(refusal),
+    }
 }
 
 /// `sendmsg(2)`, or `send(2)` where there is one slice, without `SIGPIPE`: for sockets alone.
@@ -121,12 +139,15 @@ pub(crate) fn send_slices(
     slices: &[IoSlice<'_>],
     may_adjoin: bool,
 ) -> io::Result<usize> {
-    let sent = match slices {
-        [one] => rustix::net::send(fd, one, SendFlags::NOSIGNAL),
-        many if may_adjoin && any_adjoin(many) => return send_coalesced(fd, many),
-        many => send_list(fd, many),
-    };
-    sent.map_err(refusal)
+    match slices {
+        [one] => {
+            let (start, flags) = (one.start().cast(), libc::MSG_NOSIGNAL);
+            // SAFETY: as in `write_one`.
+            moved(unsafe { libc::send(fd.as_raw_fd(), start, one.byte_len(), flags) })
+        }
+        many if may_adjoin && any_adjoin(many) => send_coalesced(fd, many),
+        many => send_list(fd, many).map_err(refusal),
+    }
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -169,7 +190,7 @@ pub(crate) fn send_slices(
     if may_adjoin { write_slices(fd, slices) } else { write_entries(fd, slices) }
 }
 
-/// `pwritev(2)`, or `pwrite(2)` where there is one slice.
+/// `pwritev(2)`, or `pwrite(2)` where there is one slice and `off_t` has 64 bits.
 ///
 /// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`].
 pub(crate) fn pwrite_slices(
@@ -177,13 +198,18 @@ pub(crate) fn pwrite_slices(
     slices: &[IoSlice<'_>],
     offset: u64,
 ) -> io::Result<usize> {
-    let written = match slices {
-        [one] => rustix::io::pwrite(fd, one, offset)?,
+    match slices {
+        #[cfg(target_pointer_width = "64")]
+        [one] => {
+            // An offset past `i64::MAX` is negative then, and `EINVAL`.
+            let at = offset as libc::off_t;
+            // SAFETY: as in `write_one`.
+            moved(unsafe { libc::pwrite(fd.as_raw_fd(), one.start().cast(), one.byte_len(), at) })
+        }
         #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-        many if any_adjoin(many) => return pwrite_coalesced(fd, many, offset),
-        many => rustix::io::pwritev(fd, many, offset)?,
-    };
-    Ok(written)
+        many if any_adjoin(many) => pwrite_coalesced(fd, many, offset),
+        many => rustix::io::pwritev(fd, many, offset).map_err(refusal),
+    }
 }
 
 /// `pwritev2(2)` with these `RWF_` flags, at an offset or (Linux's -1) at the file's position.
@@ -214,24 +240,32 @@ pub(crate) fn write_slices_with(
 ///
 /// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`].
 pub(crate) fn read_slices(fd: BorrowedFd<'_>, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    let read = match slices {
-        [one] => rustix::io::read(fd, &mut **one)?,
-        many => rustix::io::readv(fd, many)?,
-    };
-    Ok(read)
+    match slices {
+        [one] => {
+            let (to, bytes) = (one.start().cast_mut().cast(), one.byte_len());
+            // SAFETY: the call writes only to the bytes of the entry, which are borrowed exclusively as long as that lives.
+            moved(unsafe { libc::read(fd.as_raw_fd(), to, bytes) })
+        }
+        many => rustix::io::readv(fd, many).map_err(refusal),
+    }
 }
 
-/// `preadv(2)`, or `pread(2)` where there is one slice: the file's own position stays as it is.
+/// `preadv(2)`, or `pread(2)` as in [`pwrite_slices`]: the file's own position stays as it is.
 pub(crate) fn read_slices_at(
     fd: BorrowedFd<'_>,
     slices: &mut [IoSliceMut<'_>],
     offset: u64,
 ) -> io::Result<usize> {
-    let read = match slices {
-        [one] => rustix::io::pread(fd, &mut **one, offset)?,
-        many => rustix::io::preadv(fd, many, offset)?,
-    };
-    Ok(read)
+    match slices {
+        #[cfg(target_pointer_width = "64")]
+        [one] => {
+            let (to, bytes) = (one.start().cast_mut().cast(), one.byte_len());
+            let at = offset as libc::off_t;
+            // SAFETY: as in `read_slices`.
+            moved(unsafe { libc::pread(fd.as_raw_fd(), to, bytes, at) })
+        }
+        many => rustix::io::preadv(fd, many, offset).map_err(refusal),
+    }
 }
 
 /// `read(2)` into memory that need not be initialised: returns the part that was filled, which begins where `free` does.
@@ -271,6 +305,39 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), b"010123456789abcdefapart");
         }
         std::fs::remove_file(&path).unwrap();
+    }
+
+    /// A slice at null, of no bytes or of some, is an error that the checks of test builds find.
+    #[test]
+    fn a_single_entry_is_passed_by_its_address() {
+        for iov_len in [0, 5] {
+            let entry = libc::iovec {
+                iov_base: std::ptr::null_mut(),
+                iov_len,
+            };
+            // SAFETY: it has the layout of an entry, whose bytes nothing reads or writes.
+            let from = unsafe { [std::mem::transmute::<libc::iovec, IoSlice<'_>>(entry)] };
+            // SAFETY: as above.
+            let mut to = unsafe { [std::mem::transmute::<libc::iovec, IoSliceMut<'_>>(entry)] };
+            let (reader, writer) = io::pipe().unwrap();
+            let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
+            let path = std::env::current_exe().unwrap();
+            let file = std::fs::File::open(path).unwrap();
+            write_entries(writer.as_fd(), &[IoSlice::new(b"word")]).unwrap();
+            // The driver of the null device reads no byte.
+            let null = std::fs::File::create("/dev/null").unwrap();
+            assert_eq!(pwrite_slices(null.as_fd(), &from, 0).unwrap(), iov_len);
+            for result in [
+                write_slices(writer.as_fd(), &from),
+                write_entries(writer.as_fd(), &from),
+                send_slices(socket.as_fd(), &from, true),
+                read_slices(reader.as_fd(), &mut to),
+                read_slices_at(file.as_fd(), &mut to, 0),
+            ] {
+                let expected = if iov_len == 0 { Ok(0) } else { Err(Some(libc::EFAULT)) };
+                assert_eq!(result.map_err(|error| error.raw_os_error()), expected);
+            }
+        }
     }
 
     #[test]

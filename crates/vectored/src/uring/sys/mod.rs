@@ -33,6 +33,7 @@ use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
 use crate::queue::SegmentQueue;
+use crate::sys::span::Span;
 use lists::Lists;
 pub(super) use prefetch::prefetch;
 use process_mark::ProcessMark;
@@ -600,7 +601,7 @@ fn entry(begun: &Begun<'static>, lists: &mut Lists) -> squeue::Entry {
         Operation::Write { offset } => {
             let offset = offset.unwrap_or(AT_POSITION);
             match begun.list.unwrap_or(&lists.sources) {
-                [one] => opcode::Write::new(fd, one.as_ptr(), one.len() as u32)
+                [one] => opcode::Write::new(fd, one.start(), one.byte_len() as u32)
                     .offset(offset)
                     .build(),
                 // "guaranteed to be ABI compatible with the `iovec` type"
@@ -612,7 +613,7 @@ fn entry(begun: &Begun<'static>, lists: &mut Lists) -> squeue::Entry {
         Operation::Read { offset } => {
             let offset = offset.unwrap_or(AT_POSITION);
             match &mut lists.targets[..] {
-                [one] => opcode::Read::new(fd, one.as_mut_ptr(), one.len() as u32)
+                [one] => opcode::Read::new(fd, one.start().cast_mut(), one.byte_len() as u32)
                     .offset(offset)
                     .build(),
                 many => opcode::Readv::new(fd, many.as_ptr().cast(), many.len() as u32)
