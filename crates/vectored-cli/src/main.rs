@@ -40,7 +40,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use cluster::Launch;
 use target_path::TargetName;
-use terminal::{ColorWhen, print_message, set_color};
+use terminal::{ColorWhen, print_help, print_message, set_color};
 use vectored_report::sort;
 
 /// Replaces the tips of clap that lead astray: the best of several subcommands would be its last, an option of another
@@ -248,11 +248,15 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(mut error) => {
             mend_tip(&mut error);
-            // Help and version go to standard output; anything else is an error.
-            if !is_silent() {
-                let _ = error.print();
+            if is_silent() {
+                return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
             }
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            if error.use_stderr() {
+                let _ = error.print();
+                return ExitCode::from(2);
+            }
+            let printed = print_help(&error).map_err(failure::Failure::from);
+            return ended(printed.map(|()| ExitCode::SUCCESS));
         }
     };
     set_color(cli.color);

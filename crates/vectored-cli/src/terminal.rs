@@ -2,9 +2,7 @@
 
 #[cfg(unix)]
 use std::io::IoSlice;
-#[cfg(windows)]
-use std::io::Write;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 #[cfg(unix)]
 use std::os::fd::AsFd;
 #[cfg(windows)]
@@ -17,6 +15,8 @@ use clap::ValueEnum;
 use rustix::io::Errno;
 #[cfg(unix)]
 use vectored::{SegmentCursor, resume_write};
+#[cfg(unix)]
+use vectored_machine::platform::files::{Standard, was_closed};
 use vectored_report::{Document, TerminalOptions, terminal, visible};
 
 use crate::charset::to_ascii;
@@ -291,9 +291,22 @@ fn variable(name: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-/// Prints on standard output. A closed pipe is no error.
+/// Prints on standard output. A pipe whose reader has gone is no error, unlike a closed standard output.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    match write_whole(&io::stdout(), text) {
+    printed(|| write_whole(&io::stdout(), text))
+}
+
+/// Prints the help or the version on standard output.
+pub fn print_help(help: &clap::Error) -> anyhow::Result<()> {
+    printed(|| help.print().and_then(|()| io::stdout().flush()))
+}
+
+fn printed(write: impl FnOnce() -> io::Result<()>) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    if was_closed(Standard::Output) {
+        anyhow::bail!("standard output is closed");
+    }
+    match write() {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("cannot write to standard output"),
     }

@@ -230,6 +230,32 @@ fn a_full_disk_behind_standard_output_is_a_failure() {
     assert_eq!(bench.saved().len(), 1);
 }
 
+/// The help of clap is printed by other code than all else.
+#[test]
+fn standard_output_that_is_full_or_closed_is_a_failure_of_all_that_print() {
+    let bench = Bench::new();
+    let program = env!("CARGO_BIN_EXE_vectored");
+    let words = "--help, -h, help, --version, help copy, measure --help, copy -h, reproduce apue-3.5 --help, man, \
+                 completions bash, host";
+    for (words, redirection, why) in words.split(", ").flat_map(|words| {
+        let full = (words, "/dev/full", "cannot write to standard output");
+        [full, (words, "&-", "standard output is closed")]
+    }) {
+        let script = format!("\"$0\" {words} >{redirection}");
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", &script, program])
+            .current_dir(bench.work());
+        let output = command
+            .env("XDG_STATE_HOME", bench.state_home())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{script}: {said}");
+        assert!(said.contains(why), "{script}: {said}");
+    }
+}
+
 #[test]
 fn an_output_that_is_read_only_is_refused_with_chmod_as_the_remedy() {
     let bench = Bench::new();
