@@ -61,10 +61,15 @@ fn keep_owner_and_mode(file: &File, before: &Metadata) -> io::Result<()> {
     file.set_permissions(before.permissions())
 }
 
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    sync_open_directory(&File::open(directory)?)
+}
+
 /// Waits until the names of a directory are on the storage. Some file systems cannot, and say so by `EINVAL` (fsync(2)).
 #[cfg(unix)]
-pub fn sync_directory(directory: &Path) -> io::Result<()> {
-    match File::open(directory)?.sync_all() {
+pub fn sync_open_directory(directory: &File) -> io::Result<()> {
+    match directory.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,
     }

@@ -22,9 +22,9 @@ no bytes, but puts pages of FROM there: what is written to FROM, or cut off, bef
 reach the reader. Otherwise, and with --technique read-write, TO has a copy: it does not change if FROM is written \
 afterwards.
 
-TO gets the mode of FROM within the umask. It is removed if the copy fails or a signal ends it. A \
-file that exists is overwritten with --force only, and then it keeps its mode and stays as far as it was \
-written. A closed standard input or output is an error.";
+TO gets the mode of FROM within the umask. It is removed if the copy fails or a signal ends it, other than KILL, BUS, \
+SEGV and the real-time signals. A file that exists is overwritten with --force only, and keeps its mode. It is as before if the \
+copy fails before the first byte, and else stays as far as it was written. A closed standard input or output is an error.";
 
 pub const COPY_AFTER: &str = "\
 Examples:
@@ -70,11 +70,11 @@ pub struct CopyArgs {
     /// Leave holes where FROM has them, both being files
     ///
     /// Holes are found by lseek(2) (SEEK_DATA, SEEK_HOLE). What another program writes into a hole of FROM after that is not
-    /// copied.
+    /// copied. Where the file system does not tell the holes, or says that a file with blocks is one hole, all is copied.
     #[arg(long)]
     pub sparse: bool,
 
-    /// Wait until the bytes are on the device, by fsync(2), and the name of a new file too
+    /// Wait until the bytes are on the device, by fsync(2), and the name of a new file too; for files and block devices
     #[arg(long)]
     pub sync: bool,
 

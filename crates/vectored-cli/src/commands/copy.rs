@@ -15,8 +15,10 @@ use vectored_measure::reproduce::copy_characters;
 use vectored_report::words;
 
 use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
-use crate::copying::{CopyProgress, HolesError, Input, Output, copy_with_holes, is_shown};
+use crate::copying::{CopyProgress, HolesError, Input, Output, copy_with_holes, is_file, is_shown};
 use crate::failure::Failure;
+
+const OTHER_TECHNIQUE: &str = "; choose another --technique";
 
 /// Runs the command.
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
@@ -25,20 +27,31 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
         .context("cannot watch for signals")?;
     let from = Input::open(args.from.as_deref())?;
-    let to = Output::open(args.to.as_deref(), &from, args.force)?;
+    let check = |to: &str| {
+        if args.sparse && !is_file(from.fd()) {
+            return Err(Failure::usage("--sparse: both must be files"));
+        }
+        let options = Options::new().technique(technique);
+        let checked = options.check_into_new_file(from.fd());
+        checked.map_err(|error| failure(&from.name, to, 0, &error))
+    };
+    let to = Output::open(args.to.as_deref(), &from, args.force, args.sync, check)?;
     let said = match args.technique {
         CopyWith::Stdio => copied_by_stdio(&from, &to),
-        _ => copied(args, technique, &from, &to).map(in_words),
+        _ => copied(args, technique, &from, &to).map(|copied| (copied.bytes, in_words(copied))),
     };
-    let said = match said {
-        Ok(said) => said,
-        // The reader has gone, which is no error.
-        Err(None) => return Ok(ExitCode::SUCCESS),
-        Err(Some(failure)) => return Err(failure),
+    let (written, said) = match said {
+        Ok(done) => done,
+        Err(error) => {
+            to.cut_after_failure();
+            // The reader may have gone, which is no error.
+            return error.map_or(Ok(ExitCode::SUCCESS), Err);
+        }
     };
-    to.finish(args.sync)?;
+    to.finish(written, args.sync)?;
     if args.report {
-        writeln!(io::stderr(), "{said}").context("cannot write the report to standard error")?;
+        let why = "the copy is complete, but its report cannot be written to standard error";
+        writeln!(io::stderr(), "{said}").context(why)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -74,48 +87,73 @@ fn copied(
     from: &Input,
     to: &Output,
 ) -> Result<Copied, Option<Failure>> {
-    let before = Cell::new(0);
-    let mut progress = CopyProgress::new(from.bytes_left());
+    let (before, uncut) = (Cell::new(0), Cell::new(None));
+    let mut progress = is_shown(args.quiet).then(|| CopyProgress::new(from.bytes_left()));
+    // Without progress no clock is read between calls.
+    let is_heard = progress.is_some() || to.has_old_bytes();
     let mut hear = |bytes| {
-        progress.hear(before.get() + bytes);
-        ControlFlow::Continue(())
+        if let Some(progress) = &mut progress {
+            progress.hear(before.get() + bytes);
+        }
+        match to.cut_old_bytes(before.get() + bytes) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                uncut.set(Some(error));
+                ControlFlow::Break(())
+            }
+        }
     };
     let mut options = Options::new().technique(technique).may_alias(true);
     if let Some(bytes) = args.buffer_size {
         options = options.buffer_bytes(bytes as usize);
     }
-    // Otherwise no clock is read between calls.
-    if is_shown(args.quiet) {
+    if is_heard {
         options = options.progress(&mut hear);
     }
-    if !args.sparse {
+    let copied = if args.sparse {
+        copy_with_holes(options, from.fd(), to, &before)
+    } else {
         let copied = options.copy(from.fd(), to.fd());
-        return copied.map_err(|error| failure(from, to, 0, &error));
-    }
-    copy_with_holes(options, from.fd(), to.fd(), &before).map_err(|error| match error {
-        HolesError::Part(before, error) => failure(from, to, before, &error),
-        HolesError::Unsuited(why) => Some(Failure::usage(format!("--sparse: {why}"))),
-        HolesError::File(error) => Some(anyhow!("cannot find the holes: {error}").into()),
+        copied.map_err(|error| HolesError::Part(0, error))
+    };
+    copied.map_err(|error| match (uncut.take(), error) {
+        (Some(error), _) => Some(to.uncut(&error)),
+        (None, HolesError::Part(before, error)) => unless_gone(from, to, before, &error),
+        (None, HolesError::Unsuited(why)) => Some(Failure::usage(format!("--sparse: {why}"))),
+        (None, HolesError::File(side, error)) => {
+            let what = match side {
+                Side::Input => format!("cannot find the holes of {}", from.name),
+                _ => format!("cannot leave holes in {}", to.name),
+            };
+            Some(anyhow!("{what}: {error}; copy without --sparse").into())
+        }
     })
 }
 
-/// The failure of a copy after `before` bytes and those that the error counts.
-fn failure(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<Failure> {
+/// The [`failure`] of a copy, unless the reader has gone.
+fn unless_gone(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<Failure> {
+    let is_gone = error.side() == Some(Side::Output) && error.kind() == io::ErrorKind::BrokenPipe;
+    (!is_gone).then(|| failure(&from.name, &to.name, before, error))
+}
+
+/// The failure of a copy between these two after `before` bytes and those that the error counts.
+fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
     let cause = error.io_error();
     let what = match error.side() {
-        Some(Side::Output) if error.kind() == io::ErrorKind::BrokenPipe => return None,
-        Some(Side::Output) => format!("cannot write to {}", to.name),
-        Some(Side::Input) => format!("cannot read {}", from.name),
-        _ => format!("cannot copy {} to {}", from.name, to.name),
+        Some(Side::Output) => format!("cannot write to {to}"),
+        Some(Side::Input) => format!("cannot read {from}"),
+        _ => format!("cannot copy {from} to {to}"),
     };
-    // Not an error of the system: both are one file, or a socket keeps messages apart.
+    // Not an error of the system: both are one file, a socket keeps messages apart, or the technique does not suit.
     if error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
-        return Some(Failure::usage(format!("{what}: {cause}")));
+        let remedy = if error.side().is_none() { OTHER_TECHNIQUE } else { "" };
+        return Failure::usage(format!("{what}: {cause}{remedy}"));
     }
     let bytes = before + error.written();
     let unit = if bytes == 1 { "byte" } else { "bytes" };
     let remedy = match error.side() {
-        None => "; choose another --technique",
+        None if error.kind() == io::ErrorKind::OutOfMemory => "; choose a smaller --buffer-size",
+        None => OTHER_TECHNIQUE,
         Some(Side::Input) if error.kind() == io::ErrorKind::WouldBlock => {
             "; it is non-blocking: python3 -c 'import os; os.set_blocking(0, True)' before changes that"
         }
@@ -124,16 +162,16 @@ fn failure(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<
         }
         Some(_) => remedy(cause),
     };
-    Some(anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into())
+    anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into()
 }
 
 /// Copies by `getc` and `putc`.
-fn copied_by_stdio(from: &Input, to: &Output) -> Result<String, Option<Failure>> {
+fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Failure>> {
     // A copy of nothing has the checks of every other copy.
     let checked = Options::new().limit(0).copy(from.fd(), to.fd());
-    checked.map_err(|error| failure(from, to, 0, &error))?;
+    checked.map_err(|error| unless_gone(from, to, 0, &error))?;
     match copy_characters(from.fd(), to.fd()) {
-        Ok(bytes) => Ok(format!("{bytes} bytes")),
+        Ok(bytes) => Ok((bytes, format!("{bytes} bytes"))),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(None),
         Err(error) => {
             let (from, to, remedy) = (&from.name, &to.name, remedy(&error));

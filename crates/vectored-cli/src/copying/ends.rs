@@ -1,5 +1,6 @@
 //! The input and the output of a copy, by their names.
 
+use std::cell::Cell;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,10 +8,16 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use vectored_machine::platform::files::{Standard, close, was_closed};
+use rustix::fs::{OFlags, fcntl_getfl, fstat, fsync, ftruncate, tell};
+use rustix::io::retry_on_intr;
+use vectored_machine::platform::files::{
+    ProvisionalFile, Standard, close, close_standard_output, was_closed,
+};
 
-use super::made::{MadeFile, Watch};
+use crate::atomic_file::{parent, sync_open_directory};
 use crate::failure::Failure;
+
+const WHAT_IS_COPIED: &str = "only files, pipes, sockets and devices can be copied";
 
 /// The input of a copy.
 pub struct Input {
@@ -28,25 +35,32 @@ impl Input {
             if was_closed(Standard::Input) {
                 return Err(anyhow!("{name} is closed").into());
             }
-            let metadata = metadata_of(io::stdin().as_fd()).ok();
-            return Ok(Input {
-                name,
-                file: None,
-                metadata,
-            });
+            let stdin = rustix::stdio::stdin();
+            let is_open = |flags: OFlags| flags & OFlags::RWMODE != OFlags::WRONLY;
+            if !fcntl_getfl(stdin).is_ok_and(is_open) {
+                return Err(anyhow!("{name} is not open for reading").into());
+            }
+            let metadata = stdin.try_clone_to_owned().map(File::from);
+            let metadata = metadata.and_then(|file| file.metadata()).ok();
+            return Input::of(name, None, metadata);
         };
         let name = format!("'{}'", path.display());
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
         let (metadata, file) =
             opened.map_err(|error| Failure::usage(format!("cannot open {name}: {error}")))?;
-        if metadata.is_dir() {
-            let why = "only files, pipes, sockets and devices can be copied";
-            return Err(Failure::usage(format!("{name} is a directory: {why}")));
+        Input::of(name, Some(file), Some(metadata))
+    }
+
+    fn of(name: String, file: Option<File>, metadata: Option<Metadata>) -> Result<Self, Failure> {
+        if metadata.as_ref().is_some_and(Metadata::is_dir) {
+            return Err(Failure::usage(format!(
+                "{name} is a directory: {WHAT_IS_COPIED}"
+            )));
         }
         Ok(Input {
             name,
-            file: Some(file),
-            metadata: Some(metadata),
+            file,
+            metadata,
         })
     }
 
@@ -84,6 +98,10 @@ pub struct Output {
     /// As in `cannot write to NAME`.
     pub name: String,
     kind: Kind,
+    /// Whether a file still has bytes of before, which are cut off once the copy has begun.
+    has_old_bytes: Cell<bool>,
+    /// That of a new file, to synchronise its name.
+    directory: Option<File>,
 }
 
 enum Kind {
@@ -91,41 +109,119 @@ enum Kind {
     /// A file that was there.
     Present(File),
     /// A file that this copy makes.
-    Made(MadeFile),
+    Made(ProvisionalFile),
 }
 
 impl Output {
-    /// Makes or opens a file; without a name and for `-` it is standard output.
-    pub fn open(path: Option<&Path>, from: &Input, force: bool) -> Result<Self, Failure> {
-        let Some(path) = named(path) else {
-            let name = "standard output".to_owned();
-            if was_closed(Standard::Output) {
-                return Err(anyhow!("{name} is closed").into());
-            }
-            return Ok(Output {
-                name,
-                kind: Kind::Standard,
-            });
+    /// Makes or opens a file; without a name and for `-` it is standard output. What exists is not changed, and `check` says
+    /// before a file is made whether it would be copied to.
+    pub fn open(
+        path: Option<&Path>,
+        from: &Input,
+        force: bool,
+        sync: bool,
+        check: impl FnOnce(&str) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
+        let mut output = Output {
+            name: "standard output".to_owned(),
+            kind: Kind::Standard,
+            has_old_bytes: Cell::new(false),
+            directory: None,
         };
-        let name = format!("'{}'", path.display());
+        match named(path) {
+            None if was_closed(Standard::Output) => {
+                return Err(anyhow!("{} is closed", output.name).into());
+            }
+            None => {}
+            Some(path) => {
+                output.name = format!("'{}'", path.display());
+                match fs::symlink_metadata(path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        check(&output.name)?;
+                        output.make(path, from, sync)?;
+                    }
+                    _ => output.open_present(path, from, force)?,
+                }
+            }
+        }
+        if sync {
+            output.check_sync()?;
+        }
+        Ok(output)
+    }
+
+    fn make(&mut self, path: &Path, from: &Input, sync: bool) -> Result<(), Failure> {
+        let name = &self.name;
         let cannot = |error: io::Error| {
             let why = match error.kind() {
-                io::ErrorKind::NotFound => {
+                io::ErrorKind::NotFound if path == Path::new("") => "the name is empty;".to_owned(),
+                io::ErrorKind::NotFound if !parent(path).exists() => {
                     "its directory does not exist; make that first, or".to_owned()
+                }
+                _ if is_without_descriptors(&error) => {
+                    format!("{error}; raise the limit with ulimit -n, or")
                 }
                 _ => format!("{error};"),
             };
             Failure::usage(format!("cannot make {name}: {why} choose another file"))
         };
-        let watch = Watch::new().context("cannot watch for signals")?;
-        let kind = match watch.make(path, from.mode()) {
-            Ok(made) => Kind::Made(made),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Kind::Present(open_present(path, &name, from, force)?)
-            }
-            Err(error) => return Err(cannot(error)),
-        };
-        Ok(Output { name, kind })
+        if sync {
+            let directory = File::open(parent(path)).map_err(cannot)?;
+            self.directory = Some(directory);
+        }
+        self.kind = Kind::Made(ProvisionalFile::make(path, from.mode()).map_err(cannot)?);
+        Ok(())
+    }
+
+    /// Opens a file that exists. A regular file and a block device are overwritten.
+    fn open_present(&mut self, path: &Path, from: &Input, force: bool) -> Result<(), Failure> {
+        let name = &self.name;
+        let cannot = |error| Failure::usage(format!("cannot open {name}: {error}"));
+        let same = || Failure::usage(format!("{} and {name} are the same file", from.name));
+        let found = fs::metadata(path).map_err(|error| match fs::read_link(path) {
+            Ok(target) if error.kind() == io::ErrorKind::NotFound => Failure::usage(format!(
+                "{name} is a symbolic link to '{}', which does not exist: name that file, or remove the link",
+                target.display()
+            )),
+            _ => cannot(error),
+        })?;
+        if found.is_dir() {
+            return Err(Failure::usage(format!(
+                "{name} is a directory: name a file in it"
+            )));
+        }
+        let is_overwritten = found.is_file() || found.file_type().is_block_device();
+        if is_overwritten && from.is(&found) {
+            return Err(same());
+        }
+        if is_overwritten && !force {
+            let remedy = "choose another name, or overwrite it with --force";
+            return Err(Failure::usage(format!("{name} exists: {remedy}")));
+        }
+        let file = File::options().write(true).open(path).map_err(cannot)?;
+        let opened = file.metadata().map_err(cannot)?;
+        // It may have become another file since.
+        if opened.is_file() && from.is(&opened) {
+            return Err(same());
+        }
+        self.has_old_bytes.set(opened.is_file() && opened.len() > 0);
+        self.kind = Kind::Present(file);
+        Ok(())
+    }
+
+    /// Refuses what fsync(2) does not know, before anything is copied. (Of a file it may take long.)
+    fn check_sync(&self) -> Result<(), Failure> {
+        let found =
+            fstat(self.fd()).map(|found| rustix::fs::FileType::from_raw_mode(found.st_mode));
+        let is_file = found.is_ok_and(|kind| kind.is_file() || kind.is_block_device());
+        if !is_file && let Err(error) = retry_on_intr(|| fsync(self.fd())) {
+            let why = "--sync works only on files and block devices";
+            return Err(Failure::usage(format!(
+                "cannot synchronise {}: {error}; {why}",
+                self.name
+            )));
+        }
+        Ok(())
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -136,67 +232,64 @@ impl Output {
         }
     }
 
-    /// Keeps the file. Some file systems report only when a file is synchronised or closed that its bytes have no room.
-    pub fn finish(self, sync: bool) -> Result<(), Failure> {
-        let name = self.name.clone();
-        if sync {
-            rustix::fs::fsync(self.fd()).map_err(|error| {
-                let where_it_works = "--sync works only on files and block devices";
-                anyhow!("cannot synchronise {name}: {error}; {where_it_works}")
-            })?;
+    /// Whether a file still has bytes of before.
+    pub fn has_old_bytes(&self) -> bool {
+        self.has_old_bytes.get()
+    }
+
+    /// Cuts off the bytes of before: those that were written so far stay.
+    pub fn cut_old_bytes(&self, written: u64) -> io::Result<()> {
+        if self.has_old_bytes() {
+            retry_on_intr(|| ftruncate(self.fd(), written))?;
+            self.has_old_bytes.set(false);
         }
-        // A duplicate: it is closed to hear of errors, while the file can still be removed.
-        let duplicate = self.fd().try_clone_to_owned();
-        duplicate
-            .and_then(close)
-            .with_context(|| format!("cannot close {name}"))?;
-        if let Kind::Made(made) = self.kind {
-            let path = made.keep();
-            if sync {
-                let of_directory =
-                    crate::atomic_file::sync_directory(crate::atomic_file::parent(&path));
-                of_directory
-                    .with_context(|| format!("cannot synchronise the directory of {name}"))?;
-            }
+        Ok(())
+    }
+
+    /// The failure to cut them off.
+    pub fn uncut(&self, error: &io::Error) -> Failure {
+        let name = &self.name;
+        anyhow!("cannot cut off the old bytes of {name}: {error}; remove it first").into()
+    }
+
+    /// [`cut_old_bytes`](Output::cut_old_bytes) after a failure. If not a byte was written, the file is as it was.
+    pub fn cut_after_failure(&self) {
+        if let Ok(written @ 1..) = tell(self.fd()) {
+            let _ = self.cut_old_bytes(written);
+        }
+    }
+
+    /// Keeps the file, to which so many bytes were written. Some file systems report only when a file is synchronised or closed that its bytes have no room. Standard
+    /// output is closed, too: a duplicate, to be closed in its place, may not be had.
+    pub fn finish(self, written: u64, sync: bool) -> Result<(), Failure> {
+        let name = &self.name;
+        self.cut_old_bytes(written)
+            .map_err(|error| self.uncut(&error))?;
+        if sync {
+            let synced = retry_on_intr(|| fsync(self.fd()));
+            synced.with_context(|| format!("cannot synchronise {name}"))?;
+        }
+        let closed = match self.kind {
+            Kind::Standard => close_standard_output(),
+            Kind::Present(file) => close(file.into()),
+            Kind::Made(made) => made.keep(),
+        };
+        closed.with_context(|| format!("cannot close {name}"))?;
+        if let Some(directory) = self.directory {
+            let synced = sync_open_directory(&directory);
+            synced.with_context(|| {
+                format!("{name} is complete, but its directory cannot be synchronised")
+            })?;
         }
         Ok(())
     }
 }
 
-/// Opens a file that exists. A regular file and a block device are overwritten.
-fn open_present(path: &Path, name: &str, from: &Input, force: bool) -> Result<File, Failure> {
-    let cannot = |error| Failure::usage(format!("cannot open {name}: {error}"));
-    let same = || Failure::usage(format!("{} and {name} are the same file", from.name));
-    let found = fs::metadata(path).map_err(cannot)?;
-    if found.is_dir() {
-        return Err(Failure::usage(format!(
-            "{name} is a directory: name a file in it"
-        )));
-    }
-    let is_overwritten = found.is_file() || found.file_type().is_block_device();
-    if is_overwritten && from.is(&found) {
-        return Err(same());
-    }
-    if is_overwritten && !force {
-        let remedy = "choose another name, or overwrite it with --force";
-        return Err(Failure::usage(format!("{name} exists: {remedy}")));
-    }
-    let file = File::options().write(true).open(path).map_err(cannot)?;
-    let opened = file.metadata().map_err(cannot)?;
-    if opened.is_file() {
-        // It may have become another file since.
-        if from.is(&opened) {
-            return Err(same());
-        }
-        file.set_len(0).map_err(cannot)?;
-    }
-    Ok(file)
+fn is_without_descriptors(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    code == Some(rustix::io::Errno::MFILE.raw_os_error())
 }
 
 fn named(path: Option<&Path>) -> Option<&Path> {
     path.filter(|path| *path != Path::new("-"))
-}
-
-fn metadata_of(fd: BorrowedFd<'_>) -> io::Result<Metadata> {
-    File::from(fd.try_clone_to_owned()?).metadata()
 }

@@ -6,86 +6,164 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek, tell};
 use rustix::io::Errno;
-use vectored::copy::{Copied, CopyError, Options};
+use vectored::copy::{Copied, CopyError, Options, Side};
+
+use super::ends::Output;
 
 /// Why a copy with holes ended.
 pub enum HolesError {
     /// One of the two is no file, or the output would keep bytes where the holes are.
     Unsuited(&'static str),
     /// A position or the length of a file.
-    File(io::Error),
+    File(Side, io::Error),
     /// The copy of one part with data failed; the number of bytes before that part.
     Part(u64, CopyError),
 }
 
-impl From<Errno> for HolesError {
-    fn from(error: Errno) -> Self {
-        HolesError::File(error.into())
-    }
-}
-
-/// Copies a file up to its end. Only the parts with data are written; `before` gets the place of each in the copy.
+/// Copies a file up to its end. Only the parts with data are written; `before` gets the place of each in the copy. Where the file
+/// system does not say what is a hole, all is copied.
 pub fn copy_with_holes(
     options: Options<'_>,
     from: BorrowedFd<'_>,
-    to: BorrowedFd<'_>,
+    output: &Output,
     before: &Cell<u64>,
 ) -> Result<Copied, HolesError> {
-    for fd in [from, to] {
-        if FileType::from_raw_mode(fstat(fd)?.st_mode) != FileType::RegularFile {
-            return Err(HolesError::Unsuited("both must be files"));
-        }
+    let to = output.fd();
+    if !is_file(from) || !is_file(to) {
+        return Err(HolesError::Unsuited("both must be files"));
     }
-    let (start, output_start) = (tell(from)?, tell(to)?);
-    let length = u64::try_from(fstat(to)?.st_size).unwrap_or(0);
-    if fcntl_getfl(to)?.contains(OFlags::APPEND) || length > output_start {
+    let output_start = tell(to).map_err(of_output)?;
+    let is_cut = output.has_old_bytes();
+    let appends = fcntl_getfl(to).map_err(of_output)?.contains(OFlags::APPEND);
+    if appends || length(to).map_err(of_output)? > output_start && !is_cut {
         let why = "the output has bytes where the holes would be";
         return Err(HolesError::Unsuited(why));
     }
-    let mut options = options;
-    let mut copied: Option<Copied> = None;
-    let mut at = start;
-    let end = loop {
-        let before_search = seek(from, SeekFrom::End(0))?;
-        let data = match seek(from, SeekFrom::Data(at)) {
-            Ok(data) => data,
-            // No data up to the end. What was appended or cut off meanwhile is no hole.
-            Err(Errno::NXIO) => break seek(from, SeekFrom::End(0))?.min(before_search).max(at),
-            Err(error) => return Err(error.into()),
-        };
-        let hole = match seek(from, SeekFrom::Hole(data)) {
-            Ok(hole) => hole,
-            // It was cut off meanwhile.
-            Err(Errno::NXIO) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        seek(from, SeekFrom::Start(data))?;
-        seek(to, SeekFrom::Start(output_start + data - start))?;
-        before.set(data - start);
-        options = options.limit(hole - data);
-        let part = options.copy(from, to);
-        let part = part.map_err(|error| HolesError::Part(data - start, error))?;
-        at = data + part.bytes;
-        let calls = copied.map_or(0, |before| before.calls);
-        copied = Some(part);
-        if let Some(copied) = &mut copied {
-            copied.calls += calls;
-        }
-        // It was cut off meanwhile, or is shorter than its size says, like files of /sys.
-        if at < hole {
-            break at;
-        }
+    let mut copy = Copy {
+        options: options.limit(0),
+        from,
+        to,
+        output_start,
+        start: tell(from).unwrap_or(0),
+        before,
+        copied: None,
     };
-    ftruncate(to, output_start + end - start)?;
-    seek(to, SeekFrom::End(0))?;
-    options = options.limit(0);
-    // Nothing but holes: the counts of a copy of nothing.
-    let mut copied = match copied {
-        Some(copied) => copied,
-        None => options
-            .copy(from, to)
-            .map_err(|error| HolesError::Part(0, error))?,
-    };
-    copied.bytes = end - start;
-    Ok(copied)
+    if is_cut {
+        copy.try_one_byte(output)?;
+    }
+    copy.finish()
+}
+
+/// Whether holes can be kept.
+pub fn is_file(fd: BorrowedFd<'_>) -> bool {
+    fstat(fd).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_file())
+}
+
+fn length(fd: BorrowedFd<'_>) -> Result<u64, Errno> {
+    Ok(u64::try_from(fstat(fd)?.st_size).unwrap_or(0))
+}
+
+struct Copy<'c, 'p> {
+    options: Options<'p>,
+    from: BorrowedFd<'c>,
+    to: BorrowedFd<'c>,
+    /// Where both begin.
+    start: u64,
+    output_start: u64,
+    before: &'c Cell<u64>,
+    copied: Option<Copied>,
+}
+
+impl Copy<'_, '_> {
+    /// Copies the first byte with data, and then cuts the output: one that nothing can be copied to stays as it was.
+    fn try_one_byte(&mut self, output: &Output) -> Result<(), HolesError> {
+        let first = seek(self.from, SeekFrom::Data(self.start)).unwrap_or(self.start);
+        self.part(first, self.output_start, 1)?;
+        self.copied = None;
+        seek(self.to, SeekFrom::Start(self.output_start)).map_err(of_output)?;
+        ftruncate(self.to, self.output_start).map_err(of_output)?;
+        output
+            .cut_old_bytes(self.output_start)
+            .map_err(|error| HolesError::File(Side::Output, error))
+    }
+
+    fn finish(mut self) -> Result<Copied, HolesError> {
+        let mut at = self.start;
+        loop {
+            let length = self.length()?;
+            let data = match seek(self.from, SeekFrom::Data(at)) {
+                Ok(data) => data,
+                Err(error) => {
+                    // What was appended or cut off meanwhile is no hole.
+                    let end = self.length()?.min(length);
+                    if error == Errno::NXIO && end > at && self.may_end_in_a_hole()? {
+                        at = end;
+                    }
+                    // A read finds the end: files of /proc have a size of 0.
+                    break;
+                }
+            };
+            let Ok(hole) = seek(self.from, SeekFrom::Hole(data)) else {
+                at = data;
+                break;
+            };
+            let bytes = self.part(data, self.output_start + data - self.start, hole - data)?;
+            at = data + bytes;
+            // It was cut off meanwhile, or is shorter than its size says, like files of /sys.
+            if at < hole {
+                break;
+            }
+        }
+        at += self.part(at, self.output_start + at - self.start, u64::MAX)?;
+        let mut copied = self.copied.expect("a part was copied");
+        copied.bytes = at - self.start;
+        let end = self.output_start + copied.bytes;
+        if length(self.to).map_err(of_output)? < end {
+            ftruncate(self.to, end).map_err(of_output)?;
+            seek(self.to, SeekFrom::Start(end)).map_err(of_output)?;
+        }
+        Ok(copied)
+    }
+
+    /// A whole file cannot be a hole if it has blocks: some file systems have answered so for data that was not written yet.
+    fn may_end_in_a_hole(&self) -> Result<bool, HolesError> {
+        let has_data = self.copied.is_some_and(|copied| copied.bytes > 0);
+        Ok(self.start > 0 || has_data || fstat(self.from).map_err(of_input)?.st_blocks == 0)
+    }
+
+    fn length(&self) -> Result<u64, HolesError> {
+        length(self.from).map_err(of_input)
+    }
+
+    /// Copies up to this many bytes from one place to another, and returns their number.
+    fn part(&mut self, from: u64, to: u64, most: u64) -> Result<u64, HolesError> {
+        // A file without places is copied from where it is.
+        if tell(self.from).is_ok_and(|at| at != from) {
+            seek(self.from, SeekFrom::Start(from)).map_err(of_input)?;
+        }
+        seek(self.to, SeekFrom::Start(to)).map_err(of_output)?;
+        let before = to - self.output_start;
+        self.before.set(before);
+        self.options = std::mem::take(&mut self.options).limit(most);
+        let part = self.options.copy(self.from, self.to);
+        let mut part = part.map_err(|error| HolesError::Part(before, error))?;
+        let bytes = part.bytes;
+        if let Some(copied) = self.copied {
+            part.calls += copied.calls;
+            part.bytes += copied.bytes;
+            if bytes == 0 {
+                part.technique = copied.technique;
+            }
+        }
+        self.copied = Some(part);
+        Ok(bytes)
+    }
+}
+
+fn of_input(error: Errno) -> HolesError {
+    HolesError::File(Side::Input, error.into())
+}
+
+fn of_output(error: Errno) -> HolesError {
+    HolesError::File(Side::Output, error.into())
 }

@@ -2,9 +2,8 @@
 
 mod ends;
 mod holes;
-mod made;
 mod progress;
 
 pub use ends::{Input, Output};
-pub use holes::{HolesError, copy_with_holes};
+pub use holes::{HolesError, copy_with_holes, is_file};
 pub use progress::{CopyProgress, is_shown};

@@ -13,7 +13,7 @@ use vectored_machine::platform::processes::is_ignored;
 
 use crate::support::Bench;
 
-fn content() -> Vec<u8> {
+pub fn content() -> Vec<u8> {
     (0..100_000_u32).map(|n| (n * 31 % 251) as u8).collect()
 }
 
@@ -102,11 +102,6 @@ fn a_copy_that_would_never_end_or_cannot_begin_is_refused() {
     assert_eq!(copied(&file, ahead).0, 2);
     // The same place is its end in the end.
     assert_eq!(copied(&file, write()).0, 0);
-    let (code, message) = copied(Path::new("/"), write());
-    assert!(
-        code == 1 && message.contains("cannot read standard input"),
-        "{message}"
-    );
 }
 
 #[test]
@@ -133,7 +128,7 @@ fn a_full_device_is_reported_with_a_remedy() {
 }
 
 /// Standard error of `vectored copy` with these words in a shell, whose redirections come after them; and its exit status.
-fn said_in_shell(bench: &Bench, words: &str) -> (i32, String) {
+pub fn said_in_shell(bench: &Bench, words: &str) -> (i32, String) {
     let program = bench.std_vectored().get_program().to_owned();
     let mut shell = Command::new("sh");
     shell
@@ -303,7 +298,15 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
     assert_eq!(fs::metadata(&to).unwrap().len(), 51_200);
     fs::remove_file(&to).unwrap();
     // A signal, while it waits for its input. One that this process ignores is ignored by the copy, too.
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+    for signal in [
+        Signal::INT,
+        Signal::TERM,
+        Signal::HUP,
+        Signal::QUIT,
+        Signal::XCPU,
+        Signal::ALARM,
+        Signal::USR1,
+    ] {
         if is_ignored(signal.as_raw()).unwrap() {
             continue;
         }
@@ -324,7 +327,7 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
         assert_eq!(copy.wait().unwrap().signal(), Some(signal.as_raw()));
         assert!(!to.exists());
         // At once when the file is there.
-        for _ in 0..30 {
+        for _ in 0..10 {
             let (reader, _feeder) = std::io::pipe().unwrap();
             let mut command = bench.std_vectored();
             command.args(["copy", "-", "to"]).stdin(reader);
@@ -447,16 +450,6 @@ fn a_technique_that_is_named_is_used_or_refused() {
             "cat from | COPY --report --technique splice - spliced",
             0,
             " of splice\n",
-        ),
-        (
-            "COPY --technique splice from refused",
-            1,
-            "cannot copy 'from' to 'refused' after 0 bytes: Invalid",
-        ),
-        (
-            "COPY --technique splice from refused",
-            1,
-            "; choose another --technique",
         ),
         (
             "COPY --technique splice --buffer-size 4k from refused",

@@ -10,6 +10,8 @@ mod completions;
 mod contract;
 mod copy;
 #[cfg(target_os = "linux")]
+mod copy_faults;
+#[cfg(target_os = "linux")]
 mod documented;
 #[cfg(target_os = "linux")]
 mod edits;

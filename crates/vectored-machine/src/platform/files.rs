@@ -8,8 +8,9 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+pub use crate::sys::provisional::ProvisionalFile;
 pub use crate::sys::residency::resident_bytes;
-pub use crate::sys::standard::{Standard, close, was_closed};
+pub use crate::sys::standard::{Standard, close, close_standard_output, was_closed};
 
 /// The space of a directory's file system.
 pub(crate) struct Space {

@@ -2,6 +2,8 @@
 //! allowed only in this module of the crate.
 
 #[cfg(unix)]
+pub(crate) mod provisional;
+#[cfg(unix)]
 pub(crate) mod residency;
 #[cfg(target_os = "linux")]
 pub(crate) mod session;

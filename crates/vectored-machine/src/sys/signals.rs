@@ -11,6 +11,15 @@ use std::{io, ptr};
 
 /// Whether a signal is ignored: by nohup(1), or by a shell without job control that has started a program in the background.
 pub fn is_ignored(signal: c_int) -> io::Result<bool> {
+    Ok(action(signal)? == libc::SIG_IGN)
+}
+
+/// Whether a signal has its default action.
+pub(super) fn is_default(signal: c_int) -> io::Result<bool> {
+    Ok(action(signal)? == libc::SIG_DFL)
+}
+
+fn action(signal: c_int) -> io::Result<libc::sighandler_t> {
     let mut found = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: without a new action the call only writes the present one, to memory with room for it.
     if unsafe { libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) } != 0 {
@@ -18,7 +27,7 @@ pub fn is_ignored(signal: c_int) -> io::Result<bool> {
     }
     // SAFETY: the call has succeeded, and so has written it.
     let found = unsafe { found.assume_init() };
-    Ok(found.sa_sigaction == libc::SIG_IGN)
+    Ok(found.sa_sigaction)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A standard stream.
@@ -59,6 +59,12 @@ pub fn close(fd: OwnedFd) -> io::Result<()> {
         error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
         error => Err(error),
     }
+}
+
+/// Closes standard output, for a process that writes nothing more there: [`close`].
+pub fn close_standard_output() -> io::Result<()> {
+    // SAFETY: the number is open since the start of the process, and whoever writes to it uses the number.
+    close(unsafe { OwnedFd::from_raw_fd(Standard::Output as libc::c_int) })
 }
 
 #[cfg(test)]

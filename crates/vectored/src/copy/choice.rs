@@ -81,6 +81,23 @@ pub(super) fn plan(
     }
 }
 
+/// Why the kernel has no such call between these two kinds, whatever else they are.
+pub(super) fn unsuited(technique: Technique, from: FileKind, to: FileKind) -> Option<&'static str> {
+    use FileKind::{Fifo, Regular, Socket};
+    match technique {
+        Technique::CopyFileRange if (from, to) != (Regular, Regular) => {
+            Some("copy_file_range copies only between two regular files")
+        }
+        Technique::Sendfile if matches!(from, Fifo | Socket) && to != Fifo => {
+            Some("sendfile copies only from a file")
+        }
+        Technique::Splice if from != Fifo && to != Fifo => {
+            Some("splice copies only from or to a pipe")
+        }
+        _ => None,
+    }
+}
+
 /// Whether a file probably fills a pipe. A shorter one is read and written in 0.95 of the time that splicing takes.
 fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
     let is_long = from.bytes > USUAL_PIPE_BYTES as u64;

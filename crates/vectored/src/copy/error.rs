@@ -67,6 +67,10 @@ impl CopyError {
         }
     }
 
+    pub(super) fn before_any_byte(side: Option<Side>, error: io::Error) -> CopyError {
+        CopyError::new(side, 0, Vec::new(), error)
+    }
+
     /// The descriptor that failed. `None` if the program stopped the copy, if there was no memory for the buffer, or if a
     /// [technique](super::Options::technique) that the program named failed and the kernel does not say on which side.
     #[must_use]

@@ -180,7 +180,8 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Copies by this technique; `None` leaves the choice. What the kernel refuses is an error.
+    /// Copies by this technique; `None` leaves the choice. What the kernel refuses is an error, and what the kinds of the two
+    /// descriptors exclude is [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte.
     ///
     /// [`Splice`](Technique::Splice) and [`Sendfile`](Technique::Sendfile) from a file to a pipe or socket copy no bytes, but put
     /// pages of the file there: what is written to the file, or cut off, before the reader has received them may reach the
@@ -235,7 +236,8 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Copies from one descriptor to another.
+    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0 it only looks at both, and changes neither: it
+    /// fails if a copy would be refused before any byte for what they are.
     ///
     /// # Errors
     ///
@@ -246,9 +248,10 @@ impl<'p> Options<'p> {
         to: impl AsDescriptor,
     ) -> Result<Copied, CopyError> {
         let (from, to) = (from.as_descriptor(), to.as_descriptor());
-        let fails = |side| move |error| CopyError::new(Some(side), 0, Vec::new(), error);
+        let fails = |side| move |error| CopyError::before_any_byte(Some(side), error);
         let input = look(from).map_err(fails(Side::Input))?;
         let output = look(to).map_err(fails(Side::Output))?;
+        self.refuse_kinds(input.kind, output.kind)?;
         let is_within = is_same(&input, &output);
         if is_within {
             refuse_endless(from, to, &input).map_err(fails(Side::Output))?;
@@ -265,6 +268,30 @@ impl<'p> Options<'p> {
         let progress = self.progress.as_mut();
         let progress = progress.map(|progress| &mut **progress as &mut Progress<'_>);
         Run::new(descriptors, plan, progress).finish(plan)
+    }
+
+    /// Returns the error of [`copy`](Options::copy) before any byte to a regular file that is not there yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`copy`](crate::copy()) before any byte.
+    pub fn check_into_new_file(&self, from: impl AsDescriptor) -> Result<(), CopyError> {
+        let input = look(from.as_descriptor());
+        let input = input.map_err(|error| CopyError::before_any_byte(Some(Side::Input), error))?;
+        self.refuse_kinds(input.kind, FileKind::Regular)
+    }
+
+    /// Refuses a technique that the kernel has not for these two kinds.
+    fn refuse_kinds(&self, from: FileKind, to: FileKind) -> Result<(), CopyError> {
+        let unsuited = self
+            .wishes
+            .technique
+            .and_then(|named| choice::unsuited(named, from, to));
+        let Some(why) = unsuited else {
+            return Ok(());
+        };
+        let error = io::Error::new(io::ErrorKind::InvalidInput, why);
+        Err(CopyError::before_any_byte(None, error))
     }
 }
 

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 
 use vectored::bindings::{CallEnd, interruptible};
-use vectored::copy;
 use vectored::copy::{CopyError, Options, Side, Technique};
+use vectored::{AsDescriptor, copy};
 
 use crate::support::{TemporaryFile, payload, set_nonblocking};
 
@@ -483,9 +483,19 @@ fn descriptors_that_keep_messages_apart_are_refused() {
     let (one, other) = UnixDatagram::pair().unwrap();
     other.send(b"message").unwrap();
     let (_path, file) = file("copy-messages", b"bytes");
+    let nothing = |from: &dyn AsDescriptor, to: &dyn AsDescriptor| {
+        let looked = Options::new().limit(0).copy(from, to);
+        looked.unwrap_err()
+    };
     for (error, side) in [
         (copy(&one, &file).unwrap_err(), Side::Input),
         (copy(&file, &one).unwrap_err(), Side::Output),
+        (nothing(&one, &file), Side::Input),
+        (nothing(&file, &one), Side::Output),
+        (
+            Options::new().check_into_new_file(&one).unwrap_err(),
+            Side::Input,
+        ),
     ] {
         assert_eq!(
             (error.kind(), error.side()),
