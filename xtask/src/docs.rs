@@ -2,7 +2,7 @@
 //!
 //! - every block of code is an excerpt of a file that is compiled or run, or is run by a test that names its page,
 //! - every `cargo xtask COMMAND` and every example is there,
-//! - a shell can parse every block for it, and the paths of this repository in such a block are there,
+//! - a shell can parse every block for it, and the paths of this repository in such a block, or in one of TOML, are there,
 //! - the page of the fields of saved results is of the present types,
 //! - no paragraph stands twice, in pages and in comments of documentation,
 //! - what is written by hand has at most [`MOST_WORDS`].
@@ -222,6 +222,9 @@ fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option
     {
         return Ok(Some(fault));
     }
+    if language == "toml" {
+        return Ok(gone(&block.lines.join("\n")));
+    }
     let sides: &[&[char]] = match language {
         // Tests of `vectored-cli` parse the commands and compare the screens.
         "sh" | "console" | "text" => &[],
@@ -276,15 +279,23 @@ fn wrong_script(script: &str) -> Result<Option<String>> {
         let why = String::from_utf8_lossy(&parsed.stderr);
         return Ok(Some(format!("a shell cannot parse it: {}", why.trim())));
     }
-    let words = script.split(|c: char| c.is_whitespace() || "'\"`=:".contains(c));
+    Ok(gone(script))
+}
+
+/// The first path of this repository that is not there.
+fn gone(text: &str) -> Option<String> {
+    let words = text.split(|c: char| c.is_whitespace() || "'\"`=:".contains(c));
     let mut paths = words
-        .map(|word| word.trim_start_matches("./"))
+        .map(|word| {
+            word.trim_start_matches("./")
+                .trim_start_matches("vectored/")
+        })
         .filter(|word| {
             let folders = ["crates/", "benchmarks/", "docs/", "xtask/"];
             folders.iter().any(|folder| word.starts_with(folder))
         });
     let gone = paths.find(|path| !root().join(path).exists());
-    Ok(gone.map(|path| format!("'{path}' is not there")))
+    gone.map(|path| format!("'{path}' is not there"))
 }
 
 /// Commands of `cargo xtask` and examples that are not there.
@@ -413,6 +424,10 @@ mod tests {
         assert!(fault("echo 'a").unwrap().contains("cannot parse"));
         let gone = fault("pip install ./crates/vectored-python");
         assert_eq!(gone.unwrap(), "'crates/vectored-python' is not there");
+        let (_, lines) =
+            parts("```toml\nvectored = { path = \"vectored/crates/vectorred\" }\n```\n");
+        let gone = uncovered("README.md", &lines[0], &[]).unwrap();
+        assert_eq!(gone.unwrap(), "'crates/vectorred' is not there");
     }
 
     #[test]

@@ -5,6 +5,7 @@ import contextlib
 import importlib.resources
 import inspect
 import io
+import logging
 import os
 import re
 import subprocess
@@ -61,7 +62,7 @@ class Claims(unittest.TestCase):
     def test_the_page_of_the_package_is_true(self):
         with open(os.path.join(FOLDER, "../../docs/python.md")) as file:
             blocks = re.findall(r"```(python|pycon)\n(.*?)```", file.read(), re.DOTALL)
-        self.assertEqual(len(blocks), 5)
+        self.assertEqual(len(blocks), 6)
         names = {}
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             for language, block in blocks:
@@ -79,6 +80,12 @@ class Claims(unittest.TestCase):
             self.assertEqual(names["body"], b"hello")
             with open("log") as log:
                 self.assertEqual(log.read(), "one two three\n")
+            log = names["LogFile"]("service.log")
+            for level, waits in ((logging.INFO, True), (logging.ERROR, False), (logging.INFO, False)):
+                log.handle(logging.makeLogRecord({"levelno": level, "msg": "a record"}))
+                self.assertEqual(os.path.getsize("service.log") == 0, waits)
+            log.close()
+            self.assertEqual(os.path.getsize("service.log"), 3 * len("a record\n"))
 
     def said(self, command, names):
         """What an interpreter prints for a line."""

@@ -11,7 +11,7 @@ use super::data::{Data, Times};
 const WIDTH: f64 = 380.0;
 const MARGIN: f64 = 6.0;
 /// The right end of what is drawn.
-const END: f64 = WIDTH - 2.0 * MARGIN;
+pub(super) const END: f64 = WIDTH - 2.0 * MARGIN;
 
 const COPY: TechniqueName = TechniqueName::COPY_THEN_WRITE;
 
@@ -26,13 +26,13 @@ pub fn all(data: &Data) -> [(&'static str, String); 4] {
 }
 
 /// A drawing with pixels across.
-struct Canvas {
+pub(super) struct Canvas {
     drawing: Drawing,
     margins: (f64, f64),
 }
 
 impl Canvas {
-    fn new(height: f64) -> Self {
+    pub(super) fn new(height: f64) -> Self {
         Canvas {
             drawing: Drawing::new(height, (0.0, height)),
             margins: (MARGIN, MARGIN),
@@ -43,7 +43,7 @@ impl Canvas {
         x / (WIDTH - self.margins.0 - self.margins.1)
     }
 
-    fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+    pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
         self.drawing.text((self.share(x), y), anchor, text);
     }
 
@@ -53,9 +53,15 @@ impl Canvas {
         [begin, (right, top), (right, bottom), end, begin]
     }
 
-    fn area(&mut self, across: (f64, f64), down: (f64, f64), class: &str) {
+    pub(super) fn area(&mut self, across: (f64, f64), down: (f64, f64), class: &str) {
         let corners = self.corners(across, down);
         self.drawing.area(&corners[..4], &format!("bar {class}"));
+    }
+
+    /// A faint area.
+    pub(super) fn shade(&mut self, across: (f64, f64), down: (f64, f64), class: &str) {
+        let corners = self.corners(across, down);
+        self.drawing.area(&corners[..4], class);
     }
 
     fn outline(&mut self, across: (f64, f64), down: (f64, f64), class: &str) {
@@ -85,10 +91,16 @@ impl Canvas {
     }
 
     fn file(&self, title: &str, description: &str, data: &Data) -> String {
+        let source = format!("{}, {}", data.machine, data.date);
+        self.file_of(title, description, &source)
+    }
+
+    /// `source` is the machine and the date of the figures.
+    pub(super) fn file_of(&self, title: &str, description: &str, source: &str) -> String {
         self.drawing.file(&Picture {
             title,
             description,
-            source: &format!("{}, {}", data.machine, data.date),
+            source,
             margins: self.margins,
         })
     }

@@ -1,7 +1,8 @@
-//! `cargo xtask pictures`: draws the pictures of the documentation from `docs/pictures/data.json`.
+//! `cargo xtask pictures`: draws the pictures of the documentation from `docs/pictures/data.json` and from saved results.
 
 mod data;
 mod draw;
+mod one_edit;
 
 use std::path::PathBuf;
 
@@ -36,10 +37,17 @@ pub fn run(options: &Options) -> Result<()> {
         let data = data::measure(rounds, command)?;
         std::fs::write(&path, serde_json::to_string(&data)? + "\n")?;
     }
-    for (name, svg) in draw::all(&load()?) {
+    for (name, svg) in all()? {
         std::fs::write(path.with_file_name(name), svg)?;
     }
     Ok(())
+}
+
+/// The names and contents of all files.
+fn all() -> Result<Vec<(&'static str, String)>> {
+    let mut all = draw::all(&load()?).to_vec();
+    all.push(one_edit::picture()?);
+    Ok(all)
 }
 
 fn load() -> Result<Data> {
@@ -53,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_pictures_are_those_that_the_data_give() {
-        for (name, svg) in draw::all(&load().unwrap()) {
+        for (name, svg) in all().unwrap() {
             let path = crate::root().join(DATA).with_file_name(name);
             let drawn = std::fs::read_to_string(path).unwrap();
             assert!(

@@ -49,11 +49,11 @@ pub use reproduce::{Experiments, PassesArgs, ReproduceArgs};
 pub use versus::StdoutTo;
 pub use versus::VersusArgs;
 
-/// Measure which way of moving several buffers is fastest on this machine
+/// Find the small reads and writes of a program, and the fastest way to move several buffers
 ///
-/// A program that has its bytes in several buffers can write each buffer with a call of its own, copy
-/// them into one buffer and write that, or pass the whole list to writev(2). Which of these techniques
-/// is fastest depends on the sizes, the machine, the kernel and the target.
+/// advise finds calls that one larger call could replace, and versus proves what an edit saves.
+/// measure compares a call for each buffer, a copy of all into one buffer, and writev(2): which is
+/// fastest depends on the sizes, the machine, the kernel and the target. copy copies files and streams.
 #[derive(Debug, Parser)]
 #[command(name = "vectored", version, max_term_width = 100, after_long_help = ENVIRONMENT)]
 pub struct Cli {

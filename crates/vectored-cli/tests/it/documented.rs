@@ -2,15 +2,13 @@
 //!
 //! Each result of `documented/` was saved by the command of a screen, without its samples, which no screen shows.
 
-use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::collections::HashMap;
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use crate::advise::strace_is_missing;
-use crate::support::{Bench, said_by, skip, stdout_of};
+use crate::support::{Bench, skip, stdout_of};
 
 /// The command of a screen, and what it saved.
 const SCREENS: [(&str, &str); 5] = [
@@ -58,16 +56,9 @@ fn missing_piece<'s>(screen: &'s str, text: &str) -> Option<&'s str> {
         })
 }
 
-/// A text in one line, with one `#` in place of each number, and without intervals.
-fn masked(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut masked = text.replace(|c: char| c.is_ascii_digit(), "#");
-    for (long, short) in [("#.#", "#"), ("#,#", "#"), ("##", "#"), (" [#, #]", "")] {
-        while masked.contains(long) {
-            masked = masked.replace(long, short);
-        }
-    }
-    masked
+/// A text in one line, however it was wrapped.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -82,12 +73,13 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     let pages = pages.filter(|page| page.ends_with(".md"));
     for page in pages.chain(["README.md".to_owned()]) {
         for block in blocks(&page, "console") {
-            let (command, screen) = block.split_once('\n').unwrap();
-            // `the_steps_of_ten_minutes_lead_to_its_screens` runs it.
+            // What is typed before it prints nothing.
+            let commands = block.rfind("$ vectored ").unwrap();
+            let (command, screen) = block[commands + 2..].split_once('\n').unwrap();
+            // `ten_minutes_can_be_typed` runs it.
             if command.contains("--fail-if") {
                 continue;
             }
-            let command = command.strip_prefix("$ ").unwrap();
             let saved = SCREENS.iter().find(|(of, _)| *of == command);
             let (_, saved) =
                 saved.unwrap_or_else(|| panic!("{page}: no result is saved of {command}"));
@@ -115,79 +107,156 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     }
 }
 
+/// The ends of commands of the page, their exit statuses, and what they say, also on the page: counts, no times.
+const TYPED: [(&str, i32, &[&str]); 6] = [
+    (
+        "advise -- python3 report.py",
+        0,
+        &["20,000 × write 9–13 B", "calls instead of 20,000."],
+    ),
+    (
+        "'python3 report.py.old' 'python3 report.py'",
+        0,
+        &["writes instead of 20,000", "writes 20,000"],
+    ),
+    (
+        "'python3 report.py' 'python3 report.py.old'",
+        3,
+        &[
+            "the number of system calls of new is",
+            "the number of writes of new is",
+        ],
+    ),
+    ("echo $?", 0, &["3"]),
+    (
+        "advise -- python3 ask.py",
+        0,
+        &[
+            "50 × (sendto 12 B + sendto 300 B, then an answer)",
+            "50 calls instead of 100.",
+        ],
+    ),
+    (
+        "'python3 ask.py.old' 'python3 ask.py'",
+        0,
+        &["50 writes instead of 100"],
+    ),
+];
+
+/// Types the page: writes its programs, makes its edits, and gives its commands to one shell, in their order.
 #[test]
-fn the_steps_of_ten_minutes_lead_to_its_screens() {
-    const TEST: &str = "the_steps_of_ten_minutes_lead_to_its_screens";
+fn ten_minutes_can_be_typed() {
+    const TEST: &str = "ten_minutes_can_be_typed";
     if let Some(reason) = strace_is_missing() {
         return skip(TEST, &reason);
     }
-    let bench = Bench::new();
-    let program = &blocks(TEN_MINUTES, "python")[0];
-    let write = |name: &str, text: &str| fs::write(bench.work().join(name), text).unwrap();
-    write("report.py", program);
-
-    // On a busy machine calls may be far apart.
-    let advise = "advise --no-save --quiet --max-delay 1h -- python3 report.py";
-    let (_, advice) = said_by(bench.command(advise).env("COLUMNS", "80"), 0);
-    let screen = masked(&blocks(TEN_MINUTES, "console")[0]);
-    let remedy = &screen[screen.find("Collect the writes").unwrap()..];
-    let remedy = remedy.trim_end_matches(" …");
-    assert!(masked(&advice).contains(remedy), "{remedy}: {advice}");
-    assert!(advice.contains("20,000 × write 9–13 B"), "{advice}");
-
-    let edit = &blocks(TEN_MINUTES, "diff")[0];
-    let side = |mark| {
-        let lines = edit.lines().filter_map(move |line| line.strip_prefix(mark));
-        lines.map(|line| format!("{line}\n")).collect::<String>()
+    // A wrapper of Python would make calls of its own.
+    let python = Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output();
+    let Ok(python) = python else {
+        return skip(TEST, "there is no python3");
     };
-    assert!(program.contains(&side('-')), "{edit}");
-    write("report.py.old", program);
-    write("report.py", &program.replace(&side('-'), &side('+')));
-    let gate = blocks(TEN_MINUTES, "console")
-        .into_iter()
-        .find(|block| block.contains("--fail-if"));
-    let gate = gate.unwrap();
-    let (command, screen) = gate.split_once('\n').unwrap();
-    let words = vectored_versus::split(command.trim_start_matches("$ vectored ")).unwrap();
-    let (_, said) = said_by(bench.vectored().args(words), 3);
-    let error = screen
-        .lines()
-        .find(|line| line.starts_with("error: "))
+    let python = String::from_utf8(python.stdout).unwrap();
+    let folders = [env!("CARGO_BIN_EXE_vectored"), &python]
+        .map(|program| Path::new(program).parent().unwrap().display());
+    let path = format!(
+        "{}:{}:{}",
+        folders[0],
+        folders[1],
+        env::var("PATH").unwrap()
+    );
+    // No other test has a server there.
+    let [_, a, b, c] = std::process::id().to_be_bytes();
+    let address = format!("127.{}.{b}.{c}", a + 1);
+    let page = read(TEN_MINUTES).replace("127.0.0.1", &address);
+
+    let bench = Bench::new();
+    let printed = bench.work().join("printed");
+    let output = fs::File::create(&printed).unwrap();
+    let ended = Command::new("sh")
+        .args(["-c", &typed(&page, &address)])
+        .current_dir(bench.work())
+        .env("XDG_STATE_HOME", bench.state_home())
+        .envs([("PATH", &*path), ("COLUMNS", "80"), ("LC_ALL", "C.UTF-8")])
+        .stdin(Stdio::null())
+        .stdout(output.try_clone().unwrap())
+        .stderr(output)
+        .status()
         .unwrap();
-    assert!(masked(&said).contains(&masked(error)), "{said}");
-    assert!(screen.ends_with("$ echo $?\n3\n"), "{screen}");
+    let (page, printed) = (
+        one_line(&page),
+        one_line(&fs::read_to_string(&printed).unwrap()),
+    );
+    let ends = |with: &str| printed.matches(with).count();
+    assert!(
+        ended.success() && ends(" ended with ") == ends(" ended with 0.") + 1,
+        "{printed}"
+    );
+    let mut rest = &*printed;
+    for (command, status, pieces) in TYPED {
+        let end = format!("{command} ended with {status}.");
+        let (said, after) = rest
+            .split_once(&end)
+            .unwrap_or_else(|| panic!("{end}\n{printed}"));
+        for piece in pieces {
+            assert!(page.contains(piece), "the page lacks {piece:?}");
+            assert!(
+                said.contains(piece),
+                "{command} prints no {piece:?}: {said}"
+            );
+        }
+        rest = after;
+    }
 }
 
-#[test]
-fn the_exchange_of_ten_minutes_is_found() {
-    const TEST: &str = "the_exchange_of_ten_minutes_is_found";
-    if let Some(reason) = strace_is_missing() {
-        return skip(TEST, &reason);
+/// What is typed, as a script that prints the exit status of each command.
+fn typed(page: &str, address: &str) -> String {
+    let (mut files, mut script) = (HashMap::new(), String::new());
+    // Every other part stands between two fences.
+    for block in page.split("\n```").skip(1).step_by(2) {
+        let (language, text) = block.split_once('\n').unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let (name, text) = match language {
+            "python" => (&lines[0]["# ".len()..], format!("{text}\n")),
+            "diff" => {
+                let name = lines[1].strip_prefix("+++ ").unwrap();
+                let [old, new] = ['-', '+'].map(|mark| {
+                    let side = lines[2..].iter().filter_map(|line| line.strip_prefix(mark));
+                    side.map(|line| format!("{line}\n")).collect::<String>()
+                });
+                let text: &String = &files[name];
+                assert!(text.contains(&old), "{name} lacks {old}");
+                (name, text.replace(&old, &new))
+            }
+            _ => {
+                let prompt = if language == "console" { "$ " } else { "" };
+                let commands = lines.iter().filter_map(|line| line.strip_prefix(prompt));
+                for command in commands.filter(|command| !command.starts_with("cargo ")) {
+                    script += &typed_command(command, address);
+                }
+                continue;
+            }
+        };
+        script += &format!("cat > {name} <<'END'\n{text}END\n");
+        files.insert(name, text);
     }
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let peer = thread::spawn(move || {
-        let (mut client, _) = listener.accept().unwrap();
-        client
-            .set_read_timeout(Some(Duration::from_secs(60)))
-            .unwrap();
-        let mut request = [0; 312];
-        for _ in 0..50 {
-            client.read_exact(&mut request).unwrap();
-            client.write_all(b"answer").unwrap();
-        }
-        assert_eq!(&request[..13], b"         300x");
-    });
-    let [_, exchange]: [String; 2] = blocks(TEN_MINUTES, "python").try_into().unwrap();
-    let program = format!(
-        "import socket\nbody = b'x' * 300\n\
-         with socket.create_connection(('127.0.0.1', {port})) as server:\n    for _ in range(50):\n{exchange}"
-    );
-    let bench = Bench::new();
-    fs::write(bench.work().join("ask.py"), program).unwrap();
-    let advise = "advise --no-save --quiet --max-delay 1h -- python3 ask.py";
-    let (_, advice) = said_by(bench.command(advise).env("COLUMNS", "80"), 0);
-    peer.join().unwrap();
-    let pattern = "50 × (sendto 12 B + sendto 300 B, then an answer)";
-    assert!(advice.contains(pattern), "{advice}");
+    script
+}
+
+/// A command, with options that make it quick, and on a busy machine find calls that are far apart.
+fn typed_command(command: &str, address: &str) -> String {
+    let mut typed = command
+        .replace("vectored advise ", "vectored advise --max-delay 1h ")
+        .replace("vectored versus ", "vectored versus --rounds 1 ")
+        .replace("--rounds 1 --rounds 1", "--rounds 1");
+    if command.ends_with('&') {
+        typed += &format!(
+            "\nuntil python3 -c 'import socket; socket.create_connection((\"{address}\", 7008))' 2> /dev/null; \
+             do kill -0 $! || exit 1; done"
+        );
+    }
+    let name = command.split(" #").next().unwrap().trim_end();
+    let name = name.replace('\'', r"'\''");
+    format!("{typed}\nstatus=$?\nprintf '%s ended with %s.\\n' '{name}' $status\n(exit $status)\n")
 }
