@@ -3,6 +3,7 @@
 use vectored_report::words;
 
 use crate::advisor::UNPRICED;
+use crate::advisor::runs::barriers::SLOW_PEERS;
 use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted, WallSource};
 use crate::report::figures::{seconds, share, span};
 use crate::report::shares::{
@@ -56,6 +57,7 @@ fn listed_calls(advisory: &Advisory) -> Option<(f64, String)> {
 /// What the listed stalls lost at most, and its sentence.
 fn possible_stalls(advisory: &Advisory) -> Option<(f64, String)> {
     let listed = advisory.uncounted.iter();
+    let listed = listed.filter(|one| !SLOW_PEERS.contains(&one.reason.as_str()));
     let listed = listed.filter_map(|one| Some((one.tally.stall?.stalls, one.at_most_s?)));
     let (answers, most_s) = listed.fold((0_u64, 0.0), |sum, one| {
         (sum.0.saturating_add(one.0), sum.1 + one.1)

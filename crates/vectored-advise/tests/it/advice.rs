@@ -580,7 +580,7 @@ fn the_first_sentence_is_the_largest_saving_of_any_kind() {
             (all.stalls, all.stalled_s) = (47, stalled_s);
         } else {
             let pattern = pattern(&key, &tally);
-            let (reason, at_most_s) = ("the peer may be slow".to_owned(), Some(stalled_s));
+            let (reason, at_most_s) = ("TCP_NODELAY may be set".to_owned(), Some(stalled_s));
             all.uncounted.push(Uncounted {
                 key,
                 reason,

@@ -24,8 +24,8 @@ pub(super) enum Slot {
     },
 }
 
-/// Descriptor numbers below this are in `near`, the others in `far`.
-const NEAR: usize = 1024;
+/// Descriptor numbers below this are in `near`, the others in `far`: a log may have many processes, each with one high number.
+const NEAR: usize = 64;
 
 impl FdTable {
     /// An empty table of one process.
@@ -81,5 +81,26 @@ impl FdTable {
 
     pub(super) fn leads_to(&self, open_file: usize) -> bool {
         self.open().any(|open| open.1 == open_file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_high_number_takes_no_room_for_those_below_it() {
+        for number in [63, 64, 1023, i32::MAX, -1] {
+            let mut table = FdTable::of_one_process();
+            let slot = Slot::Open {
+                open_file: 7,
+                close_on_exec: false,
+            };
+            table.set(number, slot);
+            assert_eq!(table.get(number), slot);
+            assert!(table.near.capacity() + table.far.len() <= 64, "{number}");
+            table.set(number, Slot::Closed);
+            assert_eq!(table.open().count(), 0, "{number}");
+        }
     }
 }

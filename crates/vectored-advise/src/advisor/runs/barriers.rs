@@ -55,6 +55,8 @@ pub(crate) enum Barrier {
     Datagrams,
     /// Of a stall: too few of the exchanges waited as long as a delayed acknowledgement.
     FewStalls,
+    /// Of a stall: the waits differ too much.
+    UnevenStalls,
     /// Of a stall: exchanges of one write wait as long.
     SlowPeer,
     /// Of a stall: no answer was quick.
@@ -154,10 +156,11 @@ impl Barrier {
     fn doubt_of_a_stall(self) -> &'static str {
         match self {
             Barrier::FewStalls => {
-                "fewer than three, or fewer than half, of these exchanges waited as long, or the waits differ too much"
+                "a delayed acknowledgement makes at least half of the exchanges wait"
             }
-            Barrier::SlowPeer => "exchanges of a single write wait as long: the peer may be slow",
-            Barrier::NoContrast => "no connection had a quick first answer: the peer may be slow",
+            Barrier::UnevenStalls => "the waits differ more than those for a timer do",
+            Barrier::SlowPeer => SLOW_PEERS[0],
+            Barrier::NoContrast => SLOW_PEERS[1],
             Barrier::UnknownNoDelay => "TCP_NODELAY may have been set before the log began",
             _ => "a round trip to the peer takes about as long",
         }
@@ -226,6 +229,7 @@ impl Barrier {
             | Barrier::StreamRead
             | Barrier::UnreadFlags => self.lack_of_the_log(),
             Barrier::FewStalls
+            | Barrier::UnevenStalls
             | Barrier::SlowPeer
             | Barrier::NoContrast
             | Barrier::UnknownNoDelay
@@ -279,6 +283,11 @@ impl Barrier {
     }
 }
 
+/// The reasons of [`Barrier::SlowPeer`] and [`Barrier::NoContrast`]: nothing speaks for a stall but the time.
+pub(crate) const SLOW_PEERS: [&str; 2] = [
+    "exchanges of a single write wait as long: the other end may be slow",
+    "no first answer of a connection came sooner: the other end may be slow",
+];
 /// The reason of [`Barrier::Reopened`].
 pub(crate) const REOPENED: &str = "the file is closed and opened again between them";
 const OTHER_TRANSFER: &str =

@@ -1,12 +1,14 @@
 //! The exchanges of a log, counted by program and shape, and the findings of those that stall.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_machine::model::DescriptorKind;
 
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{PatternStep, call_name};
-use crate::advisor::stalls::exchange::Answered;
+use crate::advisor::stalls::exchange::{Answered, Part, QUICK_NS, Received, Wait};
 use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Tally};
 
 /// Shapes of a log that are counted separately; later ones are not counted.
@@ -18,12 +20,15 @@ const LISTED_PART: u64 = 10;
 /// Exchanges from which on a stall is certain.
 const EXCHANGES_MIN: u64 = 3;
 
-/// An answer within this time, in ns, shows that neither the round trip nor the peer takes as long as a stall.
-const QUICK_NS: u64 = 20_000_000;
+/// An answer that comes sooner than others by this time, in ns, shows that the other end does not take as long.
+const SOONER_NS: u64 = 10_000_000;
 
-/// A delay of acknowledgements, in ns. The timer of the peer is the least; a busy machine adds to it.
+/// The timer of the peer, which a busy machine makes longer and not shorter, ends this time, in ns, after the least at most.
+const LATE_TIMER_NS: u64 = 2_000_000;
+
+/// A delay of acknowledgements, in ns, after the time that the peer itself takes.
 struct Delay {
-    /// Waits from here to the least are those of a slow peer.
+    /// Waits from here to the least are not those for the timer.
     unclear_ns: u64,
     least_ns: u64,
     /// The end of waits that the timer alone explains.
@@ -48,6 +53,58 @@ const DELAYS: [Delay; 2] = [
     },
 ];
 
+/// Waits by whole ms: their number, and the sums of the whole waits and of what the thread waited for them alone, in ns.
+#[derive(Debug, Default)]
+struct Times(BTreeMap<u64, (u64, u64, u64)>);
+
+impl Times {
+    fn note(&mut self, ns: u64, alone_ns: u64) {
+        let (count, all_ns, all_alone_ns) = self.0.entry(ns / 1_000_000).or_default();
+        *count += 1;
+        *all_ns = all_ns.saturating_add(ns);
+        *all_alone_ns = all_alone_ns.saturating_add(alone_ns.min(ns));
+    }
+
+    /// Number of waits of at least so many ns.
+    fn from(&self, least_ns: u64) -> u64 {
+        self.0
+            .range(least_ns / 1_000_000..)
+            .map(|(_, one)| one.0)
+            .sum()
+    }
+
+    /// The time that a tenth of the waits of at least so many ns do not reach.
+    fn low_ns(&self, least_ns: u64) -> Option<u64> {
+        let mut left = self.from(least_ns) / 10;
+        let mut range = self.0.range(least_ns / 1_000_000..);
+        let found = range.find(|(_, one)| {
+            let is_here = left < one.0;
+            left = left.saturating_sub(one.0);
+            is_here
+        });
+        found.map(|(_, one)| one.1 / one.0)
+    }
+
+    /// The waits by a delay. Of each, `own_ns` are those of the peer.
+    fn waits(&self, delay: &Delay, own_ns: u64) -> Waits {
+        let mut waits = Waits::default();
+        for (count, all_ns, alone_ns) in self.0.values() {
+            let over_ns = (all_ns / count).saturating_sub(own_ns);
+            if (delay.unclear_ns..delay.least_ns).contains(&over_ns) {
+                waits.unclear += count;
+            } else if (delay.least_ns..delay.most_ns).contains(&over_ns) {
+                let is_near = over_ns < delay.near_ns;
+                waits.near += if is_near { *count } else { 0 };
+                waits.late += if is_near { 0 } else { *count };
+                let most_ns = delay.near_ns.saturating_add(own_ns);
+                let ns = (*alone_ns).min(most_ns.saturating_mul(*count));
+                waits.ns = waits.ns.saturating_add(ns);
+            }
+        }
+        waits
+    }
+}
+
 /// Waits, by a delay.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waits {
@@ -59,24 +116,13 @@ struct Waits {
 }
 
 impl Waits {
-    fn note(&mut self, delay: &Delay, ns: u64, alone_ns: u64) {
-        if (delay.unclear_ns..delay.least_ns).contains(&ns) {
-            self.unclear += 1;
-        } else if (delay.least_ns..delay.most_ns).contains(&ns) {
-            let is_near = ns < delay.near_ns;
-            self.near += u64::from(is_near);
-            self.late += u64::from(!is_near);
-            self.ns = self.ns.saturating_add(alone_ns.min(delay.near_ns));
-        }
-    }
-
     fn stalls(&self) -> u64 {
         self.near + self.late
     }
 
     /// Whether they begin at the delay: few are shorter, and not too many much longer.
     fn has_edge(&self) -> bool {
-        self.unclear * 20 <= self.near && self.near * 4 >= self.stalls()
+        self.unclear * 8 <= self.near && self.near * 4 >= self.stalls()
     }
 }
 
@@ -94,6 +140,7 @@ pub(crate) struct Owner<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shape {
+    kind: FindingKind,
     program: u32,
     site: u32,
     first: PatternStep,
@@ -105,88 +152,115 @@ struct Shape {
 struct Counts {
     tally: Tally,
     processes: FxHashSet<u32>,
-    waits: [Waits; DELAYS.len()],
-    /// Sum of the round trips of the stalled exchanges, in ns.
-    round_trips_ns: u64,
+    times: Times,
+    /// The shortest wait of a first exchange, in ns.
+    first_ns: Option<u64>,
+    /// Exchanges of which the log shows what the peer took.
+    served: u64,
     long_round_trips: u64,
     unknown_options: u64,
-    quick: u64,
-    quick_ns: u64,
 }
 
 /// The exchanges of a log.
 #[derive(Debug, Default)]
 pub(crate) struct StallCounts {
     shapes: FxHashMap<Shape, Counts>,
-    peers: FxHashMap<u32, Peers>,
+    peers: FxHashMap<(FindingKind, u32), Peers>,
 }
 
 /// How quickly the peers of a program answer.
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// Linux acknowledges the first exchange of a connection at once, and single writes never wait: they show what a peer takes itself.
+#[derive(Debug, Default)]
 struct Peers {
-    /// First exchanges of connections, and those of them that were quick.
-    firsts: u64,
-    quick_firsts: u64,
-    /// Exchanges of a single write, and those of them that were not quick.
-    single: u64,
-    slow: u64,
+    /// The shortest first exchange of a connection, in ns.
+    first_ns: Option<u64>,
+    /// Exchanges of a single write.
+    single: Times,
 }
 
-impl Peers {
-    /// The reason why a stall is not certain: Linux acknowledges the first exchange of a connection at once, and single writes never
-    /// wait. A peer that answers them quickly is not slow.
-    fn doubt(&self) -> Option<Barrier> {
-        let quick_firsts = self.quick_firsts > 0 && self.quick_firsts * 2 > self.firsts;
-        let many_single = self.single >= EXCHANGES_MIN;
-        if many_single && self.slow * 2 >= self.single {
-            Some(Barrier::SlowPeer)
-        } else if quick_firsts || many_single && self.slow * 10 < self.single {
-            None
-        } else {
-            Some(Barrier::NoContrast)
-        }
-    }
+/// What the waits of a shape are.
+struct Judged {
+    waits: Waits,
+    /// What the peer takes itself, in ns.
+    own_ns: u64,
+    doubt: Option<Barrier>,
 }
 
 impl StallCounts {
+    /// Adds an exchange that was answered.
     pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
-        let round_trip_ns = answered.round_trip_ns.unwrap_or(0);
-        let waited_ns = answered.waited_ns.saturating_sub(round_trip_ns);
-        let is_quick = waited_ns < QUICK_NS;
-        let peers = self.peers.entry(owner.program).or_default();
-        peers.firsts += u64::from(answered.is_first);
-        peers.quick_firsts += u64::from(answered.is_first && is_quick);
+        // A shorter one is that of a busy machine, or in the answers that do not stall.
+        let is_long = |round_trip_ns: &u64| *round_trip_ns >= QUICK_NS;
+        let round_trip_ns = answered.round_trip_ns.filter(is_long).unwrap_or(0);
+        let own_ns = round_trip_ns.saturating_add(answered.served_ns.unwrap_or(0));
+        let waited_ns = answered.wait.whole_ns().saturating_sub(own_ns);
+        let first_ns = answered.is_first.then_some(waited_ns);
+        let peers = self.peers.entry((FindingKind::Stall, owner.program));
+        let peers = peers.or_default();
+        peers.first_ns = least(peers.first_ns, first_ns);
         if answered.writes == 1 {
-            peers.single += 1;
-            peers.slow += u64::from(!is_quick);
-            return;
-        }
-        if !answered.may_stall {
-            return;
+            return peers.single.note(waited_ns, 0);
         }
         let shape = Shape {
+            kind: FindingKind::Stall,
             program: owner.program,
             site: answered.site,
             first: answered.first.step,
             last: answered.last.step,
             is_longer: answered.writes > 2,
         };
-        if self.shapes.len() >= SHAPES_MAX && !self.shapes.contains_key(&shape) {
+        let Some(counts) = self.counts(shape).filter(|_| answered.may_stall) else {
+            return;
+        };
+        let parts = [answered.first, answered.last];
+        counts.note(parts, (answered.writes, answered.bytes), owner);
+        counts.tally.merged_calls += 1;
+        counts.times.note(waited_ns, answered.wait.alone_ns);
+        counts.first_ns = least(counts.first_ns, first_ns);
+        counts.served += u64::from(answered.served_ns.is_some());
+        if waited_ns >= DELAYS[0].least_ns {
+            counts.long_round_trips += u64::from(round_trip_ns > 0);
+            counts.unknown_options += u64::from(answered.no_delay.is_none());
+        }
+    }
+
+    /// Adds a message that was read to its end.
+    pub(crate) fn add_received(&mut self, received: &Received, owner: &Owner<'_>) {
+        let waited_ns = received.wait.whole_ns();
+        let kind = FindingKind::PeerStall;
+        if received.is_first {
+            let peers = self.peers.entry((kind, owner.program)).or_default();
+            peers.first_ns = least(peers.first_ns, Some(waited_ns));
+        }
+        // One that came at once says nothing of the others; several waits are those for a slow peer.
+        if received.reads < 2 || received.long_waits > 1 {
             return;
         }
-        let counts = self.shapes.entry(shape).or_default();
-        counts.note(answered, owner);
-        for (waits, delay) in counts.waits.iter_mut().zip(&DELAYS) {
-            waits.note(delay, waited_ns, answered.alone_ns.min(waited_ns));
-        }
-        if waited_ns >= DELAYS[0].least_ns {
-            counts.round_trips_ns = counts.round_trips_ns.saturating_add(round_trip_ns);
-            counts.long_round_trips += u64::from(round_trip_ns >= QUICK_NS);
-            counts.unknown_options += u64::from(answered.no_delay.is_none());
-        } else if answered.waited_ns < QUICK_NS {
-            counts.quick += 1;
-            counts.quick_ns += answered.waited_ns;
-        }
+        let any_size = |part: Part| PatternStep {
+            size_class: Step::ANY_SIZE,
+            ..part.step
+        };
+        let shape = Shape {
+            kind,
+            program: owner.program,
+            site: 0,
+            first: any_size(received.first),
+            last: any_size(received.rest),
+            is_longer: false,
+        };
+        let Some(counts) = self.counts(shape) else {
+            return;
+        };
+        let parts = [received.first, received.rest];
+        counts.note(parts, (received.reads, received.bytes), owner);
+        let Wait { alone_ns, .. } = received.wait;
+        counts.times.note(waited_ns, alone_ns);
+    }
+
+    fn counts(&mut self, shape: Shape) -> Option<&mut Counts> {
+        let has_room = self.shapes.len() < SHAPES_MAX || self.shapes.contains_key(&shape);
+        has_room.then(|| self.shapes.entry(shape).or_default())
     }
 
     /// The stalls of the log, with the reason if one is not certain. `lack` is what the log lacks.
@@ -197,18 +271,20 @@ impl StallCounts {
         sites: &NameTable,
         mut take: impl FnMut(FindingKey, Option<Barrier>, Tally),
     ) {
+        let unknown = Peers::default();
         for (shape, counts) in self.shapes {
-            if counts.stalled().near * LISTED_PART < counts.tally.runs.max(1) {
+            let peers = self.peers.get(&(shape.kind, shape.program));
+            let judged = counts.judged(peers.unwrap_or(&unknown));
+            if judged.waits.near * LISTED_PART < counts.tally.runs.max(1) {
                 continue;
             }
-            let peers = self.peers.get(&shape.program).copied();
-            let reason = lack.or(counts.doubt(peers.unwrap_or_default()));
+            let reason = lack.or(judged.doubt);
             let step = |step: PatternStep| Step {
                 call: call_name(step.call).to_owned(),
                 size_class: step.size_class,
             };
             let key = FindingKey {
-                kind: FindingKind::Stall,
+                kind: shape.kind,
                 grade: match reason {
                     None => Grade::Adjacent,
                     Some(reason) if reason.is_of_the_log() => Grade::Unknown,
@@ -220,13 +296,17 @@ impl StallCounts {
                 site: sites.name(shape.site),
                 steps: [shape.first, shape.last].map(step).to_vec(),
             };
-            take(key, reason, counts.into_tally());
+            take(key, reason, counts.into_tally(&judged));
         }
     }
 }
 
+fn least(known: Option<u64>, new: Option<u64>) -> Option<u64> {
+    known.into_iter().chain(new).min()
+}
+
 impl Counts {
-    fn note(&mut self, answered: &Answered, owner: &Owner<'_>) {
+    fn note(&mut self, parts: [Part; 2], (calls, bytes): (u64, u64), owner: &Owner<'_>) {
         self.processes.insert(owner.process);
         let tally = &mut self.tally;
         if tally.runs == 0 {
@@ -235,58 +315,70 @@ impl Counts {
             tally.runtime = owner.runtime;
             tally.path = Some(String::from_utf8_lossy(owner.path).into_owned());
             tally.starts = vec![0, 0];
-            tally.step_bytes = [answered.first, answered.last]
-                .map(|part| (part.bytes, part.bytes))
-                .to_vec();
+            tally.step_bytes = parts.map(|part| (part.bytes, part.bytes)).to_vec();
         }
         tally.runs += 1;
         tally.starts[0] += 1;
-        tally.merged_calls += 1;
-        tally.calls += answered.writes;
-        tally.bytes = tally.bytes.saturating_add(answered.bytes);
-        let parts = [answered.first, answered.last];
+        tally.calls += calls;
+        tally.bytes = tally.bytes.saturating_add(bytes);
         for ((least, most), part) in tally.step_bytes.iter_mut().zip(parts) {
             (*least, *most) = ((*least).min(part.bytes), (*most).max(part.bytes));
         }
     }
 
-    /// The waits by the delay that most of them are near.
-    fn stalled(&self) -> Waits {
-        let [one, other] = self.waits;
-        if one.near >= other.near { one } else { other }
-    }
-
-    /// The reason why a stall is not certain.
-    fn doubt(&self, peers: Peers) -> Option<Barrier> {
-        let waits = self.stalled();
-        let stalls = waits.stalls();
+    /// The waits by the delay that most of them are near, and the reason why a stall is not certain.
+    fn judged(&self, peers: &Peers) -> Judged {
+        let is_served = self.served * 2 > self.tally.runs;
+        // What the log shows of the peer is subtracted already.
+        let quick_ns = if is_served { Some(0) } else { self.first_ns.or(peers.first_ns) };
+        let by_delay = DELAYS.map(|delay| {
+            let low_ns = self.times.low_ns(delay.least_ns).unwrap_or(0);
+            let most_ns = low_ns.saturating_sub(delay.least_ns + LATE_TIMER_NS);
+            let single_ns = peers.single.low_ns(0);
+            let quick_ns = quick_ns.or(single_ns).unwrap_or(u64::MAX);
+            let own_ns = quick_ns.min(most_ns);
+            (self.times.waits(&delay, own_ns), own_ns, low_ns)
+        });
+        let [one, other] = by_delay;
+        let (waits, own_ns, low_ns) = if one.0.near >= other.0.near { one } else { other };
+        let (stalls, slow_ns) = (waits.stalls(), low_ns.saturating_sub(SOONER_NS));
         let is_most = |exchanges: u64| exchanges * 2 > stalls;
-        if stalls < EXCHANGES_MIN || stalls * 2 < self.tally.runs || !waits.has_edge() {
+        let (singles, slow) = (peers.single.from(0), peers.single.from(slow_ns));
+        let many_single = singles >= EXCHANGES_MIN;
+        let is_quick = match quick_ns {
+            Some(quick_ns) => quick_ns < slow_ns,
+            None => many_single && slow * 10 < singles,
+        };
+        let doubt = if stalls < EXCHANGES_MIN || stalls * 2 < self.tally.runs {
             Some(Barrier::FewStalls)
-        } else if let Some(doubt) = peers.doubt() {
-            Some(doubt)
+        } else if !waits.has_edge() {
+            Some(Barrier::UnevenStalls)
+        } else if many_single && slow * 2 >= singles && !is_served {
+            Some(Barrier::SlowPeer)
+        } else if !is_quick {
+            Some(Barrier::NoContrast)
         } else if is_most(self.unknown_options) {
             Some(Barrier::UnknownNoDelay)
         } else if is_most(self.long_round_trips) {
             Some(Barrier::LongRoundTrip)
         } else {
             None
+        };
+        Judged {
+            waits,
+            own_ns,
+            doubt,
         }
     }
 
-    fn into_tally(self) -> Tally {
-        let waits = self.stalled();
-        // The round trip is subtracted; the peer's own time is that of quick answers.
-        let peer_ns = self.quick_ns.checked_div(self.quick).unwrap_or(0);
-        let peer_ns =
-            peer_ns.saturating_sub(self.round_trips_ns.checked_div(waits.stalls()).unwrap_or(0));
+    fn into_tally(self, judged: &Judged) -> Tally {
+        let stalls = judged.waits.stalls();
+        let own_ns = judged.own_ns.saturating_mul(stalls);
         Tally {
             stall: Some(StallTally {
-                stalls: waits.stalls(),
-                waited_ns: waits.ns,
-                lost_ns: waits
-                    .ns
-                    .saturating_sub(peer_ns.saturating_mul(waits.stalls())),
+                stalls,
+                waited_ns: judged.waits.ns,
+                lost_ns: judged.waits.ns.saturating_sub(own_ns),
             }),
             processes: self.processes.len() as u64,
             ..self.tally

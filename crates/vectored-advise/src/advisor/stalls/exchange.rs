@@ -1,4 +1,4 @@
-//! The exchange of a TCP socket: what was written since the last answer, and how long the next one takes.
+//! The exchange of a TCP socket: what was written since the last answer, how long the next one takes, and in which parts it comes.
 
 use crate::advisor::runs::pattern::PatternStep;
 
@@ -11,6 +11,9 @@ const LOOPBACK_SEGMENT_BYTES: u64 = 65_483;
 /// After a pause of this length, in ns, the earlier bytes are acknowledged.
 const ACKNOWLEDGED_NS: u64 = 38_000_000;
 
+/// A wait below this, in ns, is none for a delayed acknowledgement.
+pub(crate) const QUICK_NS: u64 = 20_000_000;
+
 /// What the answers of a TCP socket depend on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Exchange {
@@ -18,9 +21,11 @@ pub(crate) struct Exchange {
     pub(crate) no_delay: Option<bool>,
     /// The time of `connect`, in ns.
     pub(crate) round_trip_ns: Option<u64>,
-    /// The event of the last write, and the time that its thread had spent in polls before, in ns.
-    pub(crate) written: u64,
+    /// The event of the last transfer, and the time that its thread had spent in polls before, in ns.
+    pub(crate) touched: u64,
     pub(crate) polled_ns: u64,
+    /// What this end took from the last message to its answer, in ns, without the waits for parts of the message.
+    pub(crate) served_ns: Option<u64>,
     /// Whether an exchange was answered before.
     is_used: bool,
     writes: u64,
@@ -28,29 +33,73 @@ pub(crate) struct Exchange {
     first: Part,
     last: Part,
     site: u32,
+    /// When the first write began, and the last transfer ended.
+    began_ns: u64,
     ended_ns: u64,
     /// Whether the kernel joins the next write with the last one.
     joins: bool,
+    message: Message,
 }
 
-/// A write.
+/// What was read since the last write.
+#[derive(Clone, Copy, Debug, Default)]
+struct Message {
+    /// Whether it is not the first of the socket.
+    is_later: bool,
+    reads: u64,
+    bytes: u64,
+    first: Part,
+    /// The part with the longest wait.
+    rest: Part,
+    longest: Wait,
+    long_waits: u64,
+    /// The end of the first read.
+    first_ns: u64,
+    /// Sum of the waits after that.
+    rest_ns: u64,
+}
+
+/// A write or a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
     pub(crate) step: PatternStep,
     pub(crate) bytes: u64,
 }
 
-/// A write to a socket.
+/// A transfer through a socket.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Written {
+pub(crate) struct Moved {
     pub(crate) event: u64,
     pub(crate) polled_ns: u64,
     pub(crate) part: Part,
     pub(crate) site: u32,
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
-    /// `MSG_MORE` or `TCP_CORK`.
+    /// Of a write: `MSG_MORE` or `TCP_CORK`.
     pub(crate) joins: bool,
+}
+
+/// How long a program waited for bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wait {
+    /// The time in reads and polls, in ns.
+    pub(crate) waited_ns: u64,
+    /// The part of it in which the thread did not wait for another answer as well.
+    pub(crate) alone_ns: u64,
+    /// The time since what the peer may have kept back was sent, in ns. What delays the thread between two calls
+    /// makes `waited_ns` shorter and not this.
+    since_ns: u64,
+}
+
+impl Wait {
+    /// The wait, or the whole time if the program hardly did anything else in it.
+    pub(crate) fn whole_ns(self) -> u64 {
+        if self.waited_ns.saturating_mul(2) >= self.since_ns {
+            self.since_ns.max(self.waited_ns)
+        } else {
+            self.waited_ns
+        }
+    }
 }
 
 /// An exchange that was answered.
@@ -65,26 +114,66 @@ pub(crate) struct Answered {
     pub(crate) round_trip_ns: Option<u64>,
     /// Whether it was the first of the socket.
     pub(crate) is_first: bool,
-    /// The time that the program waited for the answer.
-    pub(crate) waited_ns: u64,
-    /// The part of it in which the thread did not wait for another answer, too.
-    pub(crate) alone_ns: u64,
+    pub(crate) wait: Wait,
+    /// What the peer took, in ns, if the log shows it.
+    pub(crate) served_ns: Option<u64>,
     /// Whether the last write is short enough to be kept back while the first is unacknowledged.
     pub(crate) may_stall: bool,
 }
 
+/// A message that was read to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    pub(crate) reads: u64,
+    pub(crate) bytes: u64,
+    pub(crate) first: Part,
+    pub(crate) rest: Part,
+    /// Whether it was the first of the socket.
+    pub(crate) is_first: bool,
+    /// The longest wait between two parts.
+    pub(crate) wait: Wait,
+    /// Number of waits of 20 ms or more between its parts: a delayed acknowledgement makes one.
+    pub(crate) long_waits: u64,
+}
+
 impl Exchange {
-    pub(crate) fn write(&mut self, new: Written) {
+    /// Notes a write. Returns the message that it answers.
+    pub(crate) fn write(&mut self, new: Moved) -> Option<Received> {
         let is_acknowledged = new.began_ns.saturating_sub(self.ended_ns) >= ACKNOWLEDGED_NS;
         if self.writes == 0 || is_acknowledged && !self.joins {
             (self.writes, self.bytes, self.first) = (0, 0, new.part);
+            self.began_ns = new.began_ns;
         }
         self.writes += u64::from(self.writes == 0 || !self.joins);
         self.bytes = self.bytes.saturating_add(new.part.bytes);
         (self.last, self.site) = (new.part, new.site);
-        (self.written, self.ended_ns) = (new.event, new.ended_ns);
-        self.polled_ns = new.polled_ns;
         self.joins = new.joins;
+        self.touch(new);
+        let message = self.message;
+        if message.reads == 0 {
+            return None;
+        }
+        let since_ns = new.began_ns.saturating_sub(message.first_ns);
+        self.served_ns = Some(since_ns.saturating_sub(message.rest_ns));
+        self.message = Message {
+            is_later: true,
+            ..Message::default()
+        };
+        Some(Received {
+            reads: message.reads,
+            bytes: message.bytes,
+            first: message.first,
+            rest: message.rest,
+            is_first: !message.is_later,
+            wait: message.longest,
+            long_waits: message.long_waits,
+        })
+    }
+
+    fn touch(&mut self, new: Moved) {
+        self.touched = new.event;
+        self.polled_ns = new.polled_ns;
+        self.ended_ns = new.ended_ns;
     }
 
     /// The kernel sends what it has gathered.
@@ -97,20 +186,29 @@ impl Exchange {
         self.writes = 0;
     }
 
-    /// Ends the exchange with its answer; `None` if nothing was written before it. The read lasted from `began_ns` to
-    /// `ended_ns`, and the thread spent `polled_ns` in polls between the last write and that.
-    pub(crate) fn answer(
+    /// Notes a read, before which the thread spent `polled_ns` in polls since the last transfer. Its wait counts only if
+    /// `is_wait`. Returns the exchange that it answers, if something was written before it.
+    pub(crate) fn read(
         &mut self,
-        began_ns: u64,
-        ended_ns: u64,
+        new: Moved,
         polled_ns: u64,
+        is_wait: bool,
         is_loopback: bool,
     ) -> Option<Answered> {
         let writes = std::mem::take(&mut self.writes);
         let is_first = writes > 0 && !std::mem::replace(&mut self.is_used, true);
-        let waited_ns = ended_ns.saturating_sub(began_ns.max(self.ended_ns)) + polled_ns;
+        let in_call_ns = new.ended_ns.saturating_sub(new.began_ns.max(self.ended_ns));
+        let waited_ns = if is_wait { in_call_ns + polled_ns } else { 0 };
+        let since_ns = if writes > 0 { self.began_ns } else { self.ended_ns };
+        let wait = Wait {
+            waited_ns,
+            alone_ns: waited_ns,
+            since_ns: new.ended_ns.saturating_sub(since_ns),
+        };
+        self.message.read(&new, wait);
+        self.touch(new);
         let most = if is_loopback { LOOPBACK_SEGMENT_BYTES } else { SEGMENT_BYTES };
-        (writes > 0).then(|| Answered {
+        (writes > 0 && is_wait).then(|| Answered {
             writes,
             bytes: self.bytes,
             first: self.first,
@@ -119,9 +217,25 @@ impl Exchange {
             no_delay: self.no_delay,
             round_trip_ns: self.round_trip_ns,
             is_first,
-            waited_ns,
-            alone_ns: waited_ns,
+            wait,
+            served_ns: None,
             may_stall: writes > 1 && self.no_delay != Some(true) && self.last.bytes < most,
         })
+    }
+}
+
+impl Message {
+    fn read(&mut self, new: &Moved, wait: Wait) {
+        self.bytes = self.bytes.saturating_add(new.part.bytes);
+        if self.reads == 0 {
+            (self.first, self.first_ns) = (new.part, new.ended_ns);
+        } else {
+            self.rest_ns = self.rest_ns.saturating_add(wait.waited_ns);
+            self.long_waits += u64::from(wait.waited_ns >= QUICK_NS);
+            if self.reads == 1 || wait.waited_ns > self.longest.waited_ns {
+                (self.rest, self.longest) = (new.part, wait);
+            }
+        }
+        self.reads += 1;
     }
 }

@@ -17,6 +17,7 @@ const BODY_4: &str = "write(4<PEER>, \"b\"..., 100) = 100";
 const ANSWER_4: &str = "read(4<PEER>, \"a\"..., 4096) = 50";
 const NO_DELAY: &str = "setsockopt(3<TCP:[9]>, SOL_TCP, TCP_NODELAY, [1], 4) = 0";
 const LOOPBACK: &str = "TCP:[127.0.0.1:40000->127.0.0.1:80]";
+const UNIX: &str = "UNIX-STREAM:[7->8]";
 const REMOTE: &str = "TCP:[10.0.0.1:40000->10.0.0.2:80]";
 
 const US: u64 = 1;
@@ -61,22 +62,32 @@ fn stalls(log: &str) -> String {
         .uncounted
         .into_iter()
         .map(|((key, reason), tally)| (key, tally, reason));
-    let stalls = counted
-        .chain(listed)
-        .filter(|one| one.0.kind == FindingKind::Stall);
-    let words = stalls.map(|(_, tally, reason)| {
+    let stalls = counted.chain(listed).filter(|one| one.0.kind.is_stall());
+    let words = stalls.map(|(key, tally, reason)| {
         let stall = tally.stall.unwrap();
+        let of_peer = if key.kind == FindingKind::PeerStall { "peer " } else { "" };
         match reason.as_str() {
             "" => format!(
-                "{} of {} lost {} ms",
+                "{of_peer}{} of {} lost {} ms",
                 stall.stalls,
                 tally.runs,
                 stall.lost_ns / 1_000_000
             ),
-            reason => format!("{} of {}: {reason}", stall.stalls, tally.runs),
+            reason => format!("{of_peer}{} of {}: {reason}", stall.stalls, tally.runs),
         }
     });
     words.collect::<Vec<_>>().join("; ")
+}
+
+/// Checks the stalls of logs, each by its peer, start and exchange.
+fn check(cases: &[(&str, Calls<'_>, Calls<'_>, &str)]) {
+    let found = cases.iter().map(|(peer, start, exchange, expected)| {
+        let found = stalls(&log(peer, start, exchange));
+        (found != *expected)
+            .then(|| format!("{found}, not {expected}: {peer}: {start:#?} {exchange:#?}"))
+    });
+    let wrong: Vec<String> = found.flatten().collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -108,8 +119,9 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
         (BODY_4, US),
         (ANSWER_4, 100),
     ];
-    let stalled = "10 of 11 lost 429 ms";
-    let few = "fewer than three, or fewer than half, of these exchanges waited as long, or the waits differ too much";
+    let stalled = "10 of 11 lost 428 ms";
+    let few = "a delayed acknowledgement makes at least half of the exchanges wait";
+    let uneven = "the waits differ more than those for a timer do";
     let cases: &[(&str, Calls<'_>, Calls<'_>, &str)] = &[
         (LOOPBACK, connect, exchange, stalled),
         (REMOTE, connect, exchange, stalled),
@@ -125,7 +137,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
             LOOPBACK,
             connect,
             &[(HEADER, US), (BODY, US), (ANSWER, 203 * MS)],
-            "10 of 11 lost 2029 ms",
+            "10 of 11 lost 2028 ms",
         ),
         // A long first part, and more than two.
         (
@@ -136,13 +148,13 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 (BODY, US),
                 (ANSWER, WAIT),
             ],
-            "10 of 10 lost 429 ms",
+            "10 of 10 lost 428 ms",
         ),
         (
             LOOPBACK,
             connect,
             &[(HEADER, US), (BODY, US), (BODY, US), (ANSWER, WAIT)],
-            "10 of 10 lost 429 ms",
+            "10 of 10 lost 428 ms",
         ),
         // A server that answers in two parts and waits for the next request.
         (LOOPBACK, &accepted, exchange, stalled),
@@ -222,7 +234,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 &[(HEADER, US), (BODY, US), (ANSWER, 90 * MS)],
             ]
             .concat(),
-            "30 of 31 lost 1408 ms",
+            "30 of 31 lost 1407 ms",
         ),
         (
             LOOPBACK,
@@ -232,7 +244,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 &[(HEADER, US), (BODY, US), (ANSWER, 90 * MS)].repeat(5),
             ]
             .concat(),
-            &format!("60 of 61: {few}"),
+            &format!("60 of 61: {uneven}"),
         ),
         // The answers of a slow peer come before, too.
         (
@@ -283,7 +295,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 (BODY, US),
                 (ANSWER, WAIT),
             ],
-            "10 of 11: exchanges of a single write wait as long: the peer may be slow",
+            "10 of 11: exchanges of a single write wait as long: the other end may be slow",
         ),
         (
             LOOPBACK,
@@ -313,7 +325,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
             LOOPBACK,
             &[connect, &[SLOW]].concat(),
             exchange,
-            "10 of 10: no connection had a quick first answer: the peer may be slow",
+            "10 of 10: no first answer of a connection came sooner: the other end may be slow",
         ),
         // Several polls, of which the last finds the answer; and one that finds it at once, while the program does something else.
         (
@@ -365,7 +377,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
                 (ANSWER, US),
                 (ANSWER_4, US),
             ],
-            "20 of 22 lost 429 ms",
+            "20 of 22 lost 427 ms",
         ),
         // Nothing is known of the socket's options.
         (
@@ -384,8 +396,172 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
         ),
         (REMOTE, &[(SOCKET, US), (CONNECT, 43 * MS)], exchange, ""),
     ];
-    for (peer, start, exchange, expected) in cases {
-        let log = log(peer, start, exchange);
-        assert_eq!(stalls(&log), *expected, "{peer}: {start:#?} {exchange:#?}");
-    }
+    check(cases);
+}
+
+/// A server that works for some time before each answer.
+#[test]
+fn what_the_peer_takes_itself_is_no_part_of_a_stall() {
+    let connect: Calls<'_> = &[(SOCKET, US), (CONNECT, 100), SLOW];
+    let first = |ms: u64| (ANSWER, ms * MS);
+    let own = |ms| [connect, &[(HEADER, US), (BODY, US), first(ms)]].concat();
+    let after = |ms| [(HEADER, US), (BODY, US), first(ms)];
+    let slow = "no first answer of a connection came sooner: the other end may be slow";
+    check(&[
+        (LOOPBACK, &own(5), &after(44), "10 of 11 lost 399 ms"),
+        (LOOPBACK, &own(30), &after(73), "10 of 11 lost 429 ms"),
+        // A busy machine makes the first answer late, or a connection, but not the others sooner.
+        (LOOPBACK, &own(28), &after(44), "10 of 11 lost 399 ms"),
+        (
+            LOOPBACK,
+            &[&[(SOCKET, US), (CONNECT, 8 * MS), SLOW][..], &after(1)].concat(),
+            &after(44),
+            "10 of 11 lost 429 ms",
+        ),
+        // What delays the program between its calls makes the waits shorter.
+        (
+            LOOPBACK,
+            &own(1),
+            &[
+                (HEADER, US),
+                ("brk(NULL) = 0x5", 15 * MS),
+                (BODY, US),
+                (ANSWER, 28 * MS),
+            ],
+            "10 of 11 lost 269 ms",
+        ),
+        // It takes as long by itself, and has no delay.
+        (LOOPBACK, &own(44), &after(44), &format!("11 of 11: {slow}")),
+        (LOOPBACK, &own(73), &after(73), &format!("11 of 11: {slow}")),
+    ]);
+}
+
+/// The other end writes a message in parts.
+#[test]
+fn a_message_that_comes_in_parts_waits_for_the_acknowledgement_of_this_end() {
+    let request = "write(3<PEER>, \"q\"..., 100) = 100";
+    let head = "recvfrom(3<PEER>, \"h\"..., 4096, 0, NULL, NULL) = 100";
+    let rest = "recvfrom(3<PEER>, \"b\"..., 4096, 0, NULL, NULL) = 500";
+    let whole = "recvfrom(3<PEER>, \"h\"..., 4096, 0, NULL, NULL) = 600";
+    let start: Calls<'_> = &[(SOCKET, US), (CONNECT, 100), SLOW];
+    let at_once = [start, &[(request, US), (whole, 100)]].concat();
+    let in_parts = |ms: u64| [start, &[(request, US), (head, 100), (rest, ms * MS)]].concat();
+    let stalled: Calls<'_> = &[(request, US), (head, 100), (rest, WAIT)];
+    let slow = "no first answer of a connection came sooner: the other end may be slow";
+    let nine = "peer 9 of 9 lost 387 ms";
+    check(&[
+        (LOOPBACK, &at_once, stalled, nine),
+        (REMOTE, &at_once, stalled, nine),
+        (LOOPBACK, &in_parts(0), stalled, "peer 9 of 10 lost 387 ms"),
+        (
+            LOOPBACK,
+            &at_once,
+            &[(request, US), (head, 30 * MS), (rest, WAIT)],
+            nine,
+        ),
+        (
+            LOOPBACK,
+            &at_once,
+            &[(request, US), (head, US), (POLL, WAIT), (rest, US)],
+            nine,
+        ),
+        // Three parts, of which the last two come together, or one after the other.
+        (
+            LOOPBACK,
+            &at_once,
+            &[(request, US), (head, US), (rest, WAIT), (rest, 100)],
+            nine,
+        ),
+        (UNIX, &at_once, stalled, ""),
+        // The other end takes as long itself.
+        (
+            LOOPBACK,
+            &in_parts(40),
+            stalled,
+            &format!("peer 9 of 10: {slow}"),
+        ),
+        (
+            LOOPBACK,
+            &at_once,
+            &[(request, US), (head, US), (rest, 30 * MS)],
+            "",
+        ),
+        (
+            LOOPBACK,
+            &at_once,
+            &[(request, US), (head, US), (rest, WAIT), (rest, WAIT)],
+            "",
+        ),
+        // This end slept, or did something else.
+        (
+            LOOPBACK,
+            &at_once,
+            &[
+                (request, US),
+                (head, US),
+                ("clock_nanosleep(CLOCK_MONOTONIC, 0, {}, NULL) = 0", 43 * MS),
+                (rest, US),
+            ],
+            "",
+        ),
+        (
+            LOOPBACK,
+            &at_once,
+            &[
+                (request, US),
+                (head, US),
+                ("brk(NULL) = 0x5", WAIT),
+                (rest, US),
+            ],
+            "",
+        ),
+        // A connection from before the log.
+        (LOOPBACK, &[SLOW], stalled, &format!("peer 9 of 9: {slow}")),
+    ]);
+}
+
+/// A log with both ends, the second in another thread: that reads the message in two parts, the second after `wait_ms`, works
+/// for `work_ms`, and answers.
+#[test]
+fn a_peer_in_the_log_shows_what_it_takes_itself() {
+    let with = |wait_ms: u64, work_ms: u64| {
+        let peer = "TCP:[127.0.0.1:80->127.0.0.1:40000]";
+        let (mut text, mut now_us) = (String::new(), 1_795_646_912_000_000_u64);
+        let mut line = |thread: u32, at: u64, call: &str, took: u64| {
+            let call = call.replace("PEER", LOOPBACK);
+            let _ = writeln!(text, "{thread} {} {call} <{}>", us(at), us(took));
+        };
+        line(1, now_us - 100, SOCKET, US);
+        line(1, now_us - 50, CONNECT, US);
+        for _ in 0..10 {
+            let (wait, work) = (wait_ms * MS, work_ms * MS);
+            line(1, now_us, HEADER, US);
+            line(1, now_us + 20, BODY, US);
+            line(
+                2,
+                now_us + 30,
+                &format!("read(4<{peer}>, \"h\"..., 4096) = 8"),
+                US,
+            );
+            line(
+                2,
+                now_us + 40,
+                &format!("read(4<{peer}>, \"b\"..., 4096) = 100"),
+                wait,
+            );
+            line(
+                2,
+                now_us + 50 + wait + work,
+                &format!("write(4<{peer}>, \"a\"..., 50) = 50"),
+                US,
+            );
+            line(1, now_us + 30, ANSWER, wait + work + 50);
+            now_us += wait + work + 200;
+        }
+        stalls(&text)
+    };
+    assert_eq!(with(43, 0), "10 of 10 lost 430 ms");
+    assert_eq!(with(43, 30), "10 of 10 lost 430 ms");
+    assert_eq!(with(0, 43), "");
+    assert_eq!(with(0, 100), "");
 }

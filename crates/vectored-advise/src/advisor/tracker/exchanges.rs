@@ -1,11 +1,15 @@
 //! Follows the exchanges of TCP sockets, of which some stall.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::runs::pattern::{PatternStep, call_number, size_class};
 use crate::advisor::stalls::counts::Owner;
-use crate::advisor::stalls::exchange::{Part, Written};
+use crate::advisor::stalls::exchange::{Moved, Part};
 use crate::advisor::tracker::{Caller, Tracker};
 use vectored_strace::event::{Descriptor, Direction, Event, TcpOption, Transfer};
+
+/// Ends of TCP connections that are known at once.
+const TCP_ENDS_MAX: usize = 4096;
 
 impl Tracker {
     /// Notes a transfer through a TCP socket.
@@ -24,47 +28,54 @@ impl Tracker {
         };
         let ended_ns = began_ns.saturating_add(took_ns);
         let number = self.event;
+        self.note_end(key);
         let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };
+        let step = PatternStep {
+            call: call_number(event.name),
+            size_class: size_class(bytes),
+        };
+        let moved = Moved {
+            event: number,
+            polled_ns: thread.polled_ns,
+            part: Part { step, bytes },
+            site,
+            began_ns,
+            ended_ns,
+            joins: transfer.more || open_file.is_corked,
+        };
+        let exchange = &mut open_file.exchange;
+        let (mut answered, mut received) = (None, None);
         if transfer.direction == Direction::Write {
-            let step = PatternStep {
-                call: call_number(event.name),
-                size_class: size_class(bytes),
-            };
-            return open_file.exchange.write(Written {
-                event: number,
-                polled_ns: thread.polled_ns,
-                part: Part { step, bytes },
-                site,
-                began_ns,
-                ended_ns,
-                joins: transfer.more || open_file.is_corked,
+            received = exchange.write(moved);
+        } else {
+            // The program may wait in several polls; if the time of the last was up, a timer ended the wait.
+            let touched = exchange.touched;
+            let (polled, ready) = thread.polled;
+            let is_wait = (polled <= touched || ready > 0) && thread.slept <= touched;
+            let since_ns = thread.polled_ns.saturating_sub(exchange.polled_ns);
+            let polled_ns = if polled > touched { since_ns } else { 0 };
+            let is_loopback = is_loopback(if open_file.text.is_empty() {
+                &open_file.path
+            } else {
+                &open_file.text
             });
+            answered = exchange.read(moved, polled_ns, is_wait, is_loopback);
         }
-        let is_loopback = is_loopback(open_file.name());
-        let written = open_file.exchange.written;
-        // The program may wait in several polls; if the time of the last was up, a timer ended the wait.
-        let (polled, ready) = thread.polled;
-        let is_wait = (polled <= written || ready > 0) && thread.slept <= written;
-        let since_written_ns = thread
-            .polled_ns
-            .saturating_sub(open_file.exchange.polled_ns);
-        let polled_ns = if polled > written { since_written_ns } else { 0 };
-        let mut answered = open_file
-            .exchange
-            .answer(began_ns, ended_ns, polled_ns, is_loopback)
-            .filter(|_| is_wait);
         if let Some(answered) = &mut answered {
-            let since_ns = ended_ns.saturating_sub(answered.waited_ns);
-            answered.alone_ns = ended_ns.saturating_sub(since_ns.max(thread.answered_ns));
+            let since_ns = ended_ns.saturating_sub(answered.wait.waited_ns);
+            answered.wait.alone_ns = ended_ns.saturating_sub(since_ns.max(thread.answered_ns));
             thread.answered_ns = ended_ns;
         }
+        if answered.is_none() && received.is_none() {
+            return;
+        }
+        let peer = self.peer_of(key).map(|peer| peer.exchange.served_ns);
         let process = self.kernel.process(caller.process);
         let program = process.map(|process| (process.program, process.runtime, process.number));
-        let open_file = self.kernel.open_files.get(key);
-        let (Some(answered), Some((program, runtime, process)), Some(open_file)) =
-            (answered, program, open_file)
+        let (Some((program, runtime, process)), Some(open_file)) =
+            (program, self.kernel.open_files.get(key))
         else {
             return;
         };
@@ -75,7 +86,38 @@ impl Tracker {
             descriptor: transfer.descriptor.number,
             path: open_file.name(),
         };
-        self.stalls.add(&answered, &owner);
+        if let Some(mut answered) = answered {
+            answered.served_ns = peer.flatten();
+            self.stalls.add(&answered, &owner);
+        }
+        // A peer in the log has the finding itself.
+        if let Some(received) = received.filter(|_| peer.is_none()) {
+            self.stalls.add_received(&received, &owner);
+        }
+    }
+
+    /// Notes that this end of a TCP connection is in the log.
+    fn note_end(&mut self, key: usize) {
+        let name = self.kernel.open_files.get(key).map(OpenFile::name);
+        if let Some(name) = name
+            && self.tcp_ends.get(name) != Some(&key)
+        {
+            if self.tcp_ends.len() >= TCP_ENDS_MAX {
+                self.tcp_ends.clear();
+            }
+            self.tcp_ends.insert(name.to_vec(), key);
+        }
+    }
+
+    /// The other end of a TCP connection, if it is in the log: `TCP:[A->B]` has `TCP:[B->A]`.
+    fn peer_of(&self, key: usize) -> Option<&OpenFile> {
+        let name = self.kernel.open_files.get(key)?.name();
+        let (start, rest) = name.split_at(name.iter().position(|&byte| byte == b'[')? + 1);
+        let rest = rest.strip_suffix(b"]")?;
+        let arrow = rest.windows(2).position(|pair| pair == b"->")?;
+        let peer = [start, &rest[arrow + 2..], b"->", &rest[..arrow], b"]"].concat();
+        let open_file = self.kernel.open_files.get(*self.tcp_ends.get(&peer)?)?;
+        (open_file.name() == peer).then_some(open_file)
     }
 
     pub(super) fn set_tcp_option(

@@ -55,6 +55,8 @@ pub(super) struct Tracker {
     pattern_counts: PatternCounts,
     uses: DescriptorUses,
     stalls: StallCounts,
+    /// Open file descriptions of TCP connections, by the text that the log shows.
+    tcp_ends: FxHashMap<Vec<u8>, usize>,
     call: RunCall,
     calls: u64,
     transfers: u64,
@@ -91,6 +93,7 @@ impl Tracker {
             pattern_counts: PatternCounts::default(),
             uses: DescriptorUses::default(),
             stalls: StallCounts::default(),
+            tcp_ends: FxHashMap::default(),
             call: RunCall::default(),
             calls: 0,
             transfers: 0,
