@@ -6,6 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use rustix::fs::{OFlags, fcntl_getfl, fstat, fsync, ftruncate, tell};
@@ -46,8 +48,7 @@ impl Input {
         };
         let name = format!("'{}'", path.display());
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-        let (metadata, file) =
-            opened.map_err(|error| Failure::usage(format!("cannot open {name}: {error}")))?;
+        let (metadata, file) = opened.map_err(|error| cannot_open(&name, path, &error))?;
         Input::of(name, Some(file), Some(metadata))
     }
 
@@ -90,6 +91,30 @@ impl Input {
     fn is(&self, other: &Metadata) -> bool {
         let id = |found: &Metadata| (found.dev(), found.ino());
         self.metadata.as_ref().map(id) == Some(id(other))
+    }
+
+    /// Whether a file on another device is this one: of an overlay, which shows a file of its layers with a device number of its
+    /// own, but with its times. They are compared again after those of the file were set anew, to what they are.
+    fn is_seen_as(&self, file: &File) -> io::Result<bool> {
+        let look = |fd: BorrowedFd<'_>| {
+            let found = fstat(fd)?;
+            let stamp = (
+                found.st_mtime,
+                found.st_mtime_nsec,
+                found.st_ctime,
+                found.st_ctime_nsec,
+            );
+            io::Result::Ok((found.st_dev, found.st_size, stamp))
+        };
+        let (from, to) = (look(self.fd())?, look(file.as_fd())?);
+        if from.0 == to.0 || (from.1, from.2) != (to.1, to.2) {
+            return Ok(false);
+        }
+        // Longer than the clock of file systems takes for a step.
+        thread::sleep(Duration::from_millis(20));
+        file.set_modified(file.metadata()?.modified()?)?;
+        let (from, to) = (look(self.fd())?, look(file.as_fd())?);
+        Ok((from.1, from.2) == (to.1, to.2))
     }
 }
 
@@ -176,7 +201,7 @@ impl Output {
     /// Opens a file that exists. A regular file and a block device are overwritten.
     fn open_present(&mut self, path: &Path, from: &Input, force: bool) -> Result<(), Failure> {
         let name = &self.name;
-        let cannot = |error| Failure::usage(format!("cannot open {name}: {error}"));
+        let cannot = |error| cannot_open(name, path, &error);
         let same = || Failure::usage(format!("{} and {name} are the same file", from.name));
         let found = fs::metadata(path).map_err(|error| match fs::read_link(path) {
             Ok(target) if error.kind() == io::ErrorKind::NotFound => Failure::usage(format!(
@@ -201,7 +226,7 @@ impl Output {
         let file = File::options().write(true).open(path).map_err(cannot)?;
         let opened = file.metadata().map_err(cannot)?;
         // It may have become another file since.
-        if opened.is_file() && from.is(&opened) {
+        if opened.is_file() && (from.is(&opened) || from.is_seen_as(&file).map_err(cannot)?) {
             return Err(same());
         }
         self.has_old_bytes.set(opened.is_file() && opened.len() > 0);
@@ -283,6 +308,16 @@ impl Output {
         }
         Ok(())
     }
+}
+
+fn cannot_open(name: &str, path: &Path, error: &io::Error) -> Failure {
+    let is_socket = fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    let remedy = if is_socket {
+        "; it is a socket: connect to it as standard input or output"
+    } else {
+        ""
+    };
+    Failure::usage(format!("cannot open {name}: {error}{remedy}"))
 }
 
 fn is_without_descriptors(error: &io::Error) -> bool {

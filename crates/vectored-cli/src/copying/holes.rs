@@ -80,7 +80,6 @@ impl Copy<'_, '_> {
         let first = seek(self.from, SeekFrom::Data(self.start)).unwrap_or(self.start);
         self.part(first, self.output_start, 1)?;
         self.copied = None;
-        seek(self.to, SeekFrom::Start(self.output_start)).map_err(of_output)?;
         ftruncate(self.to, self.output_start).map_err(of_output)?;
         output
             .cut_old_bytes(self.output_start)

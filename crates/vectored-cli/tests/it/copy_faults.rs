@@ -139,6 +139,45 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
     }
 }
 
+/// An overlay shows the files of its upper layer with a device number of its own.
+#[test]
+fn a_file_that_an_overlay_shows_is_not_copied_to_itself() {
+    let bench = Bench::new();
+    let script = "mkdir base && mount -t tmpfs tmpfs base && cd base && mkdir lower upper work merged && \
+                  mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged && cp ../from upper/from";
+    fs::write(bench.work().join("from"), content()).unwrap();
+    let (code, said) = said_in_shell(&bench, script);
+    if code != 0 {
+        return skip(
+            "a_file_that_an_overlay_shows_is_not_copied_to_itself",
+            &said,
+        );
+    }
+    let copies = [
+        "upper/from merged/from",
+        "merged/from upper/from",
+        "--sparse upper/from merged/from",
+    ];
+    let copied =
+        copies.map(|words| said_in_shell(&bench, &format!("cd base; COPY --force {words}")));
+    let left = fs::read(bench.work().join("base/upper/from")).unwrap();
+    // Files that were made at the same time are not the same.
+    let others = said_in_shell(
+        &bench,
+        "echo 1 > base/1; echo 2 > 2; COPY --force base/1 2; cat 2 >&2",
+    );
+    let unmounted = said_in_shell(&bench, "umount base/merged && umount base");
+    assert_eq!(unmounted, (0, String::new()));
+    for (code, said) in copied {
+        assert!(
+            code == 2 && said.contains("are the same file"),
+            "{code}, {said}"
+        );
+    }
+    assert_eq!(left, content());
+    assert_eq!(others, (0, "1\n".to_owned()));
+}
+
 #[test]
 fn a_copy_needs_neither_a_thread_nor_a_descriptor_more() {
     let bench = Bench::new();
