@@ -91,12 +91,16 @@ impl Drop for Mount {
 
 fn fresh_directory() -> Result<PathBuf, String> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("vectored-mount-{}-{number}", std::process::id());
-    let path = env::temp_dir().join(name);
-    match fs::create_dir(&path) {
-        Ok(()) => Ok(path),
-        Err(error) => Err(format!("cannot make a directory to mount on: {error}")),
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("vectored-mount-{}-{number}", std::process::id());
+        let path = env::temp_dir().join(name);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            // Of a killed run whose process had this number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(format!("cannot make a directory to mount on: {error}")),
+        }
     }
 }
 

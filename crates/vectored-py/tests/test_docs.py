@@ -125,7 +125,7 @@ class Examples(unittest.TestCase):
             with self.subTest(name=name):
                 path = os.path.join(folder, name)
                 command = [sys.executable, "-X", "dev", "-W", "error", path]
-                ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+                ended = subprocess.run(command, capture_output=True, text=True, timeout=600)
                 self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
 

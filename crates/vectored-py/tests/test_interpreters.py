@@ -73,7 +73,7 @@ print("refused")
 
 def run(program):
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 class Interpreters(unittest.TestCase):

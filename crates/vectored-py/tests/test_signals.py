@@ -81,7 +81,7 @@ class Interrupts(Descriptors):
                 wait_until_blocked(process, lambda: buffered_bytes(source) >= 32768)
                 process.send_signal(signal.SIGINT)
                 # The process ends although nobody reads.
-                output, _ = process.communicate(timeout=60)
+                output, _ = process.communicate(timeout=600)
                 sent = b"".join(b"%07d\n" % i for i in range(200_000))
                 with open(source, "rb") as reader:
                     arrived = reader.read()
@@ -96,7 +96,7 @@ class Interrupts(Descriptors):
         os.close(source)
         wait_until_blocked(process, lambda: buffered_bytes(sink) == 0)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=600)
         os.close(sink)
         self.assertEqual(output, "5 b'123' b'45\\x00'\n")
 

@@ -278,7 +278,7 @@ writer.write(bytes(200_000))
 writer.kept = writer  # It is freed when the modules are.
 """
         command = [sys.executable, "-X", "dev", "-W", "ignore", "-c", program]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=600)
         self.assertIn("BlockingIOError: [Errno 11]", ended.stderr)
         self.assertNotIn("ImportError", ended.stderr)
 
@@ -301,7 +301,7 @@ with socket.socketpair()[0] as near:
     writer.write(b"header")
 del writer
 """
-        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
         self.assertEqual((ended.returncode, ended.stderr.count(message)), (0, 2), ended.stderr)
 
     def test_an_error_when_it_is_closed_is_raised_and_the_file_is_closed(self):

@@ -5,13 +5,12 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
-use vectored_machine::platform::processes::is_ignored;
 
-use crate::support::Bench;
+use crate::support::{Bench, VECTORED};
 
 pub fn content() -> Vec<u8> {
     (0..100_000_u32).map(|n| (n * 31 % 251) as u8).collect()
@@ -129,13 +128,11 @@ fn a_full_device_is_reported_with_a_remedy() {
 
 /// Standard error of `vectored copy` with these words in a shell, whose redirections come after them; and its exit status.
 pub fn said_in_shell(bench: &Bench, words: &str) -> (i32, String) {
-    let program = bench.std_vectored().get_program().to_owned();
-    let mut shell = Command::new("sh");
+    let mut shell = bench.program("sh");
     shell
-        .current_dir(bench.work())
-        .arg("-c")
-        .arg(words.replace("COPY", "\"$0\" copy"));
-    let output = shell.arg(program).stderr(Stdio::piped()).output().unwrap();
+        .args(["-c", &words.replace("COPY", "\"$0\" copy")])
+        .arg(VECTORED);
+    let output = shell.stderr(Stdio::piped()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     (output.status.code().unwrap(), said)
 }
@@ -292,7 +289,12 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
     );
     assert_eq!(fs::metadata(&to).unwrap().len(), 51_200);
     fs::remove_file(&to).unwrap();
-    // A signal, while it waits for its input. One that this process ignores is ignored by the copy, too.
+    let copying = |input: std::io::PipeReader| {
+        let mut command = bench.program("/usr/bin/env");
+        command.args(["--default-signal=HUP", VECTORED, "copy", "-", "to"]);
+        command.stdin(input).spawn().unwrap()
+    };
+    // A signal, while it waits for its input.
     for signal in [
         Signal::INT,
         Signal::TERM,
@@ -302,16 +304,8 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
         Signal::ALARM,
         Signal::USR1,
     ] {
-        if is_ignored(signal.as_raw()).unwrap() {
-            continue;
-        }
         let (reader, mut feeder) = std::io::pipe().unwrap();
-        let mut command = bench.std_vectored();
-        let mut copy = command
-            .args(["copy", "-", "to"])
-            .stdin(reader)
-            .spawn()
-            .unwrap();
+        let mut copy = copying(reader);
         feeder.write_all(&content()).unwrap();
         // It has taken all but what the pipe holds.
         while !fs::metadata(&to).is_ok_and(|found| found.len() > 0) {
@@ -324,9 +318,7 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
         // At once when the file is there.
         for _ in 0..10 {
             let (reader, _feeder) = std::io::pipe().unwrap();
-            let mut command = bench.std_vectored();
-            command.args(["copy", "-", "to"]).stdin(reader);
-            let mut copy = command.spawn().unwrap();
+            let mut copy = copying(reader);
             while !to.exists() {
                 assert!(copy.try_wait().unwrap().is_none());
             }

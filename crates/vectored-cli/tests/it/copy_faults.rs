@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::advise::strace_is_missing;
 use crate::copy::{content, said_in_shell};
-use crate::support::{Bench, entries, skip};
+use crate::support::{Bench, VECTORED, entries, skip};
 
 /// The names in the working directory.
 fn names(bench: &Bench) -> Vec<PathBuf> {
@@ -275,9 +275,8 @@ impl Scene {
         if let Some(old) = self.old {
             fs::write(&to, old).unwrap();
         }
-        let mut command = Command::new("strace");
-        command.current_dir(bench.work()).args(strace);
-        command.args([env!("CARGO_BIN_EXE_vectored"), "copy"]);
+        let mut command = bench.program("strace");
+        command.args(strace).args([VECTORED, "copy"]);
         command.args(self.options.split_whitespace());
         if self.is_filter {
             command.stdin(File::open(&from).unwrap());

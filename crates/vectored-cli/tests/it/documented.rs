@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use crate::advise::strace_is_missing;
-use crate::support::{Bench, skip, stdout_of};
+use crate::support::{Bench, VECTORED, skip, stdout_of};
 
 /// The command of a screen, and what it saved.
 const SCREENS: [(&str, &str); 5] = [
@@ -158,8 +158,7 @@ fn ten_minutes_can_be_typed() {
         return skip(TEST, "there is no python3");
     };
     let python = String::from_utf8(python.stdout).unwrap();
-    let folders = [env!("CARGO_BIN_EXE_vectored"), &python]
-        .map(|program| Path::new(program).parent().unwrap().display());
+    let folders = [VECTORED, &python].map(|program| Path::new(program).parent().unwrap().display());
     let path = format!(
         "{}:{}:{}",
         folders[0],
@@ -174,10 +173,9 @@ fn ten_minutes_can_be_typed() {
     let bench = Bench::new();
     let printed = bench.work().join("printed");
     let output = fs::File::create(&printed).unwrap();
-    let ended = Command::new("sh")
+    let ended = bench
+        .program("sh")
         .args(["-c", &typed(&page, &address)])
-        .current_dir(bench.work())
-        .env("XDG_STATE_HOME", bench.state_home())
         .envs([("PATH", &*path), ("COLUMNS", "80"), ("LC_ALL", "C.UTF-8")])
         .stdin(Stdio::null())
         .stdout(output.try_clone().unwrap())

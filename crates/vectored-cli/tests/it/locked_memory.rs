@@ -2,28 +2,18 @@
 
 use std::process::Command;
 
-use crate::support::{Bench, json, skip};
+use crate::support::{Bench, VECTORED, json, skip};
 
 /// Measures a list of 64 KiB with at most so much locked memory, without `CAP_IPC_LOCK`: standard output, or the message
 /// of the failure.
 fn measured(limit_kib: u32) -> Result<String, String> {
     let bench = Bench::new();
-    let vectored = bench.std_vectored();
-    let mut command = Command::new("sh");
+    let mut command = bench.program("sh");
     let script = format!(
         "ulimit -l {limit_kib} && exec setpriv --bounding-set=-ipc_lock \"$@\" measure --target tcp --technique writev,send-zerocopy \
          --segments 4 --sizes 16KiB --budget 300ms --format json"
     );
-    command
-        .args(["-c", &script, "sh"])
-        .arg(vectored.get_program());
-    command.current_dir(bench.work());
-    for (name, value) in vectored.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    command.args(["-c", &script, "sh", VECTORED]);
     let output = command.output().unwrap();
     if output.status.success() {
         Ok(String::from_utf8(output.stdout).unwrap())

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::support::{Bench, Tmpfs, entries, json, said_by, skip, stderr_of, stdout_of};
+use crate::support::{Bench, Tmpfs, VECTORED, entries, json, said_by, skip, stderr_of, stdout_of};
 
 #[test]
 fn the_path_of_the_result_is_the_last_line_on_standard_error() {
@@ -234,7 +234,6 @@ fn a_full_disk_behind_standard_output_is_a_failure() {
 #[test]
 fn standard_output_that_is_full_or_closed_is_a_failure_of_all_that_print() {
     let bench = Bench::new();
-    let program = env!("CARGO_BIN_EXE_vectored");
     let words = "--help, -h, help, --version, help copy, measure --help, copy -h, reproduce apue-3.5 --help, man, \
                  completions bash, host";
     for (words, redirection, why) in words.split(", ").flat_map(|words| {
@@ -242,14 +241,8 @@ fn standard_output_that_is_full_or_closed_is_a_failure_of_all_that_print() {
         [full, (words, "&-", "standard output is closed")]
     }) {
         let script = format!("\"$0\" {words} >{redirection}");
-        let mut command = std::process::Command::new("sh");
-        command
-            .args(["-c", &script, program])
-            .current_dir(bench.work());
-        let output = command
-            .env("XDG_STATE_HOME", bench.state_home())
-            .output()
-            .unwrap();
+        let mut command = bench.program("sh");
+        let output = command.args(["-c", &script, VECTORED]).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{script}: {said}");
         assert!(said.contains(why), "{script}: {said}");

@@ -107,7 +107,7 @@ fn an_unwritable_state_directory_is_reported_before_measuring() {
     fs::write(bench.state_home(), "a file is in the way").unwrap();
     // A budget longer than the timeout.
     let mut command = bench.command("measure --target pipe --budget 1h");
-    let stderr = stderr_of(command.timeout(Duration::from_secs(60)), 1);
+    let stderr = stderr_of(command.timeout(Duration::from_secs(600)), 1);
     let state = bench.state_home().display().to_string();
     for word in [
         "error: cannot save results",

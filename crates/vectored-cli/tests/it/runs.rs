@@ -1,7 +1,7 @@
 //! Real runs, short ones: that they end well and leave nothing behind.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use vectored_measure::measure::{check_available, check_direct};
 use vectored_results::model::TechniqueName;
 
-use crate::support::{Bench, entries, skip, stderr_of, stdout_of};
+use crate::support::{Bench, VECTORED, entries, skip, stderr_of, stdout_of};
 
 #[test]
 fn a_real_run_reads_from_every_target_and_leaves_no_file() {
@@ -175,7 +175,7 @@ fn a_signal_before_any_figures_saves_nothing() {
     let began = Instant::now();
     while catches().is_none_or(|mask| mask & (1 << 24) == 0) {
         assert!(
-            began.elapsed() < Duration::from_secs(60),
+            began.elapsed() < Duration::from_secs(600),
             "it does not begin"
         );
         sleep(Duration::from_millis(1));
@@ -193,7 +193,7 @@ fn a_signal_before_any_figures_saves_nothing() {
     assert!(bench.saved().is_empty());
 }
 
-/// A run that would go on for half a minute, and ignores SIGHUP as under nohup(1).
+/// A run that would go on for an hour, and ignores SIGHUP as under nohup(1).
 struct LongRun {
     bench: Bench,
     child: Child,
@@ -203,14 +203,11 @@ impl LongRun {
     /// Starts a run, and waits until it has written at least `bytes` bytes.
     fn of(segments: &str, sizes: &str, bytes: u64) -> Self {
         let bench = Bench::new();
-        let vectored = bench.std_vectored();
-        let mut command = Command::new("sh");
+        let mut command = bench.program("sh");
         let script = "trap '' HUP; exec \"$0\" \"$@\"";
-        command.args(["-c", script]).arg(vectored.get_program());
-        command.args(["measure", "--budget", "30s", "--target", "pipe"]);
+        command.args(["-c", script, VECTORED]);
+        command.args(["measure", "--budget", "1h", "--target", "pipe"]);
         command.args(["--segments", segments, "--sizes", sizes]);
-        command.current_dir(bench.work());
-        command.env("XDG_STATE_HOME", bench.state_home());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let run = LongRun { bench, child };
@@ -228,7 +225,7 @@ impl LongRun {
         };
         while written() < Some(bytes) {
             assert!(
-                began.elapsed() < Duration::from_secs(60),
+                began.elapsed() < Duration::from_secs(600),
                 "it does not begin"
             );
             sleep(Duration::from_millis(10));

@@ -11,6 +11,9 @@ use tempfile::TempDir;
 /// The costs of the simulated machine in golden files.
 pub const MACHINE: &str = "call=200,segment=20,byte=0.03,copy-segment=3,copy-byte=0.05,sigma=0.02";
 
+/// The program.
+pub const VECTORED: &str = env!("CARGO_BIN_EXE_vectored");
+
 /// A directory for files that are measured and another for saved results,
 /// both empty.
 pub struct Bench {
@@ -39,18 +42,25 @@ impl Bench {
     }
 
     pub fn std_vectored(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vectored"));
+        self.program(VECTORED)
+    }
+
+    /// Any program, in the directories of this test. It inherits what finds programs and files and nothing else: no other variable
+    /// of who runs the tests, and no signal that a shell has its background jobs ignore. SIGHUP stays as it is: the tests go on under
+    /// nohup(1).
+    pub fn program(&self, name: &str) -> Command {
+        let kept = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"];
+        let kept = kept.map(|name| Some((name, std::env::var_os(name)?)));
+        let mut command = Command::new("/usr/bin/env");
         command
-            .current_dir(self.work())
+            .arg("--default-signal=INT,QUIT,PIPE,ALRM,TERM,USR1,USR2,CHLD,CONT,TSTP,XCPU,XFSZ")
+            .arg(name)
+            .env_clear()
+            .envs(kept.into_iter().flatten())
             .env("XDG_STATE_HOME", self.state_home())
             .env("LANG", "C.UTF-8")
             .env("TERM", "xterm")
-            .env_remove("LC_ALL")
-            .env_remove("LC_CTYPE")
-            .env_remove("NO_COLOR")
-            .env_remove("CLICOLOR")
-            .env_remove("CLICOLOR_FORCE")
-            .env_remove("COLUMNS");
+            .current_dir(self.work());
         command
     }
 

@@ -6,12 +6,11 @@ use std::io::{self, Read};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
-use std::process::Command;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
-use crate::support::{Bench, entries, refused, skip, stderr_of, stdout_of};
+use crate::support::{Bench, VECTORED, entries, refused, skip, stderr_of, stdout_of};
 
 /// A short real run; the cells of its result.
 fn measured(bench: &Bench, args: &[&str]) -> Vec<Value> {
@@ -243,15 +242,12 @@ fn adaptive_is_calibrated_in_the_directory_that_is_measured() {
 fn an_fsync_follows_each_write_that_was_flushed() {
     let trace = Bench::new();
     let log = trace.work().join("log");
-    let mut command = Command::new("strace");
+    let mut command = trace.program("strace");
     command.args(["-f", "-e", "trace=fsync,write,writev", "-o"]);
-    command.arg(&log).arg(env!("CARGO_BIN_EXE_vectored"));
+    command.arg(&log).arg(VECTORED);
     command.args(["measure", "--target", "file", "--sync", "fsync", "--quiet"]);
     command.args(["--segments", "2", "--sizes", "64", "--budget", "50ms"]);
     command.args(["--technique", "stdio,writev", "--iovec-setup", "once"]);
-    command
-        .current_dir(trace.work())
-        .env("XDG_STATE_HOME", trace.state_home());
     match command.output() {
         Ok(output) if output.status.success() => {}
         other => {

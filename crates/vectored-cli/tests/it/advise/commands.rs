@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use super::{advise, bench, std_advise, strace_is_missing, text};
-use crate::support::{entries, json, said_by, skip, stderr_of, stdout_of};
+use super::{advise, bench, strace_is_missing, text};
+use crate::support::{VECTORED, entries, json, said_by, skip, stderr_of, stdout_of};
 
 #[test]
 fn a_command_keeps_its_output_and_its_exit_code() {
@@ -158,16 +158,9 @@ fn a_refusal_to_trace_is_reported_with_the_reason() {
     needs_strace!(test);
     let bench = bench();
     // A program that is traced already can trace nothing.
-    let inner = std_advise(&bench);
-    let mut outer = Command::new("strace");
-    outer
-        .args(["-f", "-o", "/dev/null"])
-        .arg(inner.get_program())
-        .args(inner.get_args());
-    outer.args(["--", "sh", "-c", "echo ran"]);
-    outer
-        .current_dir(bench.work())
-        .env("XDG_STATE_HOME", bench.state_home());
+    let mut outer = bench.program("strace");
+    outer.args(["-f", "-o", "/dev/null", VECTORED, "advise", "--costs"]);
+    outer.args(["costs.json", "--", "sh", "-c", "echo ran"]);
     let output = outer.output().unwrap();
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");

@@ -126,11 +126,11 @@ fn lines_of(bench: &Bench, name: &str) -> usize {
 
 /// Waits until something is there.
 fn until<T>(look: impl Fn() -> Option<T>) -> T {
-    for _ in 0..6000 {
+    for _ in 0..60_000 {
         if let Some(found) = look() {
             return found;
         }
         thread::sleep(Duration::from_millis(10));
     }
-    panic!("it did not happen within a minute");
+    panic!("it did not happen within ten minutes");
 }

@@ -3,34 +3,16 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::{bench, lines_of, std_advise, strace_is_missing, text, until};
-use crate::support::{Bench, skip};
-
-/// The same command with default handling of the signals that the tests send. A shell starts background jobs
-/// with SIGINT and SIGQUIT ignored, and the tests would pass that on to the command.
-fn with_default_signals(command: &Command) -> Command {
-    let mut with = Command::new("env");
-    with.arg("--default-signal=HUP,INT,QUIT,TERM");
-    with.arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => with.env(name, value),
-            None => with.env_remove(name),
-        };
-    }
-    if let Some(directory) = command.get_current_dir() {
-        with.current_dir(directory);
-    }
-    with
-}
+use crate::support::{Bench, VECTORED, skip};
 
 /// A command that says when it is ready, and then waits.
 fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
-    let mut command = with_default_signals(&std_advise(bench));
+    let mut command = std_advise(bench);
     command.args(["--", "sh", "-c", script]);
     command.process_group(0).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -134,34 +116,19 @@ fn ignored_signals_stay_ignored() {
     needs_strace!("ignored_signals_stay_ignored");
     let bench = bench();
     // As nohup does, and a shell for a job in the background.
-    let inner = std_advise(&bench);
-    let script = "grep SigIgn /proc/self/status";
     let ignored = |trap: &str| {
-        let mut outer = Command::new("sh");
-        let line = format!("{trap} exec \"$0\" \"$@\"");
-        outer
-            .args(["-c", &line])
-            .arg(inner.get_program())
-            .args(inner.get_args());
-        outer.args(["--", "sh", "-c", script]);
-        outer
-            .current_dir(bench.work())
-            .env("XDG_STATE_HOME", bench.state_home());
+        let mut outer = bench.program("sh");
+        let advise = "exec \"$0\" advise --costs costs.json -- grep SigIgn /proc/self/status";
+        outer.args(["-c", &format!("{trap} {advise}"), VECTORED]);
         let printed = text(&outer.output().unwrap().stdout);
         mask_of(&printed)
     };
     // The tests themselves may run under nohup.
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let inherited = mask_of(
-        status
-            .lines()
-            .find(|line| line.starts_with("SigIgn"))
-            .unwrap(),
-    );
-    assert_eq!(ignored(""), inherited);
-    assert_eq!(ignored("trap '' HUP;"), inherited | 1);
-    assert_eq!(ignored("trap '' INT QUIT;"), inherited | 6);
-    assert_eq!(ignored("trap '' TERM;"), inherited | 0x4000);
+    let hangup = ignored("");
+    assert_eq!(hangup & !1, 0);
+    assert_eq!(ignored("trap '' HUP;"), 1);
+    assert_eq!(ignored("trap '' INT QUIT;"), hangup | 6);
+    assert_eq!(ignored("trap '' TERM;"), hangup | 0x4000);
 }
 
 #[test]
