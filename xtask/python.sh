@@ -14,6 +14,7 @@ if [ $# -eq 0 ]; then
         for python in "$(command -v "python$version")" "${PYENV_ROOT:-${HOME-}/.pyenv}/versions/$version".*/bin/python; do
             ! "$python" -c "import venv, ensurepip" 2>/dev/null || found=$python
         done
+        [ -n "$found" ] || skip python "CPython $version is not there"
         [ -z "$found" ] || set -- "$@" "$found"
     done
 fi
@@ -50,9 +51,9 @@ for python in "$@"; do
     fi
     environment=$new
     # The wheel and nothing else.
-    install_in "$new" --no-index --no-deps "$wheel"
+    install_wheel "$new" "$wheel"
     # Its tests say so if it is not there.
-    install_in "$new" --only-binary :all: numpy || missing python "numpy cannot be installed for $python"
+    install_listed "$new" xtask/requirements/numpy.txt || missing python "numpy cannot be installed for $python"
     # In another folder, so that the package is the installed one.
     (cd "$new" && bin/python -X dev -W error -m unittest discover --start-directory "$crate/tests")
 done
@@ -62,7 +63,7 @@ if [ -z "$environment" ]; then
 fi
 
 # The stubs against the module, and the examples against the stubs.
-if ! install_in "$environment" mypy; then
+if ! install_listed "$environment" xtask/requirements/mypy.txt; then
     missing python "mypy cannot be installed"
     exit 0
 fi

@@ -16,23 +16,6 @@ SITE, WORK = Path("xtask/site"), Path("target/site")
 PAGES = WORK / "pages"
 # Every word stands in these: a search finds them after the pages that explain.
 LISTS = re.compile(r"docs/(fields|axes|measured/.*)\.md|[A-Z]+\.md")
-REQUIREMENTS = (SITE / "requirements.txt").read_text()
-
-
-def environment():
-    """The environment with mkdocs, made anew when the versions change; none if they cannot be installed."""
-    venv, installed = WORK / "venv", WORK / "venv/requirements.txt"
-    if installed.exists() and installed.read_text() == REQUIREMENTS:
-        return venv
-    install = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
-    for command in (
-        [sys.executable, "-m", "venv", "--clear", venv],
-        [*install, "--retries=1", "--timeout=15", "-r", SITE / "requirements.txt"],
-    ):
-        if subprocess.run(command).returncode:
-            return None
-    installed.write_text(REQUIREMENTS)
-    return venv
 
 
 def copy(path):
@@ -50,8 +33,8 @@ def copy(path):
 
 
 def main():
-    venv = environment()
-    if venv is None:
+    venv = WORK / "venv"
+    if subprocess.run([sys.executable, "xtask/environment.py", venv, "xtask/requirements/site.txt"]).returncode:
         why = "mkdocs-material cannot be installed"
         if os.environ.get("CI") == "true":
             sys.exit(f"error: site: {why}")

@@ -43,12 +43,12 @@ fn provide() -> Result<()> {
     if works(&mut nightly(&["fuzz", "--version"])) {
         return Ok(());
     }
-    println!("   cargo install cargo-fuzz --locked (a minute or two)");
+    println!("   cargo install --locked cargo-fuzz (a minute or two)");
     run_command(&mut nightly(&[
         "install",
         "--quiet",
         "--locked",
-        "cargo-fuzz",
+        "cargo-fuzz@0.13.2",
     ]))
 }
 

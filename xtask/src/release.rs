@@ -10,23 +10,26 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::commands::{cargo_of, cargo_words, is_on_path, run as run_command, works};
 use crate::packages::{metadata, published};
 use crate::root;
-use crate::skips::{missing, skip};
+use crate::skips::{in_ci, missing, skip};
 use crate::test::FEATURES;
 
 /// actionlint, in a version that was tried.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
-/// Runs the checks of `deny.toml`. Without cargo-deny, which `setup` does not install, they are skipped, and so is that of
-/// advisories if their database cannot be fetched.
+/// The command that installs cargo-deny, in a version that was tried.
+const INSTALL_DENY: &str = "install --quiet --locked cargo-deny@0.20.2";
+
+/// Runs the checks of `deny.toml`. Building cargo-deny takes minutes: only the continuous integration does that, and fails
+/// without it. Elsewhere the checks are skipped without it, and everywhere that of advisories if their database is out of reach.
 pub fn deny() -> Result<()> {
-    if !works(&mut cargo_words("deny --version")) {
-        let why = "cargo-deny is missing: cargo install --locked cargo-deny";
-        return skip("deny", why);
+    let is_there = || works(&mut cargo_words("deny --version"));
+    if !is_there() && (!in_ci() || run_command(&mut cargo_words(INSTALL_DENY)).is_err()) {
+        return missing("deny", &format!("no cargo-deny: cargo {INSTALL_DENY}"));
     }
     let check = "deny --all-features --locked check --hide-inclusion-graph";
     run_command(&mut cargo_words(&format!("{check} bans licenses sources")))?;
     if !works(&mut cargo_words("deny fetch db")) {
-        return missing("deny: advisories", "their database cannot be fetched");
+        return skip("deny: advisories", "their database cannot be fetched");
     }
     run_command(&mut cargo_words(&format!("{check} advisories")))
 }
@@ -155,21 +158,48 @@ fn section<'c>(changelog: &'c str, version: &str) -> Option<&'c str> {
     })
 }
 
-/// Checks the syntax of the workflow for GitHub Actions, and of the one in `docs/prove-it.md`, with actionlint, which Go builds from its source if it is missing.
+/// Checks the workflows for GitHub Actions, and the one in `docs/prove-it.md`: each action is named by its commit, and the syntax
+/// is right. The latter by actionlint, which Go builds from its source if it is missing.
 pub fn workflow() -> Result<()> {
-    match actionlint() {
-        Err(why) => missing("workflow", &format!("{why:#}")),
-        Ok(program) => {
-            let page = fs::read_to_string(root().join("docs/prove-it.md"))?;
-            let block = page.split("```yaml\n").nth(1).context("it has no block")?;
-            let documented = root().join("target/steps/documented.yml");
-            fs::write(&documented, block.split("```").next().unwrap_or_default())?;
-            let mut check = Command::new(program);
-            // Not with other linters, which may be installed or not.
-            check.args(["-shellcheck=", "-pyflakes=", ".github/workflows/ci.yml"]);
-            run_command(check.arg(documented))
+    let page = fs::read_to_string(root().join("docs/prove-it.md"))?;
+    let block = page.split("```yaml\n").nth(1).context("it has no block")?;
+    let documented = root().join("target/steps/documented.yml");
+    fs::write(&documented, block.split("```").next().unwrap_or_default())?;
+    let mut workflows = vec![documented];
+    for entry in fs::read_dir(root().join(".github/workflows"))? {
+        workflows.push(entry?.path());
+    }
+    for path in &workflows {
+        if let Some(line) = unpinned(&fs::read_to_string(path)?) {
+            bail!(
+                "'{}' names an action without its commit: `{line}`; write @ and 40 digits, then # and the version",
+                path.display()
+            );
         }
     }
+    match actionlint() {
+        Err(why) => missing("workflow", &format!("{why:#}")),
+        // Not with other linters, which may be installed or not.
+        Ok(program) => run_command(
+            Command::new(program)
+                .args(["-shellcheck=", "-pyflakes="])
+                .args(workflows),
+        ),
+    }
+}
+
+/// A line of a workflow with an action of another repository that is not named by a commit and its version: whoever owns the
+/// repository could move a tag or a branch.
+fn unpinned(workflow: &str) -> Option<&str> {
+    workflow.lines().map(str::trim).find(|line| {
+        let Some((_, action)) = line.split_once("uses:") else {
+            return false;
+        };
+        let (name, version) = action.split_once(" # v").unwrap_or((action, ""));
+        let commit = name.split_once('@').map_or("", |(_, commit)| commit.trim());
+        let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        !action.trim_start().starts_with("./") && (!is_commit || version.is_empty())
+    })
 }
 
 fn actionlint() -> Result<PathBuf> {
@@ -216,6 +246,39 @@ mod tests {
         check_address(None).unwrap_err();
         check_address(Some("https://codeberg.org/rivers/vectored")).unwrap();
         check_address(Some("https://github.com/rivers/vectored/")).unwrap();
+    }
+
+    #[test]
+    fn an_action_is_named_by_its_commit() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        let pinned =
+            format!("steps:\n  - uses: a/b@{commit} # v1.2.3\n  - uses: ./own\n  - run: x");
+        assert_eq!(unpinned(&pinned), None);
+        for action in [
+            "a/b@v4",
+            "a/b",
+            "a/b@main # v4",
+            "a/b@0123456 # v4",
+            &format!("a/b@{commit}"),
+        ] {
+            let line = format!("- uses: {action}");
+            assert_eq!(unpinned(&format!("{pinned}\n   {line}\n")), Some(&*line));
+        }
+    }
+
+    #[test]
+    fn packages_of_python_are_known_by_their_hashes() {
+        let folder = root().join("xtask/requirements");
+        for entry in fs::read_dir(folder).unwrap() {
+            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+            for line in text.lines().filter(|line| !line.starts_with('#')) {
+                let mut words = line.split(" --hash=sha256:");
+                assert!(words.next().unwrap().contains("=="), "{line}");
+                let hashes: Vec<&str> = words.collect();
+                let is_hash = |hash: &&str| hash.len() == 64;
+                assert!(!hashes.is_empty() && hashes.iter().all(is_hash), "{line}");
+            }
+        }
     }
 
     #[test]
