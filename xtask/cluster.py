@@ -4,7 +4,7 @@
 cluster.py [--mpich]: Open MPI, and on demand MPICH, which takes a build of its own. The exit status is 1 if a check fails.
 """
 
-import contextlib, glob, json, os, shutil, signal, socket, subprocess, sys, tempfile, time
+import contextlib, glob, json, os, random, shutil, signal, socket, subprocess, sys, tempfile, time
 from types import SimpleNamespace
 
 OPEN_MPI = SimpleNamespace(
@@ -16,7 +16,9 @@ MPICH = SimpleNamespace(
     name="MPICH", mpirun=["mpirun.mpich"], mpicc="mpicc.mpich", packages="mpich libmpich-dev libclang-dev", srun="pmi2",
     target=os.environ["CARGO_TARGET_DIR"] + "/cluster")
 # The longest that a run may take: ranks may wait for each other for ever.
-LONGEST_S = 120
+LONGEST_S = 600
+# A shell has its background jobs ignore signals, which programs that they start would ignore too.
+HEEDING = ["env", "--default-signal=INT,QUIT,TERM"]
 # The options of a run that would take a minute.
 A_MINUTE = "--target file --sizes 64,256,1KiB --budget 60s".split()
 
@@ -70,7 +72,7 @@ def end(run):
 
 def outcome(words, **options):
     """Exit status, output and errors of a program."""
-    run = subprocess.Popen([str(word) for word in words], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    run = subprocess.Popen([*HEEDING, *map(str, words)], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, **options)
     try:
         out, errors = run.communicate(timeout=LONGEST_S)
@@ -124,7 +126,7 @@ def begun(state):
     """A run of 3 ranks that would take a minute, when its first result is saved."""
     words, environment = measure(3, state, *A_MINUTE)
     null = subprocess.DEVNULL
-    run = subprocess.Popen(words, env=environment, stdin=null, stdout=null, stderr=null)
+    run = subprocess.Popen([*HEEDING, *words], env=environment, stdin=null, stdout=null, stderr=null)
 
     def look():
         assert run.poll() is None, f"the run ended before it saved anything: {run.returncode}"
@@ -258,6 +260,17 @@ def sbatch(job, tasks, state, *words):
         raise AssertionError(f"{error}; the job printed: {open(printed).read()}") from error
 
 
+def free_ports(count):
+    """Ports on which nothing listens, below those that the kernel hands out: no other program gets them by chance."""
+    first = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+    ports = set()
+    while len(ports) < count:
+        port = random.randrange(1024, max(first, 2048))
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.add(port)
+    return list(ports)
+
+
 @contextlib.contextmanager
 def slurm(folder):
     """`munged`, `slurmctld` and `slurmd` with folders, ports and a key of their own."""
@@ -266,9 +279,7 @@ def slurm(folder):
     with open(os.open(folder + "/key", os.O_WRONLY | os.O_CREAT, 0o600), "wb") as key:
         key.write(os.urandom(128))
     host = socket.gethostname().split(".")[0]
-    # Two ports on which nothing listens. Both are open at the same time, so they differ.
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        ports = [server.getsockname()[1] for server in (one, other)]
+    ports = free_ports(2)
     with open(folder + "/slurm.conf", "w") as configuration:
         configuration.write(f"""ClusterName=test
             SlurmctldHost={host}(127.0.0.1)\nSlurmUser=root\nSlurmdUser=root
@@ -290,7 +301,7 @@ def slurm(folder):
     null = subprocess.DEVNULL
     try:
         for daemon in munged, ["slurmctld"], ["slurmd"]:
-            subprocess.run(daemon, stdin=null, stdout=null, stderr=null, check=True)
+            subprocess.run([*HEEDING, *daemon], stdin=null, stdout=null, stderr=null, check=True)
         wait_for("a node that is idle", lambda: outcome(["sinfo", "--noheader", "--format=%T"])[1].strip() == "idle")
         yield
     except AssertionError:
@@ -321,7 +332,9 @@ def is_well(*checks):
 
 
 passed = True
-with tempfile.TemporaryDirectory(prefix="vectored-cluster-") as scratch:
+# In /tmp, since the path of a socket has at most 107 bytes. Files that a killed mpirun leaves are removed with it.
+with tempfile.TemporaryDirectory(prefix="vectored-cluster-", dir="/tmp") as scratch:
+    os.environ["TMPDIR"] = scratch
     for mpi in [OPEN_MPI, MPICH] if "--mpich" in sys.argv else [OPEN_MPI]:
         if not (shutil.which(mpi.mpirun[0]) and shutil.which(mpi.mpicc)):
             skip("cluster", f"{mpi.name} is missing; on Debian: apt-get install {mpi.packages}", is_missing=True)

@@ -13,12 +13,13 @@ use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so.
-const PROGRAMS: [(&str, &str); 42] = [
+const PROGRAMS: [(&str, &str); 43] = [
     ("cc", "gcc libc6-dev"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
     ("strace", "strace"),
+    ("pgrep", "procps"),
     ("valgrind", "valgrind"),
     ("g++", "g++"),
     // The second package has its sanitizers.
@@ -143,6 +144,8 @@ pub fn install_packages(packages: &str, until: Instant) -> Result<()> {
         println!("   apt-get {words}");
         let mut command = Command::new("apt-get");
         command.args(words.split(' ')).env("LC_ALL", "C");
+        // Some packages ask a question otherwise, and wait for the answer.
+        command.env("DEBIAN_FRONTEND", "noninteractive");
         let pause = Duration::from_secs(5);
         wait_for_locks(&mut command, pause, until).context("cannot install packages")?;
     }
@@ -174,6 +177,8 @@ mod tests {
     #[test]
     fn packages_are_installed_when_the_lock_is_free_again() {
         let folder = std::env::temp_dir().join(format!("vectored-apt-{}", std::process::id()));
+        // Of a killed run whose process had this number.
+        let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).unwrap();
         let apt = |script: &str, until| {
             let mut command = Command::new("sh");

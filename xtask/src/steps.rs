@@ -318,6 +318,8 @@ mod tests {
     #[test]
     fn two_lists_run_at_the_same_time_and_the_third_after_one_of_them() {
         let folder = std::env::temp_dir().join(format!("vectored-lanes-{}", std::process::id()));
+        // Of a killed run whose process had this number.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();
         let lists = ["a", "b", "c"].map(|name| vec![Step::new(name, || Ok(()))]);
         let mut report = Report {

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::commands::{answer, cargo, is_on_path, run as run_command, script};
+use crate::commands::{answer, cargo, is_on_path, run as run_command, script, works};
 use crate::root;
 use crate::skips::{missing, skip};
 use crate::steps::Report;
@@ -61,9 +61,6 @@ const SLOW_IN_AN_EMULATOR: [&str; 4] = [
     "lists::pieces_of_one_buffer_arrive_everywhere",
     "lists::segments_that_share_memory_arrive",
 ];
-
-/// Zig's linker for macOS and FreeBSD, from the Python package index, in versions that were tried together.
-const ZIG: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 
 /// The systems of `cargo xtask test`.
 pub fn tested() -> impl Iterator<Item = &'static str> {
@@ -244,48 +241,25 @@ impl System {
                 return self.check_and_skip("nothing was run", &why);
             }
         }
-        let folder = root().join(FOLDER).join("wine");
-        // A new prefix for the tool, in place of an earlier one.
-        let of_tool = folder.join("tool");
-        if of_tool.exists() {
-            fs::remove_dir_all(&of_tool)?;
-        }
-        let runner = || script("wine/run.sh");
-        for folder in [&folder, &of_tool] {
-            fs::create_dir_all(folder)?;
-            let mut compile = Command::new(linker);
-            compile.args([
-                "-shared",
-                "-O1",
-                "xtask/wine/bcryptprimitives.c",
-                "-ladvapi32",
-                "-o",
-            ]);
-            run_command(compile.arg(folder.join("bcryptprimitives.dll")))?;
-            if !folder.join("prefix/system.reg").exists() {
-                let mut wineboot = runner();
-                wineboot
-                    .args(["wineboot", "--init"])
-                    .env("VECTORED_WINE", folder);
-                run_command(&mut wineboot).context("cannot make a prefix of Wine")?;
-            }
-        }
+        let wine = Wine(root().join(FOLDER).join("wine"));
         let cargo_for_wine = |words: &str| {
             let mut command = self.command(cargo(), words);
             command.env(self.variable("LINKER"), linker);
-            command.env(self.variable("RUNNER"), runner().get_program());
-            command.env("VECTORED_WINE", &folder);
+            command.env(self.variable("RUNNER"), wine.command().get_program());
+            command.env(WINE_FOLDER, &wine.0);
             command
         };
         // The tests that are not of Unix by nature. One command, as cargo would build what both packages need twice.
         let tests = format!("test --no-fail-fast {LIBRARY} --lib --test it {PROFILE}");
-        let tests = run_command(&mut cargo_for_wine(&tests));
+        run_command(&mut cargo_for_wine(&format!("{tests} --no-run")))?;
         run_command(&mut cargo_for_wine(&format!("build {TOOL} {PROFILE}")))?;
+        wine.begin(linker)?;
+        let tests = run_command(&mut cargo_for_wine(&tests));
         let program = root()
             .join(FOLDER)
             .join(self.name)
             .join("debug/vectored.exe");
-        run_command(script("wine/tool.py").args([program, of_tool]))?;
+        run_command(script("wine/tool.py").arg(program).arg(&wine.0))?;
         self.did("ran under Wine", "the tests and the tool");
         tests
     }
@@ -315,18 +289,57 @@ impl System {
     }
 }
 
-/// The virtual environment with cargo-zigbuild, which is made if it is missing. The error says why it cannot be had.
-fn provide_zig() -> Result<PathBuf> {
-    let folder = root().join("target/zig");
-    // Written last: a folder without it is of an installation that was ended.
-    let complete = folder.join(ZIG.join("+"));
-    if !complete.exists() {
-        let mut make = Command::new("python3");
-        run_command(make.args(["-m", "venv", "--clear"]).arg(&folder)).context("no Zig")?;
-        let mut install = Command::new(folder.join("bin/pip"));
-        install.args(["install", "--quiet", "--disable-pip-version-check"]);
-        run_command(install.args(ZIG)).context("no Zig")?;
-        fs::write(&complete, "")?;
+/// The variable by which `wine/run.sh` finds the folder of [`Wine`].
+const WINE_FOLDER: &str = "VECTORED_WINE";
+
+/// A folder with a new prefix of Wine, the DLL that Wine lacks, and one server for all programs. Dropping it ends the server.
+///
+/// Debian starts the server so that it ends with its last program. A program that starts at this moment connects to the old server,
+/// which resets the connection: it ends with 1 before it has begun.
+struct Wine(PathBuf);
+
+impl Wine {
+    fn command(&self) -> Command {
+        let mut command = script("wine/run.sh");
+        command.env(WINE_FOLDER, &self.0);
+        command
     }
+
+    fn begin(&self, linker: &str) -> Result<()> {
+        self.end();
+        if self.0.exists() {
+            fs::remove_dir_all(&self.0)?;
+        }
+        fs::create_dir_all(self.0.join("prefix"))?;
+        let mut compile = Command::new(linker);
+        let source = "xtask/wine/bcryptprimitives.c";
+        compile.args(["-shared", "-O1", source, "-ladvapi32", "-o"]);
+        run_command(compile.arg(self.0.join("bcryptprimitives.dll")))?;
+        run_command(self.command().args(["server", "--persistent"]))?;
+        run_command(self.command().args(["wineboot", "--init"]))
+            .context("cannot make a prefix of Wine")
+    }
+
+    /// Ends the server, also one that a run left behind that was killed.
+    fn end(&self) {
+        if self.0.join("prefix").exists() {
+            for option in ["--kill", "--wait"] {
+                works(self.command().args(["server", option]));
+            }
+        }
+    }
+}
+
+impl Drop for Wine {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The virtual environment with Zig's linker. The error says why it cannot be had.
+fn provide_zig() -> Result<PathBuf> {
+    let folder = root().join("target/tools");
+    let mut provide = script("environment.py");
+    run_command(provide.arg(&folder).arg("xtask/requirements/build.txt")).context("no Zig")?;
     Ok(folder)
 }

@@ -28,6 +28,34 @@ pub const BENCHMARKS: &str = "--manifest-path benchmarks/Cargo.toml";
 /// The build of all tests, examples and benches.
 pub const BUILD_TESTS: &str = "build-tests";
 
+/// Variables of who runs the tests that change what programs print or how they are built.
+const NOT_INHERITED: [&str; 24] = [
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CC",
+    "CFLAGS",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "GOFLAGS",
+    "GZIP",
+    "JAVA_TOOL_OPTIONS",
+    "LANGUAGE",
+    "LDFLAGS",
+    "LINES",
+    "MAKEFLAGS",
+    "NODE_OPTIONS",
+    "NO_COLOR",
+    "POSIXLY_CORRECT",
+    "PYTHONPATH",
+    "PYTHONUNBUFFERED",
+    "RUSTDOCFLAGS",
+    "RUSTFLAGS",
+    "TAR_OPTIONS",
+];
+
 /// The first line of a bench, which runs as `cargo test --benches` runs it, not optimised: times depend on the machine,
 /// so they decide nothing.
 const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for information";
@@ -75,6 +103,10 @@ fn in_own_process(step: &str) -> Command {
     let mut this = Command::new(program);
     this.args(["step", step]).env("CARGO_INCREMENTAL", "0");
     this.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    this.env("LC_ALL", "C.UTF-8");
+    for variable in NOT_INHERITED {
+        this.env_remove(variable);
+    }
     this.envs(skips::list().map(|list| (SKIPS, list)));
     this
 }

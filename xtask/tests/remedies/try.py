@@ -125,6 +125,18 @@ def records(count):
     return b"".join(b"record %031d\n" % number for number in range(count))
 
 
+def sockets():
+    """A TCP and a UDP socket with the same port, which another program may have for one of the two."""
+    while True:
+        listener, datagrams = socket.create_server(("127.0.0.1", 0)), socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            datagrams.bind(listener.getsockname())
+            return listener, datagrams
+        except OSError:
+            listener.close()
+            datagrams.close()
+
+
 def calls(words, case):
     """Runs a program with a case, compares the bytes, and counts its calls."""
     kind = case.split("/")[0]
@@ -135,9 +147,9 @@ def calls(words, case):
             file.write(records(count))
     elif os.path.exists(path):
         os.remove(path)
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
+    listener, datagrams = sockets()
+    with listener, datagrams:
         port = listener.getsockname()[1]
-        datagrams.bind(("127.0.0.1", port))
         server = threading.Thread(target=serve, daemon=True,
                                   args=(listener, "/pipe" in case and "#" not in case, received))
         server.start()
