@@ -290,18 +290,21 @@ pub fn start(
 ///
 /// strace cannot detach from a program that it traces with a seccomp filter: the program's calls would
 /// fail. It has to go on, and without a reader it would report an error on the command's standard error
-/// for each line.
+/// for each line. Where there is no shell, that is so.
 fn drain_after_exit(log: &PipeReader) -> io::Result<PipeWriter> {
     let (ends_with_us, ours) = io::pipe()?;
-    Command::new("/bin/sh")
+    let started = Command::new("/bin/sh")
         .args(["-c", "read -r _; exec cat <&1 >/dev/null"])
         .stdin(ends_with_us)
         .stdout(log.try_clone()?)
         .stderr(Stdio::null())
         // A process group of its own, so that Ctrl-C does not reach it.
         .process_group(0)
-        .spawn()?;
-    Ok(ours)
+        .spawn();
+    match started {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(ours),
+    }
 }
 
 /// Waits for the command, then closes this end of the pipe, so that the log ends when strace does. strace

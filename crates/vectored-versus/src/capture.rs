@@ -108,7 +108,23 @@ impl Varying {
     }
 }
 
+/// The last line of a text that is not empty, cut after 60 characters.
+pub fn last_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    let line = line.unwrap_or_default().trim();
+    let shown: String = line.chars().take(SHOWN_CHARACTERS).collect();
+    let end = if shown.len() < line.len() { "…" } else { "" };
+    visible(&format!("{shown}{end}"))
+}
+
 impl Captured {
+    /// The last line, if all of the output is kept.
+    pub fn last_line(&self) -> String {
+        let is_whole = self.bytes == self.head.len() as u64;
+        if is_whole { last_line(&self.head) } else { String::new() }
+    }
+
     fn lines(&self) -> Vec<&[u8]> {
         self.head.split_inclusive(|byte| *byte == b'\n').collect()
     }

@@ -2,7 +2,10 @@
 
 use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
-use crate::model::{Calls, Change, Compared, Range, Run};
+use crate::model::{Calls, Change, Compared, Range, RuledLimit, Ruling, Run};
+
+/// Rounds that the interval of a ratio needs. Without one, a ratio says nothing.
+pub const LEAST_ROUNDS: usize = 6;
 
 /// A figure of a run.
 type Figure = (&'static str, fn(&Run) -> f64);
@@ -108,12 +111,13 @@ fn compared(
     pair: Option<PairStats>,
     floor: f64,
 ) -> Option<Compared> {
+    let rounds = new.len();
     // The kernel splits the time of a short run by clock ticks, so that most runs seem to be in one mode alone: only the
     // mean of many runs is right.
     if matches!(figure, "user_ns" | "system_ns") {
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let (old, new) = (mean(old), mean(new));
-        let ratio = (old > 0.0 && new > 0.0).then(|| new / old);
+        let ratio = (old > 0.0 && new > 0.0 && rounds >= LEAST_ROUNDS).then(|| new / old);
         return (old.is_finite() && new.is_finite()).then(|| Compared {
             figure: figure.to_owned(),
             old,
@@ -128,7 +132,7 @@ fn compared(
         figure: figure.to_owned(),
         old: median(old)?,
         new: median(new)?,
-        ratio: pair.map(|pair| pair.ratio),
+        ratio: pair.filter(|_| interval.is_some()).map(|pair| pair.ratio),
         low: interval.map(|(low, _)| low),
         high: interval.map(|(_, high)| high),
         change: match pair.filter(is_found) {
@@ -163,15 +167,39 @@ pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &
             .all(|new| times_are_narrow(figures(old, again, new)))
 }
 
-/// Whether a limit is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ruling {
-    /// The whole interval is within the limit.
-    Within,
-    /// The whole interval is beyond it.
-    Beyond,
-    /// Neither.
-    Undecided,
+/// The name of a command, its figures, and the calls of the base and its own.
+pub type Ruled<'a> = (&'a str, &'a [Compared], Option<(&'a Calls, &'a Calls)>);
+
+/// The limits of time, calls and memory, each if it was set, applied to each command.
+pub fn rulings<'a>(
+    commands: impl IntoIterator<Item = Ruled<'a>>,
+    (slower, calls, memory): (Option<f64>, Option<f64>, Option<f64>),
+) -> Vec<RuledLimit> {
+    let limits = [
+        ("wall_ns", slower, "--fail-if-slower"),
+        ("calls", calls, "--fail-if-more-calls"),
+        ("reads", calls, "--fail-if-more-calls"),
+        ("writes", calls, "--fail-if-more-calls"),
+        ("peak_bytes", memory, "--fail-if-more-memory"),
+    ];
+    let mut all = Vec::new();
+    for (name, figures, calls) in commands {
+        for (figure, share, option) in limits {
+            let Some(share) = share else { continue };
+            let found = figures.iter().find(|one| one.figure == figure);
+            let of_calls = calls.and_then(|(old, new)| ruling_of_calls(figure, old, new, share));
+            let of_figure = || found.map(|found| ruling(found, share));
+            all.push(RuledLimit {
+                option: option.to_owned(),
+                share,
+                new: name.to_owned(),
+                figure: figure.to_owned(),
+                ruling: of_calls.or_else(of_figure).unwrap_or(Ruling::Undecided),
+                compared: found.cloned(),
+            });
+        }
+    }
+    all
 }
 
 /// Whether the figure of the new command is at most that of the old one and this share of it.

@@ -37,6 +37,8 @@ pub struct Versus {
     pub noise: Vec<Compared>,
     /// The new commands, each against the old one.
     pub new: Vec<Comparison>,
+    /// The limits that were set, and whether they are kept.
+    pub limits: Vec<RuledLimit>,
 }
 
 /// How the commands were run.
@@ -56,6 +58,8 @@ pub struct RunOptions {
     pub prepare: Option<String>,
     /// The budget of the whole run.
     pub budget_s: f64,
+    /// Whether runs that failed are used like others.
+    pub ignore_failure: bool,
 }
 
 /// Where the standard output of timed runs goes.
@@ -78,8 +82,12 @@ pub struct Side {
     pub name: String,
     /// The command as typed.
     pub command: String,
-    /// How its counted runs ended: `exit status 0`.
+    /// How its runs usually end: `exit status 0`.
     pub ended: String,
+    /// The last line of standard error of a run that ended so, unless with status 0.
+    pub said: String,
+    /// The runs that failed: that ended otherwise, or in a way that is never normal.
+    pub failed: Vec<FailedRun>,
     /// The timed runs, one a round.
     pub runs: Vec<Run>,
     /// The calls of the counted runs.
@@ -88,6 +96,60 @@ pub struct Side {
     pub files: Vec<File>,
     /// The most processes that ran on when the command had ended.
     pub left_behind: u64,
+}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// It fills the caches.
+    WarmUp,
+    /// Its calls are counted.
+    Counted,
+    /// It is timed.
+    Timed,
+}
+
+/// A run that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedRun {
+    /// What the run was for.
+    pub phase: Phase,
+    /// Its number among the runs of this phase, from 1 on: the round of a timed run.
+    pub number: u64,
+    /// How it ended: `exit status 2`.
+    pub ended: String,
+    /// The last line of its standard error.
+    pub said: String,
+}
+
+/// A limit of `--fail-if-…`, applied to one figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuledLimit {
+    /// The option.
+    pub option: String,
+    /// The increase that it allows, as a share.
+    pub share: f64,
+    /// The name of the new command.
+    pub new: String,
+    /// The name of the figure.
+    pub figure: String,
+    /// The outcome.
+    pub ruling: Ruling,
+    /// The figure of both; none if it is not known.
+    pub compared: Option<Compared>,
+}
+
+/// Whether a limit is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruling {
+    /// The whole interval is within the limit.
+    Within,
+    /// The whole interval is beyond it.
+    Beyond,
+    /// Neither.
+    Undecided,
 }
 
 /// One timed run.
@@ -194,9 +256,9 @@ pub struct Compared {
     pub old: f64,
     /// That of the new one.
     pub new: f64,
-    /// New divided by old: the median of the ratios of the rounds.
+    /// New divided by old: the robust mean of the ratios of the rounds. None with fewer than six rounds.
     pub ratio: Option<f64>,
-    /// The ends of its interval; none with fewer than six rounds, and of means.
+    /// The ends of its interval; none of means.
     pub low: Option<f64>,
     /// See `low`.
     pub high: Option<f64>,
@@ -215,6 +277,14 @@ pub enum Change {
     /// No difference was found.
     #[default]
     NotFound,
+}
+
+impl Versus {
+    /// Whether a run of the old command or of this new one failed, so that nothing is concluded from the times.
+    pub fn is_spoiled(&self, new: &Comparison) -> bool {
+        let failed = [&self.old, &new.side];
+        !self.options.ignore_failure && failed.iter().any(|side| !side.failed.is_empty())
+    }
 }
 
 impl Comparison {

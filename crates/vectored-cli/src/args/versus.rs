@@ -20,7 +20,8 @@ Before that, each command runs twice under strace(1), as by 'vectored advise'. I
 are counted by name, with the bytes that it reads and writes. Its standard output, standard \
 error, exit status and the files of --same are compared with those of the old command. Lines that \
 differ between runs of the old command are not compared. If anything else differs, the \
-commands are not timed, unless --ignore-output is given. The files that were executed, mapped or \
+commands are not timed, unless --ignore-output is given. If a run fails, no times are compared, \
+unless --ignore-failure is given. The files that were executed, mapped or \
 read as scripts are listed with their SHA-256 sums.
 
 A command is one argument. It is split into words as a shell does it, and run without a shell; \
@@ -41,7 +42,7 @@ Examples:
   vectored versus --prepare 'rm -f out' --same out './copy.old in out' './copy in out'
           Compare a file that the commands write, too
 
-Exit status: 0 success, 1 failure, 2 wrong usage; 3 a limit of --fail-if-... is exceeded; 4 a limit \
+Exit status: 0 success, 1 failure, also of a run; 2 wrong usage; 3 a limit of --fail-if-... is exceeded; 4 a limit \
 could not be decided; 5 the outputs differ; 126 or 127 a command cannot be run or was not found; \
 130 stopped by Ctrl-C.";
 
@@ -123,6 +124,13 @@ pub struct VersusArgs {
     /// Time the commands even if their outputs differ
     #[arg(long)]
     pub ignore_output: bool,
+
+    /// Use runs that fail like others
+    ///
+    /// A run fails if it is ended by a signal, if it ends with status 126, 127 or 129 to 159, by which shells say that, or if other
+    /// runs of its command end with 0. A status that all runs of a command have is none of these.
+    #[arg(long)]
+    pub ignore_failure: bool,
 
     /// Exit with status 3 if a new command takes longer than OLD by more than SHARE, for example 3% or 0.03
     ///

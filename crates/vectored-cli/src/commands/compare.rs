@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 #[cfg(unix)]
 use vectored_advise::report::{advice_comparison_document, compare_advice, more_calls_in_words};
-use vectored_report::{Document, csv_of, html, json, words};
+use vectored_report::{Block, Document, Sentence, Tone, csv_of, html, json, words};
 use vectored_results::model::{Change, Compared, Comparison, Results};
 use vectored_results::report;
 use vectored_results::stats::compare;
-use vectored_versus::judge::{Ruling, ruling, ruling_of_calls};
-use vectored_versus::model::{Calls, Compared as ComparedFigure};
-use vectored_versus::report::{compare_versus, ratio_in_words, versus_comparison_document};
+use vectored_versus::judge::rulings;
+use vectored_versus::model::{RuledLimit, Ruling};
+use vectored_versus::report::{compare_versus, limits_in_words, versus_comparison_document};
 
 use crate::args::{CompareArgs, Format};
 use crate::commands::rendered::rendered;
@@ -66,7 +66,9 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         let comparison = compare(&by_reference(&base), &by_reference(&new))
             .expect("a result on each side was asked for");
         compared = !comparison.cells.is_empty();
-        let document = report::comparison_document(&comparison);
+        let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
+        let slower = slower.unwrap_or_default();
+        let document = with_warnings(report::comparison_document(&comparison), &slower);
         let text = rendered(
             args.format,
             (screen, false),
@@ -74,8 +76,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             || json(&comparison),
             || report::comparison_csv(&comparison),
         );
-        let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
-        (text, slower.unwrap_or_default(), document)
+        (text, slower, document)
     };
     OutputFile::write_or_print(output.as_ref(), &text)?;
     if let Some(page) = page {
@@ -121,24 +122,28 @@ fn compare_advisories(
         (&args.against, std::slice::from_ref(&new_side)),
     )?;
     let comparison = compare_advice(&old_side, &new_side);
+    let limit = args.fail_if_more_calls;
+    let limit = limit.filter(|limit| comparison.has_more_calls(*limit));
+    let exceeded = limit.map(|limit| more_calls_in_words(&comparison, limit));
+    let document = with_warnings(advice_comparison_document(&comparison), exceeded.as_slice());
     let screen = Screen::of_output(output.is_some());
     let text = rendered(
         args.format,
         (screen, false),
-        || advice_comparison_document(&comparison),
+        || document.clone(),
         || json(&comparison),
         || comparison.csv(),
     );
     OutputFile::write_or_print(output, &text)?;
     if let Some(page) = page {
-        page.write(&html(&[advice_comparison_document(&comparison)]))?;
+        page.write(&html(&[document]))?;
     }
-    match args.fail_if_more_calls {
-        Some(limit) if comparison.has_more_calls(limit) => Err(Failure {
-            error: anyhow::anyhow!("{}", more_calls_in_words(&comparison, limit)),
+    match exceeded {
+        Some(exceeded) => Err(Failure {
+            error: anyhow::anyhow!("{exceeded}"),
             code: REGRESSION,
         }),
-        _ => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -155,7 +160,11 @@ fn compare_two_versus(
         (&args.result, std::slice::from_ref(&earlier)),
         (&args.against, std::slice::from_ref(&later)),
     )?;
-    let comparison = compare_versus(&earlier, &later);
+    let mut comparison = compare_versus(&earlier, &later);
+    let commands = comparison.new.iter();
+    let commands = commands.map(|one| (&*one.name, &one.figures[..], one.calls()));
+    let limits = (args.fail_if_slower, args.fail_if_more_calls, None);
+    comparison.limits = rulings(commands, limits);
     let screen = Screen::of_output(output.is_some());
     let text = rendered(
         args.format,
@@ -168,12 +177,16 @@ fn compare_two_versus(
     if let Some(page) = page {
         page.write(&html(&[versus_comparison_document(&comparison)]))?;
     }
-    let commands = comparison
-        .new
-        .iter()
-        .map(|one| (&*one.name, &one.figures[..], one.calls()));
-    let limits = (args.fail_if_slower, args.fail_if_more_calls, None);
-    ruled(commands, "the earlier result", limits)
+    ruled(&comparison.limits, "the earlier result")
+}
+
+/// A document whose answer says which limits were exceeded.
+fn with_warnings(mut document: Document, exceeded: &[String]) -> Document {
+    let warnings = exceeded.iter();
+    let warnings =
+        warnings.map(|text| Block::Sentence(Sentence::toned(Tone::Warning, words::capital(text))));
+    document.answer.extend(warnings);
+    document
 }
 
 /// The result before an edit and the one after it.
@@ -278,79 +291,19 @@ fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
         .collect()
 }
 
-/// The name of a command, its figures, and the calls of the base and its own.
-pub type Ruled<'a> = (
-    &'a str,
-    &'a [ComparedFigure],
-    Option<(&'a Calls, &'a Calls)>,
-);
-
-/// The exit code by the limits of time, calls and memory, for commands against `base`.
-pub fn ruled<'a>(
-    commands: impl IntoIterator<Item = Ruled<'a>>,
-    base: &str,
-    (slower, calls, memory): (Option<f64>, Option<f64>, Option<f64>),
-) -> Result<ExitCode, Failure> {
-    let limits = [
-        ("wall_ns", "the time", slower, "--fail-if-slower"),
-        (
-            "calls",
-            "the number of system calls",
-            calls,
-            "--fail-if-more-calls",
-        ),
-        (
-            "reads",
-            "the number of reads",
-            calls,
-            "--fail-if-more-calls",
-        ),
-        (
-            "writes",
-            "the number of writes",
-            calls,
-            "--fail-if-more-calls",
-        ),
-        (
-            "peak_bytes",
-            "the peak memory",
-            memory,
-            "--fail-if-more-memory",
-        ),
-    ];
-    let (mut exceeded, mut undecided) = (Vec::new(), Vec::new());
-    for (name, figures, calls) in commands {
-        for (figure, words, limit, option) in limits {
-            let Some(limit) = limit else { continue };
-            let found = figures.iter().find(|one| one.figure == figure);
-            let ratio = found.and_then(ratio_in_words);
-            let times = ratio.map_or(String::new(), |ratio| {
-                format!("{ratio} times that of {base}, ")
-            });
-            let ruled = calls.and_then(|(old, new)| ruling_of_calls(figure, old, new, limit));
-            let ruled = ruled.or_else(|| found.map(|found| ruling(found, limit)));
-            match ruled.unwrap_or(Ruling::Undecided) {
-                Ruling::Within => {}
-                Ruling::Beyond => {
-                    exceeded.push(format!("{words} of {name} is {times}beyond the limit of {option}"));
-                }
-                Ruling::Undecided if times.is_empty() => undecided.push(format!(
-                    "{option} cannot be decided: {words} of {name} is not known"
-                )),
-                Ruling::Undecided => undecided.push(format!(
-                    "{option} cannot be decided: {words} of {name} is {times}and its interval is not known, or has the limit in it"
-                )),
-            }
-        }
-    }
-    let (messages, code) = if exceeded.is_empty() {
-        (undecided, UNDECIDED)
-    } else {
-        (exceeded, REGRESSION)
+/// The exit code by these limits against `base`.
+pub fn ruled(limits: &[RuledLimit], base: &str) -> Result<ExitCode, Failure> {
+    let said = limits_in_words(limits, base);
+    let of = |wanted: Ruling| -> Vec<&str> {
+        let found = said.iter().filter(|(ruling, _)| *ruling == wanted);
+        found.map(|(_, text)| text.as_str()).collect()
     };
-    if messages.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
+    let (beyond, undecided) = (of(Ruling::Beyond), of(Ruling::Undecided));
+    let (messages, code) = match (&beyond[..], &undecided[..]) {
+        ([], []) => return Ok(ExitCode::SUCCESS),
+        ([], undecided) => (undecided, UNDECIDED),
+        (beyond, _) => (beyond, REGRESSION),
+    };
     Err(Failure {
         error: anyhow::anyhow!("{}", messages.join("; ")),
         code,

@@ -7,8 +7,11 @@ use std::time::{Instant, SystemTime};
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, html, json};
-use vectored_versus::model::{Comparison, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus};
-use vectored_versus::report::document;
+use vectored_versus::judge::rulings;
+use vectored_versus::model::{
+    Comparison, RuledLimit, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus,
+};
+use vectored_versus::report::{document, failures};
 
 use crate::args::{StdoutTo, VersusArgs};
 use crate::commands::compare::ruled;
@@ -49,6 +52,7 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     measure(&plan, &interrupt, &Bar::new(args.quiet), &mut result)?;
     result.host = environment.finish();
     result.elapsed_s = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+    result.limits = limits(args, &result);
     let is_counted = result.new.iter().any(|one| !one.side.ended.is_empty());
     if let (Some(code), false) = (interrupt.exit_code(), is_counted) {
         notes.note("stopped before the calls of all commands were counted: nothing is saved");
@@ -128,6 +132,7 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         rounds: args.rounds,
         same: args.same.iter().map(|path| within(path)).collect(),
         ignore_output: args.ignore_output,
+        ignore_failure: args.ignore_failure,
         is_traced,
         seed: fastrand::u64(..),
     })
@@ -153,6 +158,7 @@ fn planned(args: &VersusArgs, plan: &Plan) -> Versus {
             warmup: args.warmup,
             prepare: args.prepare.clone(),
             budget_s: args.budget.as_secs_f64(),
+            ignore_failure: args.ignore_failure,
         },
         old: sides.next().unwrap_or_default(),
         new: sides
@@ -165,16 +171,11 @@ fn planned(args: &VersusArgs, plan: &Plan) -> Versus {
     }
 }
 
-/// The exit code. Outputs that differ come first: figures of commands that do different things decide nothing.
-fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
-    let differ = result.new.iter().any(|one| !one.differences.is_empty());
-    if differ && !args.ignore_output {
-        return Err(Failure {
-            error: anyhow::anyhow!(
-                "the commands do different things: give --ignore-output if that is meant"
-            ),
-            code: DIFFERENT,
-        });
+/// The limits that were set, and whether they are kept: none if a run failed or outputs differ, since figures of commands that
+/// do different things decide nothing.
+fn limits(args: &VersusArgs, result: &Versus) -> Vec<RuledLimit> {
+    if has_failed(result) || differ(args, result) {
+        return Vec::new();
     }
     let commands = result.new.iter().map(|one| {
         let calls = result.old.calls.as_ref().zip(one.side.calls.as_ref());
@@ -185,5 +186,35 @@ fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
         args.fail_if_more_calls,
         args.fail_if_more_memory,
     );
-    ruled(commands, "old", limits)
+    rulings(commands, limits)
+}
+
+fn has_failed(result: &Versus) -> bool {
+    result.new.iter().any(|one| result.is_spoiled(one))
+}
+
+fn differ(args: &VersusArgs, result: &Versus) -> bool {
+    !args.ignore_output && result.new.iter().any(|one| !one.differences.is_empty())
+}
+
+/// The exit code.
+fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
+    if has_failed(result) {
+        let old = failures(&result.old, 2 * result.old.runs.len());
+        let new = result.new.iter();
+        let new = new.filter_map(|one| failures(&one.side, one.side.runs.len()));
+        let all: Vec<String> = old.into_iter().chain(new).collect();
+        return Err(
+            anyhow::anyhow!("{}: give --ignore-failure if that is meant", all.join("; ")).into(),
+        );
+    }
+    if differ(args, result) {
+        return Err(Failure {
+            error: anyhow::anyhow!(
+                "the commands do different things: give --ignore-output if that is meant"
+            ),
+            code: DIFFERENT,
+        });
+    }
+    ruled(&result.limits, "old")
 }

@@ -40,6 +40,12 @@ enum State {
 }
 
 impl Observed {
+    /// The last line of standard error.
+    pub fn last_error(&self) -> String {
+        let output = self.written("standard error");
+        output.map_or_else(String::new, Captured::last_line)
+    }
+
     fn written(&self, name: &str) -> Option<&Captured> {
         let found = self.outputs.iter().find(|(known, _)| known == name);
         match found {
@@ -259,16 +265,9 @@ pub fn unstable_in_words(unstable: &Unstable) -> Vec<String> {
     unstable.iter().map(in_words).collect()
 }
 
-/// How two runs differ, but for what is unstable.
+/// How the outputs of two runs differ, but for what is unstable.
 pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<Difference> {
-    let status = (old.status != new.status).then(|| {
-        format!(
-            "{} instead of {}",
-            end_in_words(new.status),
-            end_in_words(old.status)
-        )
-    });
-    let mut found = vec![("exit status".to_owned(), status)];
+    let mut found = Vec::new();
     for ((name, old), (_, new)) in old.outputs.iter().zip(&new.outputs) {
         let how = match (old, new) {
             (State::Written(old), State::Written(new)) => match unstable.get(name) {
@@ -294,14 +293,6 @@ pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<D
         .filter(|(of, _)| unstable.get(of) != Some(&Varying::All))
         .filter_map(|(of, how)| Some(Difference { of, how: how? }))
         .collect()
-}
-
-/// `exit status 0`, `signal 11 (SIGSEGV)`.
-pub fn end_in_words(status: ExitStatus) -> String {
-    status
-        .to_string()
-        .replace("exit status: ", "exit status ")
-        .replace("signal: ", "signal ")
 }
 
 /// The files of a counter with their sums; devices and folders are left out. Relative paths are those of a program that is in

@@ -2,8 +2,9 @@
 
 mod command;
 mod counted;
+mod run_end;
 mod session;
 
 pub use command::{Program, Surroundings};
-pub use counted::end_in_words;
+pub use run_end::end_in_words;
 pub use session::{Plan, measure};

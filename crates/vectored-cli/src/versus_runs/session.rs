@@ -1,19 +1,20 @@
 //! All runs of a comparison: warm-up, counted runs, rounds of timed runs.
 
 use std::fmt::Display;
+use std::fs::File;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use vectored_machine::platform::command_run::{Ended, LEFT_BEHIND_LIMIT, RunError, run};
-use vectored_versus::model::{Calls, Comparison, Difference, Run, Side, Stdout, Versus};
+use vectored_versus::ends::{RunEnd, failed, usual};
+use vectored_versus::model::{Calls, Comparison, Difference, Phase, Run, Side, Stdout, Versus};
 use vectored_versus::{Counter, judge};
 
-use super::command::{Program, Surroundings, discarded};
+use super::command::{Program, Surroundings, discarded, does_nothing};
 use super::counted::{
-    Counting, Observed, Unstable, differences, end_in_words, files, name_of, observe, unstable,
-    unstable_in_words,
+    Counting, Observed, Unstable, differences, files, name_of, observe, unstable, unstable_in_words,
 };
+use super::run_end::{end_in_words, errors_file, last_error, run_end};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
@@ -23,7 +24,7 @@ use crate::progress::Bar;
 const TRACED_FACTOR: u32 = 1000;
 
 /// Counted runs of each command.
-const COUNTED_RUNS: usize = 2;
+const COUNTED_RUNS: u64 = 2;
 
 /// What this process may grow by during the rounds.
 const GROWTH_BYTES: u64 = 512 << 10;
@@ -41,6 +42,7 @@ pub struct Plan {
     pub rounds: Option<u64>,
     pub same: Vec<PathBuf>,
     pub ignore_output: bool,
+    pub ignore_failure: bool,
     /// Whether strace works here.
     pub is_traced: bool,
     pub seed: u64,
@@ -60,6 +62,8 @@ pub fn measure(
         bar,
         began: Instant::now(),
         result,
+        ends: plan.programs.iter().map(|_| Vec::new()).collect(),
+        errors: errors_file(),
     };
     let measured = match &plan.setup {
         Some(setup) => session
@@ -112,13 +116,22 @@ struct Session<'a> {
     bar: &'a Bar,
     began: Instant,
     result: &'a mut Versus,
+    /// How the runs of each command ended so far.
+    ends: Vec<Vec<RunEnd>>,
+    /// Standard error of the run that is not counted; `None` where it is discarded.
+    errors: Option<File>,
 }
 
 impl Session<'_> {
     fn run_all(&mut self) -> Result<(), Halt> {
         let longest = self.warm_up()?;
         let observed = self.count(longest)?;
-        let ends: Vec<ExitStatus> = observed.iter().map(|runs| runs[0].status).collect();
+        self.describe(&observed);
+        let has_failed = self.judge_ends();
+        if has_failed && !self.plan.ignore_failure {
+            self.result.complete = false;
+            return Ok(());
+        }
         self.compare(&observed, longest)?;
         let differ = self
             .result
@@ -129,9 +142,24 @@ impl Session<'_> {
             self.result.complete = false;
             return Ok(());
         }
-        let timed = self.rounds(&ends);
+        let timed = self.rounds();
+        self.judge_ends();
         self.judge();
         timed
+    }
+
+    /// Fills in how the commands end, and which runs failed. Returns whether one did.
+    fn judge_ends(&mut self) -> bool {
+        let ends = std::mem::take(&mut self.ends);
+        for (side, runs) in self.sides().zip(&ends) {
+            side.failed = failed(runs);
+            if let Some(usual) = usual(runs) {
+                side.ended.clone_from(&usual.ended);
+                side.said = if usual.succeeds() { String::new() } else { usual.said.clone() };
+            }
+        }
+        self.ends = ends;
+        self.sides().any(|side| !side.failed.is_empty())
     }
 
     fn sides(&mut self) -> impl Iterator<Item = &mut Side> {
@@ -168,10 +196,12 @@ impl Session<'_> {
             .map_or(Ok(()), |typed| self.helper("--prepare", typed))
     }
 
-    /// One untraced run.
-    fn run(&self, program: &Program) -> Result<Ended, Halt> {
+    /// One untraced run, with this number among those of its phase.
+    fn run(&mut self, index: usize, phase: Phase, number: u64) -> Result<Ended, Halt> {
+        let program = &self.plan.programs[index];
         self.prepare()?;
-        let failed = |error| Halt::of(in_words(program), error);
+        let place = if phase == Phase::Timed { "round" } else { "warm-up run" };
+        let failed = |error| Halt::of(format!("{}, {place} {number}", in_words(program)), error);
         let io = |what: &str| {
             let what = what.to_owned();
             move |error| failed(RunError::Io(what, error))
@@ -180,23 +210,30 @@ impl Session<'_> {
         let mut command = command.map_err(io("its standard input cannot be opened"))?;
         let stdout = discarded(self.plan.stdout);
         command.stdout(stdout.map_err(io("no file or pipe can be made for its output"))?);
-        run(
+        let errors = self.errors.as_ref();
+        if let Some(file) = errors.and_then(|errors| errors.try_clone().ok()) {
+            command.stderr(file);
+        }
+        let ended = run(
             command,
             self.limit(),
             LEFT_BEHIND_LIMIT,
             self.interrupt.flag(),
-        )
-        .map_err(failed)
+        );
+        let ended = ended.map_err(failed)?;
+        let said = self.errors.as_mut().map_or_else(String::new, last_error);
+        self.ends[index].push(run_end(ended.status, phase, number, said));
+        Ok(ended)
     }
 
     /// Returns the time of the longest run.
     fn warm_up(&mut self) -> Result<Duration, Halt> {
         let mut longest = Duration::ZERO;
-        for _ in 0..self.plan.warmup {
-            for program in &self.plan.programs {
+        for number in 1..=self.plan.warmup {
+            for (index, program) in self.plan.programs.iter().enumerate() {
                 self.bar
                     .show_waiting(&format!("warming up: {}", program.name));
-                longest = longest.max(self.run(program)?.took);
+                longest = longest.max(self.run(index, Phase::WarmUp, number)?.took);
             }
         }
         Ok(longest)
@@ -208,13 +245,15 @@ impl Session<'_> {
         let programs = &self.plan.programs;
         let mut runs: Vec<Vec<Observed>> = programs.iter().map(|_| Vec::new()).collect();
         let mut order: Vec<usize> = (0..programs.len()).collect();
-        for _ in 0..COUNTED_RUNS {
+        for number in 1..=COUNTED_RUNS {
             for &index in &order {
-                runs[index].push(self.observe(&programs[index], longest)?);
+                let observed = self.observe(&programs[index], longest)?;
+                let said = observed.last_error();
+                self.ends[index].push(run_end(observed.status, Phase::Counted, number, said));
+                runs[index].push(observed);
             }
             order.reverse();
         }
-        self.check_written(&runs)?;
         Ok(runs)
     }
 
@@ -251,19 +290,25 @@ impl Session<'_> {
         self.prepare()?;
         let what = in_words(program);
         let observed = observe(program, &counting);
-        let observed =
-            observed.map_err(|error| Halt::of(format!("{what}, under strace"), error))?;
-        if observed.status.code().is_none() {
-            let end = end_in_words(observed.status);
-            return Err(Halt::Failed(
-                anyhow::anyhow!("{what}: it was ended by {end}").into(),
-            ));
-        }
-        Ok(observed)
+        observed.map_err(|error| Halt::of(format!("{what}, under strace"), error))
     }
 
-    /// Compares outputs, calls and files.
+    /// Fills in the calls and files of each command.
+    fn describe(&mut self, observed: &[Vec<Observed>]) {
+        let directory = self.plan.surroundings.directory.as_deref();
+        for (side, runs) in self.sides().zip(observed) {
+            let counters: Vec<Counter> =
+                runs.iter().filter_map(|run| run.counter.clone()).collect();
+            side.calls = Calls::of(&counters);
+            side.files = counters
+                .first()
+                .map_or_else(Vec::new, |counter| files(counter, directory));
+        }
+    }
+
+    /// Compares outputs and calls.
     fn compare(&mut self, observed: &[Vec<Observed>], longest: Duration) -> Result<(), Halt> {
+        self.check_written(observed)?;
         let old = &observed[0];
         let mut varies = unstable(&old[0], [&old[1]]);
         let mut of_new = differences_of_new(observed, &varies);
@@ -273,20 +318,15 @@ impl Session<'_> {
             varies = unstable(&old[0], [&old[1], &again]);
             of_new = differences_of_new(observed, &varies);
         }
-        let directory = self.plan.surroundings.directory.as_deref();
-        for (side, runs) in self.sides().zip(observed) {
-            side.ended = end_in_words(runs[0].status);
-            let counters: Vec<Counter> =
-                runs.iter().filter_map(|run| run.counter.clone()).collect();
-            side.calls = Calls::of(&counters);
-            side.files = counters
-                .first()
-                .map_or_else(Vec::new, |counter| files(counter, directory));
-        }
         self.result.not_compared = unstable_in_words(&varies);
         let Versus { old, new, .. } = &mut *self.result;
         for (one, differences) in new.iter_mut().zip(of_new) {
             one.differences = differences;
+            if old.ended != one.side.ended {
+                let how = format!("{} instead of {}", one.side.ended, old.ended);
+                let of = "exit status".to_owned();
+                one.differences.insert(0, Difference { of, how });
+            }
             one.same_files = same_files(old, &one.side);
             if let (Some(old), Some(new)) = (&old.calls, &one.side.calls) {
                 one.figures = judge::counts(old, new);
@@ -296,15 +336,14 @@ impl Session<'_> {
     }
 
     /// Runs rounds until they are enough, the budget is spent, or a signal comes. A round that is cut is dropped.
-    fn rounds(&mut self, ends: &[ExitStatus]) -> Result<(), Halt> {
+    fn rounds(&mut self) -> Result<(), Halt> {
         let plan = self.plan;
-        let floor = self.memory_floor()?;
+        let floor = self.memory_floor();
         let mut random = fastrand::Rng::with_seed(plan.seed);
         // The old command runs twice.
         let commands = plan.programs.len() + 1;
         let mut order: Vec<usize> = (0..commands).collect();
         let mut longest_round = Duration::ZERO;
-        let mut other_ends = vec![0_u64; plan.programs.len()];
         let mut rounds: Vec<Vec<Run>> = Vec::new();
         let mut outcome = Ok(());
         // Counting may have taken all of the budget.
@@ -321,9 +360,8 @@ impl Session<'_> {
             let mut round = vec![Run::default(); commands];
             for &slot in &order {
                 let index = slot % plan.programs.len();
-                match self.run(&plan.programs[index]) {
+                match self.run(index, Phase::Timed, rounds.len() as u64 + 1) {
                     Ok(ended) => {
-                        other_ends[index] += u64::from(ended.status != ends[index]);
                         round[slot] = of_run(&ended, floor);
                         let side = self.sides().nth(index).expect("a side of each command");
                         side.left_behind = side.left_behind.max(ended.left_behind);
@@ -346,43 +384,25 @@ impl Session<'_> {
                     .show_preparation(&what, self.began.elapsed(), is_last);
             }
         }
+        let whole = rounds.len() as u64;
+        for ends in &mut self.ends {
+            ends.retain(|run| run.phase != Phase::Timed || run.number <= whole);
+        }
         let last = plan.programs.len();
         let of = |slot: usize| rounds.iter().map(|round| round[slot]).collect::<Vec<Run>>();
         self.result.old_again_runs = of(last);
         for (index, side) in self.sides().enumerate() {
             side.runs = of(index);
         }
-        let timed = rounds.len();
-        let is_compared = !self
-            .result
-            .not_compared
-            .iter()
-            .any(|of| of == "exit status");
-        for (one, others) in self.result.new.iter_mut().zip(&other_ends[1..]) {
-            if *others > 0 && is_compared {
-                one.differences.push(Difference {
-                    of: "exit status".to_owned(),
-                    how: format!(
-                        "{others} of {timed} timed runs did not end as its counted runs did"
-                    ),
-                });
-            }
-        }
         outcome
     }
 
-    /// The memory from which on that of a command is known. The kernel counts for it what this process had when it forked;
-    /// a shell that does nothing shows how much that is.
-    fn memory_floor(&self) -> Result<u64, Halt> {
-        let shell = self.plan.surroundings.helper(":");
-        let ended = run(
-            shell,
-            self.limit(),
-            LEFT_BEHIND_LIMIT,
-            self.interrupt.flag(),
-        );
-        let ended = ended.map_err(|error| Halt::of("a shell that does nothing", error))?;
-        Ok(ended.usage.peak_bytes + GROWTH_BYTES)
+    /// The memory from which on that of a command is known; that of none is if this is not known itself. The kernel counts for a
+    /// command what this process had when it forked: a run of this program that does nothing shows how much that is.
+    fn memory_floor(&self) -> u64 {
+        let stop = self.interrupt.flag();
+        let ended = run(does_nothing(), self.limit(), LEFT_BEHIND_LIMIT, stop);
+        ended.map_or(u64::MAX, |ended| ended.usage.peak_bytes + GROWTH_BYTES)
     }
 
     fn is_over(&self, rounds: &[Vec<Run>], longest_round: Duration, budget: Duration) -> bool {
@@ -404,8 +424,15 @@ impl Session<'_> {
             noise,
             ..
         } = &mut *self.result;
+        let may_fail = self.plan.ignore_failure;
+        if !old.failed.is_empty() && !may_fail {
+            return;
+        }
         *noise = judge::noise(&old.runs, old_again_runs);
         for Comparison { side, figures, .. } in new {
+            if !side.failed.is_empty() && !may_fail {
+                continue;
+            }
             let mut all = judge::figures(&old.runs, old_again_runs, &side.runs);
             all.append(figures);
             *figures = all;

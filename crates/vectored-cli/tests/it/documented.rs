@@ -123,8 +123,8 @@ const TYPED: [(&str, i32, &[&str]); 6] = [
         "'python3 report.py' 'python3 report.py.old'",
         3,
         &[
-            "the number of system calls of new is",
-            "the number of writes of new is",
+            "new is beyond the limit of --fail-if-more-calls 1% against old: ",
+            " times the system calls and ",
         ],
     ),
     ("echo $?", 0, &["3"]),

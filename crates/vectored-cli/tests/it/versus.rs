@@ -1,6 +1,7 @@
 //! `vectored versus`: commands that are compared.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -123,7 +124,8 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
         assert!(stdout.contains("was not timed"), "{stdout}");
         assert!(stderr.contains("--ignore-output"), "{stderr}");
         let ignored = [&all[..], &["--ignore-output"]].concat();
-        assert!(stdout_of(&mut versus(&bench, "1", &ignored)).contains("takes about"));
+        let ignored = stdout_of(&mut versus(&bench, "1", &ignored));
+        assert!(ignored.contains("no times are"), "{ignored}");
     }
 }
 
@@ -195,16 +197,150 @@ fn an_order_of_lines_that_varies_is_not_compared_but_the_lines_are() {
 }
 
 #[test]
-fn an_exit_status_that_varies_is_not_compared_in_timed_runs_either() {
-    needs_strace!("an_exit_status_that_varies_is_not_compared_in_timed_runs_either");
+fn a_run_that_fails_is_named_and_no_times_are_compared() {
+    needs_strace!("a_run_that_fails_is_named_and_no_times_are_compared");
+    // Each counts its runs; two are counted. Old runs twice in a round.
+    let fails = |of: &str, when: &str, how: &str| {
+        format!(
+            "echo >> {of}; n=$(wc -l < {of}); if [ $n {when} ]; then echo failing >&2; {how}; fi"
+        )
+    };
+    let steady = fails("b", "-lt 0", "exit");
+    for (old, new, words) in [
+        (
+            fails("a", "-ge 4", "exit 2"),
+            steady.clone(),
+            "old failed in 3 of 4 timed runs (rounds 1 and 2): exit status 2, 'failing'",
+        ),
+        (
+            steady.clone(),
+            fails("a", "-eq 4", "kill -9 $$"),
+            "new failed in 1 of 2 timed runs (round 2): signal 9 (SIGKILL), 'failing'",
+        ),
+        (
+            fails("a", "-ge 4", "exit 2"),
+            fails("b", "-ge 4", "exit 2"),
+            "exit status 2, 'failing'; new failed in 1 of 2 timed runs (round 2)",
+        ),
+        (
+            fails("a", "-eq 1", "exit 2"),
+            fails("b", "-eq 1", "exit 3"),
+            "old failed in 1 counted run: exit status 2, 'failing'; new failed in 1 counted run: exit status 3",
+        ),
+        (
+            "no-such-program".to_owned(),
+            "no-such-program".to_owned(),
+            "old failed in 2 counted runs: exit status 127, '",
+        ),
+    ] {
+        let bench = bench();
+        let all = [
+            "--shell",
+            "sh",
+            "--fail-if-slower",
+            "3%",
+            "--html",
+            "page",
+            &*old,
+            &*new,
+        ];
+        let (stdout, stderr) = said_by(&mut versus(&bench, "2", &all), 1);
+        assert!(stderr.contains(words), "{words}: {stderr}");
+        assert!(
+            stderr.contains("give --ignore-failure if that is meant"),
+            "{stderr}"
+        );
+        let first = words.split(&[':', ';'][..]).next().unwrap();
+        let first = first.trim_start_matches(&['o', 'n'][..]);
+        let [screen, markdown, page] = [
+            stdout,
+            stdout_of(&mut bench.command("report --markdown -")),
+            fs::read_to_string(bench.work().join("page")).unwrap(),
+        ]
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        for text in [screen, markdown, page] {
+            assert!(text.contains(first), "{first}: {text}");
+            assert!(!text.contains(" of the time of old"), "{text}");
+        }
+        let result = bench.only_result();
+        assert_eq!(result["limits"], serde_json::json!([]));
+        let figures = result["new"][0]["figures"].to_string();
+        assert!(!figures.contains("wall_ns"), "{figures}");
+        let failed = [
+            &result["old"]["failed"],
+            &result["new"][0]["side"]["failed"],
+        ];
+        assert!(
+            failed.iter().any(|runs| runs[0]["said"] != ""),
+            "{failed:?}"
+        );
+    }
     let bench = bench();
-    // Runs 1 and 4 are those of old that are counted.
-    let old = "echo run >> runs; n=$(wc -l < runs); exit $((n > 3))";
-    let stdout = stdout_of(&mut versus(&bench, "1", &["--shell", "sh", old, old]));
+    let old = fails("a", "-ge 4", "exit 2");
+    let all = ["--shell", "sh", "--ignore-failure", &*old, &*steady];
+    stdout_of(&mut versus(&bench, "2", &all));
+    // The warm-up is a run, too.
+    let old = fails("c", "-eq 1", "exit 2");
+    let all = ["versus", "--rounds", "1", "--shell", "sh", &*old, &*steady];
+    let (_, stderr) = said_by(bench.vectored().args(all), 1);
     assert!(
-        stdout.contains("differ in exit status, which is not compared"),
+        stderr.contains("old failed in 1 warm-up run: exit status 2, 'failing'"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_status_that_all_runs_of_both_have_is_no_failure() {
+    needs_strace!("a_status_that_all_runs_of_both_have_is_no_failure");
+    let bench = bench();
+    let stdout = stdout_of(&mut versus(
+        &bench,
+        "1",
+        &["grep nothing in", "grep none in"],
+    ));
+    assert!(
+        stdout.contains("Old and new end with exit status 1\n"),
         "{stdout}"
     );
+}
+
+#[test]
+fn a_program_that_is_gone_is_named_with_its_round() {
+    needs_strace!("a_program_that_is_gone_is_named_with_its_round");
+    let bench = bench();
+    let path = bench.work().join("once");
+    fs::write(
+        &path,
+        "#!/bin/sh\necho >> c\n[ $(wc -l < c) -lt 3 ] || rm \"$0\"\n",
+    )
+    .unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let stderr = stderr_of(
+        &mut versus(&bench, "1", &["./once", "true", "--ignore-output"]),
+        1,
+    );
+    assert!(
+        stderr.contains("old ('./once'), round 1: it cannot be run: No such file"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn no_shell_is_needed() {
+    needs_strace!("no_shell_is_needed");
+    let bench = bench();
+    let programs = bench.work().join("bin");
+    fs::create_dir(&programs).unwrap();
+    for name in ["true", "strace"] {
+        let found = Command::new("sh")
+            .args(["-c", &format!("command -v {name}")])
+            .output()
+            .unwrap();
+        let found = String::from_utf8(found.stdout).unwrap();
+        let found = if name == "true" { "/bin/true" } else { found.trim() };
+        std::os::unix::fs::symlink(found, programs.join(name)).unwrap();
+    }
+    stdout_of(versus(&bench, "1", &["true", "true"]).env("PATH", &programs));
 }
 
 #[test]
@@ -276,7 +412,7 @@ fn two_results_are_compared_by_their_ratios_and_calls() {
     let stdout = stdout_of(&mut compare("table"));
     let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        joined.contains("before, and makes 100 writes instead of 1 and"),
+        joined.contains("new makes 100 writes instead of 1 and"),
         "{stdout}"
     );
     assert!(joined.contains("writes 1 100 100"), "{stdout}");
@@ -288,12 +424,13 @@ fn two_results_are_compared_by_their_ratios_and_calls() {
     let limit = ["--fail-if-more-calls", "1%"];
     let refused = said_by(compare("json").args(limit), 3).1;
     assert!(
-        refused.contains("times that of the earlier result, beyond the limit"),
+        refused
+            .contains("beyond the limit of --fail-if-more-calls 1% against the earlier result: "),
         "{refused}"
     );
     let undecided = said_by(compare("json").args(["--fail-if-slower", "1%"]), 4).1;
     assert!(
-        undecided.contains("--fail-if-slower cannot be decided"),
+        undecided.contains("may be within the limit of --fail-if-slower 1% against the earlier"),
         "{undecided}"
     );
     let one_a_side = said_by(compare("json").arg(&earlier), 2).1;
@@ -308,19 +445,34 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     needs_strace!("a_gate_is_red_on_the_way_back_and_green_on_the_way_there");
     let bench = bench();
     let limit = "--fail-if-more-calls=1%";
-    stdout_of(&mut versus(&bench, "1", &[limit, OLD, NEW]));
+    stdout_of(versus(&bench, "1", &[limit, OLD, NEW]).arg("--no-save"));
     let stderr = stderr_of(&mut versus(&bench, "1", &[limit, NEW, OLD]), 3);
     assert!(
-        stderr.contains("the number of writes of new is 100 times that of old, beyond the limit of --fail-if-more-calls"),
+        stderr.contains("new is beyond the limit of --fail-if-more-calls 1% against old: ")
+            && stderr.contains(" and 100 times the writes"),
         "{stderr}"
     );
+    // The limit stands in every form.
+    let limit = &bench.only_result()["limits"][2];
+    assert_eq!(
+        (&limit["figure"], &limit["ruling"]),
+        (&"writes".into(), &"beyond".into())
+    );
+    for format in ["report --markdown -", "report --html -", "report"] {
+        let text = stdout_of(&mut bench.command(format));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains("beyond the limit of --fail-if-more-calls 1%"),
+            "{text}"
+        );
+    }
     // One round has no interval.
     let stderr = stderr_of(
         &mut versus(&bench, "1", &["--fail-if-slower=3%", OLD, NEW]),
         4,
     );
     assert!(
-        stderr.contains("--fail-if-slower cannot be decided: the time of new is "),
+        stderr.contains("no interval of the time is known, which needs 6 rounds"),
         "{stderr}"
     );
 }
@@ -353,7 +505,7 @@ fn a_command_that_crashes_or_hangs_or_leaves_processes_is_ended_with_clear_words
         (
             "kill -SEGV $$",
             1,
-            "old ('kill -SEGV $$'): it was ended by signal 11 (SIGSEGV)",
+            "old failed in 2 counted runs: signal 11 (SIGSEGV); new failed in 2 counted runs",
         ),
         ("sleep 31415", 1, "it still ran after 1 s, and was killed"),
         (
@@ -364,9 +516,9 @@ fn a_command_that_crashes_or_hangs_or_leaves_processes_is_ended_with_clear_words
         (
             "read line < /dev/tty || exit 7",
             0,
-            "Old ended with exit status 7",
+            "Old and new end with exit status 7, '",
         ),
-        ("cat", 0, "of the time of old"),
+        ("cat", 0, "new makes as many system calls as old; no times"),
     ] {
         // Of this test alone: another one may run on this machine.
         let nap = format!("31415.{}", std::process::id());

@@ -3,12 +3,12 @@
 use serde::Serialize;
 use serde_json::json;
 use vectored_report::words::{NONE, enumerated, grouped};
-use vectored_report::{Block, Cell, Column, Document, Sentence, Table, Tone, csv};
+use vectored_report::{Block, Column, Document, Sentence, Table, Tone, csv};
 
 use crate::judge;
-use crate::model::{Calls, Change, Compared, Comparison, Versus};
-use crate::report::answer::{calls, ratio_in_words};
-use crate::report::document::{ROWS, role};
+use crate::model::{Calls, Change, Compared, Comparison, RuledLimit, Versus};
+use crate::report::answer::{calls, limit_sentences, ratio_in_words};
+use crate::report::document::{ROWS, change};
 
 /// The schema of [`VersusComparison`].
 pub const VERSUS_COMPARISON_SCHEMA: &str = "vectored-versus-comparison/1";
@@ -22,6 +22,8 @@ pub struct VersusComparison {
     pub new: Vec<CommandChange>,
     /// The names of those that one alone has.
     pub in_one_alone: Vec<String>,
+    /// The limits that were set, and whether they are kept.
+    pub limits: Vec<RuledLimit>,
 }
 
 /// A new command in both results.
@@ -59,6 +61,7 @@ pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
         schema: VERSUS_COMPARISON_SCHEMA,
         new: new.collect(),
         in_one_alone: others.map(|one| one.side.name.clone()).collect(),
+        limits: Vec::new(),
     }
 }
 
@@ -116,14 +119,8 @@ fn answer(of: &CommandChange) -> String {
         figure.is_some_and(|one| one.change != Change::NotFound)
     };
     let mut parts: Vec<String> = Vec::new();
-    let has_interval = of
-        .figures
-        .iter()
-        .any(|one| one.figure == "wall_ns" && one.low.is_some());
     if let (Some(earlier), Some(later)) = (earlier, later) {
-        parts.push(if !has_interval {
-            format!("takes about {later} of the time of old, about {earlier} before")
-        } else if is_found("wall_ns") {
+        parts.push(if is_found("wall_ns") {
             format!("takes {later} of the time of old, {earlier} before")
         } else {
             format!("takes as much of the time of old as before ({later}, {earlier} before)")
@@ -165,6 +162,7 @@ pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
         }
         body.push(Block::Table(table(one)));
     }
+    answers.extend(limit_sentences(&comparison.limits, "the earlier result"));
     if !comparison.in_one_alone.is_empty() {
         let names = enumerated(&comparison.in_one_alone);
         body.push(Block::Note(
@@ -197,10 +195,10 @@ fn table(of: &CommandChange) -> Table {
             (*words).into(),
             shown(earlier, figure.old).into(),
             shown(later, figure.new).into(),
-            Cell::with_role(
-                ratio_in_words(figure).unwrap_or_else(|| NONE.to_owned()),
-                role(figure),
-            ),
+            ratio_in_words(figure)
+                .unwrap_or_else(|| NONE.to_owned())
+                .into(),
+            change(figure),
         ])
     });
     Table {
@@ -211,6 +209,7 @@ fn table(of: &CommandChange) -> Table {
             Column::figures("earlier"),
             Column::figures("later"),
             Column::figures("later ÷ earlier"),
+            Column::words("change"),
         ],
     }
 }

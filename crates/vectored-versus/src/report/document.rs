@@ -8,7 +8,9 @@ use crate::model::{
     Calls, Change, Compared, Comparison, Difference, File, FileUse, Range, Run, Side, Stdout,
     Versus,
 };
-use crate::report::answer::{answer, ratio_in_words};
+use crate::report::answer::{
+    answer, end_in_words, failures, limit_sentences, quotient_of_columns, ratio_in_words,
+};
 
 const LEAD: &str = "\
 Commands that should do the same are run in turn, and what they take is compared round by round. Their system calls are \
@@ -16,6 +18,9 @@ counted in runs of their own, in which their outputs are compared, too.";
 
 /// Kinds of calls that the answer shows.
 const SHOWN_KINDS: usize = 10;
+
+/// Digits of a SHA-256 sum; the JSON has all.
+const SHOWN_DIGITS: usize = 12;
 
 /// Files that a sentence names.
 const SHOWN_FILES: usize = 3;
@@ -46,11 +51,13 @@ fn whole(count: f64) -> String {
 /// The answer of each new command, its figures, and the calls that differ; in sections all calls and files.
 pub fn document(versus: &Versus) -> Document {
     let (mut answer, mut body, mut sections) = (Vec::new(), Vec::new(), Vec::new());
+    answer.extend(failures_of(&versus.old, 2));
     for comparison in &versus.new {
         answer.extend(answers(versus, comparison));
         body.extend(compared(versus, comparison));
         sections.extend(details(versus, comparison));
     }
+    answer.extend(limit_sentences(&versus.limits, "old"));
     let notes = notes(versus).into_iter();
     body.extend(notes.map(|note| Block::Note(note.into())));
     let new = versus.new.iter().map(|one| one.side.command.as_str());
@@ -68,6 +75,12 @@ pub fn document(versus: &Versus) -> Document {
     }
 }
 
+/// The runs of a command that failed, of which each round has so many.
+fn failures_of(side: &Side, a_round: usize) -> Option<Block> {
+    let text = failures(side, side.runs.len() * a_round)?;
+    Some(sentence(Tone::Warning, capital(&text)))
+}
+
 fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
     Block::Sentence(Sentence::toned(tone, text))
 }
@@ -75,6 +88,14 @@ fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
 /// What spoils the comparison, and its outcome.
 fn answers(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
+    blocks.extend(failures_of(&of.side, 1));
+    if of.side.ended == versus.old.ended && !matches!(&*of.side.ended, "" | "exit status 0") {
+        let end = end_in_words(&of.side.ended, &of.side.said);
+        blocks.push(sentence(
+            Tone::Warning,
+            format!("Old and {} end with {end}", of.side.name),
+        ));
+    }
     if of.same_files {
         let what = if of.side.command == versus.old.command {
             format!(
@@ -162,29 +183,52 @@ fn figures(of: &Comparison) -> Table {
             (*words).into(),
             shown(figure.old).into(),
             shown(figure.new).into(),
-            Cell::with_role(ratio, role(figure)),
+            ratio.into(),
+            change(figure),
         ])
     });
     let mut ratio = Column::figures("new ÷ old");
-    ratio.tooltip = "The median of the ratios of the rounds, and its 95 % interval. Counts are of separate runs.".into();
+    ratio.tooltip = "The robust mean of the ratios of the rounds, and its 95 % interval. Counts are of separate runs.".into();
+    let mut columns = vec![
+        Column::words(""),
+        Column::figures("old"),
+        Column::figures(of.side.name.as_str()),
+        ratio,
+        Column::words("change"),
+    ];
+    let mut rows: Vec<Vec<Cell>> = rows.collect();
+    // Columns that would be empty are left out.
+    let has_ratio = of.figures.iter().any(|figure| figure.ratio.is_some());
+    let has_change = of
+        .figures
+        .iter()
+        .any(|figure| figure.change != Change::NotFound);
+    let left = if has_change { 5 } else { 3 + usize::from(has_ratio) };
+    columns.truncate(left);
+    rows.iter_mut().for_each(|row| row.truncate(left));
     Table {
         title: "".into(),
-        columns: vec![
-            Column::words(""),
-            Column::figures("old"),
-            Column::figures(of.side.name.as_str()),
-            ratio,
-        ],
-        rows: rows.collect(),
+        columns,
+        rows,
     }
 }
 
-pub(super) fn role(of: &Compared) -> Role {
+fn role(of: &Compared) -> Role {
     match of.change {
         Change::Less => Role::Winner,
         Change::More => Role::Loser,
         Change::NotFound => Role::Plain,
     }
+}
+
+/// A change in a word, for those who see no colours.
+pub(super) fn change(of: &Compared) -> Cell {
+    let word = match of.change {
+        Change::Less => "less",
+        Change::More => "more",
+        Change::NotFound => "",
+    };
+    Cell::with_role(word, role(of))
 }
 
 /// `3`, or `3 to 5`.
@@ -242,51 +286,63 @@ fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
 
 /// All calls, and all files.
 fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let section = |title: String, table: Table| Section {
-        title: title.into(),
-        blocks: vec![Block::Table(table)],
-    };
     let all = kinds(&versus.old, &of.side, false);
-    if !all.rows.is_empty() {
-        sections.push(section(
-            format!("System calls of old and {}", of.side.name),
-            all,
-        ));
-    }
-    let files = versus.old.files.iter().map(|file| (&versus.old, file));
-    let files = files.chain(of.side.files.iter().map(|file| (&of.side, file)));
-    let rows: Vec<Vec<Cell>> = files
-        .map(|(side, file)| {
-            let how = match file.as_what {
-                FileUse::Executed => "executed",
-                FileUse::Mapped => "mapped",
-                FileUse::Script => "read as a script",
-            };
-            let sum = file.sha256.as_deref().unwrap_or("could not be read");
-            vec![
-                side.name.as_str().into(),
-                file.path.as_str().into(),
-                how.into(),
-                sum.into(),
-            ]
-        })
-        .collect();
+    let calls = (!all.rows.is_empty()).then(|| Section {
+        title: format!("System calls of old and {}", of.side.name).into(),
+        blocks: vec![Block::Table(all)],
+    });
+    calls
+        .into_iter()
+        .chain(files(&versus.old, &of.side))
+        .collect()
+}
+
+/// The files that both ran; the sums of those alone whose contents one of them ran.
+fn files(old: &Side, new: &Side) -> Option<Section> {
+    let is_in = |file: &File, side: &Side| {
+        let mut others = side.files.iter();
+        file.sha256.is_some() && others.any(|other| other.sha256 == file.sha256)
+    };
+    let both = old.files.iter().filter(|file| is_in(file, new));
+    let both: Vec<&str> = both.map(|file| &*file.path).collect();
+    let row = |(side, file): (&Side, &File)| -> Vec<Cell> {
+        let how = match file.as_what {
+            FileUse::Executed => "executed",
+            FileUse::Mapped => "mapped",
+            FileUse::Script => "read as a script",
+        };
+        let sum = file.sha256.as_deref();
+        let sum = sum.map_or("could not be read", |sum| {
+            sum.get(..SHOWN_DIGITS).unwrap_or(sum)
+        });
+        let cells = [&*side.name, &*file.path, how, sum];
+        cells.map(Cell::from).into()
+    };
+    let of_old = old.files.iter().filter(|file| !is_in(file, new));
+    let of_new = new.files.iter().filter(|file| !is_in(file, old));
+    let alone = of_old
+        .map(|file| (old, file))
+        .chain(of_new.map(|file| (new, file)));
+    let rows: Vec<Vec<Cell>> = alone.map(row).collect();
+    let mut blocks = Vec::new();
     if !rows.is_empty() {
-        let columns = ["command", "file", "use", "SHA-256"]
+        let columns = ["command", "file", "use", "SHA-256, first digits"]
             .map(Column::words)
             .to_vec();
-        let title = format!("Files that old and {} ran", of.side.name);
-        sections.push(section(
-            title,
-            Table {
-                title: "".into(),
-                columns,
-                rows,
-            },
-        ));
+        blocks.push(Block::Table(Table {
+            title: "".into(),
+            columns,
+            rows,
+        }));
     }
-    sections
+    if !both.is_empty() {
+        let text = format!("of the same content: {}", enumerated(&both));
+        blocks.push(Block::Sentence(Sentence::of("both", text)));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        title: format!("Files that old and {} ran", new.name).into(),
+        blocks,
+    })
 }
 
 fn sides(versus: &Versus) -> impl Iterator<Item = &Side> {
@@ -314,9 +370,25 @@ fn notes(versus: &Versus) -> Vec<String> {
         };
         notes.push(format!(
             "{}; each ran all commands, and old twice, in a random order that is balanced over two rounds. Standard output \
-             of timed runs went to {stdout}. Figures are medians, but the times in user mode and in the kernel are means; * is less.{noise}",
+             of timed runs went to {stdout}. Figures are medians, but the times in user mode and in the kernel are means. A ratio is the robust mean of \
+             the ratios within each round.{noise}",
             capital(&count(rounds, "round"))
         ));
+    }
+    for of in &versus.new {
+        let apart = ROWS.iter().filter_map(|(name, words, write)| {
+            let figure = of.figure(name)?;
+            let quotient = quotient_of_columns(figure)?;
+            Some(format!(
+                "{}: the medians of the columns, {} and {}, give {quotient:.3}; within a round, {} takes {} times as much.",
+                capital(words.trim()),
+                write(figure.old),
+                write(figure.new),
+                of.side.name,
+                ratio_in_words(figure)?
+            ))
+        });
+        notes.extend(apart);
     }
     let is_unknown = |run: &Run| run.peak_bytes.is_none();
     if sides(versus).any(|side| side.runs.iter().any(is_unknown)) {
@@ -337,9 +409,6 @@ fn notes(versus: &Versus) -> Vec<String> {
     }
     for side in sides(versus) {
         let name = &side.name;
-        if side.ended != "exit status 0" && !side.ended.is_empty() {
-            notes.push(format!("{} ended with {}.", capital(name), side.ended));
-        }
         if side.left_behind > 0 {
             let processes = match side.left_behind {
                 1 => "1 process".to_owned(),

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use vectored_report::{Document, TerminalOptions, csv_of, html, json, markdown, parse, terminal};
 use vectored_versus::judge;
 use vectored_versus::model::{
-    Calls, Change, Comparison, Difference, File, FileUse, Range, Run, Side, VERSUS_SCHEMA, Versus,
+    Calls, Change, Comparison, Difference, FailedRun, File, FileUse, Phase, Range, Run, Side,
+    VERSUS_SCHEMA, Versus,
 };
 use vectored_versus::report::{compare_versus, document, versus_comparison_document};
 
@@ -67,6 +68,8 @@ fn side(name: &str, command: &str, writes: u64, runs: Vec<Run>) -> Side {
         name: name.to_owned(),
         command: command.to_owned(),
         ended: "exit status 0".to_owned(),
+        said: String::new(),
+        failed: Vec::new(),
         runs,
         calls: Some(calls(writes)),
         files: vec![
@@ -151,7 +154,10 @@ fn spoiled() -> Versus {
         how: "line 3 is 'b' instead of 'a'".to_owned(),
     }];
     spoiled.old.left_behind = 2;
-    spoiled.old.ended = "exit status 1".to_owned();
+    for side in [&mut spoiled.old, &mut spoiled.new[0].side] {
+        side.ended = "exit status 1".to_owned();
+        side.said = "no such file".to_owned();
+    }
     if let Some(calls) = &mut spoiled.new[0].side.calls {
         calls.writes.high += 1;
         calls.submits = true;
@@ -163,13 +169,45 @@ fn spoiled() -> Versus {
     untimed
         .figures
         .retain(|figure| figure.figure.contains("calls"));
+    untimed.side.failed = [(Phase::Counted, 2), (Phase::Timed, 3), (Phase::Timed, 4)]
+        .map(|(phase, number)| FailedRun {
+            phase,
+            number,
+            ended: format!("exit status {number}"),
+            said: "failing".to_owned(),
+        })
+        .into();
     spoiled.new.push(untimed);
+    spoiled.limits = judge::rulings(
+        spoiled.new.iter().map(|one| {
+            let calls = spoiled.old.calls.as_ref().zip(one.side.calls.as_ref());
+            (&*one.side.name, &one.figures[..], calls)
+        }),
+        (Some(-0.5), Some(0.01), Some(0.0)),
+    );
     spoiled
 }
 
 #[test]
-fn what_spoils_a_comparison_comes_first() {
+fn what_spoils_a_comparison_comes_before_the_answer() {
     insta::assert_snapshot!(screen(&document(&spoiled()), false));
+}
+
+#[test]
+fn a_ratio_that_the_columns_do_not_give_is_explained() {
+    let mut skewed = result();
+    assert!(!screen(&document(&skewed), false).contains("round by round"));
+    let wall = &mut skewed.new[0].figures[0];
+    (wall.old, wall.new) = (577e6, 521e6);
+    let text = screen(&document(&skewed), false);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "takes 0.810 [0.810, 0.811] of the time of old, round by round and 0.810",
+        "Time: the medians of the columns, 577 ms and 521 ms, give 0.903; within a round, new takes 0.810 [0.810, 0.811] times as \
+         much.",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
 }
 
 #[test]
