@@ -182,13 +182,15 @@ fn a_segment_at_no_address_or_beyond_the_last_one_is_an_error() {
         iov_len: 4000,
         ..EMPTY
     };
-    for iov in [
-        vec![at_null],
-        vec![EMPTY, at_null],
+    let lists = [
         vec![wrapping],
         vec![wrapping, after],
         vec![wrapping; 1100],
-    ] {
+        vec![at_null],
+        vec![EMPTY, at_null],
+    ];
+    // Miri reads the memory in the kernel's place.
+    for iov in lists.into_iter().take(if cfg!(miri) { 3 } else { 5 }) {
         // SAFETY: no byte of the list is read: this process copies no long segment, and the kernel refuses the addresses.
         let list = unsafe { RawList::new(iov.as_ptr(), iov.len()) }.unwrap();
         let mut cursor = SegmentCursor::new();
