@@ -6,14 +6,16 @@ use std::env;
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use rustix::fs::{OFlags, fcntl_getfl};
 use vectored_advise::advisor::{
-    About, Analysis, Options, Tallies, Traced, Untraced, advise, merge, operation_of,
+    About, Analysis, Options, Seen, Tallies, Traced, Untraced, advise, merge, operation_of,
     runtime_of_executable, without_strace,
 };
 use vectored_advise::model::{Advisory, Runtime, Skipped};
@@ -176,11 +178,17 @@ fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
 pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed, Failure> {
     let mut analysis = Analysis::new(options);
     let mut reader = Reader::new(log);
-    for descriptor in ["/proc/self/fd/0", "/proc/self/fd/1", "/proc/self/fd/2"] {
-        if is_fifo(Path::new(descriptor))
-            && let Ok(name) = fs::read_link(descriptor)
+    let standard = (io::stdin(), io::stdout(), io::stderr());
+    let standard = [standard.0.as_fd(), standard.1.as_fd(), standard.2.as_fd()];
+    for (number, own) in standard.into_iter().enumerate() {
+        let descriptor = format!("/proc/self/fd/{number}");
+        if look(descriptor.as_bytes()).is_some_and(|seen| seen.is_fifo)
+            && let Ok(name) = fs::read_link(&descriptor)
         {
             analysis.name_fifo(name.as_os_str().as_bytes());
+        }
+        if fcntl_getfl(own).is_ok_and(|flags| !flags.contains(OFlags::APPEND)) {
+            analysis.own_standard(number);
         }
     }
     let cannot = "cannot read the log of strace";
@@ -192,15 +200,6 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
             programs.insert(program.to_vec());
             if let Some(runtime) = runtime_of(Path::new(OsStr::from_bytes(program))) {
                 analysis.name_runtime(program, runtime);
-            }
-        }
-        if let Action::Open {
-            descriptor, path, ..
-        } = &event.action
-        {
-            let name = descriptor.leads_to.unwrap_or(path);
-            if name.starts_with(b"/") && is_fifo(Path::new(OsStr::from_bytes(name))) {
-                analysis.name_fifo(name);
             }
         }
         analysis.follow(&event);
@@ -223,9 +222,13 @@ fn runtime_of(program: &Path) -> Option<Runtime> {
 /// Bytes of an executable file that are searched.
 const MOST_PROGRAM_BYTES: u64 = 32 << 20;
 
-/// Whether a path names a FIFO, which strace does not distinguish from a file.
-fn is_fifo(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+/// The file that a path leads to on this machine: strace shows neither whether it is a FIFO nor its other names.
+pub fn look(path: &[u8]) -> Option<Seen> {
+    let metadata = fs::metadata(OsStr::from_bytes(path)).ok()?;
+    Some(Seen {
+        inode: (metadata.dev(), metadata.ino()),
+        is_fifo: metadata.file_type().is_fifo(),
+    })
 }
 
 /// The times of a command, as far as they are known.

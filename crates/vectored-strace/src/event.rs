@@ -66,9 +66,13 @@ pub enum Action<'a> {
         descriptor: Descriptor<'a>,
         /// The path that the program passed.
         path: &'a [u8],
+        /// What `-y` shows of the folder in which a relative path begins: `AT_FDCWD</home>`.
+        folder: Option<&'a [u8]>,
         /// The flags that the program passed.
         flags: OpenFlags,
     },
+    /// `chdir`, `fchdir`, successful.
+    ChangeFolder(Named<'a>),
     /// `pipe`, `pipe2`, successful.
     Pipe {
         /// The read end.
@@ -165,6 +169,8 @@ pub enum Action<'a> {
         position: u64,
         /// Whether the call only asked for the offset: `lseek(fd, 0, SEEK_CUR)`.
         only_asked: bool,
+        /// Whether the result depends on the offset before it: `SEEK_CUR`.
+        relative: bool,
         /// Whether the result depends on the contents of the file: `SEEK_END`, `SEEK_DATA`, `SEEK_HOLE`.
         asks_size: bool,
     },
@@ -175,12 +181,18 @@ pub enum Action<'a> {
         /// Whether writes to the memory reach the file (`MAP_SHARED` with `PROT_WRITE`).
         writes_through: bool,
     },
-    /// A call on a file by its path: `stat`, `lstat`, `newfstatat`, `statx`, `mknod`, `truncate`.
-    Path {
+    /// A call that asks for a file: `stat`, `fstat`, `statx`, `access`, `readlink`, `getxattr`, with any result, and an
+    /// `open` that failed.
+    Ask(Ask<'a>),
+    /// `mkdir`, successful.
+    MakeFolder {
         /// The path that the program passed.
         path: &'a [u8],
-        /// Whether the call changes the file (`truncate`).
-        changes: bool,
+    },
+    /// `truncate` of a path.
+    Truncate {
+        /// The path that the program passed.
+        path: &'a [u8],
     },
     /// `link`, `symlink`, `rename` and the like, successful: two names of one file.
     Link {
@@ -191,7 +203,7 @@ pub enum Action<'a> {
         /// Whether the first is gone (`rename`).
         renames: bool,
     },
-    /// `inotify_add_watch` or `fanotify_mark` for writes, successful.
+    /// `inotify_add_watch`, `fanotify_mark` or `fcntl(F_NOTIFY)` for writes, successful.
     Watch {
         /// The file or folder; empty for all of a file system.
         path: &'a [u8],
@@ -229,7 +241,7 @@ pub enum Action<'a> {
     /// A call that shows that a file is a FIFO or, by a refused `lseek`, that a descriptor cannot seek: `mknod`, `fstat`,
     /// `stat`.
     Fifo(Named<'a>),
-    /// `fsync`, `fdatasync`, `sync_file_range`, `syncfs` with their descriptor; `None` for `sync` and `msync`.
+    /// `fsync`, `fdatasync`, `sync_file_range` with their descriptor; `None` for `sync`, `syncfs` and `msync`.
     Sync(Option<Descriptor<'a>>),
     /// Any other call, or a call of the other kinds that failed.
     Other {
@@ -250,6 +262,23 @@ pub enum Action<'a> {
         /// Whether the process ended too (`exit_group`, killed by a signal).
         process_ended: bool,
     },
+}
+
+/// A call that asks for a file: see [`Action::Ask`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask<'a> {
+    /// The file.
+    pub file: Named<'a>,
+    /// What `-y` shows of the folder in which a relative path begins.
+    pub folder: Option<&'a [u8]>,
+    /// Whether the result has the size of the file.
+    pub sees_size: bool,
+    /// Whether the call failed.
+    pub failed: bool,
+    /// Whether the result shows a regular file.
+    pub is_regular: bool,
+    /// Device and inode of the file, if the result shows them (`-v`).
+    pub inode: Option<(u64, u64)>,
 }
 
 /// A file in the arguments of a call.
@@ -395,6 +424,10 @@ pub struct OpenFlags {
     pub directory: bool,
     /// `O_CREAT`.
     pub creates: bool,
+    /// `O_EXCL`.
+    pub exclusive: bool,
+    /// `O_TRUNC`.
+    pub truncates: bool,
     /// The log has a number (`-X raw`), which means other flags on other machines: any may be set.
     pub unread: bool,
 }

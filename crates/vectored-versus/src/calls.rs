@@ -97,6 +97,7 @@ impl Counter {
                 descriptor,
                 path,
                 flags,
+                ..
             } if !flags.directory && !flags.creates => {
                 let path = descriptor.leads_to.unwrap_or(path);
                 let text = String::from_utf8_lossy(path);

@@ -65,6 +65,11 @@ impl Analysis {
         self.tracker.name_fifo(path);
     }
 
+    /// Notes that nobody else appends to the file of a standard descriptor that was open before the log began.
+    pub fn own_standard(&mut self, number: usize) {
+        self.tracker.own_standard(number);
+    }
+
     /// Notes the runtime of a program whose name does not tell it, by the path in its `execve`. It holds for the rest of this
     /// log.
     pub fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {

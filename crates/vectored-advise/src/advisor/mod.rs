@@ -29,7 +29,7 @@ pub use crate::advisor::findings::advise::{About, UNPRICED, Untraced, advise};
 pub use crate::advisor::findings::merge::merge;
 pub use crate::advisor::findings::price::{Saving, operation_of, price};
 pub use crate::advisor::findings::tallies::Tallies;
-pub use crate::advisor::options::Options;
+pub use crate::advisor::options::{Look, Options, Seen};
 pub use crate::advisor::untraced::{Traced, without_strace};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Settings of an analysis.
 
 /// Settings of an [`Analysis`](crate::advisor::Analysis).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Longest time that a byte may wait for later ones, in ns.
     pub max_delay_ns: u64,
@@ -12,6 +12,21 @@ pub struct Options {
     /// Whether the times are those under strace: the time that strace added to the calls of the thread,
     /// at least, is subtracted from each gap.
     pub deflates: bool,
+    /// Looks at a path on this machine, where the files of the log may be; `None` if it leads to nothing. Without it, each
+    /// path that is opened counts as a file, and as one that has no other name.
+    pub look: Option<Look>,
+}
+
+/// Looks at a path; `None` if it leads to nothing.
+pub type Look = fn(&[u8]) -> Option<Seen>;
+
+/// A file, as a look at its path shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Device and inode.
+    pub inode: (u64, u64),
+    /// Whether it is a FIFO.
+    pub is_fifo: bool,
 }
 
 impl Default for Options {
@@ -21,6 +36,7 @@ impl Default for Options {
             buffer_bytes: 64 * 1024,
             shows_all: false,
             deflates: false,
+            look: None,
         }
     }
 }

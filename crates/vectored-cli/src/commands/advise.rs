@@ -13,7 +13,7 @@ use vectored_advise::report::{advice_comparison_document, compare_advice, docume
 use vectored_report::{Block, Sentence, Tone, csv_of, html, json};
 
 use crate::advise_pipeline::{
-    CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, merged,
+    CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
 };
 use crate::args::AdviseArgs;
 use crate::command_signals::{CommandSignals, Stage};
@@ -92,6 +92,7 @@ fn options(args: &AdviseArgs) -> Options {
         // Calls that are not traced here cannot matter.
         shows_all: !args.command.is_empty(),
         deflates: true,
+        look: Some(look),
     }
 }
 

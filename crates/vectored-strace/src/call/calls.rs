@@ -12,7 +12,7 @@ use crate::call::descriptors;
 use crate::call::names::Syscall;
 use crate::call::transfers::{Segments, is_cut, transfer};
 use crate::counts::SkipReason;
-use crate::event::{Action, Descriptor, Named};
+use crate::event::{Action, Ask, Descriptor, Named};
 use crate::text::numbers::{leading, leading_any};
 
 /// The action of a call, and the reason if part of the call could not be read.
@@ -47,10 +47,12 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
         name => action(name, body),
     };
     match action {
-        Ok(Some(action)) => ReadCall::complete(action),
-        Ok(None) if body.prefix.name.needs_result() && body.result() == b"?" => {
+        Ok(None | Some(Action::Ask(_)))
+            if body.prefix.name.needs_result() && body.result() == b"?" =>
+        {
             unread(body, SkipReason::Unreadable)
         }
+        Ok(Some(action)) => ReadCall::complete(action),
         Ok(None) => ReadCall::complete(Action::Other {
             descriptor: first_descriptor(body),
         }),
@@ -108,10 +110,13 @@ fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReaso
             if shows_fifo(body) {
                 fifo(name, arguments)
             } else {
-                status(name, arguments)
+                Ok(ask(name, arguments, body))
             }
         }
-        Syscall::Truncate => by_path(arguments, true),
+        Syscall::AskPath | Syscall::AskAt => Ok(ask(name, arguments, body)),
+        Syscall::ChangeFolder => Ok(change_folder(arguments, body)),
+        Syscall::MakeFolder | Syscall::MakeFolderAt => Ok(make_folder(name, arguments, body)),
+        Syscall::Truncate => Ok(truncate(arguments)),
         Syscall::Link if is_success(body.result()) => link(arguments, false),
         Syscall::Rename if is_success(body.result()) => link(arguments, true),
         Syscall::Link | Syscall::Rename => Ok(None),
@@ -163,34 +168,98 @@ fn fifo<'a>(name: Syscall, mut arguments: Arguments<'a>) -> Result<Option<Action
     Ok(Some(Action::Fifo(Named::Descriptor(descriptor))))
 }
 
-/// A call by path, `stat("x", …)` or `newfstatat(AT_FDCWD, "x", …)`; `None` for `fstat`, which has a descriptor alone.
-fn status<'a>(
-    name: Syscall,
-    mut arguments: Arguments<'a>,
-) -> Result<Option<Action<'a>>, SkipReason> {
-    match name {
-        Syscall::Status => return Ok(None),
-        Syscall::StatusAt => {
-            arguments.any()?;
-            arguments.comma()?;
-        }
-        _ => {}
+/// A call that asks for a file: `stat("x", …)`, `newfstatat(AT_FDCWD, "x", …)`, `fstat(3, …)`, `access("x", F_OK)`; `None` if
+/// it cannot be read.
+fn ask<'a>(name: Syscall, mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Action<'a>> {
+    let start = arguments;
+    let mut folder = None;
+    if matches!(name, Syscall::StatusAt | Syscall::AskAt) {
+        folder = descriptors::folder(&mut arguments).ok()?;
     }
-    by_path(arguments, false)
+    let path = match name {
+        Syscall::Status => &b""[..],
+        // `fstatat(3, NULL, …, AT_EMPTY_PATH)`.
+        _ if arguments.rest().starts_with(b"NULL") => b"",
+        // An address instead of a string: the call failed.
+        _ => arguments.string().ok()?,
+    };
+    let file = match path {
+        b"" => Named::Descriptor({ start }.descriptor().ok()?),
+        path => Named::Path(path),
+    };
+    Some(Action::Ask(Ask {
+        file,
+        folder,
+        sees_size: !matches!(name, Syscall::AskPath | Syscall::AskAt),
+        failed: !is_success(body.result()),
+        is_regular: memmem::find(body.text, b"S_IFREG").is_some(),
+        inode: inode(body.text),
+    }))
 }
 
-/// A call whose next argument is a path; `None` if that is empty.
-fn by_path<'a>(
+/// Device and inode in `{st_dev=makedev(0x8, 0x1), st_ino=12, …}` or `{…, stx_ino=12, …, stx_dev_major=8, stx_dev_minor=1}`.
+fn inode(text: &[u8]) -> Option<(u64, u64)> {
+    let after = |name: &[u8]| {
+        let at = memmem::find(text, name)? + name.len();
+        Some(leading_any(&text[at..]).ok()?.0)
+    };
+    let node = after(b"st_ino=").or_else(|| after(b"stx_ino="))?;
+    let (major, minor) = match memmem::find(text, b"st_dev=makedev(") {
+        Some(at) => {
+            let mut numbers = Arguments::new(&text[at + b"st_dev=makedev(".len()..]);
+            let major = numbers.number().ok()?;
+            numbers.comma().ok()?;
+            (major, numbers.number().ok()?)
+        }
+        None => (after(b"stx_dev_major=")?, after(b"stx_dev_minor=")?),
+    };
+    // As `makedev` of Linux puts them together.
+    let device = (major & 0xffff_f000) << 32
+        | (major & 0xfff) << 8
+        | (minor & 0xffff_ff00) << 12
+        | minor & 0xff;
+    Some((device, node))
+}
+
+/// `truncate("x", 10) = 0`; `None` if its path cannot be read.
+fn truncate(mut arguments: Arguments<'_>) -> Option<Action<'_>> {
+    let path = arguments.string().ok()?;
+    Some(Action::Truncate { path })
+}
+
+/// `mkdir("x", 0777) = 0`, `mkdirat(AT_FDCWD, "x", 0777) = 0`; one that failed asked for the name.
+fn make_folder<'a>(
+    name: Syscall,
     mut arguments: Arguments<'a>,
-    changes: bool,
-) -> Result<Option<Action<'a>>, SkipReason> {
-    if !arguments.rest().starts_with(b"\"") {
-        // An address instead of a string: the call failed.
-        return Ok(None);
-    }
-    // A path that cannot be read makes the call an `Action::Other`.
-    let path = arguments.string().unwrap_or_default();
-    Ok((!path.is_empty()).then_some(Action::Path { path, changes }))
+    body: Body<'a>,
+) -> Option<Action<'a>> {
+    let folder = match name {
+        Syscall::MakeFolderAt => descriptors::folder(&mut arguments).ok()?,
+        _ => None,
+    };
+    let path = arguments.string().ok()?;
+    Some(if is_success(body.result()) {
+        Action::MakeFolder { path }
+    } else {
+        Action::Ask(Ask {
+            file: Named::Path(path),
+            folder,
+            sees_size: false,
+            failed: true,
+            is_regular: false,
+            inode: None,
+        })
+    })
+}
+
+/// `chdir("x") = 0`, `fchdir(3) = 0`.
+fn change_folder<'a>(mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Action<'a>> {
+    let to = if arguments.rest().starts_with(b"\"") {
+        Named::Path(arguments.string().ok()?)
+    } else {
+        Named::Descriptor(arguments.descriptor().ok()?)
+    };
+    is_success(body.result()).then_some(Action::ChangeFolder(to))
 }
 
 /// `link("a", "b") = 0`, `linkat(AT_FDCWD, "a", AT_FDCWD, "b", 0) = 0`.

@@ -5,7 +5,7 @@
 use crate::call::arguments::Arguments;
 use crate::call::call_result::is_success;
 use crate::counts::SkipReason;
-use crate::event::{Action, Descriptor, OpenFlags, SocketKind, TcpOption};
+use crate::event::{Action, Ask, Descriptor, Named, OpenFlags, SocketKind, TcpOption};
 use crate::text::numbers::leading_any;
 
 type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
@@ -13,10 +13,7 @@ type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
 /// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`,
 /// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`.
 pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found<'a> {
-    if from_folder {
-        arguments.any()?;
-        arguments.comma()?;
-    }
+    let folder = if from_folder { folder(&mut arguments)? } else { None };
     if !arguments.rest().starts_with(b"\"") {
         // An address instead of a string: the call failed.
         return Ok(None);
@@ -24,14 +21,30 @@ pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found
     let path = arguments.string()?;
     arguments.comma()?;
     let flags = arguments.any()?;
-    let Some(descriptor) = returned(arguments)? else {
-        return Ok(None);
-    };
-    Ok(Some(Action::Open {
-        descriptor,
-        path,
-        flags: open_flags(flags),
+    Ok(Some(match returned(arguments)? {
+        Some(descriptor) => Action::Open {
+            descriptor,
+            path,
+            folder,
+            flags: open_flags(flags),
+        },
+        None => Action::Ask(Ask {
+            file: Named::Path(path),
+            folder,
+            sees_size: false,
+            failed: true,
+            is_regular: false,
+            inode: None,
+        }),
     }))
+}
+
+/// Reads the descriptor of a folder, and returns what `-y` shows of it: `AT_FDCWD</home>`, `3</tmp>`.
+pub(crate) fn folder<'a>(arguments: &mut Arguments<'a>) -> Result<Option<&'a [u8]>, SkipReason> {
+    let text = arguments.any()?;
+    arguments.comma()?;
+    let from = text.iter().position(|&byte| byte == b'<');
+    Ok(from.and_then(|from| text[from + 1..].strip_suffix(b">")))
 }
 
 /// `creat("x", 0666) = 3`.
@@ -43,8 +56,10 @@ pub(crate) fn create<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     Ok(returned(arguments)?.map(|descriptor| Action::Open {
         descriptor,
         path,
+        folder: None,
         flags: OpenFlags {
             creates: true,
+            truncates: true,
             ..OpenFlags::default()
         },
     }))
@@ -141,6 +156,9 @@ pub(crate) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
             close_on_exec: has(value, b"FD_CLOEXEC", 1),
         })),
         b"F_GETFD" | b"0x1" | b"F_GETFL" | b"0x3" => Ok(Some(Action::Query)),
+        b"F_NOTIFY" | b"0x402" if has(value, b"DN_MODIFY", 2) => Ok(Some(Action::Watch {
+            path: descriptor.leads_to.unwrap_or_default(),
+        })),
         _ => Ok(None),
     }
 }
@@ -253,7 +271,8 @@ pub(crate) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     Ok(Some(Action::Seek {
         descriptor,
         position: arguments.number()?,
-        only_asked: by == b"0" && matches!(whence, b"SEEK_CUR" | b"0x1"),
+        only_asked: by == b"0" && is_relative(whence),
+        relative: is_relative(whence),
         asks_size: asks_size(whence),
     }))
 }
@@ -274,9 +293,14 @@ pub(crate) fn seek_32<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     Ok(succeeded(arguments)?.then_some(Action::Seek {
         descriptor,
         position,
-        only_asked: by == b"0" && matches!(whence, b"SEEK_CUR" | b"0x1"),
+        only_asked: by == b"0" && is_relative(whence),
+        relative: is_relative(whence),
         asks_size: asks_size(whence),
     }))
+}
+
+fn is_relative(whence: &[u8]) -> bool {
+    matches!(whence, b"SEEK_CUR" | b"0x1")
 }
 
 /// Whether the result of a seek depends on the contents of the file. An unknown `whence` counts as such.
@@ -323,11 +347,14 @@ fn open_flags(text: &[u8]) -> OpenFlags {
             b"O_PATH" => flags.path_only = true,
             b"O_DIRECTORY" => flags.directory = true,
             b"O_CREAT" => flags.creates = true,
+            b"O_EXCL" => flags.exclusive = true,
+            b"O_TRUNC" => flags.truncates = true,
             _ => (),
         }
     }
     flags.unread = !named;
     flags.creates |= !named;
+    flags.truncates |= !named;
     flags
 }
 

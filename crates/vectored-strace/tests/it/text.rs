@@ -72,6 +72,7 @@ fn text_of_action(action: &Action) -> String {
             descriptor,
             path,
             flags,
+            ..
         } => {
             format!("open {} {}{}", to(descriptor), lossy(path), flags_up(flags))
         }
@@ -146,11 +147,32 @@ fn text_of_action(action: &Action) -> String {
             position,
             only_asked,
             asks_size,
+            ..
         } => {
             let size = if *asks_size { " of the size" } else { "" };
             format!("seek {} to {position} {only_asked}{size}", to(descriptor))
         }
-        Action::Path { path, changes } => format!("path {} {changes}", lossy(path)),
+        Action::Ask(ask) => {
+            let words = [
+                (ask.sees_size, " size"),
+                (ask.failed, " failed"),
+                (ask.is_regular, " regular"),
+            ];
+            let words = words
+                .into_iter()
+                .filter_map(|(up, word)| up.then_some(word));
+            let inode = ask
+                .inode
+                .map_or(String::new(), |inode| format!(" {inode:?}"));
+            let folder = ask
+                .folder
+                .map_or(String::new(), |folder| format!(" in {}", lossy(folder)));
+            let words: String = words.collect();
+            format!("ask {}{folder}{words}{inode}", named(&ask.file))
+        }
+        Action::MakeFolder { path } => format!("make {}", lossy(path)),
+        Action::Truncate { path } => format!("truncate {}", lossy(path)),
+        Action::ChangeFolder(to) => format!("change folder to {}", named(to)),
         Action::Link { from, to, .. } => format!("link {} to {}", lossy(from), lossy(to)),
         Action::Watch { path } => format!("watch {}", lossy(path)),
         Action::SetTcpOption {
@@ -167,8 +189,7 @@ fn text_of_action(action: &Action) -> String {
             descriptor,
             writes_through,
         } => format!("map {}, writes through {writes_through}", to(descriptor)),
-        Action::Fifo(Named::Descriptor(descriptor)) => format!("fifo {}", to(descriptor)),
-        Action::Fifo(Named::Path(path)) => format!("fifo {}", lossy(path)),
+        Action::Fifo(file) => format!("fifo {}", named(file)),
         Action::Other { descriptor } => {
             format!("other {}", descriptor.as_ref().map_or("-".into(), to))
         }
@@ -217,6 +238,13 @@ fn text_of_transfer(transfer: &Transfer) -> String {
         }
     }
     text
+}
+
+fn named(file: &Named) -> String {
+    match file {
+        Named::Descriptor(descriptor) => to(descriptor),
+        Named::Path(path) => lossy(path),
+    }
 }
 
 fn to(descriptor: &Descriptor) -> String {

@@ -26,6 +26,8 @@ pub(crate) struct Process {
     pub(crate) counted: Bits,
     /// Whether a signal killed it.
     pub(crate) killed: bool,
+    /// Its working folder; empty if unknown.
+    pub(crate) folder: Vec<u8>,
     /// Parent, if its fork showed.
     pub(crate) parent: Option<ProcessId>,
     /// Event of that fork; 0 if it did not show or its order is unknown.
@@ -181,6 +183,7 @@ impl KernelTables {
             runtime: None,
             counted: Bits::default(),
             killed: false,
+            folder: Vec::new(),
             parent: None,
             born: 0,
             table,
@@ -201,6 +204,11 @@ impl KernelTables {
             process.threads += 1;
         }
         key
+    }
+
+    /// A thread by its key, if it is known.
+    pub(crate) fn thread_at(&self, thread: usize) -> Option<&Thread> {
+        self.threads.get(thread)
     }
 
     /// A thread by its key.
@@ -239,6 +247,12 @@ impl KernelTables {
         {
             self.process_count -= 1;
         }
+    }
+
+    /// The key of a known thread with this ID, and its process.
+    pub(crate) fn thread_of_number(&self, number: u32) -> Option<(usize, ProcessId)> {
+        let key = *self.by_number.get(&number)?;
+        Some((key, self.threads.get(key)?.process))
     }
 
     /// The key of the open file description that a descriptor leads to.

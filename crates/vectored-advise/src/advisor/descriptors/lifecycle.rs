@@ -104,8 +104,10 @@ impl KernelTables {
         } else {
             self.copied(table, false)?
         };
+        let folder = self.process(parent)?.folder.clone();
         let child = self.new_process(child, key, program, false);
-        self.process_mut(child)?.runtime = runtime;
+        let process = self.process_mut(child)?;
+        (process.runtime, process.folder) = (runtime, folder);
         Some(child)
     }
 

@@ -42,8 +42,19 @@ pub(crate) struct OpenFile {
     pub(crate) has_shared_offset: bool,
     /// Findings of reads. They are counted if no other thread or process uses the offset or the stream.
     pub(crate) held: HeldFindings,
-    /// Whether processes outside of the log may write to it: it is a FIFO.
+    /// Whether others may write to it of whom the log does not know: a FIFO, a pipe from before the log began, a file
+    /// with `O_APPEND`. Then each call writes whole records.
     pub(crate) has_other_writers: bool,
+    /// Whether the log does not show that it is a file: it may be a FIFO.
+    pub(crate) may_be_fifo: bool,
+    /// Whether a call relied on the offset that a seek and the next call left.
+    pub(crate) offset_is_used: bool,
+    /// Whether a transfer followed a seek that moved the offset.
+    pub(crate) was_sought: bool,
+    /// Whether a seek set the offset since the last transfer, whatever it was before.
+    pub(crate) is_placed: bool,
+    /// Where the last read began, if known.
+    pub(crate) read_from: Option<u64>,
     /// Whether `flock` or `fcntl` was called on it: closing it may release a lock that another process
     /// waits for.
     pub(crate) was_locked: bool,
@@ -95,6 +106,11 @@ impl OpenFile {
             has_shared_offset: false,
             held: HeldFindings::default(),
             has_other_writers: false,
+            may_be_fifo: false,
+            offset_is_used: false,
+            was_sought: false,
+            is_placed: false,
+            read_from: None,
             was_locked: false,
             is_corked: false,
             exchange: Exchange::default(),
@@ -119,11 +135,33 @@ impl OpenFile {
         if self.text.is_empty() { &self.path } else { &self.text }
     }
 
+    /// Most bytes of a merged call: those that Linux writes to a pipe at once, if others may write there.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        if self.has_other_writers && self.kind != FdKind::File {
+            PIPE_BUF_BYTES
+        } else {
+            u64::MAX
+        }
+    }
+
+    /// Notes a call that depends on the offset, which the transfer after a seek may have left.
+    pub(crate) fn use_offset(&mut self) {
+        self.offset_is_used |= self.was_sought && !self.is_placed;
+    }
+
+    /// Notes a call that depends on the offset, even if a seek set it.
+    pub(crate) fn ask_offset(&mut self) {
+        self.offset_is_used |= self.was_sought || self.is_placed;
+    }
+
     /// Whether it was opened by a path.
     pub(crate) fn has_name(&self) -> bool {
         self.text.first().or(self.path.first()) == Some(&b'/')
     }
 }
+
+/// Bytes that Linux writes to a pipe at once, without mixing them with those of other writers.
+const PIPE_BUF_BYTES: u64 = 4096;
 
 /// A set of small integers.
 #[derive(Clone, Debug, Default)]

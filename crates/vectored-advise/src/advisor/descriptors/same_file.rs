@@ -8,7 +8,7 @@ use crate::advisor::descriptors::name_set::{NameSet, last_part};
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::runs::barriers::Barrier;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 
 /// Most links that are kept.
@@ -17,10 +17,15 @@ const LINKS_MAX: usize = 1 << 16;
 /// Most threads that may write one after the other. A file with more of them has several writers.
 const WRITERS_MAX: usize = 8;
 
+/// Device and inode of a file.
+pub(crate) type Inode = (u64, u64);
+
 /// Files and streams by their names in the log.
 #[derive(Debug)]
 pub(crate) struct FileGroups {
     by_name: HashMap<Vec<u8>, usize>,
+    /// Files by device and inode, as far as they are known.
+    by_inode: FxHashMap<Inode, usize>,
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
     by_last_part: FxHashMap<u64, BTreeSet<usize>>,
     groups: Slab<Group>,
@@ -28,6 +33,8 @@ pub(crate) struct FileGroups {
     links: FxHashMap<u64, u64>,
     /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
     watched: NameSet,
+    /// Those by device and inode.
+    watched_inodes: FxHashSet<Inode>,
     /// Whether all files are watched, or a folder whose name the log does not have.
     watches_all: bool,
     /// Files that were mapped into memory.
@@ -41,10 +48,14 @@ pub(crate) struct FileGroups {
 struct Group {
     /// Empty if unknown.
     name: Vec<u8>,
+    inode: Option<Inode>,
+    /// The folder that it is in.
+    folder: Option<Inode>,
     /// Open file descriptions of it that are still open.
     members: u32,
     /// An open file description from before the log began.
     inherited: Option<usize>,
+    is_watched: bool,
     is_mapped: bool,
     is_mapped_to_write: bool,
     was_locked: bool,
@@ -52,8 +63,12 @@ struct Group {
     reader: Option<usize>,
     written: Latest,
     read: Latest,
-    /// The latest reads and looks at the size, by process; `read` has them by open file description.
+    /// The latest reads and looks at the size, by thread; `read` has them by open file description.
     looked_at: Latest,
+    /// The latest writes and possible changes, by thread; `written` has them by open file description.
+    changed: Latest,
+    /// The latest syncs, by thread.
+    synced: Latest,
     /// Threads that wrote. Each was created after the last write of the thread before it.
     writers: Vec<Writer>,
     /// The group of the other end, if it has one of its own.
@@ -87,10 +102,12 @@ impl FileGroups {
         groups.insert(Group::default());
         FileGroups {
             by_name: HashMap::new(),
+            by_inode: FxHashMap::default(),
             by_last_part: FxHashMap::default(),
             groups,
             links: FxHashMap::default(),
             watched: NameSet::default(),
+            watched_inodes: FxHashSet::default(),
             watches_all: false,
             mapped: NameSet::default(),
             mapped_to_write: NameSet::default(),
@@ -100,6 +117,7 @@ impl FileGroups {
     /// Forgets all open file descriptions.
     pub(crate) fn forget(&mut self) {
         self.by_name.clear();
+        self.by_inode.clear();
         self.by_last_part.clear();
         self.groups.clear();
         self.groups.insert(Group::default());
@@ -136,6 +154,57 @@ impl FileGroups {
             group.members += 1;
         }
         key
+    }
+
+    /// Notes device and inode of a file, and of its folder. Returns the group of the same file by another name.
+    pub(crate) fn identify(
+        &mut self,
+        key: usize,
+        inode: Option<Inode>,
+        folder: Option<Inode>,
+    ) -> Option<usize> {
+        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
+        group.folder = folder.or(group.folder);
+        let inode = inode?;
+        match *self.by_inode.entry(inode).or_insert(key) {
+            same if same == key => {
+                if let Some(before) = group.inode.replace(inode).filter(|&before| before != inode) {
+                    self.by_inode.remove(&before);
+                }
+                None
+            }
+            other => Some(other),
+        }
+    }
+
+    /// Notes a look at the size, or a possible change, of the file with this inode.
+    pub(crate) fn note_inode(&mut self, inode: Inode, event: u64, thread: u64, is_read: bool) {
+        if let Some(&key) = self.by_inode.get(&inode) {
+            self.note(key, event, usize::MAX, thread, is_read);
+        }
+    }
+
+    /// Adds an open file description to a group.
+    pub(crate) fn enter(&mut self, key: usize) {
+        if let Some(group) = self.groups.get_mut(key) {
+            group.members += 1;
+        }
+    }
+
+    /// Notes a sync of a file.
+    pub(crate) fn note_sync(&mut self, key: usize, event: u64, thread: u64) {
+        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
+            group.synced.note(event, thread as usize);
+        }
+    }
+
+    /// Whether another thread wrote to a file.
+    pub(crate) fn is_written_by_others(&self, key: usize, thread: u64) -> bool {
+        let group = self.groups.get(key).filter(|_| key != 0);
+        group.is_some_and(|group| {
+            group.listed == Some(Barrier::SeveralWriters)
+                || group.writers.iter().any(|writer| writer.thread != thread)
+        })
     }
 
     /// Notes that a file has two names, by the last parts of its paths.
@@ -177,7 +246,12 @@ impl FileGroups {
             return None;
         }
         let group = self.groups.try_remove(key)?;
-        self.by_name.remove(&group.name);
+        if self.by_name.get(&group.name) == Some(&key) {
+            self.by_name.remove(&group.name);
+        }
+        if let Some(inode) = group.inode {
+            self.by_inode.remove(&inode);
+        }
         if let Some(peer) = self.groups.get_mut(group.peer) {
             peer.peer = 0;
         }
@@ -300,11 +374,34 @@ impl FileGroups {
 
     /// Notes that each write to a file, or to the files of a folder, is an event for a watcher. An empty path stands for all
     /// files.
-    pub(crate) fn watch(&mut self, path: &[u8]) {
+    pub(crate) fn watch(&mut self, path: &[u8], inode: Option<Inode>) {
+        self.watched_inodes.extend(inode);
         match last_part(path.strip_suffix(b"/").unwrap_or(path)) {
             b"" | b"." | b".." => self.watches_all = true,
             name => self.watched.insert(name),
         }
+    }
+
+    /// Notes that each write to a file that is open is an event for a watcher.
+    pub(crate) fn watch_group(&mut self, key: usize) {
+        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
+            group.is_watched = true;
+        }
+    }
+
+    /// Gives an open file another name. False if no file of that name is open.
+    pub(crate) fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
+        let Some(key) = self.by_name.remove(from) else {
+            return false;
+        };
+        let (before, after) = (self.root(from), self.root(to));
+        if let Some(alike) = self.by_last_part.get_mut(&before) {
+            alike.remove(&key);
+        }
+        self.by_last_part.entry(after).or_default().insert(key);
+        self.by_name.insert(to.to_vec(), key);
+        self.groups[key].name = to.to_vec();
+        true
     }
 
     /// Notes a write. False if [`add_writer`](FileGroups::add_writer) has to be called for it.
@@ -388,36 +485,24 @@ impl FileGroups {
     /// Notes a read, or a look at the size, or a write, or a possible change, by a process through the open file description
     /// `by`.
     #[inline]
-    pub(crate) fn note(
-        &mut self,
-        key: usize,
-        event: u64,
-        by: usize,
-        process: ProcessId,
-        is_read: bool,
-    ) {
+    pub(crate) fn note(&mut self, key: usize, event: u64, by: usize, thread: u64, is_read: bool) {
         if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
             if is_read {
                 group.read.note(event, by);
-                group.looked_at.note(event, process.generation as usize);
+                group.looked_at.note(event, thread as usize);
             } else {
                 group.written.note(event, by);
+                group.changed.note(event, thread as usize);
             }
         }
     }
 
     /// Notes a read or a write of each file that a path may lead to. Returns the number of these files.
-    pub(crate) fn note_path(
-        &mut self,
-        path: &[u8],
-        event: u64,
-        process: ProcessId,
-        is_read: bool,
-    ) -> u64 {
+    pub(crate) fn note_path(&mut self, path: &[u8], event: u64, thread: u64, is_read: bool) -> u64 {
         let alike = self.by_last_part.get(&self.root(path)).cloned();
         let alike = alike.unwrap_or_default();
         for &key in &alike {
-            self.note(key, event, usize::MAX, process, is_read);
+            self.note(key, event, usize::MAX, thread, is_read);
         }
         alike.len() as u64
     }
@@ -437,7 +522,7 @@ impl FileGroups {
         }
     }
 
-    /// The barrier between two transfers of a process through the open file description `by`: what was done to the file since
+    /// The barrier between two transfers of a thread through the open file description `by`: what was done to the file since
     /// `event`, the first of them.
     #[inline]
     pub(crate) fn barrier_since(
@@ -445,7 +530,7 @@ impl FileGroups {
         key: usize,
         event: u64,
         by: usize,
-        process: ProcessId,
+        (process, thread): (ProcessId, u64),
         is_read: bool,
     ) -> Option<Barrier> {
         let group = self.groups.get(key)?;
@@ -455,14 +540,22 @@ impl FileGroups {
             let reason = if group.is_mapped_to_write { Barrier::Mapped } else { Barrier::SameFile };
             return (group.is_mapped_to_write || used).then_some(reason);
         }
-        if group.looked_at.by_others(own) > event {
+        if group.looked_at.by_others(thread as usize) > event {
             return Some(Barrier::Observed);
         }
         if group.submitted.by_others(own) > 0 {
             return Some(Barrier::Submitted);
         }
-        if (self.watches_all || !self.watched.is_empty()) && self.is_watched(group) {
+        let may_be_watched = self.watches_all || !self.watched.is_empty();
+        if group.is_watched || may_be_watched && self.is_watched(group) {
             return Some(Barrier::Watched);
+        }
+        if group.synced.by_others(thread as usize) > event {
+            return Some(Barrier::SyncElsewhere);
+        }
+        // All writes of several writers are listed.
+        if group.listed.is_none() && group.changed.by_others(thread as usize) > event {
+            return Some(Barrier::Elsewhere);
         }
         if group.is_mapped {
             return Some(Barrier::Mapped);
@@ -477,7 +570,9 @@ impl FileGroups {
         let name = parts.next().unwrap_or_default();
         // A file known only by its last part may be in any folder.
         let is_in_watched = parts.next().is_none_or(|folder| self.watched.has(folder));
-        self.watches_all || self.watched.has(name) || is_in_watched
+        let mut inodes = group.inode.iter().chain(&group.folder);
+        let is_by_inode = inodes.any(|inode| self.watched_inodes.contains(inode));
+        self.watches_all || self.watched.has(name) || is_in_watched || is_by_inode
     }
 }
 

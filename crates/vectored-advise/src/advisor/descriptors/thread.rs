@@ -1,8 +1,24 @@
 //! A thread of a log.
 
+use std::collections::VecDeque;
+
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::runs::barriers::Barrier;
+
+/// Barriers of a thread that are kept.
+const BARRIERS_MAX: usize = 32;
+
+/// A barrier that a thread set, once or several times without another one in between.
+#[derive(Clone, Copy, Debug)]
+struct OwnBarrier {
+    reason: Barrier,
+    /// The open file description of the call, or `usize::MAX`.
+    by: usize,
+    waits: bool,
+    first: u64,
+    last: u64,
+}
 
 /// A thread, and its last events that matter to runs.
 #[derive(Debug)]
@@ -22,6 +38,12 @@ pub(crate) struct Thread {
     pub(crate) last_wait: (u64, Barrier),
     /// The last event after which another process may rely on earlier writes, and its barrier.
     pub(crate) last_exposure: (u64, Barrier),
+    /// Its last barriers, in the order of time.
+    barriers: VecDeque<OwnBarrier>,
+    /// When its last call began, in ns, as the log has it.
+    pub(crate) began_ns: u64,
+    /// Hashes of the files that it asked for last.
+    asked: [u64; 4],
     /// The last event of `poll` or the like, and the number of descriptors that were ready.
     pub(crate) polled: (u64, u64),
     /// The time of all its polls, in ns.
@@ -38,6 +60,8 @@ pub(crate) struct Thread {
     pub(crate) streamed_out: Latest,
     /// The last reads from what has a peer, by open file description.
     pub(crate) streamed_in: Latest,
+    /// The last reads of files that may be waits for what others write, by open file description.
+    pub(crate) polled_in: Latest,
 }
 
 impl Thread {
@@ -51,6 +75,9 @@ impl Thread {
             delayed_ns: 0,
             last_wait: (0, Barrier::UnknownCall),
             last_exposure: (0, Barrier::UnknownCall),
+            barriers: VecDeque::new(),
+            began_ns: 0,
+            asked: [0; 4],
             polled: (0, 0),
             polled_ns: 0,
             answered_ns: 0,
@@ -59,6 +86,69 @@ impl Thread {
             filed_out: Latest::default(),
             streamed_out: Latest::default(),
             streamed_in: Latest::default(),
+            polled_in: Latest::default(),
         }
+    }
+
+    /// Notes an event that waited.
+    pub(crate) fn wait(&mut self, event: u64, reason: Barrier) {
+        self.last_wait = (event, reason);
+        self.note(event, reason, (usize::MAX, true));
+    }
+
+    /// Notes an event after which another process may rely on earlier writes.
+    pub(crate) fn expose(&mut self, event: u64, reason: Barrier) {
+        self.last_exposure = (event, reason);
+        self.note(event, reason, (usize::MAX, false));
+    }
+
+    /// Notes a barrier, with the open file description of the call, or `usize::MAX`, and whether it waits.
+    pub(crate) fn note(&mut self, event: u64, reason: Barrier, (by, waits): (usize, bool)) {
+        match self.barriers.back_mut() {
+            Some(last) if (last.reason, last.by, last.waits) == (reason, by, waits) => {
+                last.last = event;
+            }
+            _ => {
+                if self.barriers.len() >= BARRIERS_MAX {
+                    self.barriers.pop_front();
+                }
+                self.barriers.push_back(OwnBarrier {
+                    reason,
+                    by,
+                    waits,
+                    first: event,
+                    last: event,
+                });
+            }
+        }
+    }
+
+    /// The first barrier since an event to transfers through an open file description, with its event.
+    pub(crate) fn first_since(
+        &self,
+        event: u64,
+        key: usize,
+        is_read: bool,
+        is_file: bool,
+    ) -> Option<(u64, Barrier)> {
+        let concerns = |one: &OwnBarrier| match one.reason {
+            _ if is_read => one.waits && one.by != key,
+            Barrier::OtherStream | Barrier::SyncOther => one.by != key,
+            Barrier::Stat => is_file,
+            _ => true,
+        };
+        let mut since = self.barriers.iter().filter(|one| one.last > event);
+        let first = since.find(|one| concerns(one))?;
+        Some((first.first.max(event + 1), first.reason))
+    }
+
+    /// Notes that it asks for a file, and returns whether it did so a moment ago.
+    pub(crate) fn asks_again(&mut self, file: u64) -> bool {
+        if self.asked.contains(&file) {
+            return true;
+        }
+        self.asked.rotate_right(1);
+        self.asked[0] = file;
+        false
     }
 }

@@ -32,17 +32,12 @@ pub(crate) struct Found<'a> {
     pub(crate) moved: Option<&'a MovedSegments>,
 }
 
-/// Bytes that Linux writes to a pipe at once without mixing them with those of other writers.
-const PIPE_BUF_BYTES: u64 = 4096;
-
-/// Decides what a run is a finding of; `None` if merging would save no call. `has_other_writers` is that
-/// of the pipe that it went to.
+/// Decides what a run is a finding of; `None` if merging would save no call.
 pub(crate) fn classify(
     run: &Run,
     merged_calls: u64,
     run_kind: RunKind,
     mode: TransferMode,
-    has_other_writers: bool,
 ) -> Option<Found<'_>> {
     let own_grade = if run.has_between { Grade::HarmlessBetween } else { Grade::Adjacent };
     let grade = if mode.is_read && mode.is_stream { Grade::ReadsAhead } else { own_grade };
@@ -94,21 +89,7 @@ pub(crate) fn classify(
                 _ => found,
             }
         }),
-        RunKind::Joined if is_merged => {
-            // A buffer would grow beyond PIPE_BUF, a record does not.
-            let is_record = run.calls <= found.pattern.steps().len() as u64
-                && run.longest_bytes <= PIPE_BUF_BYTES;
-            let mixes = has_other_writers && !is_record;
-            Some(if mixes {
-                Found {
-                    grade: Grade::Crossing,
-                    reason: Some(Barrier::OtherWriters),
-                    ..found
-                }
-            } else {
-                found
-            })
-        }
+        RunKind::Joined if is_merged => Some(found),
         RunKind::Joined if run.is_all_tiny_lists() => Some(Found {
             grade: own_grade,
             kind: FindingKind::TinySegments,

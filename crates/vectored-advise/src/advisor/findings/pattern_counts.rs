@@ -29,6 +29,8 @@ pub(crate) struct RunOwner<'a> {
     pub(crate) process: u32,
     /// Whether a signal killed it.
     pub(crate) killed: bool,
+    /// Whether others may write to the file or pipe, too.
+    pub(crate) others_write: bool,
     /// Kind of file behind the descriptor.
     pub(crate) target: DescriptorKind,
     /// Path, or the text that the log shows.
@@ -132,6 +134,7 @@ impl PatternCounts {
                 descriptor: row.descriptor,
                 runtime: owner.runtime,
                 killed: owner.killed,
+                others_write: owner.others_write,
                 ..row.tally.clone()
             },
             sites: row.sites.clone(),
@@ -370,6 +373,7 @@ mod tests {
                 runtime: None,
                 process: 1,
                 killed: false,
+                others_write: false,
                 target: DescriptorKind::File,
                 path: path.as_bytes(),
             };

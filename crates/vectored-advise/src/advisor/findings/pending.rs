@@ -6,7 +6,7 @@ use vectored_strace::event::Transfer;
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::{Found, TransferMode, classify};
 use crate::advisor::findings::row::{Row, add_sites, has_site};
-use crate::advisor::findings::tally::{add_ends, add_sizes, join_ranges};
+use crate::advisor::findings::tally::{add_sizes, join_ranges};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
@@ -21,27 +21,23 @@ const PATTERNS_MAX: usize = 64;
 pub(crate) struct Pending {
     rows: Vec<Row>,
     calls: CallCounts,
+    /// The barriers between its transfers, with their number.
+    ends: Vec<(Barrier, u64)>,
 }
 
 impl Pending {
     /// Adds a run that ended.
-    pub(crate) fn add(
-        &mut self,
-        run: &mut Run,
-        run_kind: RunKind,
-        mode: TransferMode,
-        mixes: bool,
-    ) {
+    pub(crate) fn add(&mut self, run: &mut Run, run_kind: RunKind, mode: TransferMode) {
         let merged_calls = run.finish();
         let run = &*run;
-        let Some(found) = classify(run, merged_calls, run_kind, mode, mixes) else {
+        let Some(found) = classify(run, merged_calls, run_kind, mode) else {
             return;
         };
         let row = self.row(&found, run, mode);
         let tally = &mut row.tally;
         tally.runs += 1;
         #[cfg(test)]
-        tally.members.push(run.members.clone());
+        tally.members.0.push(run.members.clone());
         tally.calls += found.calls;
         tally.bytes += run.bytes;
         tally.merged_calls += found.merged_calls;
@@ -52,11 +48,6 @@ impl Pending {
             tally.long_list_calls += moved.long_list_calls;
             add_sizes(&mut tally.sizes, &moved.sizes.0);
             add_sizes(&mut tally.list_sizes, &moved.list_sizes.0);
-        }
-        if !mode.is_read
-            && let Some(call) = run.ended_by.and_then(Barrier::before)
-        {
-            add_ends(&mut tally.ends, call, 1);
         }
         let steps = row.pattern.steps();
         let ranges = run.ranges(&row.pattern, found.start);
@@ -118,6 +109,16 @@ impl Pending {
         &mut self.rows[place]
     }
 
+    /// Notes the barriers between two transfers.
+    pub(crate) fn note_ends(&mut self, between: &[Barrier]) {
+        for &reason in between {
+            match self.ends.iter_mut().find(|end| end.0 == reason) {
+                Some(end) => end.1 += 1,
+                None => self.ends.push((reason, 1)),
+            }
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn note(&mut self, transfer: &Transfer<'_>, buffer_bytes: u64) {
         self.calls.note(transfer, buffer_bytes);
@@ -143,6 +144,12 @@ impl Pending {
                 None => taken.push(row),
             }
         }
+        for row in &mut taken {
+            row.end(&self.ends);
+        }
+        if !taken.is_empty() {
+            self.ends.clear();
+        }
         Some((taken, std::mem::take(&mut self.calls)))
     }
 }
@@ -156,6 +163,7 @@ mod tests {
     fn an_open_file_with_many_descriptors_has_few_rows() {
         let limits = MergeLimits {
             buffer_bytes: 100,
+            most_bytes: u64::MAX,
             max_delay_ns: None,
         };
         let mode = TransferMode {
@@ -175,7 +183,7 @@ mod tests {
             };
             run.push(&call, 0, limits);
             run.push(&call, 0, limits);
-            pending.add(&mut run, RunKind::Joined, mode, false);
+            pending.add(&mut run, RunKind::Joined, mode);
         }
         assert_eq!(pending.rows.len(), PATTERNS_MAX + 1);
         let calls: u64 = pending.rows.iter().map(|row| row.tally.calls).sum();

@@ -1,8 +1,9 @@
 //! Runs of one pattern through one open file description.
 
-use crate::advisor::findings::tally::join;
+use crate::advisor::findings::tally::{add_ends, join};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::Pattern;
+use crate::advisor::wording::remedy_kind::{Verdict, kinds_of, verdict};
 use crate::model::{FindingKind, Grade, Tally};
 
 #[derive(Clone, Debug)]
@@ -24,6 +25,28 @@ impl Row {
     /// Copying the tiny segments of a list changes no call.
     pub(crate) fn depends_on_others(&self) -> bool {
         self.reason.is_none() && self.kind != FindingKind::TinySegments
+    }
+
+    /// Notes the barriers between all transfers of the same open file description and direction: a buffer would outlive each of
+    /// them. If no remedy is allowed, the row is listed.
+    pub(crate) fn end(&mut self, ends: &[(Barrier, u64)]) {
+        if self.reason.is_some() || self.grade == Grade::ReadsAhead {
+            return;
+        }
+        // Of writes the buffer decides, since only some of them are records.
+        let kinds = kinds_of(self.kind, false);
+        let kinds = if self.kind == FindingKind::AdjacentWrites { &kinds[..1] } else { kinds };
+        for &(end, times) in ends {
+            let mut verdicts = kinds.iter().map(|&kind| verdict(end, kind));
+            match verdicts.find(|&verdict| verdict != Verdict::Not) {
+                Some(Verdict::Before(call)) => add_ends(&mut self.tally.ends, call, times),
+                Some(_) => {}
+                None => {
+                    (self.grade, self.reason) = (Grade::Crossing, Some(end));
+                    return;
+                }
+            }
+        }
     }
 
     /// Calls that move bytes.

@@ -24,7 +24,7 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     }
     join_files(known, new);
     #[cfg(test)]
-    known.members.extend(new.members.iter().cloned());
+    known.members.0.extend(new.members.0.iter().cloned());
     known.runs = known.runs.saturating_add(new.runs);
     known.calls = known.calls.saturating_add(new.calls);
     known.bytes = known.bytes.saturating_add(new.bytes);
@@ -61,6 +61,7 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
         add_ends(&mut known.ends, call, *runs);
     }
     known.killed |= new.killed;
+    known.others_write |= new.others_write;
     known.order_between = first(known.order_between.take(), &new.order_between);
     for site in &new.sites {
         match known.sites.iter_mut().find(|one| one.site == site.site) {

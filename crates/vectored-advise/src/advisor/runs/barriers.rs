@@ -17,6 +17,10 @@ pub(crate) enum Barrier {
     Signal,
     /// Bytes came from a pipe or socket.
     PeerRead,
+    /// Another thread or process read what came back.
+    ReadElsewhere,
+    /// A file was asked for or read again, or asked for in vain, or read while others write it: the program may wait for it.
+    Polled,
     /// Bytes went to another pipe or socket.
     OtherStream,
     /// A pipe or socket was closed.
@@ -27,8 +31,12 @@ pub(crate) enum Barrier {
     SyncOwn,
     /// A sync of another file, or of all.
     SyncOther,
+    /// Another thread or process synced the file.
+    SyncElsewhere,
     /// Reads and writes of the same open file description.
     BothWays,
+    /// Another thread or process used the same file or descriptor.
+    Elsewhere,
     /// The same file was used through another open file description.
     SameFile,
     /// Another process looked at the file while it was written.
@@ -37,6 +45,10 @@ pub(crate) enum Barrier {
     Watched,
     /// A pipe or socket whose other end the same process reads.
     WakeUp,
+    /// `pwrite`, `sendfile` or a call with flags on the same open file description.
+    OtherForm,
+    /// The offset was set.
+    Sought,
     /// Two descriptors of one open file description, in turn.
     TwoDescriptors,
     /// The file is mapped into memory.
@@ -47,6 +59,8 @@ pub(crate) enum Barrier {
     Size,
     /// The result depends on the offset that the calls moved: `lseek(fd, 0, SEEK_CUR)`.
     Position,
+    /// The offset that a seek set was used by more than the next call.
+    OffsetUsed,
     /// `io_uring_enter`, `io_submit`: the descriptors of the transfers do not show.
     Submitted,
     /// The file was closed and opened again.
@@ -81,6 +95,10 @@ pub(crate) enum Barrier {
     Unread,
     /// More time between the calls than a byte may wait.
     Gap,
+    /// The clock of the log was set back: the time between the calls is unknown.
+    ClockSetBack,
+    /// The log does not show whether it is a file or a FIFO.
+    FileOrFifo,
     /// The flags of `open` could not be read.
     UnreadFlags,
     /// `O_SYNC`, `O_DSYNC`, or a flag of the call to that effect.
@@ -89,8 +107,6 @@ pub(crate) enum Barrier {
     Direct,
     /// `MSG_MORE`.
     More,
-    /// Processes outside of the log may write to the same FIFO.
-    OtherWriters,
     /// Another thread or process uses the same offset.
     SharedOffset,
     /// Open before the log began: another process may share the offset.
@@ -125,12 +141,29 @@ impl Barrier {
         matches!(
             self,
             Barrier::UnknownTarget
+                | Barrier::FileOrFifo
+                | Barrier::ClockSetBack
                 | Barrier::StreamRead
                 | Barrier::Unread
                 | Barrier::UnreadFlags
                 | Barrier::NoTimes
                 | Barrier::CoarseTimes
                 | Barrier::Filtered
+        )
+    }
+
+    /// Whether another thread or process set it: no call of the own thread comes before it.
+    pub(crate) fn is_elsewhere(self) -> bool {
+        matches!(
+            self,
+            Barrier::Elsewhere
+                | Barrier::ReadElsewhere
+                | Barrier::SyncElsewhere
+                | Barrier::Observed
+                | Barrier::Watched
+                | Barrier::Mapped
+                | Barrier::SharedOffset
+                | Barrier::WakeUp
         )
     }
 
@@ -142,12 +175,16 @@ impl Barrier {
         }
     }
 
-    /// The call before which a buffer must be written, if the program makes one.
-    pub(crate) fn before(self) -> Option<&'static str> {
+    /// The call before which a buffer must be empty, if the program makes one.
+    pub(crate) fn before(self, is_read: bool) -> Option<&'static str> {
         match self {
+            Barrier::BothWays if is_read => Some("a write to the same open file"),
             Barrier::BothWays => Some("a read of the same open file"),
+            Barrier::SameFile if is_read => Some("a write to the file through another descriptor"),
             Barrier::Reopened => Some("close"),
-            Barrier::Gap => Some("a pause"),
+            Barrier::Submitted => Some("io_uring_enter or io_submit"),
+            Barrier::Gap | Barrier::ClockSetBack => Some("a pause"),
+            Barrier::Unread => Some("a call that could not be read"),
             other if other.is_of_the_log() => None,
             other => Some(other.words().split_once(" between them")?.0),
         }
@@ -172,6 +209,10 @@ impl Barrier {
             Barrier::UnknownTarget => {
                 "the log does not say what the descriptor leads to: trace again with -yy"
             }
+            Barrier::FileOrFifo => {
+                "the log does not show whether it is a file or a FIFO: read the log where its files are"
+            }
+            Barrier::ClockSetBack => "the clock was set back between them: the time is not known",
             Barrier::NoTimes => "the log has no times: trace again with -ttt",
             Barrier::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
             Barrier::Filtered => {
@@ -193,20 +234,34 @@ impl Barrier {
             Barrier::Process => "fork or execve between them",
             Barrier::Signal => "a signal between them",
             Barrier::PeerRead => "a read of a pipe or socket between them",
+            Barrier::ReadElsewhere => {
+                "another thread or process reads there between them, and may wait for all that is written"
+            }
+            Barrier::Polled => {
+                "open, stat or read of a file again or in vain between them, which may be a wait"
+            }
             Barrier::OtherStream => "a write to another pipe or socket between them",
             Barrier::StreamClosed => "a close of a pipe or socket between them",
             Barrier::OtherTransfer => OTHER_TRANSFER,
             Barrier::SyncOwn => "fsync between them",
             Barrier::SyncOther => "a sync of another file between them",
+            Barrier::SyncElsewhere => "another thread or process syncs the file between them",
             Barrier::BothWays => "reads and writes of the same open file in turn",
+            Barrier::Elsewhere => {
+                "another thread or process uses the same file or descriptor between them"
+            }
             Barrier::SameFile => "a use of the same file through another descriptor between them",
             Barrier::Observed => {
-                "another process reads the file, or asks for its size, while it is written"
+                "another thread or process reads the file, or asks for its size, while it is written"
             }
             Barrier::Watched => "inotify or fanotify watches it: each write is an event",
             Barrier::WakeUp => {
                 "the same process reads the other end: each write wakes one of its threads"
             }
+            Barrier::OtherForm => {
+                "sendfile, a write at an offset or one with flags to the same descriptor between them"
+            }
+            Barrier::Sought => "lseek between them",
             Barrier::TwoDescriptors => TWO_DESCRIPTORS,
             Barrier::Mapped => {
                 "the file is mapped into memory, where its bytes can be seen or changed without a call"
@@ -218,6 +273,9 @@ impl Barrier {
             Barrier::Position => {
                 "lseek(SEEK_CUR) between them, which shows the offset that the calls moved"
             }
+            Barrier::OffsetUsed => {
+                "the offset is used by more than the next call: lseek(SEEK_CUR), sendfile, or a call without a seek before it"
+            }
             Barrier::Submitted => {
                 "io_uring or AIO in a process that has it open, whose transfers the log does not show"
             }
@@ -227,6 +285,8 @@ impl Barrier {
             | Barrier::CoarseTimes
             | Barrier::Filtered
             | Barrier::StreamRead
+            | Barrier::FileOrFifo
+            | Barrier::ClockSetBack
             | Barrier::UnreadFlags => self.lack_of_the_log(),
             Barrier::FewStalls
             | Barrier::UnevenStalls
@@ -252,9 +312,6 @@ impl Barrier {
             }
             Barrier::Direct => "O_DIRECT",
             Barrier::More => "MSG_MORE or TCP_CORK, which gathers in the kernel already",
-            Barrier::OtherWriters => {
-                "other processes may write to the same FIFO, and a write of more than PIPE_BUF may be split"
-            }
             Barrier::SharedOffset => {
                 "another thread or process uses the same offset, and would continue at a different offset"
             }

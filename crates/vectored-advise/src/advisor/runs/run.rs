@@ -3,15 +3,15 @@
 
 use vectored_machine::model::FAST_IOVECS;
 
-use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{
     FSYNC, LSEEK, Pattern, PatternFinder, PatternStep, size_class,
 };
 
 impl MergeLimits {
-    /// The limits for reads of a file: no byte waits, since the file had them before.
-    pub(crate) fn of(self, reads_file: bool) -> MergeLimits {
+    /// The limits for reads of a file, or other calls: no byte of a file waits, since the file had them before.
+    pub(crate) fn of(self, reads_file: bool, most_bytes: u64) -> MergeLimits {
         MergeLimits {
+            most_bytes: if reads_file { u64::MAX } else { most_bytes },
             max_delay_ns: self.max_delay_ns.filter(|_| !reads_file),
             ..self
         }
@@ -127,6 +127,8 @@ impl MovedSegments {
 pub(crate) struct MergeLimits {
     /// A run is complete when it has this many bytes.
     pub(crate) buffer_bytes: u64,
+    /// A merged call has no more bytes than this.
+    pub(crate) most_bytes: u64,
     /// Longest time that its first byte may wait, in ns. `None` for reads of a file, whose bytes wait
     /// for no call, and for chains, which are not counted.
     pub(crate) max_delay_ns: Option<u64>,
@@ -145,16 +147,12 @@ pub(crate) struct Run {
     pub(crate) gathered: MovedSegments,
     /// Lists of the calls that are merged with no other.
     pub(crate) alone: MovedSegments,
-    /// Bytes of the longest merged call that replaces several.
-    pub(crate) longest_bytes: u64,
     /// Number of `lseek` calls between them.
     pub(crate) seeks: u64,
     /// Whether any other call lies between them.
     pub(crate) has_between: bool,
     /// Path of another file that was written between them, the first one met.
     pub(crate) order_between: Vec<u8>,
-    /// The barrier after it.
-    pub(crate) ended_by: Option<Barrier>,
     /// The begins of its calls.
     #[cfg(test)]
     pub(crate) members: Vec<u64>,
@@ -202,11 +200,9 @@ impl Run {
             gathered_calls: 0,
             gathered: MovedSegments::default(),
             alone: MovedSegments::default(),
-            longest_bytes: 0,
             seeks: 0,
             has_between: false,
             order_between: Vec::new(),
-            ended_by: None,
             #[cfg(test)]
             members: Vec::new(),
             descriptor: 0,
@@ -226,7 +222,6 @@ impl Run {
         self.gathered_calls = 0;
         self.gathered.clear();
         self.alone.clear();
-        self.longest_bytes = 0;
         self.seeks = 0;
         #[cfg(test)]
         self.members.clear();
@@ -256,6 +251,7 @@ impl Run {
         let delay_ns = call.began_ns.saturating_sub(self.merged.since_ns);
         if self.merged.calls > 0
             && (self.merged.segments + self.merged.segments_of(call) > SEGMENTS_MAX
+                || self.merged.bytes.saturating_add(call.bytes) > limits.most_bytes
                 || limits.max_delay_ns.is_some_and(|max| delay_ns > max))
         {
             self.close_merged();
@@ -313,10 +309,7 @@ impl Run {
             0 => return,
             1 if merged.first.is_list => self.alone.add(&merged.first),
             1 => {}
-            _ => {
-                self.gathered_calls += 1;
-                self.longest_bytes = self.longest_bytes.max(merged.bytes);
-            }
+            _ => self.gathered_calls += 1,
         }
         self.closed_calls += 1;
         merged.calls = 0;

@@ -46,6 +46,8 @@ pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
 pub(crate) struct CallingThread {
     /// Serial number of the thread; 0 for none.
     pub(crate) thread: u64,
+    /// Its key.
+    pub(crate) key: usize,
     /// Its process.
     pub(crate) process: ProcessId,
     /// Process ID.
@@ -73,8 +75,10 @@ pub(crate) struct DirectionRuns {
     pub(crate) is_large: bool,
     /// Offset after the last transfer, if it gave one.
     pub(crate) next_offset: u64,
-    /// A barrier since then, on the same open file description.
+    /// The first barrier since then on the same open file description.
     pub(crate) barrier: Option<Barrier>,
+    /// All of them, with the event of the first of each kind.
+    pub(crate) barriers: Vec<(u64, Barrier)>,
     /// Calls of the current run. A single call is in `first`.
     calls: u64,
     first: RunCall,
@@ -171,15 +175,35 @@ impl DirectionRuns {
         self.last != 0 && self.calls == 1
     }
 
+    /// Puts a barrier between the last transfer and the next one, if a thread did what `reason` says.
+    pub(crate) fn cross_by(&mut self, event: u64, thread: u64, reason: Barrier) {
+        let is_own = self.last_caller.thread == thread || self.last == 0;
+        self.cross(event, if is_own { reason } else { Barrier::Elsewhere });
+    }
+
+    /// Puts a barrier between the last transfer and the next one.
+    pub(crate) fn cross(&mut self, event: u64, reason: Barrier) {
+        self.barrier.get_or_insert(reason);
+        self.note_barrier(event, reason);
+    }
+
+    /// Notes a call before which a buffer must be empty.
+    pub(crate) fn note_barrier(&mut self, event: u64, reason: Barrier) {
+        if self.barriers.iter().all(|known| known.1 != reason) {
+            self.barriers.push((event, reason));
+        }
+    }
+
     /// Ends the current run and chain.
     pub(crate) fn end(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         self.last = 0;
-        let barrier = self.barrier.take();
+        self.barrier = None;
+        self.barriers.clear();
         match self.calls {
             0 => {}
             1 if self.goes_on() => self.chain_first(limits),
             1 => self.alone(limits, on_end),
-            _ => self.end_run(barrier, on_end),
+            _ => self.end_run(on_end),
         }
         self.calls = 0;
         self.end_chain(on_end);
@@ -200,11 +224,7 @@ impl DirectionRuns {
     /// Ends the run before an unsound link. A single call goes to the chain.
     fn part(&mut self, by: RunKind, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         if self.calls > 1 {
-            let barrier = match by {
-                RunKind::Barrier(reason) => Some(reason),
-                RunKind::Joined | RunKind::Sought => None,
-            };
-            self.end_run(barrier, on_end);
+            self.end_run(on_end);
         } else if self.goes_on() {
             self.chain_first(limits);
             if self.chained != Some(by) {
@@ -250,13 +270,12 @@ impl DirectionRuns {
         if self.first.is_list {
             let run = self.run.get_or_insert_with(|| Box::new(Run::new()));
             run.push(&self.first, self.first_site, limits);
-            self.end_run(None, on_end);
+            self.end_run(on_end);
         }
     }
 
-    fn end_run(&mut self, by: Option<Barrier>, on_end: OnRunEnd<'_>) {
+    fn end_run(&mut self, on_end: OnRunEnd<'_>) {
         if let Some(run) = &mut self.run {
-            run.ended_by = by;
             on_end(run, RunKind::Joined);
             run.clear();
         }

@@ -3,7 +3,7 @@
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::event::{
-    Action, Descriptor, Direction, Event, Form, OpenFlags, SocketKind, Transfer,
+    Action, Ask, Descriptor, Direction, Event, Form, Named, OpenFlags, SocketKind, Transfer,
 };
 
 /// A line of a log, with its own memory.
@@ -133,6 +133,7 @@ pub(super) fn open_with(number: i32, path: &'static str, flags: OpenFlags) -> Li
         Action::Open {
             descriptor: fd(number),
             path: path.as_bytes(),
+            folder: None,
             flags,
         },
     )
@@ -216,6 +217,7 @@ fn lseek(number: i32, position: u64, only_asked: bool, asks_size: bool) -> Line 
         descriptor: fd(number),
         position,
         only_asked,
+        relative: only_asked,
         asks_size,
     };
     line("lseek", action)
@@ -255,6 +257,19 @@ pub(super) fn call(name: &'static str) -> Line {
 pub(super) fn call_on(name: &'static str, number: i32) -> Line {
     let descriptor = Some(fd(number));
     line(name, Action::Other { descriptor })
+}
+
+/// `stat` of a path.
+pub(super) fn stat(path: &'static str) -> Line {
+    let ask = Ask {
+        file: Named::Path(path.as_bytes()),
+        folder: None,
+        sees_size: true,
+        failed: false,
+        is_regular: true,
+        inode: None,
+    };
+    line("stat", Action::Ask(ask))
 }
 
 /// A harmless call.

@@ -58,6 +58,7 @@ fn any_call() -> impl Strategy<Value = Line> {
             |(number, path, text, (append, close, creates))| line("openat", Action::Open {
                 descriptor: shown(number, text),
                 path: path.as_bytes(),
+                folder: None,
                 flags: flags(append, close, creates),
             })),
         1 => (number(), number()).prop_map(|(read, write)| line("pipe2", Action::Pipe {

@@ -25,6 +25,13 @@ const SEVERAL_WRITERS: &str =
     "several threads or processes write to it: a merged call changes the order of their bytes";
 const SHARED_OFFSET: &str =
     "another thread or process uses the same offset, and would continue at a different offset";
+const OBSERVED: &str =
+    "another thread or process reads the file, or asks for its size, while it is written";
+const ELSEWHERE: &str = "another thread or process uses the same file or descriptor between them";
+const READ_ELSEWHERE: &str =
+    "another thread or process reads there between them, and may wait for all that is written";
+const SYNC_ELSEWHERE: &str = "another thread or process syncs the file between them";
+const OFFSET_USED: &str = "the offset is used by more than the next call: lseek(SEEK_CUR), sendfile, or a call without a seek before it";
 const SIZE: &str =
     "lseek(SEEK_END), statfs or the like between them, which shows how much was written";
 
@@ -137,6 +144,7 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
     let is_read = first.direction == Direction::Read;
     let between = &lines[from + 1..to];
     let is_own = |line: &&Line| lane_of(line).is_some_and(|lane| lane.0 == number);
+    let by_another = |line: &Line| line.thread != one.thread;
     if is_short(one) || first.offset.is_some() != second.offset.is_some() {
         return Link::Broken;
     }
@@ -187,17 +195,26 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
             );
         }
     }
+    let is_observed = |line: &Line| by_another(line) && looks_at(line, number);
+    if is_file && !is_read && between.iter().any(is_observed) {
+        return Link::Crossed(OBSERVED);
+    }
     // Calls on the same open file description, by any thread.
     for line in between {
         let crossed = match (&line.action, line.name) {
             (Action::Transfer(_), _) if is_own(&line) && is_file => {
                 let is_other = lane_of(line) != Some((number, is_read));
-                is_other.then_some("reads and writes of the same open file in turn")
+                let by = if by_another(line) {
+                    ELSEWHERE
+                } else {
+                    "reads and writes of the same open file in turn"
+                };
+                is_other.then_some(by)
             }
             (Action::Transfer(_), _)
                 if lane_of(line) == Some((number, true)) && line.thread != one.thread =>
             {
-                Some("a read of a pipe or socket between them")
+                Some(READ_ELSEWHERE)
             }
             (
                 Action::Seek {
@@ -218,7 +235,7 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
                     _ => None,
                 }
             }
-            (Action::Sync(Some(of)), _) if of.number == number && !is_read => {
+            (Action::Sync(Some(of)), _) if of.number == number && !is_read && !by_another(line) => {
                 Some("fsync between them")
             }
             (
@@ -234,9 +251,11 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
                     descriptor: Some(of),
                 },
                 "ioctl",
-            ) if of.number == number => {
-                Some("ioctl, setsockopt, ftruncate or the like between them")
-            }
+            ) if of.number == number => Some(if by_another(line) {
+                ELSEWHERE
+            } else {
+                "ioctl, setsockopt, ftruncate or the like between them"
+            }),
             _ => None,
         };
         if let Some(reason) = crossed {
@@ -257,6 +276,12 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
             .is_some_and(|lane| lane.1)
             .then_some("a read of a pipe or socket between them")
     };
+    let polls = |place: usize| {
+        let is_other = lane_of(&lines[place]) != Some((number, true));
+        (polls(lines, place) && (is_other || !is_read)).then_some(
+            "open, stat or read of a file again or in vain between them, which may be a wait",
+        )
+    };
     let syncs = |line: &Line| {
         matches!(line.action, Action::Sync(_)).then_some("a sync of another file between them")
     };
@@ -267,9 +292,18 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
     };
     let crossed = last_of(&waits)
         .or_else(|| last_of(&hears))
+        .or_else(|| own.iter().rev().find_map(|&place| polls(place)))
         .or_else(|| if is_read { None } else { last_of(&syncs).or_else(|| last_of(&sends)) });
     if let Some(reason) = crossed {
         return Link::Crossed(reason);
+    }
+    if is_file
+        && !is_read
+        && between
+            .iter()
+            .any(|line| by_another(line) && syncs_it(line, number))
+    {
+        return Link::Crossed(SYNC_ELSEWHERE);
     }
     if clock[to] - (clock[from] + 1000) > MAX_DELAY_NS {
         return Link::Crossed("a gap of more than 10 ms");
@@ -311,6 +345,8 @@ fn naive(lines: &[Line]) -> Sums {
             let depends = reason.is_empty() && kind != "tiny-segments";
             let shared = match kind.as_str() {
                 "seek-then-transfer" if has_shared_offset(lines, lane.0) => Some(SHARED_OFFSET),
+                "seek-then-transfer" if has_used_offset(lines, lane.0) => Some(OFFSET_USED),
+                "adjacent-writes" => elsewhere(lines, lane.0).or(shared),
                 _ => shared,
             };
             let shared = shared.filter(|_| depends && kind != "positional-reads");
@@ -325,6 +361,114 @@ fn naive(lines: &[Line]) -> Sums {
         }
     }
     sums
+}
+
+/// Whether a line shows the size of a file: a read, `fstat`, `lseek(SEEK_END)`.
+fn looks_at(line: &Line, number: i32) -> bool {
+    match (&line.action, line.name) {
+        (Action::Transfer(_), _) => lane_of(line) == Some((number, true)),
+        (
+            Action::Seek {
+                descriptor,
+                asks_size,
+                ..
+            },
+            _,
+        ) => descriptor.number == number && *asks_size,
+        _ => is_call_on(line, "fstat", number),
+    }
+}
+
+fn is_call_on(line: &Line, name: &str, number: i32) -> bool {
+    let on = |descriptor: &Option<_>| *descriptor == Some(fd(number));
+    line.name == name && matches!(&line.action, Action::Other { descriptor } if on(descriptor))
+}
+
+fn syncs_it(line: &Line, number: i32) -> bool {
+    matches!(&line.action, Action::Sync(Some(of)) if of.number == number)
+}
+
+/// Whether a read of a file may be a wait for what others write: at the place of the read before it, or of a file that another
+/// thread wrote.
+fn polls(lines: &[Line], place: usize) -> bool {
+    let reads = |at: usize| match (lane_of(&lines[at]), transfer_of(&lines[at])) {
+        (Some((number, true)), Some(of)) if FILES.contains(&number) => {
+            let from = of.offset.unwrap_or_else(|| position(lines, number, at));
+            Some((number, from))
+        }
+        _ => None,
+    };
+    let Some(this) = reads(place) else {
+        return false;
+    };
+    let mut before = (0..place).rev().filter_map(reads);
+    let is_written =
+        |line: &Line| line.thread != lines[place].thread && lane_of(line) == Some((this.0, false));
+    lines[..place].iter().any(is_written) || before.find(|read| read.0 == this.0) == Some(this)
+}
+
+/// Whether a call relied on the offset that a seek and the next transfer left.
+fn has_used_offset(lines: &[Line], number: i32) -> bool {
+    let (mut sought, mut placed, mut left) = (false, false, false);
+    for (at, line) in lines.iter().enumerate() {
+        match &line.action {
+            Action::Seek {
+                descriptor,
+                position: to,
+                only_asked,
+                ..
+            } if descriptor.number == number => {
+                if *only_asked && (left || placed) {
+                    return true;
+                }
+                placed |= !only_asked;
+                sought |= !only_asked && position(lines, number, at) != *to;
+            }
+            Action::Transfer(of) if of.descriptor.number == number && of.offset.is_none() => {
+                if left && !placed {
+                    return true;
+                }
+                left |= sought;
+                (sought, placed) = (false, false);
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What another thread called first after a write and before the next one: the writer cannot empty a buffer before it.
+fn elsewhere(lines: &[Line], number: i32) -> Option<&'static str> {
+    let is_file = FILES.contains(&number);
+    let writes = |line: &Line| lane_of(line) == Some((number, false));
+    let whole = |place: &usize| {
+        let line = &lines[*place];
+        writes(line) && is_usable(line) && !is_short(line)
+    };
+    let after_write = |place: usize| {
+        let after = lines[place + 1..].iter().take_while(|line| !writes(line));
+        let others = after.filter(|line| line.thread != lines[place].thread);
+        let others: Vec<&Line> = others.collect();
+        let any = |what: &dyn Fn(&Line) -> bool| others.iter().any(|line| what(line));
+        let is_positional = transfer_of(&lines[place]).is_some_and(|of| of.offset.is_some());
+        let crosses = |line: &&Line| match &line.action {
+            Action::Seek { descriptor, .. } => {
+                (descriptor.number == number && !is_positional).then_some(SHARED_OFFSET)
+            }
+            Action::Transfer(_) if lane_of(line) == Some((number, true)) => {
+                Some(if is_file { ELSEWHERE } else { READ_ELSEWHERE })
+            }
+            _ => is_call_on(line, "ioctl", number).then_some(ELSEWHERE),
+        };
+        if is_file && any(&|line| looks_at(line, number)) {
+            Some(OBSERVED)
+        } else if is_file && any(&|line| syncs_it(line, number)) {
+            Some(SYNC_ELSEWHERE)
+        } else {
+            others.iter().find_map(crosses)
+        }
+    };
+    (0..lines.len()).filter(whole).find_map(after_write)
 }
 
 /// Whether several threads read, write or seek at the offset of a descriptor, after the first transfer.

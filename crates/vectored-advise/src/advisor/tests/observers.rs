@@ -22,7 +22,7 @@ fn check_observer(before: &[&str], by_2: &str, expected: &[&str]) {
 #[test]
 fn what_another_process_looks_at_is_not_counted_at_all() {
     let observed = [
-        "adjacent-writes file 2→1: write 5 (another process reads the file, or asks for its size, while it is written)",
+        "adjacent-writes file 2→1: write 5 (another thread or process reads the file, or asks for its size, while it is written)",
     ];
     let observed = [observed[0].replace("2→1", "4→2")];
     let observed: Vec<&str> = observed.iter().map(String::as_str).collect();
@@ -62,7 +62,7 @@ fn what_another_process_looks_at_is_not_counted_at_all() {
     // Of another file.
     let four = ["adjacent-writes file 4→1: write 5 [adjacent]"];
     check_observer(&[], "fstat(5</tmp/h>, {st_size=20}) = 0", &four);
-    check_observer(&[], opened, &both);
+    check_observer(&[], opened, &four);
     // A file that took its place is another one.
     let renamed = "rename(\"/tmp/f\", \"/tmp/g\") = 0";
     check_observer(&[renamed], "stat(\"/tmp/g\", {st_size=20}) = 0", &four);
@@ -260,4 +260,118 @@ fn a_corked_socket_gathers_already() {
     );
     let counted = "adjacent-writes tcp 2→1: write 5 [adjacent]";
     check(&[make, &cork("1"), &cork("0"), write, write], &[counted]);
+}
+
+#[test]
+fn a_file_by_another_name_is_the_same_file() {
+    let observed = "adjacent-writes file 4→2: write 5 (another thread or process reads the file, or asks for its size, while it is written)";
+    let fstat = |number: &str| {
+        format!(
+            "fstat({number}, {{st_dev=makedev(0x8, 0x1), st_ino=7, st_mode=S_IFREG|0644, st_size=20, ...}}) = 0"
+        )
+    };
+    let (own, opened) = (fstat("3</tmp/f>"), fstat("5</srv/g>"));
+    for (before, by_2) in [
+        (
+            "getpid() = 1",
+            r#"newfstatat(AT_FDCWD</>, "/proc/1/fd/3", {st_size=20}, 0) = 0"#,
+        ),
+        (
+            "getpid() = 1",
+            r#"stat("/proc/1/task/1/fd/3", {st_size=20}) = 0"#,
+        ),
+        (
+            &own,
+            r#"stat("/srv/g", {st_dev=makedev(0x8, 0x1), st_ino=7, st_size=20, ...}) = 0"#,
+        ),
+        (
+            &own,
+            r#"statx(AT_FDCWD</>, "g", 0, STATX_ALL, {stx_ino=7, stx_size=20, stx_dev_major=8, stx_dev_minor=1}) = 0"#,
+        ),
+    ] {
+        check_observer(&[before], by_2, &[observed]);
+    }
+    let other = r#"stat("/srv/g", {st_dev=makedev(0x8, 0x2), st_ino=7, st_size=20, ...}) = 0"#;
+    let counted = ["adjacent-writes file 4→1: write 5 [adjacent]"];
+    check_observer(&[&own], other, &counted);
+    // Through a descriptor: by `O_PATH`, or of another name.
+    for (open, look) in [
+        (
+            r#"openat(AT_FDCWD</>, "/tmp/f", O_RDONLY|O_PATH) = 5</tmp/f>"#,
+            "fstat(5</tmp/f>, {st_size=20}) = 0",
+        ),
+        (
+            r#"openat(AT_FDCWD</>, "/srv/g", O_RDONLY) = 5</srv/g>"#,
+            &*opened,
+        ),
+    ] {
+        let log = log_of(&[
+            "clone(child_stack=NULL, flags=SIGCHLD) = 2",
+            OPEN,
+            &own,
+            WRITE,
+            WRITE,
+        ]) + &format!(
+            "2 1795312736.000060 {open}\n2 1795312736.000061 {look}\n2 1795312736.000062 {look}\n"
+        ) + &format!("1 1795312736.000070 {WRITE}\n1 1795312736.000071 {WRITE}\n");
+        assert_eq!(found_in(&log, true), [observed], "{log}");
+    }
+    let watched = [
+        "adjacent-writes file 4→1: write 5 (inotify or fanotify watches it: each write is an event)",
+    ];
+    for watch in [
+        "fcntl(9</tmp>, F_NOTIFY, DN_MODIFY|DN_MULTISHOT) = 0",
+        "inotify_add_watch(4, \"/proc/self/fd/9\", IN_MODIFY) = 1",
+        "chdir(\"/tmp\") = 0",
+    ] {
+        let open = "openat(AT_FDCWD</>, \"/tmp\", O_RDONLY|O_PATH) = 9</tmp>";
+        let here = "inotify_add_watch(4, \"../tmp/f\", IN_MODIFY) = 1";
+        check(
+            &[open, watch, here, OPEN, WRITE, WRITE, WRITE, WRITE],
+            &watched,
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_asked_for_again_or_in_vain_may_be_an_answer() {
+    const PIPE: &str = "pipe2([7<pipe:[7]>, 8<pipe:[7]>], 0) = 0";
+    const SEND: &str = "write(8<pipe:[7]>, \"x\", 8) = 8";
+    let polled = "adjacent-writes pipe 2→1: write 4 (open, stat or read of a file again or in vain between them, which may be a wait)";
+    let counted = "adjacent-writes pipe 2→1: write 4 [harmless-between]";
+    let none = "-1 ENOENT (No such file or directory)";
+    for ask in [
+        "access(\"a\", F_OK)",
+        "openat(AT_FDCWD</>, \"a\", O_RDONLY)",
+        "stat(\"a\", 0x7ffe)",
+        "faccessat2(AT_FDCWD</>, \"a\", F_OK, AT_EACCESS)",
+        "readlink(\"a\", 0x7ffe, 64)",
+        "mkdir(\"a\", 0777)",
+    ] {
+        check(&[PIPE, SEND, &format!("{ask} = {none}"), SEND], &[polled]);
+    }
+    for ask in [
+        "access(\"a\", F_OK) = 0",
+        "stat(\"a\", {st_size=20}) = 0",
+        "openat(AT_FDCWD</>, \"a\", O_RDONLY) = 4</a>",
+    ] {
+        check(&[PIPE, SEND, ask, SEND], &[counted]);
+        check(&[PIPE, SEND, ask, ask, SEND], &[polled]);
+        // Made by another process, which may be the answer.
+        let made = "openat(AT_FDCWD</>, \"a\", O_WRONLY|O_CREAT, 0666) = 5</a>";
+        let log = log_of(&[PIPE, "clone(child_stack=NULL, flags=SIGCHLD) = 2", SEND])
+            + &format!(
+                "2 1795312736.000040 {made}\n1 1795312736.000050 {ask}\n1 1795312736.000060 {SEND}\n"
+            );
+        assert_eq!(found_in(&log, true), [polled], "{log}");
+    }
+    let zone = "stat(\"/etc/localtime\", {st_size=20}) = 0";
+    check(&[PIPE, SEND, zone, zone, SEND], &[counted]);
+    let (end, list) = (
+        "read(3</tmp/f>, \"\", 1) = 0",
+        "lseek(9</d>, 0, SEEK_SET) = 0",
+    );
+    let folder = "openat(AT_FDCWD</>, \"/d\", O_RDONLY|O_DIRECTORY) = 9</d>";
+    check(&[PIPE, OPEN, SEND, end, end, SEND], &[polled]);
+    check(&[PIPE, folder, SEND, list, SEND], &[polled]);
 }

@@ -3,7 +3,7 @@
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::tests::events::summary;
 use crate::advisor::wording::sentences::action;
-use crate::advisor::{Analysis, Options};
+use crate::advisor::{Analysis, Options, Seen};
 use vectored_strace::Reader;
 
 /// The findings of a log; with `shows_all` it is known to hold every call.
@@ -19,10 +19,17 @@ pub(super) fn tallies_of(log: &str, shows_all: bool) -> Tallies {
 
 /// The tallies of a log, and the number of reasons for which lines were skipped.
 pub(super) fn read(log: &str, shows_all: bool) -> (Tallies, usize) {
-    let mut analysis = Analysis::new(Options {
-        shows_all,
-        ..Options::default()
-    });
+    read_with(
+        log,
+        Options {
+            shows_all,
+            ..Options::default()
+        },
+    )
+}
+
+fn read_with(log: &str, options: Options) -> (Tallies, usize) {
+    let mut analysis = Analysis::new(options);
     analysis.begin_log();
     let mut reader = Reader::new(log.as_bytes());
     while let Some(event) = reader.next().unwrap() {
@@ -130,7 +137,7 @@ fn what_a_call_copies_from_is_read() {
         let mut log = log_of(&[OPEN, OPEN_AGAIN, thread, WRITE]);
         log += &format!("2 1795312736.000045 {copy}\n");
         log += &format!("1 1795312736.000050 {WRITE}\n");
-        let crossed = "adjacent-writes file 2→1: write 5 (a use of the same file through another descriptor between them)";
+        let crossed = "adjacent-writes file 2→1: write 5 (another thread or process reads the file, or asks for its size, while it is written)";
         assert_eq!(found_in(&log, true), [crossed], "{copy}");
     }
     // The offset moved, so the next read is elsewhere.
@@ -168,16 +175,11 @@ fn a_fifo_is_no_file() {
         // A FIFO that was open before the log began.
         check(&[OPEN, show, WRITE, read, WRITE], &[answered]);
     }
-    // Its other writers do not show, and a buffer of several records may be split.
+    // Its other writers do not show: a merged call has no more bytes than Linux writes at once.
     let long = r#"write(4</tmp/q>, "x"..., 3000) = 3000"#;
-    for (call, class) in [(long, 12), (write, 5)] {
-        check(
-            &[announcements[0], fifo, call, call],
-            &[&format!(
-                "adjacent-writes pipe 2→1: write {class} (other processes may write to the same FIFO, and a write of more than PIPE_BUF may be split)"
-            )],
-        );
-    }
+    check(&[announcements[0], fifo, long, long], &[]);
+    let counted = "adjacent-writes pipe 2→1: write 5 [adjacent]";
+    check(&[announcements[0], fifo, write, write], &[counted]);
 }
 
 #[test]
@@ -509,6 +511,123 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
         actions(&(log + "1 1795312737.000000 +++ killed by SIGKILL +++\n")),
         [killed]
     );
+}
+
+#[test]
+fn a_remedy_reaches_no_further_than_what_lies_between_the_calls() {
+    let other = r#"openat(AT_FDCWD</>, "/tmp/f", O_WRONLY) = 4</tmp/f>"#;
+    let change = "pwrite64(4</tmp/f>, \"x\"..., 20, 0) = 20";
+    let reads = [READ; 3];
+    let log = log_of(
+        &[
+            &[OPEN, other][..],
+            &reads,
+            &[change],
+            &reads,
+            &[change],
+            &reads,
+        ]
+        .concat(),
+    );
+    let at_once = "Read each run at once, with no buffer that outlives a write to the file through another descriptor \
+                   (2 times): 3 calls instead of 9.";
+    assert_eq!(actions(&log), [at_once]);
+    let ahead = "Read more at once, through a larger buffer: 1 call instead of 3.";
+    assert_eq!(actions(&log_of(&[&[OPEN][..], &reads].concat())), [ahead]);
+    // The pieces of a record, and then a sync.
+    let piece = "write(3</tmp/f>, \"x\"..., 9) = 9";
+    let record = [WRITE, piece, "fsync(3</tmp/f>) = 0"].repeat(3);
+    let log = log_of(&[&[OPEN][..], &record].concat());
+    let joined = "Write the 2 pieces in one call, before fsync (3 times): 3 calls instead of 6.";
+    assert_eq!(actions(&log), [joined]);
+}
+
+#[test]
+fn where_others_may_write_each_call_writes_whole_records() {
+    let append = OPEN.replace("O_CREAT", "O_CREAT|O_APPEND");
+    let file = "Collect whole records, and write up to 64 KiB of them in one call, since others may append to the file: \
+                1 call instead of 2.";
+    assert_eq!(actions(&log_of(&[&append, WRITE, WRITE])), [file]);
+    assert_eq!(actions(&log_of(&[WRITE, WRITE])), [file]);
+    let new = append.replace("O_CREAT", "O_CREAT|O_EXCL");
+    let alone =
+        "Collect the writes in a buffer, and write that when it is full: 1 call instead of 2.";
+    assert_eq!(actions(&log_of(&[&new, WRITE, WRITE])), [alone]);
+    // A pipe from before the log began.
+    let pipe = "write(1<pipe:[7]>, \"x\"..., 2000) = 2000";
+    let piped = "Collect whole records, and write up to 4 KiB of them in one call, since others may write to the pipe: \
+                 2 calls instead of 4.";
+    assert_eq!(actions(&log_of(&[pipe; 4])), [piped]);
+}
+
+#[test]
+fn a_seek_whose_offset_is_used_stays() {
+    let seek = |at: u64| format!("lseek(3</tmp/f>, {at}, SEEK_SET) = {at}");
+    let (one, two) = (seek(100), seek(200));
+    let counted = "seek-then-transfer file 3→2: lseek 0, write 5 [adjacent]";
+    check(&[OPEN, &one, WRITE, &two, WRITE], &[counted]);
+    let listed = "seek-then-transfer file 3→2: lseek 0, write 5 (the offset is used by more than the next call: lseek(SEEK_CUR), sendfile, or a call without a seek before it)";
+    for use_of_offset in [
+        "lseek(3</tmp/f>, 0, SEEK_CUR) = 220",
+        "lseek(3</tmp/f>, 10, SEEK_CUR) = 230",
+        "read(3</tmp/f>, \"\"..., 8) = 8",
+        "sendfile(5<TCP:[1.1.1.1:2->1.1.1.1:3]>, 3</tmp/f>, NULL, 20) = 20",
+    ] {
+        check(&[OPEN, &one, WRITE, &two, WRITE, use_of_offset], &[listed]);
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_leaves_an_unknown_gap() {
+    let log =
+        format!("1 02:59:59.999990 {OPEN}\n1 02:59:59.999995 {WRITE}\n1 02:00:00.000010 {WRITE}\n");
+    let unknown = "adjacent-writes file 2→1: write 5 (the clock was set back between them: the time is not known)";
+    assert_eq!(found_in(&log, true), [unknown]);
+}
+
+#[test]
+fn a_path_may_lead_to_a_fifo_or_to_a_file_with_another_name() {
+    let look = |path: &[u8]| match path {
+        b"/tmp/fifo" => Some(Seen {
+            inode: (1, 1),
+            is_fifo: true,
+        }),
+        b"/tmp/f" | b"/tmp/g" => Some(Seen {
+            inode: (1, 2),
+            is_fifo: false,
+        }),
+        _ => None,
+    };
+    let options = Options {
+        shows_all: true,
+        look: Some(look),
+        ..Options::default()
+    };
+    let found = |lines: &[&str]| summary(&read_with(&log_of(lines), options).0);
+    let open = |path: &str| format!(r#"openat(AT_FDCWD</>, "{path}", O_WRONLY) = 4<{path}>"#);
+    let write = |path: &str| format!("write(4<{path}>, \"x\"..., 20) = 20");
+    let announced =
+        "adjacent-writes file 2→1: write 5 (a write to another pipe or socket between them)";
+    for path in ["/tmp/fifo", "/tmp/gone"] {
+        let lines = found(&[OPEN, &open(path), WRITE, &write(path), WRITE]);
+        assert_eq!(lines, [announced], "{path}");
+    }
+    let unknown = "adjacent-writes file 2→1: write 5 (the log does not show whether it is a file or a FIFO: read the log where its files are)";
+    let gone = [open("/tmp/gone"), write("/tmp/gone")];
+    assert_eq!(found(&[&gone[0], &gone[1], &gone[1]]), [unknown]);
+    let shown = "fstat(4</tmp/gone>, {st_mode=S_IFREG|0644, st_size=20, ...}) = 0";
+    assert_eq!(found(&[&gone[0], shown, &gone[1], &gone[1]]), [WRITES]);
+    // A link that was made before the log began.
+    let stat = r#"stat("/tmp/g", {st_size=20}) = 0"#;
+    let lines = [
+        OPEN,
+        "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2",
+        WRITE,
+    ];
+    let log =
+        log_of(&lines) + &format!("2 1795312736.000040 {stat}\n1 1795312736.000050 {WRITE}\n");
+    let observed = "adjacent-writes file 2→1: write 5 (another thread or process reads the file, or asks for its size, while it is written)";
+    assert_eq!(summary(&read_with(&log, options).0), [observed]);
 }
 
 #[test]

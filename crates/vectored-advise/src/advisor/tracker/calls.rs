@@ -15,8 +15,9 @@ impl Tracker {
             Action::Open {
                 descriptor,
                 path,
+                folder,
                 flags,
-            } => self.open(descriptor, path, flags, caller),
+            } => self.open(descriptor, path, folder, flags, caller),
             Action::Pipe {
                 read,
                 write,
@@ -76,8 +77,14 @@ impl Tracker {
                 descriptor,
                 position,
                 only_asked,
+                relative,
                 asks_size,
-            } => self.seek(descriptor, position, only_asked, asks_size, caller),
+            } => self.seek(
+                descriptor,
+                position,
+                (only_asked, relative, asks_size),
+                caller,
+            ),
             Action::Map {
                 descriptor,
                 writes_through,
@@ -86,19 +93,29 @@ impl Tracker {
                 let open_file = self.kernel.open_files.get(key);
                 let group = open_file.map_or(0, |open_file| open_file.group);
                 self.groups.map(group, writes_through);
+                self.note_regular(key);
             }
             Action::Sync(descriptor) => self.sync(descriptor, caller),
             Action::Signal => self.mark_wait(caller, Barrier::Signal),
             Action::Wait { child } => self.note_awaited_child(child, caller),
-            Action::Path { path, changes } => {
-                self.kernel.work +=
-                    self.groups
-                        .note_path(path, self.event, caller.process, !changes);
+            Action::Ask(ask) => self.ask(&ask, caller),
+            Action::Truncate { path } => {
+                let serial = self.serial(caller);
+                let (path, _) = self.full_path(path, None, caller);
+                self.note_path(&path, None, serial, false);
             }
-            Action::Link { from, to, renames } if !renames || self.groups.is_unnamed(from) => {
-                self.groups.link(from, to);
+            Action::ChangeFolder(to) => self.change_folder(to, caller),
+            Action::MakeFolder { path } => self.note_made(path, caller),
+            Action::Link { from, to, renames } => {
+                self.note_made(to, caller);
+                if renames {
+                    self.rename(from, to, caller);
+                }
+                if !renames || self.groups.is_unnamed(from) {
+                    self.groups.link(from, to);
+                }
             }
-            Action::Watch { path } => self.groups.watch(path),
+            Action::Watch { path } => self.watch(path, caller),
             Action::SetTcpOption {
                 descriptor,
                 option,
@@ -174,6 +191,7 @@ impl Tracker {
         if let Some(known) = self.kernel.open_files.get_mut(open_file) {
             // F_SETFL cannot change O_SYNC, but `flags` has it.
             known.flags = flags;
+            known.has_other_writers |= flags.append;
             known.position = None;
         }
     }
@@ -191,6 +209,8 @@ impl Tracker {
 
     /// Another program runs in the process of the caller.
     fn execute(&mut self, program: &[u8], caller: Caller) {
+        // What is in a buffer is lost.
+        self.mark_wait(caller, Barrier::Process);
         let name = program.rsplit(|&byte| byte == b'/').next();
         let name = self.pattern_counts.program(name.unwrap_or(program));
         let runtime = runtime_of_program(program);
@@ -201,7 +221,6 @@ impl Tracker {
         }
         self.kernel.execute(caller.process, name, runtime);
         self.hand_reads_on(caller);
-        self.mark_wait(caller, Barrier::Process);
     }
 
     /// Notes a wait for a child: all that the child did comes before the caller's next events.
@@ -252,14 +271,16 @@ impl Tracker {
     }
 
     pub(super) fn mark_wait(&mut self, caller: Caller, reason: Barrier) {
+        let event = self.event;
         if let Some(thread) = self.kernel.at(caller.thread) {
-            thread.last_wait = (self.event, reason);
+            thread.wait(event, reason);
         }
     }
 
     pub(super) fn mark_exposure(&mut self, caller: Caller, reason: Barrier) {
+        let event = self.event;
         if let Some(thread) = self.kernel.at(caller.thread) {
-            thread.last_exposure = (self.event, reason);
+            thread.expose(event, reason);
         }
     }
 
@@ -281,14 +302,15 @@ impl Tracker {
                     match by.map(|by| by.leads_to) {
                         // The descriptor may have come with a message.
                         Some(Some(text)) => {
-                            self.groups
-                                .note_path(text, self.event, caller.process, true);
+                            let serial = self.serial(caller);
+                            self.groups.note_path(text, self.event, serial, true);
                         }
                         Some(None) => self.looked_at = self.event,
                         None => {}
                     }
                     if let Some(thread) = self.kernel.at(caller.thread) {
                         thread.last_stat = self.event;
+                        thread.note(self.event, Barrier::Stat, (usize::MAX, false));
                     }
                 }
             },
@@ -340,58 +362,71 @@ impl Tracker {
         }
     }
 
-    fn look_at(&mut self, key: usize, reason: Barrier, caller: Caller) {
-        if let Some(open_file) = self.kernel.open_files.get_mut(key)
-            && open_file.kind == FdKind::File
-        {
-            open_file.runs[WRITES].barrier.get_or_insert(reason);
-            self.groups
-                .note(open_file.group, self.event, key, caller.process, true);
-        }
-    }
-
     /// Puts a barrier between earlier and later transfers through an open file description.
     fn add_barrier(&mut self, key: usize, reason: Barrier, reads_too: bool, caller: Caller) {
+        let serial = self.serial(caller);
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.runs[WRITES].barrier.get_or_insert(reason);
+            open_file.runs[WRITES].cross_by(self.event, serial, reason);
             if reads_too {
-                open_file.runs[READS].barrier.get_or_insert(reason);
+                open_file.runs[READS].cross_by(self.event, serial, reason);
             }
             self.groups
-                .note(open_file.group, self.event, key, caller.process, false);
+                .note(open_file.group, self.event, key, serial, false);
         }
     }
 
     fn sync(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
-        if let Some(descriptor) = descriptor {
-            let open_file = self.resolve(descriptor, caller);
-            if let Some(open_file) = self.kernel.open_files.get_mut(open_file) {
-                open_file.runs[WRITES]
-                    .barrier
-                    .get_or_insert(Barrier::SyncOwn);
+        let serial = self.serial(caller);
+        match descriptor {
+            Some(descriptor) => {
+                let key = self.resolve(descriptor, caller);
+                if let Some((thread, open_file)) = self.kernel.both(caller.thread, key) {
+                    thread.note(self.event, Barrier::SyncOther, (key, false));
+                    let writes = &mut open_file.runs[WRITES];
+                    if writes.last_caller.thread == serial {
+                        writes.cross(self.event, Barrier::SyncOwn);
+                    }
+                    self.groups.note_sync(open_file.group, self.event, serial);
+                }
+            }
+            None => {
+                self.synced.note(self.event, serial as usize);
+                if let Some(thread) = self.kernel.at(caller.thread) {
+                    thread.note(self.event, Barrier::SyncOther, (usize::MAX, false));
+                }
             }
         }
-        self.mark_exposure(caller, Barrier::SyncOther);
+        let event = self.event;
+        if let Some(thread) = self.kernel.at(caller.thread) {
+            thread.last_exposure = (event, Barrier::SyncOther);
+        }
     }
 
+    /// `lseek`, with whether it only asked for the offset, depends on the offset, and on the size.
     fn seek(
         &mut self,
         descriptor: Descriptor<'_>,
         position: u64,
-        only_asked: bool,
-        asks_size: bool,
+        (only_asked, relative, asks_size): (bool, bool, bool),
         caller: Caller,
     ) {
         let key = self.resolve(descriptor, caller);
-        let serial = self
-            .kernel
-            .at(caller.thread)
-            .map_or(0, |thread| thread.serial);
+        let serial = self.serial(caller);
         let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
+        if open_file.flags.directory {
+            // The folder is listed again.
+            self.mark_wait(caller, Barrier::Polled);
+            return;
+        }
+        open_file.may_be_fifo = false;
         open_file.has_shared_offset |=
             open_file.offset_user != 0 && open_file.offset_user != serial;
+        if relative {
+            open_file.ask_offset();
+        }
+        open_file.is_placed |= !relative;
         let moves = !only_asked && open_file.position != Some(position);
         open_file.position = Some(position);
         if moves {
@@ -402,9 +437,11 @@ impl Tracker {
         for runs in &mut open_file.runs {
             let has_offset = runs.last != 0 && !runs.is_positional;
             if has_offset && runs.last_caller.thread != serial {
-                runs.barrier.get_or_insert(Barrier::SharedOffset);
+                runs.cross(self.event, Barrier::SharedOffset);
             } else if has_offset && only_asked {
-                runs.barrier.get_or_insert(Barrier::Position);
+                runs.cross(self.event, Barrier::Position);
+            } else if has_offset && moves {
+                runs.note_barrier(self.event, Barrier::Sought);
             }
         }
         let reader = open_file.reader;

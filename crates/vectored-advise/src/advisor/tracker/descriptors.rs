@@ -3,6 +3,7 @@
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
 use crate::advisor::descriptors::name_set::last_part;
 use crate::advisor::descriptors::open_file::OpenFile;
+use crate::advisor::options::Seen;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
@@ -12,16 +13,30 @@ impl Tracker {
         &mut self,
         descriptor: Descriptor<'_>,
         path: &[u8],
+        folder: Option<&[u8]>,
         flags: OpenFlags,
         caller: Caller,
     ) {
+        if let (Some(folder), Some(process)) = (folder, self.kernel.process_mut(caller.process))
+            && process.folder.is_empty()
+        {
+            process.folder = folder.to_vec();
+        }
+        let (path, _) = self.full_path(path, folder, caller);
+        let path = &*path;
         let kind = match (flags.directory || flags.path_only, descriptor.leads_to) {
             (true, _) => FdKind::Other,
             (false, Some(text)) if kind_of_text(text) != FdKind::File => kind_of_text(text),
             _ => kind_of_path(path),
         };
         let name = descriptor.leads_to.unwrap_or(path);
-        let is_fifo = kind == FdKind::File && self.fifos.has(last_part(name));
+        let is_file = kind == FdKind::File;
+        let seen = self
+            .look
+            .filter(|_| is_file || flags.path_only || flags.directory);
+        let seen = seen.and_then(|look| look(name));
+        let is_fifo =
+            is_file && (seen.is_some_and(|seen| seen.is_fifo) || self.fifos.has(last_part(name)));
         let mut open_file = OpenFile::new(kind, flags, descriptor.number);
         open_file.since = self.event;
         open_file.position = (!flags.append && !flags.unread).then_some(0);
@@ -29,7 +44,12 @@ impl Tracker {
             Some(text) => open_file.text.extend_from_slice(text),
             None => open_file.path.extend_from_slice(path),
         }
-        if kind.is_shared_object() {
+        // A new file may not be a FIFO.
+        let is_new = flags.creates || flags.truncates;
+        open_file.may_be_fifo = is_file && self.look.is_some() && seen.is_none() && !is_new;
+        open_file.has_other_writers = is_file && flags.append && !flags.exclusive;
+        let is_looked_at = flags.path_only && kind_of_path(name) == FdKind::File;
+        if kind.is_shared_object() || is_looked_at {
             open_file.group = self.groups.join(&open_file.text, &open_file.path);
         }
         if open_file.kind.has_peer() {
@@ -41,7 +61,11 @@ impl Tracker {
             // Opening a FIFO waits for the other end.
             self.mark_wait(caller, Barrier::Connect);
         }
+        if !flags.creates && !flags.append {
+            self.note_poll(Named::Path(path), false, caller);
+        }
         if flags.creates {
+            self.note_made(path, caller);
             // Another process may wait for the file to exist.
             self.mark_exposure(caller, Barrier::Names);
         }
@@ -54,9 +78,17 @@ impl Tracker {
             .kernel
             .open(caller.process, descriptor.number, open_file, close_on_exec);
         if let Some(key) = key {
-            // The file may have been truncated.
-            self.groups
-                .note(group, self.event, key, caller.process, false);
+            if !is_fifo {
+                let folder = name.iter().rposition(|&byte| byte == b'/');
+                let folder = folder.filter(|_| seen.is_some()).zip(self.look);
+                let folder = folder.and_then(|(end, look)| look(&name[..end.max(1)]));
+                let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
+                self.identify(key, inode(seen), inode(folder));
+            }
+            if flags.truncates {
+                let serial = self.serial(caller);
+                self.groups.note(group, self.event, key, serial, false);
+            }
             if self.submitted.contains_key(&caller.process) {
                 self.groups.submit(group, caller.process);
             }
@@ -152,6 +184,7 @@ impl Tracker {
             open_file.text.clear();
             open_file.text.extend_from_slice(text);
             open_file.kind = refined(open_file.kind, kind);
+            open_file.has_other_writers &= !open_file.kind.is_socket();
             let old = std::mem::take(&mut open_file.group);
             if open_file.kind.is_shared_object() {
                 open_file.group = self.groups.join(&open_file.text, b"");
@@ -169,6 +202,12 @@ impl Tracker {
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
         open_file.since = self.event;
         open_file.is_inherited = true;
+        let standard = usize::try_from(descriptor.number).ok();
+        let is_own = standard.and_then(|number| self.own_standard.get(number).copied());
+        open_file.has_other_writers = match kind {
+            FdKind::File => !is_own.unwrap_or(false),
+            kind => matches!(kind, FdKind::Pipe | FdKind::Unknown),
+        };
         if let Some(text) = descriptor.leads_to {
             open_file.text.extend_from_slice(text);
         }
@@ -230,7 +269,7 @@ impl Tracker {
         let key = self.closed.remove(index);
         if let Some(before) = key.and_then(|key| self.kernel.open_files.get_mut(key)) {
             let mut runs = std::mem::take(&mut before.runs[WRITES]);
-            runs.barrier.get_or_insert(Barrier::Reopened);
+            runs.cross(self.event, Barrier::Reopened);
             open_file.runs[WRITES] = runs;
             // Calls stay with the run that they are in.
             open_file.pending[WRITES] = std::mem::take(&mut before.pending[WRITES]);
@@ -238,6 +277,20 @@ impl Tracker {
         }
         if let Some(key) = key {
             self.forget(key);
+        }
+    }
+
+    /// Notes that the log shows a file: a FIFO can be neither mapped nor used at an offset.
+    pub(super) fn note_regular(&mut self, key: usize) {
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
+            open_file.may_be_fifo = false;
+        }
+    }
+
+    /// Does [`Analysis::own_standard`](crate::advisor::analysis::Analysis::own_standard).
+    pub(in crate::advisor) fn own_standard(&mut self, number: usize) {
+        if let Some(is_own) = self.own_standard.get_mut(number) {
+            *is_own = true;
         }
     }
 
@@ -272,6 +325,7 @@ impl Tracker {
 /// Turns a file into a FIFO. Processes outside of the log may write to it.
 fn turn_to_fifo(open_file: &mut OpenFile) {
     open_file.kind = FdKind::Pipe;
+    open_file.may_be_fifo = false;
     open_file.has_other_writers = true;
 }
 

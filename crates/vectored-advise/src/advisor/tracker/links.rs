@@ -1,6 +1,7 @@
 //! The link between a transfer and the one before it.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::descriptors::thread::Thread;
@@ -24,6 +25,8 @@ pub(super) struct LinkContext<'a> {
     pub(super) takes_turns: bool,
     /// The last event that may have asked for the size of any file.
     pub(super) looked_at: u64,
+    /// The last sync of all files by another thread.
+    pub(super) synced: u64,
     pub(super) groups: &'a FileGroups,
     /// The transfer.
     pub(super) call: &'a RunCall,
@@ -88,6 +91,9 @@ impl LinkContext<'_> {
             if open_file.sought_by != thread.serial {
                 return Link::Barrier(Barrier::SharedOffset);
             }
+            if open_file.may_be_fifo {
+                return Link::Barrier(Barrier::FileOrFifo);
+            }
             let has_between = thread.last != sought;
             return Link::Sought { has_between };
         }
@@ -134,6 +140,7 @@ impl LinkContext<'_> {
         let runs = &open_file.runs[usize::from(is_read)];
         match open_file.kind {
             FdKind::Unknown | FdKind::Socket => return Some(Barrier::UnknownTarget),
+            FdKind::File if open_file.may_be_fifo => return Some(Barrier::FileOrFifo),
             FdKind::File | FdKind::Pipe if open_file.flags.direct => return Some(Barrier::Direct),
             FdKind::File | FdKind::Pipe if open_file.flags.unread => {
                 return Some(Barrier::UnreadFlags);
@@ -154,9 +161,14 @@ impl LinkContext<'_> {
             _ => 0,
         };
         let own = barrier_of_thread(thread, key, open_file.kind, is_read, runs.last);
-        let of_file = if own.is_none() && group != 0 {
-            self.groups
-                .barrier_since(group, runs.last, key, thread.process, is_read)
+        let of_file = if group != 0 {
+            self.groups.barrier_since(
+                group,
+                runs.last,
+                key,
+                (thread.process, thread.serial),
+                is_read,
+            )
         } else {
             None
         };
@@ -178,6 +190,9 @@ impl LinkContext<'_> {
         }
         if !is_read && group != 0 && self.looked_at > runs.last {
             return Some(Barrier::Stat);
+        }
+        if !is_read && group != 0 && self.synced > runs.last {
+            return Some(Barrier::SyncElsewhere);
         }
         if of_file.is_some() {
             return of_file;
@@ -249,6 +264,14 @@ fn barrier_of_thread(
     if heard > since {
         return Some(Barrier::PeerRead);
     }
+    let polled = if is_read {
+        thread.polled_in.by_others(key)
+    } else {
+        thread.polled_in.by_any()
+    };
+    if polled > since {
+        return Some(Barrier::Polled);
+    }
     if is_read {
         return None;
     }
@@ -259,4 +282,48 @@ fn barrier_of_thread(
         return Some(Barrier::OtherStream);
     }
     (kind == FdKind::File && thread.last_stat > since).then_some(Barrier::Stat)
+}
+
+/// The barriers between the last transfer in a direction and now that a buffer may not outlive: the first one of the own thread,
+/// and those of others.
+pub(super) fn barriers_since_last(
+    key: usize,
+    open_file: &OpenFile,
+    is_read: bool,
+    thread: Option<&Thread>,
+    (groups, synced, lost): (&FileGroups, &Latest, u64),
+    into: &mut Vec<Barrier>,
+) {
+    let runs = &open_file.runs[usize::from(is_read)];
+    into.clear();
+    if runs.last == 0 {
+        return;
+    }
+    let is_file = open_file.kind == FdKind::File;
+    let caller = runs.last_caller;
+    if is_file {
+        let by = (caller.process, caller.thread);
+        into.extend(groups.barrier_since(open_file.group, runs.last, key, by, is_read));
+    }
+    if is_file && !is_read && synced.by_others(caller.thread as usize) > runs.last {
+        into.push(Barrier::SyncElsewhere);
+    }
+    if lost > runs.last {
+        into.push(Barrier::Unread);
+    }
+    let (elsewhere, own): (Vec<_>, Vec<_>) = runs
+        .barriers
+        .iter()
+        .partition(|(_, reason)| reason.is_elsewhere());
+    let thread = thread.filter(|thread| thread.serial == caller.thread);
+    let of_thread = thread.and_then(|thread| thread.first_since(runs.last, key, is_read, is_file));
+    let first = own
+        .into_iter()
+        .chain(of_thread)
+        .min_by_key(|(event, _)| *event);
+    for (_, reason) in elsewhere.into_iter().chain(first) {
+        if !into.contains(&reason) {
+            into.push(reason);
+        }
+    }
 }

@@ -4,12 +4,14 @@ mod calls;
 mod descriptors;
 mod exchanges;
 mod links;
+mod names;
 mod run_ends;
 mod transfers;
 
 use std::collections::VecDeque;
 
 use crate::advisor::descriptors::kernel_tables::KernelTables;
+use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::NameSet;
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::runtime::runtime_of_program;
@@ -18,7 +20,7 @@ use crate::advisor::findings::pattern_counts::PatternCounts;
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::DescriptorUses;
-use crate::advisor::options::Options;
+use crate::advisor::options::{Look, Options};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{ClassCache, FilterEvidence};
 use crate::advisor::runs::run::{MergeLimits, RunCall};
@@ -46,6 +48,14 @@ pub(super) struct Tracker {
     lost: u64,
     /// The last event that may have asked for the size of any file.
     looked_at: u64,
+    /// Hashes of the last parts of names that were made, with the serial number of the thread.
+    made: FxHashMap<u64, u64>,
+    /// The last syncs of all files, by thread.
+    synced: Latest,
+    /// Standard descriptors that no other process appends to.
+    own_standard: [bool; 3],
+    /// See [`Options::look`].
+    look: Option<Look>,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
     closed: VecDeque<usize>,
     /// Runtimes of programs, by their paths.
@@ -58,6 +68,8 @@ pub(super) struct Tracker {
     /// Open file descriptions of TCP connections, by the text that the log shows.
     tcp_ends: FxHashMap<Vec<u8>, usize>,
     call: RunCall,
+    /// Memory for the barriers between two transfers.
+    ends: Vec<Barrier>,
     calls: u64,
     transfers: u64,
     bytes: u64,
@@ -76,6 +88,7 @@ impl Tracker {
         Tracker {
             limits: MergeLimits {
                 buffer_bytes: options.buffer_bytes.max(1),
+                most_bytes: u64::MAX,
                 max_delay_ns: Some(options.max_delay_ns),
             },
             max_delay_ns: options.max_delay_ns,
@@ -87,6 +100,10 @@ impl Tracker {
             submitted: FxHashMap::default(),
             lost: 0,
             looked_at: 0,
+            made: FxHashMap::default(),
+            synced: Latest::default(),
+            own_standard: [false; 3],
+            look: options.look,
             closed: VecDeque::new(),
             runtimes: FxHashMap::default(),
             fifos: NameSet::default(),
@@ -95,6 +112,7 @@ impl Tracker {
             stalls: StallCounts::default(),
             tcp_ends: FxHashMap::default(),
             call: RunCall::default(),
+            ends: Vec::new(),
             calls: 0,
             transfers: 0,
             bytes: 0,
@@ -208,6 +226,7 @@ impl Tracker {
             if event.name == b"killed" {
                 self.kernel.note_kill(event.thread);
             }
+            self.note_last_barriers(event.thread);
             self.kernel
                 .end_thread(event.thread, process_ended, !is_call);
             return self.settle_dropped();
@@ -229,6 +248,7 @@ impl Tracker {
             }
         }
         let caller = Caller { thread, process };
+        self.note_clock(event, caller);
         match &event.action {
             Action::Transfer(transfer) => self.transfer(event, transfer, caller),
             Action::Unread { descriptor } => self.unread(event.name, *descriptor, caller),
@@ -243,9 +263,15 @@ impl Tracker {
                     Action::Fifo(Named::Descriptor(descriptor))
                     | Action::SetTcpOption { descriptor, .. }
                     | Action::Connect { descriptor } => Some(Some(*descriptor)),
+                    Action::Ask(ask) => Some(match ask.file {
+                        Named::Descriptor(descriptor) => Some(descriptor),
+                        Named::Path(_) => None,
+                    }),
                     Action::Fifo(Named::Path(_))
                     | Action::Wait { .. }
-                    | Action::Path { .. }
+                    | Action::Truncate { .. }
+                    | Action::ChangeFolder(_)
+                    | Action::MakeFolder { .. }
                     | Action::Link { .. }
                     | Action::Poll { .. }
                     | Action::Watch { .. } => Some(None),
@@ -297,6 +323,17 @@ impl Tracker {
         if let Some(process) = self.kernel.at(key).map(|thread| thread.process) {
             let name = self.pattern_counts.program(program);
             self.kernel.name(process, name, runtime_of_program(program));
+        }
+    }
+
+    /// Notes that the clock of the log was set back.
+    #[inline(always)]
+    fn note_clock(&mut self, event: &Event<'_>, caller: Caller) {
+        let (Some(began_ns), Some(thread)) = (event.began_ns, self.kernel.at(caller.thread)) else {
+            return;
+        };
+        if began_ns < std::mem::replace(&mut thread.began_ns, began_ns) {
+            self.mark_wait(caller, Barrier::ClockSetBack);
         }
     }
 

@@ -12,17 +12,67 @@ use crate::advisor::findings::uses::OpenFileUse;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
 use crate::advisor::runs::run_builder::{DirectionRuns, Link, OnRunEnd, RunKind};
+use crate::advisor::tracker::links::barriers_since_last;
 use crate::advisor::tracker::{READS, Tracker, WRITES};
 use crate::model::{FindingKind, Grade};
 
 impl Tracker {
     pub(super) fn push(&mut self, key: usize, direction: usize, link: Link, site: u32) {
+        self.note_ends(key, direction, link);
         self.with_runs(key, direction, |runs, call, limits, on_end| {
             runs.push(link, call, site, limits, on_end);
         });
     }
 
+    /// Notes the barriers before the next transfer, or before the end of an open file description.
+    fn note_ends(&mut self, key: usize, direction: usize, link: Link) {
+        let Some(open_file) = self.kernel.open_files.get(key) else {
+            return;
+        };
+        let is_read = direction == READS;
+        let thread = self
+            .kernel
+            .thread_at(open_file.runs[direction].last_caller.key);
+        let mut ends = std::mem::take(&mut self.ends);
+        let known = (&self.groups, &self.synced, self.lost);
+        barriers_since_last(key, open_file, is_read, thread, known, &mut ends);
+        let by_link = match link {
+            Link::Barrier(reason) => Some(reason),
+            Link::Sought { .. } => Some(Barrier::Sought),
+            Link::Joined { .. } | Link::Broken => None,
+        };
+        let is_new =
+            |reason: &Barrier| ends.is_empty() || reason.is_elsewhere() && !ends.contains(reason);
+        let by_link = by_link.filter(is_new);
+        ends.extend(by_link);
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
+            open_file.pending[direction].note_ends(&ends);
+        }
+        self.ends = ends;
+    }
+
+    /// Notes the barriers since the transfers of a thread that ends, which may be the last through what its process has open.
+    pub(super) fn note_last_barriers(&mut self, number: u32) {
+        let Some((thread, process)) = self.kernel.thread_of_number(number) else {
+            return;
+        };
+        for key in self.kernel.open_files_of(process) {
+            for direction in [WRITES, READS] {
+                let open_file = self.kernel.open_files.get(key);
+                let runs = open_file.map(|open_file| &open_file.runs[direction]);
+                if !runs.is_some_and(|runs| runs.last != 0 && runs.last_caller.key == thread) {
+                    continue;
+                }
+                self.note_ends(key, direction, Link::Broken);
+                if let Some(open_file) = self.kernel.open_files.get_mut(key) {
+                    open_file.runs[direction].last = 0;
+                }
+            }
+        }
+    }
+
     pub(super) fn end_runs(&mut self, key: usize, direction: usize) {
+        self.note_ends(key, direction, Link::Broken);
         self.with_runs(key, direction, |runs, _, limits, on_end| {
             runs.end(limits, on_end);
         });
@@ -67,14 +117,14 @@ impl Tracker {
             is_stream: open_file.kind.has_peer(),
             is_datagram: open_file.kind == FdKind::Datagram,
         };
-        let mixes = open_file.has_other_writers;
+        let most_bytes = open_file.most_bytes();
         let pending = &mut open_file.pending[direction];
-        let mut on_end = |run: &mut Run, kind: RunKind| pending.add(run, kind, mode, mixes);
+        let mut on_end = |run: &mut Run, kind: RunKind| pending.add(run, kind, mode);
         act(
             &mut open_file.runs[direction],
             &self.call,
             self.limits
-                .of(mode.is_read && open_file.kind == FdKind::File),
+                .of(mode.is_read && open_file.kind == FdKind::File, most_bytes),
             &mut on_end,
         );
     }
@@ -144,6 +194,7 @@ impl Tracker {
             runtime: process.as_ref().and_then(|process| process.runtime),
             process: user.process_number,
             killed: direction == WRITES && process.as_ref().is_some_and(|process| process.killed),
+            others_write: direction == WRITES && open_file.has_other_writers,
             target,
             path: name,
         };
@@ -252,6 +303,8 @@ const CLOSED_MAX: usize = 8;
 fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Option<Barrier> {
     if row.kind == FindingKind::SeekThenTransfer && open_file.has_shared_offset {
         Some(Barrier::SharedOffset)
+    } else if row.kind == FindingKind::SeekThenTransfer && open_file.offset_is_used {
+        Some(Barrier::OffsetUsed)
     } else if !row.is_read {
         groups.listed(open_file.group)
     } else if row.grade == Grade::ReadsAhead || open_file.kind == FdKind::File && !row.is_positional

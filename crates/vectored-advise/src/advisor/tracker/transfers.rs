@@ -45,19 +45,38 @@ impl Tracker {
         };
         let is_read = transfer.direction == Direction::Read;
         let direction = usize::from(is_read);
-        effect_of_transfer(self.event, key, open_file.kind, transfer, thread);
+        let may_have_peer = open_file.kind.has_peer() || open_file.may_be_fifo;
+        let kind = (open_file.kind, may_have_peer);
+        effect_of_transfer(self.event, key, kind, transfer, thread);
         if open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram {
             if user.is_new {
                 self.own(key, direction, user.thread);
             }
             return self.note_use(key, direction, transfer);
         }
+        if is_read && open_file.kind == FdKind::File {
+            let from = transfer.offset.or(open_file.position);
+            let again = from.is_some() && std::mem::replace(&mut open_file.read_from, from) == from;
+            if again
+                || self
+                    .groups
+                    .is_written_by_others(open_file.group, thread.serial)
+            {
+                // It may wait for what another thread or process writes there.
+                thread.polled_in.note(self.event, key);
+                thread.note(self.event, Barrier::Polled, (key, true));
+            }
+        }
         let sought = move_position(open_file, transfer);
-        observe_other_direction(open_file, is_read, thread.serial);
+        observe_other_direction(self.event, open_file, is_read, thread.serial);
         let shape = describe(event, transfer, open_file.kind, &mut self.call);
         self.call.deflate(thread.delayed_ns);
         let (group, is_tcp) = (open_file.group, open_file.kind == FdKind::Tcp);
+        let serial = thread.serial;
         if shape == Shape::Unusable {
+            if !is_read && transfer.result.is_ok() {
+                open_file.runs[WRITES].cross(self.event, Barrier::OtherForm);
+            }
             self.end_runs(key, direction);
             if user.is_new {
                 self.own(key, direction, user.thread);
@@ -69,8 +88,7 @@ impl Tracker {
             }
         }
         self.note_use(key, direction, transfer);
-        self.groups
-            .note(group, self.event, key, caller.process, is_read);
+        self.groups.note(group, self.event, key, serial, is_read);
         if is_tcp {
             self.exchange(event, transfer, key, caller, site);
         }
@@ -99,14 +117,7 @@ impl Tracker {
         if is_read {
             if transfer.offset.is_none() && open_file.reader != serial {
                 self.note_reader(key, serial);
-                if matches!(kind, FdKind::Pipe | FdKind::Unix)
-                    && let Some(written) =
-                        self.groups
-                            .note_drain(group, kind == FdKind::Pipe, caller.process)
-                    && let Some(held) = self.groups.list(written, Barrier::WakeUp)
-                {
-                    self.list(key, WRITES, held, Barrier::WakeUp);
-                }
+                self.note_drain(key, caller);
             }
         } else if !self.groups.note_write(group, self.event, serial) {
             self.note_writer(key, caller);
@@ -162,6 +173,7 @@ impl Tracker {
             submitted,
             lost: self.lost,
             looked_at: self.looked_at,
+            synced: self.synced.by_others(thread.serial as usize),
             groups: &self.groups,
             call: &self.call,
             limits: self.limits,
@@ -170,8 +182,14 @@ impl Tracker {
         let link = surroundings.link(key, open_file, transfer, sought);
         let (between, other) = user.written_before.of_others(key);
         let in_turn = !is_read && between > open_file.runs[direction].last;
-        let limits = self.limits.of(is_read && open_file.kind == FdKind::File);
+        let limits = self.limits.of(
+            is_read && open_file.kind == FdKind::File,
+            open_file.most_bytes(),
+        );
         let runs = &mut open_file.runs[direction];
+        if !is_read && runs.is_positional != transfer.offset.is_some() {
+            runs.cross(self.event, Barrier::OtherForm);
+        }
         if !runs.goes_on_with(link, &self.call, site, limits) {
             self.push(key, direction, link, site);
         }
@@ -190,10 +208,11 @@ impl Tracker {
         runs.is_large = is_read && transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes;
         runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
         runs.barrier = None;
+        runs.barriers.clear();
         if in_turn && matches!(link, Link::Joined { .. }) {
             self.note_order(key, other);
         }
-        if link == Link::Barrier(Barrier::Observed) {
+        if matches!(link, Link::Barrier(Barrier::Observed)) {
             self.list_writes(key, Barrier::Observed);
         }
     }
@@ -243,17 +262,38 @@ impl Tracker {
             return;
         };
         open_file.position = None;
-        if open_file.kind == FdKind::File {
-            open_file.runs[WRITES]
-                .barrier
-                .get_or_insert(Barrier::BothWays);
+        open_file.use_offset();
+        (open_file.sought, open_file.is_placed) = (0, false);
+        let (kind, group) = (open_file.kind, open_file.group);
+        let writes = &mut open_file.runs[WRITES];
+        if kind == FdKind::File {
+            writes.cross_by(self.event, serial, Barrier::BothWays);
+        } else if writes.last_caller.thread != serial {
+            writes.cross(self.event, Barrier::ReadElsewhere);
         }
-        self.groups
-            .note(open_file.group, number, key, caller.process, true);
-        if open_file.kind.has_peer()
-            && let Some(thread) = self.kernel.at(caller.thread)
+        self.groups.note(group, number, key, serial, true);
+        if kind.has_peer() {
+            if let Some(thread) = self.kernel.at(caller.thread) {
+                thread.streamed_in.note(number, key);
+                thread.note(number, Barrier::PeerRead, (key, true));
+            }
+            self.note_drain(key, caller);
+        }
+    }
+
+    /// Notes that a process reads a pipe or socket: if it wrote the bytes itself, each write wakes one of its threads.
+    fn note_drain(&mut self, key: usize, caller: Caller) {
+        let open_file = self.kernel.open_files.get(key);
+        if let Some(open_file) =
+            open_file.filter(|of| matches!(of.kind, FdKind::Pipe | FdKind::Unix))
+            && let Some(written) = self.groups.note_drain(
+                open_file.group,
+                open_file.kind == FdKind::Pipe,
+                caller.process,
+            )
+            && let Some(held) = self.groups.list(written, Barrier::WakeUp)
         {
-            thread.streamed_in.note(number, key);
+            self.list(key, WRITES, held, Barrier::WakeUp);
         }
     }
 
@@ -262,6 +302,7 @@ impl Tracker {
         let process = self.kernel.process(caller.process);
         CallingThread {
             thread: serial,
+            key: caller.thread,
             process: caller.process,
             process_number: process.map_or(0, |process| process.number),
             program: process.map_or(0, |process| process.program),
@@ -456,7 +497,9 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
     let sought = open_file.sought;
     if transfer.offset.is_none() {
         let is_read = transfer.direction == Direction::Read;
-        open_file.sought = 0;
+        open_file.use_offset();
+        open_file.was_sought |= sought != 0;
+        (open_file.sought, open_file.is_placed) = (0, false);
         open_file.position = match (open_file.position, transfer.result) {
             // The call may have given an offset of its own.
             _ if transfer.form == Form::Opaque => None,
@@ -472,13 +515,13 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
 
 /// Sets a barrier in the other direction, which observes a transfer or whose offset it moved.
 #[inline(always)]
-fn observe_other_direction(open_file: &mut OpenFile, is_read: bool, serial: u64) {
+fn observe_other_direction(event: u64, open_file: &mut OpenFile, is_read: bool, serial: u64) {
     let other = &mut open_file.runs[1 - usize::from(is_read)];
     if open_file.kind == FdKind::File {
-        other.barrier.get_or_insert(Barrier::BothWays);
+        other.cross_by(event, serial, Barrier::BothWays);
     } else if is_read && other.last_caller.thread != serial {
         // The writer may go on because another thread read a message.
-        other.barrier.get_or_insert(Barrier::PeerRead);
+        other.cross(event, Barrier::ReadElsewhere);
     }
 }
 
@@ -487,24 +530,26 @@ fn observe_other_direction(open_file: &mut OpenFile, is_read: bool, serial: u64)
 fn effect_of_transfer(
     number: u64,
     key: usize,
-    kind: FdKind,
+    (kind, may_have_peer): (FdKind, bool),
     transfer: &Transfer<'_>,
     thread: &mut Thread,
 ) {
     let is_read = transfer.direction == Direction::Read;
-    if kind.has_peer() || kind == FdKind::Datagram && !is_read {
+    if may_have_peer || kind == FdKind::Datagram && !is_read {
         let streamed = if is_read { &mut thread.streamed_in } else { &mut thread.streamed_out };
         streamed.note(number, key);
+        let reason = if is_read { Barrier::PeerRead } else { Barrier::OtherStream };
+        thread.note(number, reason, (key, is_read));
     }
     if kind == FdKind::File && !is_read {
         thread.filed_out.note(number, key);
     }
     if kind == FdKind::Other && !is_read {
-        thread.last_exposure = (number, Barrier::OtherTransfer);
+        thread.expose(number, Barrier::OtherTransfer);
     }
     let has_messages = matches!(kind, FdKind::Other | FdKind::Datagram);
     if has_messages && is_read || transfer.form == Form::Opaque {
-        thread.last_wait = (number, Barrier::OtherTransfer);
+        thread.wait(number, Barrier::OtherTransfer);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a remedy does with the calls of a finding, and which remedies a finding may have.
 
-use crate::advisor::wording::sentences::{is_record, joins_records};
+use crate::advisor::runs::barriers::Barrier;
 use crate::model::{FindingKey, FindingKind, Tally};
 
 /// What a remedy does with the calls of a finding.
@@ -19,26 +19,83 @@ pub enum RemedyKind {
     EachCall,
 }
 
-/// The kinds of remedies that a finding may have, the best first.
-pub fn remedy_kinds(key: &FindingKey, tally: &Tally) -> &'static [RemedyKind] {
+/// Whether a remedy may be printed for calls between which a barrier lies somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The barrier does not concern what the remedy keeps.
+    Allowed,
+    /// If no byte is in a buffer when the program makes this call.
+    Before(&'static str),
+    /// Not at all.
+    Not,
+}
+
+/// The table of what may be printed: a barrier between calls of the same open file description × a remedy.
+pub(crate) fn verdict(end: Barrier, remedy: RemedyKind) -> Verdict {
+    let is_read = matches!(remedy, RemedyKind::ReadRun | RemedyKind::ReadAhead);
+    match (remedy, end) {
+        (RemedyKind::EachCall, _) => Verdict::Allowed,
+        (RemedyKind::ReadAhead, Barrier::Gap | Barrier::ClockSetBack) => Verdict::Allowed,
+        // After the barrier the bytes in the buffer may be old.
+        (RemedyKind::ReadAhead, _) => Verdict::Not,
+        // The barrier is no call of the thread that writes: it cannot flush before.
+        (RemedyKind::WriteBuffer, end) if end.is_elsewhere() => Verdict::Not,
+        (RemedyKind::Join | RemedyKind::ReadRun | RemedyKind::WriteBuffer, end) => end
+            .before(is_read)
+            .map_or(Verdict::Allowed, Verdict::Before),
+    }
+}
+
+/// The kinds of remedies for a kind of finding, the best first, before the table is asked. `is_record`: see [`is_record`].
+pub(crate) fn kinds_of(kind: FindingKind, is_record: bool) -> &'static [RemedyKind] {
     use RemedyKind::{EachCall, Join, ReadAhead, ReadRun, WriteBuffer};
-    match key.kind {
+    match kind {
         // Of a record no byte may wait for the next one.
-        FindingKind::AdjacentWrites if is_record(key, tally) && !joins_records(key, tally) => {
-            &[Join]
-        }
+        FindingKind::AdjacentWrites if is_record => &[Join],
         FindingKind::AdjacentWrites => &[WriteBuffer, Join],
         FindingKind::Stall => &[Join, WriteBuffer],
-        FindingKind::PositionalWrites => &[Join],
-        // A buffer would outlive what ended the runs.
-        FindingKind::SmallReads if !tally.ends.is_empty() => &[ReadRun],
+        FindingKind::PositionalWrites | FindingKind::ManySegments => &[Join],
         FindingKind::SmallReads => &[ReadAhead, ReadRun],
         FindingKind::PositionalReads => &[ReadRun],
         FindingKind::SeekThenTransfer
+        | FindingKind::PeerStall
         | FindingKind::TinySegments
-        | FindingKind::ManySegments
         | FindingKind::SyncEach
-        | FindingKind::Datagrams
-        | FindingKind::PeerStall => &[EachCall],
+        | FindingKind::Datagrams => &[EachCall],
     }
+}
+
+/// The kinds of remedies that a finding may have, the best first.
+pub fn remedy_kinds(key: &FindingKey, tally: &Tally) -> Vec<RemedyKind> {
+    let is_record = is_record(key.steps.len(), tally);
+    let kinds = kinds_of(key.kind, is_record).iter().copied();
+    let may_have = |kind: &RemedyKind| match kind {
+        RemedyKind::ReadAhead => tally.ends.is_empty(),
+        RemedyKind::WriteBuffer => !tally.others_write,
+        _ => true,
+    };
+    kinds.filter(may_have).collect()
+}
+
+/// Runs up to this length are records; longer ones are streams.
+const RECORD_CALLS: u64 = 16;
+
+/// Whether a merged call has one record: a few calls and then something else, each step once in most of the runs, or with a
+/// step that is too large for a buffer of several records. A stream that a buffer would collect has long runs.
+pub(crate) fn is_record(pieces: usize, tally: &Tally) -> bool {
+    let pieces = pieces as u64;
+    let most = RECORD_CALLS.min(pieces + pieces / 2);
+    let is_short = tally.calls <= tally.runs.saturating_mul(most);
+    pieces > 1
+        && tally.calls <= tally.merged_calls.saturating_mul(most)
+        && (is_short || has_large_step(tally))
+}
+
+/// A step of this size or more is better referenced than copied, in bytes.
+const LARGE_BYTES: u64 = 2048;
+
+/// Whether it has both large and small steps.
+pub(crate) fn has_large_step(tally: &Tally) -> bool {
+    let is_large = |&(least, _): &(u64, u64)| least >= LARGE_BYTES;
+    tally.step_bytes.iter().any(is_large) && !tally.step_bytes.iter().all(is_large)
 }

@@ -4,19 +4,11 @@ use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 use vectored_report::{visible, words};
 
+use crate::advisor::wording::remedy_kind::{has_large_step, is_record};
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
 
 /// Steps of a pattern that are named; the others are counted.
 const NAMED_STEPS: usize = 4;
-
-/// A step of this size or more is better referenced than copied, in bytes.
-const LARGE_BYTES: u64 = 2048;
-
-/// Runs up to this length are records; longer ones are streams.
-const RECORD_CALLS: u64 = 16;
-
-/// Calls that are named before which a buffer must be written; the others are counted.
-const NAMED_ENDS: usize = 3;
 
 /// Characters of a file's name in a sentence.
 const NAMED_CHARACTERS: usize = 60;
@@ -158,34 +150,18 @@ fn short_count(number: u64) -> String {
 /// [`remedy`](crate::advisor::wording::remedies::remedy) has the details.
 pub fn action(key: &FindingKey, tally: &Tally) -> String {
     let what = match key.kind {
-        FindingKind::AdjacentWrites if has_large_step(tally) && joins_records(key, tally) => {
-            "Collect the pieces of several records in a list, and write that when it has 64 KiB"
-                .to_owned()
-                + &before(tally)
+        FindingKind::AdjacentWrites => writes(key, tally),
+        FindingKind::SmallReads if tally.ends.is_empty() => {
+            "Read more at once, through a larger buffer".to_owned()
         }
-        FindingKind::AdjacentWrites if has_large_step(tally) => {
-            "Write the small pieces and the large one in one call, with a list".to_owned()
-        }
-        FindingKind::AdjacentWrites if is_record(key, tally) => {
-            format!("Write the {} pieces in one call", key.steps.len())
-        }
-        FindingKind::AdjacentWrites => {
-            let what = match key.target {
-                DescriptorKind::File => {
-                    "Collect the writes in a buffer, and write that when it is full"
-                }
-                _ => {
-                    "Collect the writes in a buffer, and send it when it is full or before waiting"
-                }
-            };
-            what.to_owned() + &before(tally)
-        }
-        FindingKind::SmallReads => "Read more at once, through a larger buffer".to_owned(),
+        FindingKind::SmallReads => "Read each run at once".to_owned() + &kept_until(tally),
         FindingKind::PositionalWrites => {
             "Write adjacent ranges in one call, at the offset of the first".to_owned()
+                + &before(tally, ", ")
         }
         FindingKind::PositionalReads => {
             "Read adjacent ranges in one call, at the offset of the first".to_owned()
+                + &kept_until(tally)
         }
         FindingKind::SeekThenTransfer => {
             "Pass the offset to the read or write itself, in place of a seek before it".to_owned()
@@ -195,6 +171,7 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         }
         FindingKind::ManySegments => {
             "Fill each list up to 1,024 segments before the call".to_owned()
+                + &before(tally, ", and write it ")
         }
         FindingKind::SyncEach => {
             "Sync once for several records, if they may be lost together".to_owned()
@@ -224,24 +201,65 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     }
 }
 
-/// The calls before which a buffer must be written, the most frequent first: ` and before fsync (100 times)`.
-fn before(tally: &Tally) -> String {
+/// What to do with writes in a row. The barriers stand in each form.
+fn writes(key: &FindingKey, tally: &Tally) -> String {
+    let is_record = is_record(key.steps.len(), tally);
+    let (what, joint) = match (is_record, has_large_step(tally), key.target) {
+        (true, true, _) => {
+            ("Write the small pieces and the large one in one call, with a list".to_owned(), ", ")
+        }
+        (true, false, _) => (format!("Write the {} pieces in one call", key.steps.len()), ", "),
+        (false, _, DescriptorKind::File) if tally.others_write => (
+            "Collect whole records, and write up to 64 KiB of them in one call, since others may append to the file"
+                .to_owned(),
+            "; write them ",
+        ),
+        (false, ..) if tally.others_write => (
+            "Collect whole records, and write up to 4 KiB of them in one call, since others may write to the pipe"
+                .to_owned(),
+            "; write them ",
+        ),
+        (false, true, _) => (
+            "Collect the pieces of several records in a list, and write that when it has 64 KiB".to_owned(),
+            ", and ",
+        ),
+        (false, false, DescriptorKind::File) => (
+            "Collect the writes in a buffer, and write that when it is full".to_owned(),
+            ", and ",
+        ),
+        (false, false, _) => (
+            "Collect the writes in a buffer, and send it when it is full or before waiting".to_owned(),
+            ", and ",
+        ),
+    };
+    what + &before(tally, joint)
+}
+
+/// The calls before which nothing may be in a buffer: `, and before fsync (100 times)`, with `joint` in front.
+fn before(tally: &Tally, joint: &str) -> String {
+    let ends = ends(tally);
+    if ends.is_empty() { ends } else { format!("{joint}before {ends}") }
+}
+
+/// The calls that no buffer of read bytes may outlive.
+fn kept_until(tally: &Tally) -> String {
+    let ends = ends(tally);
+    if ends.is_empty() {
+        ends
+    } else {
+        format!(", with no buffer that outlives {ends}")
+    }
+}
+
+/// The calls before which a buffer must be empty, the most frequent first: `fsync (100 times), close (once)`.
+fn ends(tally: &Tally) -> String {
     let mut ends: Vec<&(String, u64)> = tally.ends.iter().collect();
     sort::sort_by_key(&mut ends, |end| std::cmp::Reverse(end.1));
-    let rest: u64 = ends.iter().skip(NAMED_ENDS).map(|end| end.1).sum();
-    let mut named: Vec<String> = ends
-        .iter()
-        .take(NAMED_ENDS)
+    let named: Vec<String> = ends
+        .into_iter()
         .map(|(call, runs)| format!("{} ({})", visible(call), times(*runs)))
         .collect();
-    if rest > 0 {
-        named.push(format!("other calls ({})", times(rest)));
-    }
-    if named.is_empty() {
-        String::new()
-    } else {
-        format!(", and before {}", named.join(", "))
-    }
+    named.join(", ")
 }
 
 /// `once`, `100 times`.
@@ -275,25 +293,6 @@ fn order_in_words(tally: &Tally) -> String {
         tally.path.as_deref().map_or("this file".to_owned(), named),
         named(other),
     )
-}
-
-/// Whether it has both large and small steps.
-fn has_large_step(tally: &Tally) -> bool {
-    let is_large = |&(least, _): &(u64, u64)| least >= LARGE_BYTES;
-    tally.step_bytes.iter().any(is_large) && !tally.step_bytes.iter().all(is_large)
-}
-
-/// Whether a merged call has more than one record.
-pub(super) fn joins_records(key: &FindingKey, tally: &Tally) -> bool {
-    tally.merged_calls < tally.calls / key.steps.len().max(1) as u64
-}
-
-/// Whether runs are short: a few calls and then something else, each step once in most of the runs. A
-/// stream that a buffer would collect has long runs.
-pub(super) fn is_record(key: &FindingKey, tally: &Tally) -> bool {
-    let pieces = key.steps.len() as u64;
-    let most = RECORD_CALLS.min(pieces + pieces / 2);
-    pieces > 1 && tally.calls <= tally.runs.saturating_mul(most)
 }
 
 #[cfg(test)]
@@ -437,7 +436,7 @@ mod tests {
         );
         tally.ends.clear();
         tally.step_bytes = vec![(8, 8), (90, 90)];
-        tally.runs = 10_233;
+        (tally.runs, tally.merged_calls) = (10_233, 10_233);
         assert!(action(&key, &tally).starts_with("Write the 2 pieces in one call: "));
         tally.runs = 1;
         tally.merged_calls = 1;

@@ -186,7 +186,7 @@ fn a_file_that_another_process_looks_at_is_listed() {
         (
             "os.fstat(got)",
             "got = socket.recv_fds(there, 1, 1)[1][0]",
-            "another process reads",
+            "another thread or process reads",
         ),
         (
             "None",

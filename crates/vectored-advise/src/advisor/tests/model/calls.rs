@@ -1,96 +1,92 @@
 //! What calls do that are no plain transfer.
 
 use super::fix::Fix;
-use super::kernel::{Cell, Object, OpenFile, Stream};
-use super::program::{Op, Step};
-use super::run::{Ran, Runner};
+use super::kernel::{FIFO, Object, OpenFile, Stream, path_of};
+use super::program::{OWN_DESCRIPTOR, Op};
+use super::run::{Done, Runner, Turn};
 
 /// A call that saw nothing.
-fn done(result: impl ToString) -> Option<(Vec<Cell>, String)> {
+fn done(result: impl ToString) -> Option<Done> {
     Some((Vec::new(), result.to_string()))
 }
 
-fn found(is_there: bool) -> Option<(Vec<Cell>, String)> {
+fn found(is_there: bool) -> Option<Done> {
     let result = if is_there { "0" } else { "-1 ENOENT (No such file or directory)" };
     Some((vec![is_there.into()], result.to_owned()))
 }
 
 impl Runner<'_> {
-    pub(super) fn call(&mut self, number: usize, step: &Step, process: u32) -> Ran {
-        if self.has_to_wait(step, process) {
-            return Ran::Waits;
-        }
-        let ran = match step.op {
-            Op::Write | Op::WriteList | Op::WriteAt => return self.write(number, step, process),
-            Op::Read | Op::ReadAt => return self.read(number, step, process),
+    /// Makes a call that does not have to wait; `None` if it makes no sense where it stands.
+    pub(super) fn call(&mut self, turn: Turn) -> Option<Done> {
+        match turn.op {
             Op::OpenToRead | Op::OpenNew | Op::OpenBoth | Op::OpenToAppend | Op::OpenPath => {
-                self.open(number, step, process)
+                self.open(turn)
             }
-            Op::Close | Op::Duplicate | Op::Pipe | Op::Pair => {
-                self.descriptors(number, step, process)
-            }
-            Op::SendFile | Op::Splice => self.copy(step, process),
-            Op::Seek | Op::SeekOn | Op::SeekEnd | Op::Tell => self.seek(step, process),
-            Op::Stat | Op::Access | Op::List | Op::Rename | Op::Unlink | Op::Link | Op::Symlink => {
-                self.names(step, process)
+            Op::Close | Op::Duplicate | Op::Pipe | Op::Pair => self.descriptors(turn),
+            Op::SendFile | Op::Splice => self.copy(turn),
+            Op::Seek | Op::SeekOn | Op::SeekEnd | Op::Tell => self.seek(turn),
+            Op::Access | Op::List | Op::Rename | Op::Unlink | Op::Link | Op::Symlink => {
+                self.names(turn)
             }
             Op::Await | Op::Wake | Op::Fork | Op::Thread | Op::Execute | Op::Kill | Op::Wait => {
-                self.processes(step, process)
+                self.processes(turn)
             }
             Op::Exit | Op::Harmless | Op::Pause => done(0),
-            _ => self.files(step, process),
-        };
-        ran.map_or(Ran::Left, |(seen, result)| Ran::Done(seen, result))
+            _ => self.files(turn),
+        }
     }
 
-    fn has_to_wait(&self, step: &Step, process: u32) -> bool {
-        let kernel = &self.kernel;
-        match step.op {
+    pub(super) fn has_to_wait(&self, turn: Turn) -> bool {
+        let (kernel, process) = (&self.kernel, turn.process);
+        match turn.op {
             Op::Poll | Op::Splice => {
-                let Some(Object::Stream(Some(stream), _)) = kernel.object(process, step.fd) else {
+                let Some(Object::Stream(Some(stream), _)) = kernel.object(process, turn.fd) else {
                     return false;
                 };
-                let buffer = self.buffers.get(&(process, step.fd));
+                let buffer = self.buffers.get(&(process, turn.fd));
                 let is_ahead = buffer.is_some_and(|buffer| !buffer.ahead.is_empty())
-                    && step.op == Op::Poll
+                    && turn.op == Op::Poll
                     && self.fix.is_some_and(Fix::empties_before_poll);
                 !kernel.is_readable(stream) && !is_ahead
             }
             Op::Await => !kernel.is_awake,
-            Op::Wait => kernel.processes.get(&step.child).is_some_and(|child| {
+            Op::Wait => kernel.processes.get(&turn.child).is_some_and(|child| {
                 child.parent == process && !child.is_awaited && !child.has_ended
             }),
             _ => false,
         }
     }
 
-    fn open(&mut self, number: usize, step: &Step, process: u32) -> Option<(Vec<Cell>, String)> {
-        if self.kernel.at(process, step.fd).is_some() {
+    fn open(&mut self, turn: Turn) -> Option<Done> {
+        if self.kernel.at(turn.process, turn.fd).is_some() {
             return None;
         }
-        let may_write = matches!(step.op, Op::OpenNew | Op::OpenBoth | Op::OpenToAppend);
-        let is_own = step.name >= super::program::OWN_DESCRIPTOR;
-        let (file, text) = match self.kernel.resolve(process, step.name) {
-            Some(known) => known,
-            None if may_write && !is_own => self.kernel.create(step.name),
-            None => return found(false),
+        let writes = matches!(turn.op, Op::OpenNew | Op::OpenBoth | Op::OpenToAppend);
+        let (object, text) = if turn.name == FIFO {
+            let object = Object::Stream((!writes).then_some(1), writes.then_some(1));
+            (object, path_of(FIFO))
+        } else {
+            let (file, text) = match self.kernel.resolve(turn.process, turn.name) {
+                Some(known) => known,
+                None if writes && turn.name < OWN_DESCRIPTOR => self.kernel.create(turn.name),
+                None => return found(false),
+            };
+            if turn.op == Op::OpenNew {
+                self.kernel.truncate(file, 0);
+            }
+            let is_path = turn.op == Op::OpenPath;
+            (
+                if is_path { Object::Handle(file) } else { Object::File(file) },
+                text,
+            )
         };
-        if step.op == Op::OpenNew {
-            self.kernel.truncate(file, 0);
-        }
-        let is_path = step.op == Op::OpenPath;
-        let object = if is_path { Object::Handle(file) } else { Object::File(file) };
-        let open_file = OpenFile {
-            object,
-            offset: 0,
-            append: step.op == Op::OpenToAppend,
-            may_read: matches!(step.op, Op::OpenToRead | Op::OpenBoth),
-            may_write,
-            text,
-        };
-        self.kernel.open_files.insert(2 * number, open_file);
-        self.kernel.install(process, step.fd, 2 * number);
-        Some((vec![1], self.shown(process, step.fd)))
+        let mut open_file = OpenFile::new(object, text);
+        open_file.append = turn.op == Op::OpenToAppend;
+        open_file.may_read &= matches!(turn.op, Op::OpenToRead | Op::OpenBoth);
+        open_file.may_write &= writes;
+        self.kernel.open_files.insert(2 * turn.number, open_file);
+        self.kernel.install(turn.process, turn.fd, 2 * turn.number);
+        Some((vec![1], self.shown(turn.process, turn.fd)))
     }
 
     fn close(&mut self, process: u32, fd: i32) {
@@ -100,210 +96,170 @@ impl Runner<'_> {
         process.map(|process| process.descriptors.remove(&fd));
     }
 
-    fn descriptors(
-        &mut self,
-        number: usize,
-        step: &Step,
-        process: u32,
-    ) -> Option<(Vec<Cell>, String)> {
-        let key = self.kernel.key_of(process, step.fd);
-        let is_free = self.kernel.at(process, step.other).is_none();
+    fn descriptors(&mut self, turn: Turn) -> Option<Done> {
+        let Turn {
+            number, process, ..
+        } = turn;
+        let key = self.kernel.key_of(process, turn.fd);
+        let is_free = key.is_none() && self.kernel.at(process, turn.other).is_none();
         let first = self.kernel.streams.len();
-        let ends = match step.op {
+        let ends = match turn.op {
             Op::Close => {
                 key?;
-                self.close(process, step.fd);
+                self.close(process, turn.fd);
                 return done(0);
             }
             Op::Duplicate => {
-                let key = key.filter(|_| step.fd != step.other)?;
-                self.close(process, step.other);
-                self.kernel.install(process, step.other, key);
-                return done(self.shown(process, step.other));
+                let key = key.filter(|_| turn.fd != turn.other)?;
+                self.close(process, turn.other);
+                self.kernel.install(process, turn.other, key);
+                return done(self.shown(process, turn.other));
             }
-            _ if key.is_some() || !is_free || step.fd == step.other => return None,
+            _ if !is_free || turn.fd == turn.other => return None,
             Op::Pipe => [(Some(first), None), (None, Some(first))],
             _ => [
                 (Some(first), Some(first + 1)),
                 (Some(first + 1), Some(first)),
             ],
         };
-        self.kernel
-            .streams
-            .extend([Stream::default(), Stream::default()]);
-        for (end, (may_read, may_write)) in ends.into_iter().enumerate() {
-            let text = match step.op {
+        self.kernel.streams.resize_with(first + 2, Stream::default);
+        for (end, (from, to)) in ends.into_iter().enumerate() {
+            let text = match turn.op {
                 Op::Pipe => format!("pipe:[{first}]"),
                 _ => format!("UNIX-STREAM:[{}->{}]", 70 + first + end, 71 + first - end),
             };
-            let open_file = OpenFile {
-                object: Object::Stream(may_read, may_write),
-                offset: 0,
-                append: false,
-                may_read: may_read.is_some(),
-                may_write: may_write.is_some(),
-                text,
-            };
-            let key = 2 * number + end;
+            let (key, fd) = (2 * number + end, [turn.fd, turn.other][end]);
+            let open_file = OpenFile::new(Object::Stream(from, to), text);
             self.kernel.open_files.insert(key, open_file);
-            self.kernel
-                .install(process, [step.fd, step.other][end], key);
+            self.kernel.install(process, fd, key);
         }
         done(0)
     }
 
     /// Moves bytes in the kernel, past all buffers.
-    fn copy(&mut self, step: &Step, process: u32) -> Option<(Vec<Cell>, String)> {
-        let from = self
-            .kernel
-            .at(process, step.fd)
-            .filter(|from| from.may_read)?;
-        let is_file = matches!(from.object, Object::File(_));
-        self.kernel
-            .at(process, step.other)
-            .filter(|to| to.may_write)?;
-        let keys = [step.fd, step.other].map(|fd| self.kernel.key_of(process, fd));
-        let [Some(from), Some(to)] = keys else {
-            return None;
-        };
-        if from == to || is_file != (step.op == Op::SendFile) {
+    fn copy(&mut self, turn: Turn) -> Option<Done> {
+        let kernel = &mut self.kernel;
+        let [from, to] = [turn.fd, turn.other].map(|fd| kernel.key_of(turn.process, fd));
+        let (from, to) = (from?, to?);
+        let is_file = matches!(kernel.open_files[&from].object, Object::File(_));
+        let may = kernel.open_files[&from].may_read && kernel.open_files[&to].may_write;
+        if from == to || !may || is_file != (turn.op == Op::SendFile) {
             return None;
         }
-        let bytes = self.kernel.read(from, step.bytes, None)?;
-        self.kernel.write(to, &bytes, None);
+        let bytes = kernel.read(from, turn.bytes, None)?;
+        kernel.write(to, &bytes, None);
         let count = bytes.len().to_string();
         Some((bytes, count))
     }
 
     /// A stream object writes its buffer before it seeks, and knows where it stands.
-    fn seek(&mut self, step: &Step, process: u32) -> Option<(Vec<Cell>, String)> {
-        let key = self.kernel.key_of(process, step.fd)?;
-        let Object::File(file) = self.kernel.object(process, step.fd)? else {
+    fn seek(&mut self, turn: Turn) -> Option<Done> {
+        let key = self.kernel.key_of(turn.process, turn.fd)?;
+        let Object::File(file) = self.kernel.object(turn.process, turn.fd)? else {
             return None;
         };
-        self.flush(process, |fd| fd == step.fd);
+        self.flush(turn.process, |fd| fd == turn.fd);
         self.write_parts(key);
-        self.give_back(process, step.fd);
+        self.give_back(turn.process, turn.fd);
         let end = self.kernel.files[file].bytes.len();
         let offset = &mut self.kernel.open_files.get_mut(&key)?.offset;
-        match step.op {
-            Op::Seek => *offset = step.at,
-            Op::SeekOn => *offset += step.at,
+        match turn.op {
+            Op::Seek => *offset = turn.at,
+            Op::SeekOn => *offset += turn.at,
             Op::SeekEnd => *offset = end,
             _ => {}
         }
-        Some((vec![*offset as Cell], offset.to_string()))
+        Some((vec![*offset as u16], offset.to_string()))
     }
 
-    fn names(&mut self, step: &Step, process: u32) -> Option<(Vec<Cell>, String)> {
+    fn names(&mut self, turn: Turn) -> Option<Done> {
         let kernel = &mut self.kernel;
-        let known = kernel.resolve(process, step.name).map(|known| known.0);
-        let is_own = step.name >= super::program::OWN_DESCRIPTOR;
-        match step.op {
-            Op::Access => found(known.is_some()),
-            Op::Stat => match known {
-                Some(file) => Some((vec![kernel.files[file].bytes.len() as Cell], "0".to_owned())),
-                None => found(false),
-            },
-            Op::List => Some((
-                kernel.names.keys().map(|&name| name.into()).collect(),
-                String::new(),
-            )),
-            Op::Unlink => {
-                let _ = kernel.names.remove(&step.name)?;
-                done(0)
+        match turn.op {
+            Op::Access => found(kernel.resolve(turn.process, turn.name).is_some()),
+            Op::List => {
+                let names = kernel.names.keys().map(|&name| name.into()).collect();
+                Some((names, "72".to_owned()))
             }
-            _ if is_own => None,
+            Op::Unlink => kernel.names.remove(&turn.name).and_then(|_| done(0)),
             op => {
                 let (symbolic, renames) = (op == Op::Symlink, op == Op::Rename);
-                kernel
-                    .name_again(step.name, step.to, symbolic, renames)
-                    .then(|| done(0))?
+                let is_done = kernel.name_again(turn.name, turn.to, symbolic, renames);
+                is_done.then(|| done(0))?
             }
         }
     }
 
-    fn files(&mut self, step: &Step, process: u32) -> Option<(Vec<Cell>, String)> {
+    fn files(&mut self, turn: Turn) -> Option<Done> {
         let kernel = &mut self.kernel;
-        let named = kernel.resolve(process, step.name).map(|known| known.0);
-        let file = kernel.file_of(process, step.fd);
-        let may_read = kernel
-            .at(process, step.fd)
-            .is_some_and(|known| known.may_read);
-        let may_write = kernel
-            .at(process, step.fd)
-            .is_some_and(|known| known.may_write);
-        let seen = match step.op {
-            Op::StatDescriptor => vec![kernel.files[file?].bytes.len() as Cell],
-            Op::Sync => kernel.sync(Some(file?)),
-            Op::SyncAll => kernel.sync(None),
-            Op::SyncFileSystem => {
-                file?;
-                kernel.sync(None)
-            }
-            Op::TruncateDescriptor => {
-                kernel.truncate(file.filter(|_| may_write)?, 8);
-                Vec::new()
-            }
-            Op::Truncate => {
-                kernel.truncate(named?, 8);
-                Vec::new()
-            }
+        let named = kernel.resolve(turn.process, turn.name).map(|known| known.0);
+        let file = kernel.file_of(turn.process, turn.fd);
+        let open_file = kernel.at(turn.process, turn.fd);
+        let may_read = open_file.is_some_and(|known| known.may_read);
+        let may_write = open_file.is_some_and(|known| known.may_write);
+        let mut seen = Vec::new();
+        match turn.op {
+            Op::Stat => match named {
+                Some(file) => seen.push(kernel.files[file].bytes.len() as u16),
+                None => return found(false),
+            },
+            Op::StatDescriptor => seen.push(kernel.files[file?].bytes.len() as u16),
+            Op::Sync => seen = kernel.sync(Some(file?)),
+            Op::SyncAll => seen = kernel.sync(None),
+            Op::SyncFileSystem => seen = file.map(|_| kernel.sync(None))?,
+            Op::TruncateDescriptor => kernel.truncate(file.filter(|_| may_write)?, 8),
+            Op::Truncate => kernel.truncate(named?, 8),
             Op::Watch => {
                 kernel.files[named?].changes.get_or_insert(0);
-                Vec::new()
             }
             Op::Map => {
                 let file = file.filter(|_| may_read)?;
-                kernel.processes.get_mut(&process)?.mapped = Some(file);
-                Vec::new()
+                kernel.processes.get_mut(&turn.process)?.mapped = Some(file);
             }
-            Op::Peek => kernel.files[kernel.processes[&process].mapped?]
-                .bytes
-                .clone(),
+            Op::Peek => {
+                let file = kernel.processes[&turn.process].mapped?;
+                seen.clone_from(&kernel.files[file].bytes);
+            }
             // `poll` of a stream that can be read.
             _ => {
-                let object = kernel.object(process, step.fd);
-                matches!(object, Some(Object::Stream(Some(_), _))).then(Vec::new)?
+                let object = kernel.object(turn.process, turn.fd);
+                matches!(object, Some(Object::Stream(Some(_), _))).then_some(())?;
             }
-        };
+        }
         Some((seen, "0".to_owned()))
     }
 
-    fn processes(&mut self, step: &Step, process: u32) -> Option<(Vec<Cell>, String)> {
-        let known = self.threads.get(&step.child).copied();
-        match step.op {
+    fn processes(&mut self, turn: Turn) -> Option<Done> {
+        let (process, child) = (turn.process, turn.child);
+        let known = self.threads.get(&child).copied();
+        match turn.op {
+            Op::Fork | Op::Thread if known.is_some() => return None,
             Op::Fork => {
-                if known.is_some() {
-                    return None;
-                }
-                self.threads.insert(step.child, step.child);
+                self.threads.insert(child, child);
                 let mut copy = self.kernel.processes[&process].clone();
                 copy.parent = process;
-                self.kernel.processes.insert(step.child, copy);
+                self.kernel.processes.insert(child, copy);
                 let buffers = self.buffers.clone().into_iter();
                 let own = buffers.filter(|(key, _)| key.0 == process);
                 self.buffers
-                    .extend(own.map(|(key, buffer)| ((step.child, key.1), buffer)));
+                    .extend(own.map(|(key, buffer)| ((child, key.1), buffer)));
             }
             Op::Thread => {
-                if known.is_some() {
-                    return None;
-                }
-                self.threads.insert(step.child, process);
+                self.threads.insert(child, process);
             }
             Op::Execute => {
                 let own = self.threads.values().filter(|&&owner| owner == process);
                 (own.count() == 1).then_some(())?;
                 self.buffers.retain(|key, _| key.0 != process);
-                self.kernel.processes.get_mut(&process)?.mapped = None;
+                let process = self.kernel.processes.get_mut(&process)?;
+                process.mapped = None;
+                process.programs += 1;
             }
             Op::Kill => {
                 let of = known.filter(|&of| of != process)?;
                 (!self.kernel.processes[&of].has_ended).then_some(())?;
             }
             Op::Wait => {
-                let child = self.kernel.processes.get_mut(&step.child)?;
+                let child = self.kernel.processes.get_mut(&child)?;
                 (child.parent == process && !child.is_awaited).then_some(())?;
                 child.is_awaited = true;
             }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::kernel::{Kernel, Object};
 use super::program::{Op, Step};
-use super::run::Outcome;
+use super::run::{Outcome, Turn, User};
+use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::wording::remedy_kind::{RemedyKind, remedy_kinds};
 use crate::advisor::wording::sentences::action;
 use crate::model::{FindingKey, FindingKind, Tally};
@@ -24,8 +25,8 @@ pub(super) const BUFFER_BYTES: usize = 4096;
 pub(super) struct Fix {
     pub(super) how: RemedyKind,
     pub(super) text: String,
-    /// Process, descriptor and open file of each call that the finding names.
-    pub(super) streams: BTreeSet<(u32, i32, usize)>,
+    /// The users of each call that the finding names.
+    pub(super) streams: BTreeSet<User>,
     /// The calls that one call replaces.
     groups: Vec<Vec<usize>>,
     /// Offsets of the transfers whose seek is dropped.
@@ -42,7 +43,7 @@ impl Fix {
         before: &Outcome,
     ) -> Vec<Fix> {
         let steps_of = |run: &Vec<u64>| run.iter().map(|begin| before.begins[begin]).collect();
-        let runs: Vec<Vec<usize>> = tally.members.iter().map(steps_of).collect();
+        let runs: Vec<Vec<usize>> = tally.members.0.iter().map(steps_of).collect();
         let fix = |how: &RemedyKind| {
             let mut fix = Fix {
                 how: *how,
@@ -89,7 +90,7 @@ impl Fix {
 
     fn drop_seeks(&mut self, run: &[usize], program: &[Step], before: &Outcome) {
         for step in run {
-            let (process, fd, _) = before.users[step];
+            let (process, fd, ..) = before.users[step];
             let uses = |one: &&usize| {
                 let (known, own) = (&program[**one], &program[*step]);
                 let seeks = matches!(known.op, Op::Seek | Op::SeekOn | Op::SeekEnd);
@@ -126,61 +127,62 @@ impl Fix {
     }
 
     /// Whether the text has the program write the buffer of a descriptor before a call.
-    pub(super) fn is_written_before(
-        &self,
-        step: &Step,
-        kernel: &Kernel,
-        process: u32,
-        buffered: i32,
-    ) -> bool {
-        let names = |word: &str| self.text.contains(&format!("{word} ("));
+    pub(super) fn is_written_before(&self, step: Turn, kernel: &Kernel, buffered: i32) -> bool {
+        let process = step.process;
+        let names = |barrier: Barrier| {
+            let word = barrier.before(false);
+            word.is_some_and(|word| self.text.contains(&format!("{word} (")))
+        };
+        let any = |barriers: &[Barrier]| barriers.iter().any(|barrier| names(*barrier));
         let waits = self.text.contains("before waiting");
         let object = |fd: i32| kernel.object(process, fd);
         let is_stream = |fd: i32| matches!(object(fd), Some(Object::Stream(..)));
         let same = |fd: i32| kernel.key_of(process, fd) == kernel.key_of(process, buffered);
         let by_another = |fd: i32| {
             let is_file = object(fd).is_some() && object(fd) == object(buffered);
-            !same(fd) && is_file && names("a use of the same file through another descriptor")
+            !same(fd) && is_file && names(Barrier::SameFile)
         };
         let reads = |fd: i32| {
-            is_stream(fd) && (waits || names("a read of a pipe or socket"))
-                || same(fd) && names("a read of the same open file")
+            is_stream(fd) && (waits || names(Barrier::PeerRead))
+                || same(fd) && names(Barrier::BothWays)
                 || by_another(fd)
         };
         let writes = |fd: i32| {
-            let turns = "a call through another descriptor of the same open file";
-            is_stream(fd) && !same(fd) && names("a write to another pipe or socket")
-                || same(fd) && fd != buffered && names(turns)
+            is_stream(fd) && !same(fd) && names(Barrier::OtherStream)
+                || same(fd) && names(Barrier::OtherForm)
+                || same(fd) && fd != buffered && names(Barrier::TwoDescriptors)
                 || by_another(fd)
         };
-        let of_names = names("rename, unlink or the like");
-        let control = names("ioctl, setsockopt, ftruncate or the like");
-        let of_file = names("a use of the same file through another descriptor");
+        let polls = names(Barrier::Polled);
         match step.op {
-            Op::Read | Op::ReadAt => reads(step.fd),
+            Op::Read | Op::ReadAt => reads(step.fd) || polls,
             Op::Write | Op::WriteAt | Op::WriteList => writes(step.fd),
             Op::SendFile | Op::Splice => {
-                let special =
-                    "a read or write of a terminal, a device or another special descriptor";
-                reads(step.fd) || writes(step.other) || names(special)
+                reads(step.fd) || writes(step.other) || names(Barrier::OtherTransfer)
             }
-            Op::Poll => waits || names("poll, select or epoll_wait"),
-            Op::Await | Op::Wake => waits || names("futex"),
-            Op::Wait => waits || names("a wait for a child"),
-            Op::Fork | Op::Thread | Op::Execute => names("fork or execve"),
-            Op::Kill => names("a signal"),
-            Op::Pause => names("a pause"),
-            Op::Close => is_stream(step.fd) && names("a close of a pipe or socket"),
-            Op::Duplicate => is_stream(step.other) && names("a close of a pipe or socket"),
-            Op::Sync if same(step.fd) => names("fsync"),
-            Op::Sync | Op::SyncAll | Op::SyncFileSystem => names("a sync of another file"),
-            Op::Stat | Op::StatDescriptor => names("stat"),
-            Op::Rename | Op::Link | Op::Symlink | Op::Unlink => of_names,
-            Op::OpenNew | Op::OpenBoth | Op::OpenToAppend => of_names || of_file,
-            Op::Truncate => control || of_file,
-            Op::TruncateDescriptor | Op::Watch => control,
-            Op::Tell => names("lseek(SEEK_CUR)"),
-            Op::SeekEnd => names("lseek(SEEK_END), statfs or the like"),
+            Op::Poll => waits || names(Barrier::Poll),
+            Op::Await | Op::Wake => waits || names(Barrier::Thread),
+            Op::Wait => waits || names(Barrier::Child),
+            Op::Fork | Op::Thread | Op::Execute => names(Barrier::Process),
+            Op::Kill => names(Barrier::Signal),
+            Op::Pause => names(Barrier::Gap),
+            Op::Close => is_stream(step.fd) && names(Barrier::StreamClosed),
+            Op::Duplicate => is_stream(step.other) && names(Barrier::StreamClosed),
+            Op::Sync if same(step.fd) => names(Barrier::SyncOwn),
+            Op::Sync | Op::SyncAll | Op::SyncFileSystem => {
+                names(Barrier::SyncOther) || by_another(step.fd)
+            }
+            Op::Stat => names(Barrier::Stat) || polls,
+            Op::StatDescriptor => names(Barrier::Stat) || polls || by_another(step.fd),
+            Op::OpenToRead | Op::Access | Op::List => polls,
+            Op::Rename | Op::Link | Op::Symlink | Op::Unlink => names(Barrier::Names),
+            Op::OpenNew | Op::OpenBoth | Op::OpenToAppend => {
+                polls || any(&[Barrier::Names, Barrier::SameFile])
+            }
+            Op::Truncate => any(&[Barrier::Control, Barrier::SameFile]),
+            Op::TruncateDescriptor | Op::Watch => names(Barrier::Control) || by_another(step.fd),
+            Op::Tell => names(Barrier::Position),
+            Op::SeekEnd => by_another(step.fd) || names(Barrier::Size),
             _ => false,
         }
     }

@@ -27,6 +27,25 @@ pub(super) struct OpenFile {
     pub(super) text: String,
 }
 
+impl OpenFile {
+    /// With all that the object allows.
+    pub(super) fn new(object: Object, text: String) -> OpenFile {
+        let (may_read, may_write) = match object {
+            Object::File(_) => (true, true),
+            Object::Handle(_) => (false, false),
+            Object::Stream(from, to) => (from.is_some(), to.is_some()),
+        };
+        OpenFile {
+            object,
+            offset: 0,
+            append: false,
+            may_read,
+            may_write,
+            text,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
     pub(super) bytes: Vec<Cell>,
@@ -48,6 +67,8 @@ pub(super) struct Process {
     pub(super) descriptors: BTreeMap<i32, usize>,
     pub(super) has_ended: bool,
     pub(super) is_awaited: bool,
+    /// Programs that it has run before.
+    pub(super) programs: u32,
     pub(super) parent: u32,
     pub(super) mapped: Option<usize>,
 }
@@ -74,7 +95,51 @@ pub(super) fn path_of(name: u8) -> String {
     }
 }
 
+/// A process that the log does not show. It has the standard descriptors of process 1, too, and both ends of the FIFO.
+pub(super) const FOREIGN: u32 = 9;
+
+/// Names from before the log began: another one of the first file, a symbolic link to it, a FIFO.
+pub(super) const HARD_LINK: u8 = 3;
+pub(super) const SYMBOLIC_LINK: u8 = 4;
+pub(super) const FIFO: u8 = 7;
+
 impl Kernel {
+    /// Process 1 with standard descriptors from before the log began: a pipe, a file, and a file to append to.
+    pub(super) fn new() -> Kernel {
+        let mut kernel = Kernel::default();
+        kernel
+            .streams
+            .extend([Stream::default(), Stream::default()]);
+        for name in [0, 5, 6] {
+            kernel.create(name);
+        }
+        kernel.names.insert(HARD_LINK, Ok(0));
+        kernel.names.insert(SYMBOLIC_LINK, Err(0));
+        let ends = [
+            (0, Object::Stream(Some(0), None), "pipe:[90]"),
+            (1, Object::File(1), "/d/f"),
+            (2, Object::File(2), "/d/g"),
+            (5, Object::Stream(None, Some(0)), "pipe:[90]"),
+            (6, Object::Stream(Some(1), None), "/d/h"),
+            (7, Object::Stream(None, Some(1)), "/d/h"),
+        ];
+        for process in [1, FOREIGN] {
+            kernel.processes.insert(process, Process::default());
+        }
+        for (fd, object, text) in ends {
+            let key = usize::MAX - fd as usize;
+            let mut open_file = OpenFile::new(object, text.to_owned());
+            open_file.append = fd == 2;
+            open_file.may_read &= fd == 0 || fd == 6;
+            kernel.open_files.insert(key, open_file);
+            kernel.install(FOREIGN, fd, key);
+            if fd < 3 {
+                kernel.install(1, fd, key);
+            }
+        }
+        kernel
+    }
+
     pub(super) fn key_of(&self, process: u32, fd: i32) -> Option<usize> {
         self.processes.get(&process)?.descriptors.get(&fd).copied()
     }
@@ -111,6 +176,11 @@ impl Kernel {
             Ok(file) => Some((file, path_of(name))),
             Err(to) => Some(((*self.names.get(&to)?).ok()?, path_of(to))),
         }
+    }
+
+    pub(super) fn files_by_name(&self) -> Vec<(u8, usize)> {
+        let known = |name: &u8| Some((*name, self.resolve(FOREIGN, *name)?.0));
+        self.names.keys().filter_map(known).collect()
     }
 
     pub(super) fn create(&mut self, name: u8) -> (usize, String) {

@@ -2,6 +2,8 @@
 
 use fastrand::Rng;
 
+use super::kernel::{FIFO, FOREIGN, HARD_LINK, SYMBOLIC_LINK};
+
 macro_rules! calls {
     ($($op:ident $weight:literal $text:literal)*) => {
         /// What a call does. `Peek` is a look at a file in memory.
@@ -122,6 +124,15 @@ pub(super) fn any_program(rng: &mut Rng) -> Vec<Step> {
     while steps.len() < length {
         let thread = if rng.u8(..3) > 0 { 1 } else { rng.u32(1..4) };
         let by = |rng: &mut Rng| if rng.u8(..6) == 0 { rng.u32(1..4) } else { thread };
+        if rng.u8(..16) == 0 {
+            let (op, fd) = [
+                (Op::Read, 0),
+                (Op::Write, 1),
+                (Op::Write, 2),
+                (Op::Write, 5),
+            ][rng.usize(..4)];
+            steps.push(any_step(rng).call(op, fd).by(FOREIGN));
+        }
         let (block, times) = if rng.u8(..4) == 0 {
             (any_loop(rng), 1)
         } else {
@@ -200,8 +211,24 @@ fn any_step(rng: &mut Rng) -> Step {
         .flat_map(|call| std::iter::repeat_n(call.0, call.1));
     let weighted: Vec<Op> = weighted.collect();
     let op = weighted[rng.usize(..weighted.len())];
-    let fds = [3, 3, 3, 3, 4, 5, 6, 6, 7, 8];
+    let fds = [
+        3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 5, 5, 6, 6, 6, 7, 7, 8, 0, 1, 2,
+    ];
     let sizes = [4, 8, 12, 16, 20, 24, 2500, 5000];
+    let names = [
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        1,
+        2,
+        OWN_DESCRIPTOR + 3,
+        HARD_LINK,
+        SYMBOLIC_LINK,
+        FIFO,
+    ];
     let most = if rng.u8(..4) == 0 { 8 } else { 6 };
     let polls = [Op::OpenToRead, Op::Stat, Op::Access, Op::List, Op::Read];
     Step {
@@ -211,7 +238,7 @@ fn any_step(rng: &mut Rng) -> Step {
         other: fds[rng.usize(..fds.len())],
         bytes: sizes[rng.usize(..most)],
         at: rng.usize(..5) * 8,
-        name: [0, 0, 0, 1, 2, OWN_DESCRIPTOR + 3][rng.usize(..6)],
+        name: names[rng.usize(..names.len())],
         to: rng.u8(..3),
         child: rng.u32(1..4),
         polls: polls.contains(&op) && rng.u8(..6) == 0,

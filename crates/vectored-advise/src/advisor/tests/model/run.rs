@@ -2,11 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
+use std::ops::Deref;
 
 use super::fix::{BUFFER_BYTES, Fix};
-use super::kernel::{Cell, Kernel, Object, Process, path_of};
+use super::kernel::{Cell, FIFO, FOREIGN, Kernel, Object, path_of};
 use super::program::{Op, Step, text_of};
 use crate::advisor::wording::remedy_kind::RemedyKind;
+
+/// When a log begins.
+const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
+
+/// Bytes that Linux writes to a pipe without mixing them with those of other writers.
+const PIPE_BUF: usize = 4096;
 
 /// What came of a run.
 #[derive(Debug, Default)]
@@ -22,17 +29,34 @@ pub(super) struct Outcome {
     pub(super) content: Vec<Vec<Cell>>,
     /// Steps by the begin of their calls, in ns.
     pub(super) begins: BTreeMap<u64, usize>,
-    /// Process, descriptor and open file of each transfer.
-    pub(super) users: BTreeMap<usize, (u32, i32, usize)>,
+    /// The names and the files that they lead to, at each line of the log.
+    pub(super) names: Vec<Vec<(u8, usize)>>,
+    /// Whether a remedy joins writes to a FIFO to one that the kernel may split.
+    pub(super) is_torn: bool,
+    /// By whom and through what each transfer was made.
+    pub(super) users: BTreeMap<usize, User>,
 }
 
-/// What came of a step.
-pub(super) enum Ran {
-    /// What it saw, and its result as strace writes it.
-    Done(Vec<Cell>, String),
-    /// The call makes no sense where it stands.
-    Left,
-    Waits,
+/// What a step saw, and its result as strace writes it.
+pub(super) type Done = (Vec<Cell>, String);
+
+/// A process, a descriptor, its open file, and how many programs the process has run before.
+pub(super) type User = (u32, i32, usize, u32);
+
+/// A step and who makes it.
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) number: usize,
+    pub(super) process: u32,
+    step: Step,
+}
+
+impl Deref for Turn {
+    type Target = Step;
+
+    fn deref(&self) -> &Step {
+        &self.step
+    }
 }
 
 /// A stream object of the program, after the remedy.
@@ -67,8 +91,8 @@ pub(super) fn run(program: &[Step], order: &[usize], fix: Option<(&Fix, &Outcome
         program,
         fix: fix.map(|fix| fix.0),
         before: fix.map(|fix| fix.1),
-        kernel: Kernel::default(),
-        threads: BTreeMap::from([(1, 1)]),
+        kernel: Kernel::new(),
+        threads: BTreeMap::from([(1, 1), (FOREIGN, FOREIGN)]),
         queues: BTreeMap::new(),
         began: BTreeMap::new(),
         buffers: BTreeMap::new(),
@@ -76,7 +100,6 @@ pub(super) fn run(program: &[Step], order: &[usize], fix: Option<(&Fix, &Outcome
         now_us: 0,
         out: Outcome::default(),
     };
-    runner.kernel.processes.insert(1, Process::default());
     for &step in order {
         let queue = runner.queues.entry(program[step].thread).or_default();
         queue.push_back(step);
@@ -93,15 +116,13 @@ impl Runner<'_> {
         let mut goes_on = true;
         while std::mem::take(&mut goes_on) {
             for thread in self.queues.keys().copied().collect::<Vec<_>>() {
-                while let Some(&step) = self.queues.get(&thread).and_then(VecDeque::front) {
-                    let ran = self.attempt(step);
-                    if matches!(ran, Ran::Waits) {
-                        break;
-                    }
+                while let Some(&number) = self.queues.get(&thread).and_then(VecDeque::front)
+                    && let Some(seen) = self.attempt(number)
+                {
                     self.queues.get_mut(&thread).map(VecDeque::pop_front);
-                    if let Ran::Done(seen, _) = ran {
-                        self.out.seen.insert(step, seen);
-                        self.out.order.push(step);
+                    if let Some(seen) = seen {
+                        self.out.seen.insert(number, seen);
+                        self.out.order.push(number);
                         goes_on = true;
                     }
                 }
@@ -143,13 +164,15 @@ impl Runner<'_> {
         self.out
     }
 
-    fn log(&mut self, thread: u32, began: Option<u64>, text: &str) -> u64 {
+    fn tick(&mut self) -> u64 {
         self.now_us += 10;
-        let began = began.unwrap_or(self.now_us);
-        let took = self.now_us - began + 1;
-        let (s, us) = (1_795_312_736 + began / 1_000_000, began % 1_000_000);
-        let _ = writeln!(self.out.log, "{thread} {s}.{us:06} {text} <0.{took:06}>");
-        (s * 1_000_000 + us) * 1000
+        self.now_us
+    }
+
+    fn log(&mut self, thread: u32, began: u64, text: &str) {
+        let s = BEGIN_NS / 1_000_000_000;
+        let _ = writeln!(self.out.log, "{thread} {s}.{began:06} {text}");
+        self.out.names.push(self.kernel.files_by_name());
     }
 
     /// `3</d/a>`
@@ -161,76 +184,91 @@ impl Runner<'_> {
         format!("{fd}<{text}>")
     }
 
-    /// Runs a step, and logs it when it ends. A call that polls is logged when it fails for the first time, too.
-    fn attempt(&mut self, number: usize) -> Ran {
+    /// Runs a step, and logs it when it ends; a call that polls also when it fails for the first time. `None` if it has to wait,
+    /// `Some(None)` if it makes no sense where it stands.
+    fn attempt(&mut self, number: usize) -> Option<Option<Vec<Cell>>> {
         let step = self.program[number];
-        let Some(&process) = self.threads.get(&step.thread) else {
-            return Ran::Left;
+        let process = self.threads.get(&step.thread).copied();
+        let Some(process) = process.filter(|process| !self.kernel.processes[process].has_ended)
+        else {
+            return Some(None);
         };
-        if self.kernel.processes[&process].has_ended {
-            return Ran::Left;
-        }
-        let is_dropped = self.fix.is_some_and(|fix| fix.dropped.contains(&number));
-        if is_dropped {
-            return Ran::Done(Vec::new(), String::new());
-        }
-        self.flush(process, |_| false);
+        let turn = Turn {
+            number,
+            process,
+            step,
+        };
         if let Some(fix) = self.fix {
+            if fix.dropped.contains(&number) {
+                return Some(Some(Vec::new()));
+            }
             let own = self.buffers.keys().filter(|key| key.0 == process);
-            let is_due = |fd: &i32| fix.is_written_before(&step, &self.kernel, process, *fd);
+            let is_due = |fd: &i32| fix.is_written_before(turn, &self.kernel, *fd);
             let due: Vec<i32> = own.map(|key| key.1).filter(is_due).collect();
             self.flush(process, |fd| due.contains(&fd));
         }
         let named = [step.fd, step.other].map(|fd| self.shown(process, fd));
-        let ran = self.call(number, &step, process);
-        let is_first = !self.began.contains_key(&number);
-        let waits = match &ran {
-            Ran::Left => return ran,
-            Ran::Waits => true,
-            Ran::Done(seen, result) if step.polls => match step.op {
-                Op::List => !seen.contains(&step.name.into()),
-                _ => result.starts_with('-') || matches!(seen[..], [] | [0]),
-            },
-            Ran::Done(..) => false,
+        let done = match step.op {
+            _ if self.has_to_wait(turn) => None,
+            Op::Write | Op::WriteList | Op::WriteAt => Some(self.write(turn)),
+            Op::Read | Op::ReadAt => self.read(turn),
+            _ => Some(self.call(turn)),
         };
-        if waits && is_first {
-            self.now_us += 10;
-            self.began.insert(number, self.now_us);
+        let is_first = !self.began.contains_key(&number);
+        let is_found = |(seen, result): &Done| match step.op {
+            _ if !step.polls => true,
+            Op::List => seen.contains(&step.name.into()),
+            _ => !result.starts_with('-') && !matches!(seen[..], [] | [0]),
+        };
+        let Some(Some(done)) = done else {
+            let now = self.tick();
+            self.began.entry(number).or_insert(now);
+            return done.map(|_| None);
+        };
+        let ends = is_found(&done);
+        if ends || is_first {
+            let began = self.began.remove(&number).filter(|_| !step.polls);
+            self.log_call(turn, began, named, &done.1);
+            self.after_the_call(turn);
         }
-        if let Ran::Done(seen, result) = &ran
-            && (!waits || is_first)
-        {
-            let moves = step.op == Op::Read && !seen.is_empty() && !step.polls;
-            let began = self.began.remove(&number).filter(|_| moves || !step.polls);
-            let after = [step.fd, step.other].map(|fd| self.shown(process, fd));
-            let show = |place: usize| {
-                if named[place].ends_with("<>") { &after[place] } else { &named[place] }
-            };
-            let text = text_of(step.op)
-                .replace("%f", show(0))
-                .replace("%g", show(1))
-                .replace("%o", &step.other.to_string())
-                .replace("%p", &path_of(step.name))
-                .replace("%q", &path_of(step.to))
-                .replace("%n", &step.bytes.to_string())
-                .replace("%h", &(step.bytes / 2).to_string())
-                .replace("%a", &step.at.to_string())
-                .replace("%c", &step.child.to_string())
-                .replace("%r", result);
-            if !text.is_empty() {
-                let began = self.log(step.thread, began, &text);
-                self.out.begins.insert(began, number);
-            }
-            self.after_the_call(&step, process);
+        if !ends && is_first {
+            let now = self.tick();
+            self.began.insert(number, now);
         }
-        if waits { Ran::Waits } else { ran }
+        ends.then_some(Some(done.0))
+    }
+
+    fn log_call(&mut self, turn: Turn, began: Option<u64>, named: [String; 2], result: &str) {
+        // A new descriptor has its text from the call on.
+        let after = [turn.fd, turn.other].map(|fd| self.shown(turn.process, fd));
+        let shown = |place: usize| {
+            if named[place].ends_with("<>") { &after[place] } else { &named[place] }
+        };
+        let text = text_of(turn.op)
+            .replace("%f", shown(0))
+            .replace("%g", shown(1))
+            .replace("%o", &turn.other.to_string())
+            .replace("%p", &path_of(turn.name))
+            .replace("%q", &path_of(turn.to))
+            .replace("%n", &turn.bytes.to_string())
+            .replace("%h", &(turn.bytes / 2).to_string())
+            .replace("%a", &turn.at.to_string())
+            .replace("%c", &turn.child.to_string())
+            .replace("%r", result);
+        if !text.is_empty() && turn.thread != FOREIGN {
+            let now = self.tick();
+            let began = began.unwrap_or(now);
+            let text = format!("{text} <0.{:06}>", now - began + 1);
+            self.log(turn.thread, began, &text);
+            self.out.begins.insert(BEGIN_NS + began * 1000, turn.number);
+        }
     }
 
     /// Notes the end of a process behind the call that brought it about.
-    fn after_the_call(&mut self, step: &Step, process: u32) {
-        match step.op {
-            Op::Exit => self.end(process, true),
-            Op::Kill => self.end(self.threads[&step.child], false),
+    fn after_the_call(&mut self, turn: Turn) {
+        match turn.op {
+            Op::Exit => self.end(turn.process, true),
+            Op::Kill => self.end(self.threads[&turn.child], false),
             Op::Pause => self.now_us += 20_000,
             _ => {}
         }
@@ -241,25 +279,28 @@ impl Runner<'_> {
         if writes || self.fix.is_some_and(Fix::tells_of_kills) {
             self.flush(process, |_| true);
         }
-        if let Some(process) = self.kernel.processes.get_mut(&process) {
-            process.has_ended = true;
-        }
+        let known = self.kernel.processes.get_mut(&process);
+        known.into_iter().for_each(|known| known.has_ended = true);
         let own = self.threads.iter().filter(|(_, owner)| **owner == process);
         for thread in own.map(|(thread, _)| *thread).collect::<Vec<_>>() {
             self.queues.remove(&thread);
-            let how = if writes { "exited with 0" } else { "killed by SIGKILL" };
-            self.now_us += 10;
-            let us = self.now_us;
-            let _ = writeln!(self.out.log, "{thread} 1795312736.{us:06} +++ {how} +++");
+            let how = if writes { "+++ exited with 0 +++" } else { "+++ killed by SIGKILL +++" };
+            if thread != FOREIGN {
+                let now = self.tick();
+                self.log(thread, now, how);
+            }
         }
     }
 
     /// Whether the remedy gives a descriptor a buffer.
-    fn is_buffered(&self, how: RemedyKind, process: u32, fd: i32) -> bool {
-        let Some((fix, key)) = self.fix.zip(self.kernel.key_of(process, fd)) else {
-            return false;
-        };
-        fix.how == how && fix.streams.contains(&(process, fd, key))
+    fn is_buffered(&self, how: RemedyKind, turn: Turn) -> bool {
+        let user = self
+            .kernel
+            .key_of(turn.process, turn.fd)
+            .map(|key| self.user(turn, key));
+        let fix = self.fix.filter(|fix| fix.how == how);
+        fix.zip(user)
+            .is_some_and(|(fix, user)| fix.streams.contains(&user))
     }
 
     /// Writes the bytes in the buffers of a process.
@@ -309,100 +350,88 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn write(&mut self, number: usize, step: &Step, process: u32) -> Ran {
-        let at = (step.op == Op::WriteAt).then_some(step.at);
-        let Some(key) = self.used(number, step, process, at.is_some(), true) else {
-            return Ran::Left;
-        };
-        let cell = |byte: usize| (number as Cell + 1) << 8 | byte as Cell & 255;
-        let cells: Vec<Cell> = (0..step.bytes).map(cell).collect();
-        let group = self.fix.and_then(|fix| fix.group_of(number));
-        let place = self.fix.and_then(|fix| fix.places.get(&number)).copied();
+    fn write(&mut self, turn: Turn) -> Option<Done> {
+        let at = (turn.op == Op::WriteAt).then_some(turn.at);
+        let key = self.used(turn, at.is_some(), true)?;
+        let cell = |byte: usize| (turn.number as Cell + 1) << 8 | byte as Cell & 255;
+        let cells: Vec<Cell> = (0..turn.bytes).map(cell).collect();
+        let group = self.fix.and_then(|fix| fix.group_of(turn.number));
+        let place = self
+            .fix
+            .and_then(|fix| fix.places.get(&turn.number))
+            .copied();
         if let Some((group, steps)) = group {
             self.parts.entry(group).or_default().extend(cells);
-            if steps.last() == Some(&number) {
+            if steps.last() == Some(&turn.number) {
                 let parts: Vec<Cell> = self.parts.remove(&group).unwrap_or_default().into();
-                let at = at.map(|at| at + step.bytes - parts.len());
+                let at = at.map(|at| at + turn.bytes - parts.len());
+                let is_fifo = self.shown(turn.process, turn.fd).contains(&path_of(FIFO));
+                self.out.is_torn |= is_fifo && steps.len() > 1 && parts.len() > PIPE_BUF;
                 self.kernel.write(key, &parts, at);
             }
-        } else if at.is_none() && self.is_buffered(RemedyKind::WriteBuffer, process, step.fd) {
-            let out = &mut self.buffers.entry((process, step.fd)).or_default().out;
-            out.extend(cells);
-            if out.len() >= BUFFER_BYTES {
-                self.flush(process, |fd| fd == step.fd);
+        } else if at.is_none() && self.is_buffered(RemedyKind::WriteBuffer, turn) {
+            let buffer = self.buffers.entry((turn.process, turn.fd)).or_default();
+            buffer.out.extend(cells);
+            while buffer.out.len() >= BUFFER_BYTES {
+                let full: Vec<Cell> = buffer.out.drain(..BUFFER_BYTES).collect();
+                self.kernel.write(key, &full, None);
             }
         } else {
-            self.give_back(process, step.fd);
+            self.give_back(turn.process, turn.fd);
             self.kernel.write(key, &cells, at.or(place));
         }
-        Ran::Done(Vec::new(), step.bytes.to_string())
+        Some((Vec::new(), turn.bytes.to_string()))
+    }
+
+    fn user(&self, turn: Turn, key: usize) -> User {
+        let programs = self.kernel.processes[&turn.process].programs;
+        (turn.process, turn.fd, key, programs)
     }
 
     /// The open file of a transfer, which is noted, if the transfer can be.
-    fn used(
-        &mut self,
-        number: usize,
-        step: &Step,
-        process: u32,
-        has_offset: bool,
-        writes: bool,
-    ) -> Option<usize> {
-        let key = self.kernel.key_of(process, step.fd)?;
+    fn used(&mut self, turn: Turn, has_offset: bool, writes: bool) -> Option<usize> {
+        let key = self.kernel.key_of(turn.process, turn.fd)?;
         let open_file = &self.kernel.open_files[&key];
         let may = if writes { open_file.may_write } else { open_file.may_read };
-        let suits = !(has_offset || step.polls) || matches!(open_file.object, Object::File(_));
-        self.out.users.insert(number, (process, step.fd, key));
+        let suits = !(has_offset || turn.polls) || matches!(open_file.object, Object::File(_));
+        let user = self.user(turn, key);
+        self.out.users.insert(turn.number, user);
         (may && suits).then_some(key)
     }
 
-    pub(super) fn read(&mut self, number: usize, step: &Step, process: u32) -> Ran {
-        let at = (step.op == Op::ReadAt).then_some(step.at);
-        let Some(key) = self.used(number, step, process, at.is_some(), false) else {
-            return Ran::Left;
+    fn read(&mut self, turn: Turn) -> Option<Option<Done>> {
+        let at = (turn.op == Op::ReadAt).then_some(turn.at);
+        let Some(key) = self.used(turn, at.is_some(), false) else {
+            return Some(None);
         };
-        match self.bytes_of(number, step, process, key, at) {
-            Some(bytes) => {
-                let count = bytes.len().to_string();
-                Ran::Done(bytes, count)
-            }
-            None => Ran::Waits,
-        }
+        let bytes = self.bytes_of(turn, key, at)?;
+        let count = bytes.len().to_string();
+        Some(Some((bytes, count)))
     }
 
     /// The bytes of a read; `None` if it has to wait.
-    fn bytes_of(
-        &mut self,
-        number: usize,
-        step: &Step,
-        process: u32,
-        key: usize,
-        at: Option<usize>,
-    ) -> Option<Vec<Cell>> {
-        let (Some(fix), Some(before)) = (self.fix, self.before) else {
-            return self.kernel.read(key, step.bytes, at);
+    fn bytes_of(&mut self, turn: Turn, key: usize, at: Option<usize>) -> Option<Vec<Cell>> {
+        let place = self
+            .fix
+            .and_then(|fix| fix.places.get(&turn.number))
+            .copied();
+        let group = self.fix.and_then(|fix| fix.group_of(turn.number));
+        let is_buffered = at.is_none() && self.is_buffered(RemedyKind::ReadAhead, turn);
+        let Some(before) = self.before.filter(|_| group.is_some() || is_buffered) else {
+            return self.kernel.read(key, turn.bytes, at.or(place));
         };
-        if let Some(&place) = fix.places.get(&number) {
-            return self.kernel.read(key, step.bytes, Some(place));
-        }
-        let wanted = before.seen.get(&number).map_or(step.bytes, Vec::len);
-        let group = fix.group_of(number);
-        if group.is_none()
-            && (at.is_some() || !self.is_buffered(RemedyKind::ReadAhead, process, step.fd))
-        {
-            return self.kernel.read(key, step.bytes, at);
-        }
+        let count_of = |step: &usize| before.seen.get(step).map_or(0, Vec::len);
+        let wanted = before.seen.get(&turn.number).map_or(turn.bytes, Vec::len);
         loop {
             let (ahead, most) = match group {
                 Some((group, steps)) => {
-                    let own = steps.iter().skip_while(|one| **one != number);
-                    let of = |one: &usize| before.seen.get(one).map_or(0, Vec::len);
+                    let own = steps.iter().skip_while(|one| **one != turn.number);
                     let parts = self.parts.entry(group).or_default();
-                    let rest: usize = own.map(of).sum();
-                    let missing = rest.saturating_sub(parts.len());
+                    let missing = own.map(count_of).sum::<usize>().saturating_sub(parts.len());
                     (parts, missing)
                 }
                 None => {
-                    let buffer = self.buffers.entry((process, step.fd)).or_default();
+                    let buffer = self.buffers.entry((turn.process, turn.fd)).or_default();
                     (&mut buffer.ahead, BUFFER_BYTES)
                 }
             };

@@ -16,6 +16,8 @@ fn writes_with_o_sync_are_not_counted() {
 
 #[test]
 fn a_call_that_exposes_writes_is_a_barrier_to_writes() {
+    let mut truncates = OpenFlags::default();
+    truncates.truncates = true;
     let thread_or_process = [fork(9), thread(9), execve("/bin/x"), line_of_signal()];
     let others = [
         call("futex"),
@@ -35,7 +37,7 @@ fn a_call_that_exposes_writes_is_a_barrier_to_writes() {
         read(5, 9),
         close(6),
         pread(3, 5, 0),
-        open_at(7, "d"),
+        open_with(7, "d", truncates),
     ];
     for between in thread_or_process.into_iter().chain(others) {
         let lines = [
@@ -164,22 +166,21 @@ fn a_call_that_returns_the_offset_is_a_barrier_to_calls_that_move_it() {
 
 #[test]
 fn another_thread_that_asks_for_a_file_by_its_path_sees_its_size() {
-    let path = |path: &'static str, changes| {
-        let path = path.as_bytes();
-        line(
-            "stat",
-            vectored_strace::event::Action::Path { path, changes },
-        )
-        .by(2)
-    };
-    for changes in [false, true] {
-        check! {
-            open_at(3, "/tmp/a"), thread(2), write(3, 8), path("../tmp/a", changes), write(3, 8)
-            => "adjacent-writes file 2→1: write 4 (a use of the same file through another descriptor between them)"
-        }
+    check! {
+        open_at(3, "/tmp/a"), thread(2), write(3, 8), stat("../tmp/a").by(2), write(3, 8)
+        => "adjacent-writes file 2→1: write 4 (another thread or process reads the file, or asks for its size, while it is written)"
+    }
+    let path = b"../tmp/a";
+    let truncate = line(
+        "truncate",
+        vectored_strace::event::Action::Truncate { path },
+    );
+    check! {
+        open_at(3, "/tmp/a"), thread(2), write(3, 8), truncate.by(2), write(3, 8)
+        => "adjacent-writes file 2→1: write 4 (another thread or process uses the same file or descriptor between them)"
     }
     check! {
-        open_at(3, "/tmp/a"), thread(2), write(3, 8), path("/tmp/b", false), write(3, 8)
+        open_at(3, "/tmp/a"), thread(2), write(3, 8), stat("/tmp/b").by(2), write(3, 8)
         => "adjacent-writes file 2→1: write 4 [adjacent]"
     }
 }

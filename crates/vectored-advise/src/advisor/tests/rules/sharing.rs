@@ -225,6 +225,7 @@ fn a_stream_that_is_opened_by_name_or_passed_on_is_not_read_ahead() {
         Action::Open {
             descriptor: named(5),
             path: b"/dev/fd/3",
+            folder: None,
             flags: OpenFlags::default(),
         },
     );

@@ -1,0 +1,239 @@
+//! Files by the names in calls: paths that lead to descriptors, relative paths, device and inode, and who asks for them.
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::name_set::last_part;
+use crate::advisor::descriptors::open_file::OpenFile;
+use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::same_file::Inode;
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::tracker::{Caller, Tracker, WRITES};
+use vectored_strace::event::{Ask, Named};
+
+/// Files that the C library asks for again and again, and that no program waits for.
+const ASKED_BY_LIBRARIES: [&[u8]; 2] = [b"/etc/localtime", b"/usr/share/zoneinfo"];
+
+/// Names of which is known who made them.
+const MADE_MAX: usize = 1 << 16;
+
+fn hash(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Tracker {
+    /// Notes a call that asks for a file: it may see the size, and a program that asks again or in vain may wait for it.
+    pub(super) fn ask(&mut self, ask: &Ask<'_>, caller: Caller) {
+        self.note_poll(ask.file, ask.failed, caller);
+        let serial = self.serial(caller);
+        if ask.failed {
+            return;
+        }
+        match ask.file {
+            Named::Descriptor(descriptor) => {
+                let key = self.kernel.open_file_of(caller.process, descriptor.number);
+                let known = key.and_then(|key| self.kernel.open_files.get_mut(key));
+                let (Some(key), Some(open_file)) = (key, known) else {
+                    return;
+                };
+                open_file.may_be_fifo &= !ask.is_regular;
+                if open_file.kind == FdKind::File || open_file.flags.path_only {
+                    self.identify(key, ask.inode, None);
+                }
+            }
+            Named::Path(path) if ask.sees_size => {
+                let (path, key) = self.full_path(path, ask.folder, caller);
+                if let Some(key) = key {
+                    self.look_at(key, Barrier::Stat, caller);
+                }
+                self.note_path(&path, ask.inode, serial, true);
+            }
+            Named::Path(_) => {}
+        }
+    }
+
+    /// Notes that a thread asks for a file: again, in vain, or when another one made it, that may be a wait.
+    pub(super) fn note_poll(&mut self, file: Named<'_>, failed: bool, caller: Caller) {
+        let (hash, made_by) = match file {
+            Named::Path(path) if ASKED_BY_LIBRARIES.iter().any(|one| path.starts_with(one)) => {
+                return;
+            }
+            Named::Path(path) => (hash(&path), self.made.get(&hash(&last_part(path))).copied()),
+            Named::Descriptor(descriptor) => (hash(&descriptor.number), None),
+        };
+        let event = self.event;
+        if let Some(thread) = self.kernel.at(caller.thread)
+            && (thread.asks_again(hash)
+                || failed
+                || made_by.is_some_and(|made_by| made_by != thread.serial))
+        {
+            thread.wait(event, Barrier::Polled);
+        }
+    }
+
+    /// Notes that a thread made a name.
+    pub(super) fn note_made(&mut self, path: &[u8], caller: Caller) {
+        let serial = self.serial(caller);
+        if self.made.len() < MADE_MAX {
+            self.made.insert(hash(&last_part(path)), serial);
+        }
+    }
+
+    /// Notes a look at the size, or a possible change, of a file by its path.
+    pub(super) fn note_path(
+        &mut self,
+        path: &[u8],
+        inode: Option<Inode>,
+        serial: u64,
+        is_read: bool,
+    ) {
+        let seen = || self.look.and_then(|look| look(path)).map(|seen| seen.inode);
+        if let Some(inode) = inode.or_else(seen) {
+            self.groups.note_inode(inode, self.event, serial, is_read);
+        }
+        self.kernel.work += self.groups.note_path(path, self.event, serial, is_read);
+    }
+
+    /// Notes device and inode of the file of an open file description. By another name it is the same file.
+    pub(super) fn identify(&mut self, key: usize, inode: Option<Inode>, folder: Option<Inode>) {
+        let Some(own) = self.kernel.open_files.get(key).map(|known| known.group) else {
+            return;
+        };
+        let Some(same) = self.groups.identify(own, inode, folder) else {
+            return;
+        };
+        self.groups.enter(same);
+        self.groups.carry(own, same);
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
+            open_file.group = same;
+        }
+        let held = self.groups.leave(own);
+        self.pattern_counts.settle(held.unwrap_or_default());
+    }
+
+    /// Gives an open file a new name, as `-y` shows it from now on.
+    pub(super) fn rename(&mut self, from: &[u8], to: &[u8], caller: Caller) {
+        let (from, _) = self.full_path(from, None, caller);
+        let (to, _) = self.full_path(to, None, caller);
+        if !from.starts_with(b"/") || !self.groups.rename(&from, &to) {
+            return;
+        }
+        self.kernel.work += self.kernel.open_files.len() as u64;
+        for (_, open_file) in &mut self.kernel.open_files {
+            if open_file.text == *from {
+                open_file.text = to.to_vec();
+            }
+        }
+    }
+
+    /// Notes that writes to a file or folder are events for a watcher.
+    pub(super) fn watch(&mut self, path: &[u8], caller: Caller) {
+        let (path, key) = self.full_path(path, None, caller);
+        if let Some(open_file) = key.and_then(|key| self.kernel.open_files.get(key)) {
+            self.groups.watch_group(open_file.group);
+        }
+        let seen = self.look.map(|look| look(&path).map(|seen| seen.inode));
+        match seen {
+            // The name may be a link to any folder.
+            Some(None) => self.groups.watch(b"", None),
+            seen => self.groups.watch(&path, seen.flatten()),
+        }
+    }
+
+    /// Notes the working folder of a process.
+    pub(super) fn change_folder(&mut self, to: Named<'_>, caller: Caller) {
+        let folder = match to {
+            Named::Path(path) => self.full_path(path, None, caller).0.into_owned(),
+            Named::Descriptor(descriptor) => {
+                let key = self.kernel.open_file_of(caller.process, descriptor.number);
+                let open_file = key.and_then(|key| self.kernel.open_files.get(key));
+                let name = open_file.map_or(&b""[..], |open_file| open_file.name());
+                descriptor.leads_to.unwrap_or(name).to_vec()
+            }
+        };
+        if let Some(process) = self.kernel.process_mut(caller.process) {
+            process.folder = folder;
+        }
+    }
+
+    /// The path that a call means: with the folder in front if it is relative, and if it leads through a descriptor, with what
+    /// that leads to. Also the open file description, if it leads to one.
+    pub(super) fn full_path<'a>(
+        &self,
+        path: &'a [u8],
+        folder: Option<&[u8]>,
+        caller: Caller,
+    ) -> (Cow<'a, [u8]>, Option<usize>) {
+        if let Some((process, number, rest)) = self.descriptor_of(path, caller) {
+            let key = self.kernel.open_file_of(process, number);
+            let open_file = key.and_then(|key| self.kernel.open_files.get(key));
+            if let Some(name) = open_file.map(OpenFile::name) {
+                return (
+                    Cow::Owned([name, rest].concat()),
+                    key.filter(|_| rest.is_empty()),
+                );
+            }
+        }
+        let own = self.kernel.process(caller.process);
+        let folder = folder.or(own.map(|process| &process.folder[..]));
+        match folder {
+            Some(folder @ [_, ..]) if !path.starts_with(b"/") => {
+                (Cow::Owned([folder, b"/", path].concat()), None)
+            }
+            _ => (Cow::Borrowed(path), None),
+        }
+    }
+
+    /// The process and the descriptor in `/proc/self/fd/3`, `/proc/12/fd/3`, `/dev/fd/3` or `/dev/stdout`, and the rest of the
+    /// path.
+    fn descriptor_of<'a>(
+        &self,
+        path: &'a [u8],
+        caller: Caller,
+    ) -> Option<(ProcessId, i32, &'a [u8])> {
+        let mut process = caller.process;
+        let number = match path {
+            b"/dev/stdin" => b"0",
+            b"/dev/stdout" => b"1",
+            b"/dev/stderr" => b"2",
+            _ => match path.strip_prefix(b"/dev/fd/") {
+                Some(number) => number,
+                None => {
+                    let path = path.strip_prefix(b"/proc/")?;
+                    let at = path.windows(4).position(|part| part == b"/fd/")?;
+                    // `self`, `thread-self`, `12`, `self/task/12`.
+                    let owner = path[..at].rsplit(|&byte| byte == b'/').next()?;
+                    if let Ok(number) = str::from_utf8(owner).ok()?.parse() {
+                        process = self.kernel.thread_of_number(number)?.1;
+                    }
+                    &path[at + 4..]
+                }
+            },
+        };
+        let end = number.iter().position(|byte| !byte.is_ascii_digit());
+        let (number, rest) = number.split_at(end.unwrap_or(number.len()));
+        Some((process, str::from_utf8(number).ok()?.parse().ok()?, rest))
+    }
+
+    /// Notes a look at the size of a file.
+    pub(super) fn look_at(&mut self, key: usize, reason: Barrier, caller: Caller) {
+        let serial = self.serial(caller);
+        if let Some(open_file) = self.kernel.open_files.get_mut(key)
+            && (open_file.kind == FdKind::File || open_file.flags.path_only)
+        {
+            open_file.runs[WRITES].cross_by(self.event, serial, reason);
+            self.groups
+                .note(open_file.group, self.event, key, serial, true);
+        }
+    }
+
+    /// The serial number of the calling thread.
+    pub(super) fn serial(&mut self, caller: Caller) -> u64 {
+        self.kernel
+            .at(caller.thread)
+            .map_or(0, |thread| thread.serial)
+    }
+}
