@@ -24,10 +24,10 @@ use crate::notes::Notes;
 const STRACE: &str = "strace";
 
 /// Calls that are not traced, because they cannot matter: they move no bytes of files, pipes or sockets,
-/// change no descriptor and cannot observe when bytes arrive. All other calls are traced, known or not,
+/// change no descriptor, cannot observe when bytes arrive, and no program waits by repeating them. All other calls are traced, known or not,
 /// so that none between two writes is missed. `brk` cannot matter either, but is
 /// traced: it marks a log that contains waits, too.
-const NOT_TRACED: [&str; 44] = [
+const NOT_TRACED: [&str; 39] = [
     // Memory.
     "munmap",
     "mprotect",
@@ -65,12 +65,6 @@ const NOT_TRACED: [&str; 44] = [
     "getrandom",
     "prlimit64",
     "getrlimit",
-    // Lookups of paths.
-    "readlink",
-    "readlinkat",
-    "access",
-    "faccessat",
-    "faccessat2",
     "getcwd",
     // Signal masks and handlers.
     "rt_sigprocmask",
