@@ -3,7 +3,7 @@
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::event::{
-    Action, Ask, Descriptor, Direction, Event, Form, Named, OpenFlags, SocketKind, Transfer,
+    Action, Descriptor, Direction, Event, Form, OpenFlags, SocketKind, Transfer,
 };
 
 /// A line of a log, with its own memory.
@@ -257,19 +257,6 @@ pub(super) fn call(name: &'static str) -> Line {
 pub(super) fn call_on(name: &'static str, number: i32) -> Line {
     let descriptor = Some(fd(number));
     line(name, Action::Other { descriptor })
-}
-
-/// `stat` of a path.
-pub(super) fn stat(path: &'static str) -> Line {
-    let ask = Ask {
-        file: Named::Path(path.as_bytes()),
-        folder: None,
-        sees_size: true,
-        failed: false,
-        is_regular: true,
-        inode: None,
-    };
-    line("stat", Action::Ask(ask))
 }
 
 /// A harmless call.

@@ -137,6 +137,8 @@ proptest! {
         let listed = tallies.uncounted.iter().map(|((key, _), tally)| (key, tally));
         for (key, tally) in tallies.findings.iter().chain(listed) {
             prop_assert!(tally.merged_calls <= tally.calls, "{key:?} {tally:?}");
+            prop_assert_eq!(tally.sizes.iter().map(|size| size.1).sum::<u64>(), tally.segments);
+            prop_assert!(tally.sizes.iter().map(|size| size.2).sum::<u64>() <= tally.bytes);
             prop_assert!(tally.processes > 0 && tally.openings > 0, "{key:?} {tally:?}");
             prop_assert_eq!(tally.files.iter().map(|file| file.calls).sum::<u64>(), tally.calls);
             prop_assert_eq!(tally.files.iter().map(|file| file.bytes).sum::<u64>(), tally.bytes);

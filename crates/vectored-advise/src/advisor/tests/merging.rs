@@ -5,7 +5,6 @@ use vectored_machine::model::{DescriptorKind, Operation, Price};
 
 use crate::advisor::findings::advise::About;
 use crate::advisor::tests::events::*;
-use crate::advisor::tests::naive::any_lines;
 use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
 use crate::model::{Advisory, Skipped, WallSource};
@@ -73,6 +72,44 @@ pub(super) fn advised(logs: &[Vec<Line>]) -> Advisory {
 pub(super) fn saved_and_loaded(advisory: &Advisory) -> Advisory {
     let json = serde_json::to_string(advisory).unwrap();
     serde_json::from_str(&json).unwrap()
+}
+
+/// Any call of a program with two files, a pipe and a socket.
+fn any_line() -> impl Strategy<Value = Line> {
+    let number = || prop_oneof![3 => Just(3), 1 => Just(4), 1 => Just(5), 1 => Just(6)];
+    let file = || prop_oneof![3 => Just(3), 1 => Just(4)];
+    let size = || prop_oneof![6 => Just(8_u64), 2 => Just(5000), 1 => Just(70_000)];
+    let what = prop_oneof![
+        12 => (number(), size()).prop_map(|(number, bytes)| write(number, bytes)),
+        6 => (file(), size()).prop_map(|(number, bytes)| read(number, bytes)),
+        1 => (Just(6), size()).prop_map(|(number, bytes)| read(number, bytes)),
+        1 => number().prop_map(|number| write(number, 8).but(|of| of.result = Ok(3))),
+        1 => file().prop_map(|number| read_part(number, 8, 0)),
+        1 => number().prop_map(|number| write(number, 8).but(|of| of.result = Err(b"EAGAIN"))),
+        3 => (file(), 0_u64..4).prop_map(|(number, at)| pwrite(number, 8, at * 8)),
+        2 => (file(), 0_u64..4).prop_map(|(number, at)| pread(number, 8, at * 8)),
+        2 => number().prop_map(|number| writev(number, &[5, 6, 7])),
+        1 => number().prop_map(|number| writev(number, &[5, 6000])),
+        1 => number().prop_map(|number| writev(number, &[100; 1024])),
+        4 => (file(), 0_u64..3).prop_map(|(number, at)| seek(number, at * 8)),
+        1 => number().prop_map(fsync),
+        1 => (file(), 0_u64..3).prop_map(|(number, at)| seek_end(number, at * 8)),
+        1 => (file(), 0_u64..3).prop_map(|(number, at)| tell(number, at * 8)),
+        1 => file().prop_map(|number| call_on("fstat", number)),
+        1 => number().prop_map(|number| call_on("ioctl", number)),
+        2 => Just(call("poll")),
+        3 => Just(brk()),
+    ];
+    let thread = prop_oneof![19 => Just(1), 1 => Just(2)];
+    let after_ns = prop_oneof![12 => Just(1000), 2 => Just(4_000_000), 1 => Just(20_000_000)];
+    (what, thread, after_ns).prop_map(|(line, thread, after_ns)| line.by(thread).after(after_ns))
+}
+
+/// Lines, some of them several times, so that there are runs.
+fn any_lines() -> impl Strategy<Value = Vec<Line>> {
+    let block = (prop::collection::vec(any_line(), 1..4), 1_usize..6);
+    let repeat = |(lines, times): (Vec<Line>, usize)| vec![lines; times].concat();
+    prop::collection::vec(block.prop_map(repeat), 0..8).prop_map(|blocks| blocks.concat())
 }
 
 proptest! {

@@ -5,7 +5,6 @@ mod events;
 mod histories;
 mod merging;
 mod model;
-mod naive;
 mod observers;
 mod reading;
 mod rules;

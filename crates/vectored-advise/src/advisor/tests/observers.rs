@@ -152,66 +152,6 @@ fn what_is_watched_is_not_counted() {
 }
 
 #[test]
-fn writes_through_two_descriptors_keep_their_order() {
-    let two = "adjacent-writes file 4→1: write 5 (a call through another descriptor of the same open file between them: with a buffer for each, the order changes)";
-    let dup = "dup2(3</tmp/f>, 2) = 2</tmp/f>";
-    let other = &WRITE.replace('3', "2");
-    check(&[OPEN, dup, WRITE, other, WRITE, other], &[two]);
-    check(&[OPEN, dup, other, other], &[WRITES]);
-    // One that moved.
-    let harmless = "adjacent-writes file 2→1: write 5 [harmless-between]";
-    check(
-        &[OPEN, WRITE, dup, "close(3</tmp/f>) = 0", other],
-        &[harmless],
-    );
-}
-
-#[test]
-fn bytes_to_oneself_wake_a_thread() {
-    let woken = |kind: &str| {
-        format!(
-            "adjacent-writes {kind} 4→1: write 1 (the same process reads the other end: each write wakes one of its threads)"
-        )
-    };
-    let pair =
-        "socketpair(AF_UNIX, SOCK_STREAM, 0, [3<UNIX-STREAM:[7->8]>, 4<UNIX-STREAM:[8->7]>]) = 0";
-    let thread = "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2";
-    let child = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
-    for (kind, make, ends) in [
-        (
-            "pipe",
-            "pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0",
-            ["3<pipe:[7]>", "4<pipe:[7]>"],
-        ),
-        ("pipe", "pipe([3, 4]) = 0", ["3", "4"]),
-        (
-            "unix",
-            pair,
-            ["3<UNIX-STREAM:[7->8]>", "4<UNIX-STREAM:[8->7]>"],
-        ),
-        (
-            "unix",
-            "socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0",
-            ["3", "4"],
-        ),
-    ] {
-        let write = &format!("write({}, \"x\", 1) = 1", ends[1]);
-        let read = format!("2 1795312736.000005 read({}, \"x\", 16) = 1\n", ends[0]);
-        let counted = format!("adjacent-writes {kind} 4→1: write 1 [adjacent]");
-        for (by, expected) in [(thread, woken(kind)), (child, counted)] {
-            let begin = log_of(&[make, by]);
-            let writes = log_of(&[write, write, write, write]);
-            for log in [
-                format!("{begin}{read}{writes}"),
-                format!("{begin}{writes}{read}"),
-            ] {
-                assert_eq!(found_in(&log, true), [expected.as_str()], "{log}");
-            }
-        }
-    }
-}
-
-#[test]
 fn who_writes_to_another_reader_does_not_wake_itself() {
     let make = "pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0";
     let child = "clone(child_stack=NULL, flags=SIGCHLD) = 2";

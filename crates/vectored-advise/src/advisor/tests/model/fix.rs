@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::kernel::{Kernel, Object};
 use super::program::{Op, Step};
-use super::run::{Outcome, Turn, User};
+use super::run::{Outcome, PIPE_BUF, Turn, User};
+use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::wording::remedy_kind::{RemedyKind, remedy_kinds};
 use crate::advisor::wording::sentences::action;
 use crate::model::{FindingKey, FindingKind, Tally};
+use vectored_machine::model::DescriptorKind;
 
 /// The size of buffers here, in place of 64 KiB.
 pub(super) const BUFFER_BYTES: usize = 4096;
@@ -34,6 +36,13 @@ pub(super) struct Fix {
     pub(super) dropped: BTreeSet<usize>,
 }
 
+pub(super) fn bytes_of(program: &[Step], before: &Outcome, step: usize) -> usize {
+    match program[step].op {
+        Op::Read | Op::ReadAt => before.seen.get(&step).map_or(0, Vec::len),
+        _ => program[step].bytes,
+    }
+}
+
 impl Fix {
     /// The remedies that a finding may have, each by itself.
     pub(super) fn all_of(
@@ -42,7 +51,9 @@ impl Fix {
         program: &[Step],
         before: &Outcome,
     ) -> Vec<Fix> {
-        let steps_of = |run: &Vec<u64>| run.iter().map(|begin| before.begins[begin]).collect();
+        let steps_of = |run: &Vec<u64>| -> Vec<usize> {
+            run.iter().map(|begin| before.begins[begin]).collect()
+        };
         let runs: Vec<Vec<usize>> = tally.members.0.iter().map(steps_of).collect();
         let fix = |how: &RemedyKind| {
             let mut fix = Fix {
@@ -57,9 +68,10 @@ impl Fix {
                 places: BTreeMap::new(),
                 dropped: BTreeSet::new(),
             };
-            for run in &runs {
+            for (run, begins) in std::iter::zip(&runs, &tally.members.0) {
                 if matches!(how, RemedyKind::Join | RemedyKind::ReadRun) {
-                    fix.group(run, program, before);
+                    let waits = key.target != DescriptorKind::File || *how == RemedyKind::Join;
+                    fix.group(run, begins, waits, &|step| bytes_of(program, before, step));
                 } else if key.kind == FindingKind::SeekThenTransfer {
                     fix.drop_seeks(run, program, before);
                 }
@@ -69,23 +81,35 @@ impl Fix {
         remedy_kinds(key, tally).iter().map(fix).collect()
     }
 
-    /// Cuts a run where a joined call is full.
-    fn group(&mut self, run: &[usize], program: &[Step], before: &Outcome) {
-        let mut size = BUFFER_BYTES;
-        for &step in run {
-            if size >= BUFFER_BYTES {
+    /// Cuts a run where a joined call is full, or where its first byte would wait too long.
+    fn group(
+        &mut self,
+        run: &[usize],
+        begins: &[u64],
+        waits: bool,
+        bytes_of: &dyn Fn(usize) -> usize,
+    ) {
+        let most = if self.text.contains("up to 4 KiB of them") { PIPE_BUF } else { usize::MAX };
+        let (mut size, mut since) = (BUFFER_BYTES, 0);
+        for (&step, begin) in std::iter::zip(run, begins) {
+            let is_late = waits && begin - since > Options::default().max_delay_ns;
+            if size >= BUFFER_BYTES || size + bytes_of(step) > most || is_late {
                 self.groups.push(Vec::new());
-                size = 0;
+                (size, since) = (0, *begin);
             }
-            size += match program[step].op {
-                Op::Read | Op::ReadAt => before.seen.get(&step).map_or(0, Vec::len),
-                _ => program[step].bytes,
-            };
-            self.groups
-                .last_mut()
-                .into_iter()
-                .for_each(|group| group.push(step));
+            size += bytes_of(step);
+            let group = self.groups.last_mut();
+            group.into_iter().for_each(|group| group.push(step));
         }
+    }
+
+    /// Whether the figures of a finding are those of its calls.
+    pub(super) fn adds_up(&self, key: &FindingKey, tally: &Tally, bytes: usize) -> bool {
+        let joined = matches!(self.how, RemedyKind::Join | RemedyKind::ReadRun);
+        let calls: usize = tally.members.0.iter().map(Vec::len).sum();
+        tally.bytes == bytes as u64
+            && (key.kind == FindingKind::SeekThenTransfer || tally.calls == calls as u64)
+            && (!joined || tally.merged_calls == self.groups.len() as u64)
     }
 
     fn drop_seeks(&mut self, run: &[usize], program: &[Step], before: &Outcome) {

@@ -13,7 +13,7 @@ use crate::advisor::wording::remedy_kind::RemedyKind;
 const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
 
 /// Bytes that Linux writes to a pipe without mixing them with those of other writers.
-const PIPE_BUF: usize = 4096;
+pub(super) const PIPE_BUF: usize = 4096;
 
 /// What came of a run.
 #[derive(Debug, Default)]

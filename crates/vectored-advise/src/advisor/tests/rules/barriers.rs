@@ -15,53 +15,6 @@ fn writes_with_o_sync_are_not_counted() {
 }
 
 #[test]
-fn a_call_that_exposes_writes_is_a_barrier_to_writes() {
-    let mut truncates = OpenFlags::default();
-    truncates.truncates = true;
-    let thread_or_process = [fork(9), thread(9), execve("/bin/x"), line_of_signal()];
-    let others = [
-        call("futex"),
-        call("nanosleep"),
-        call("wait4"),
-        call("kill"),
-        call("rename"),
-        call("stat"),
-        call("never_heard_of"),
-        call_on("fcntl", 3),
-        call_on("ioctl", 3),
-        call_on("fstat", 3),
-        call_on("ftruncate", 3),
-        map(3),
-        fsync(4),
-        write(6, 9),
-        read(5, 9),
-        close(6),
-        pread(3, 5, 0),
-        open_with(7, "d", truncates),
-    ];
-    for between in thread_or_process.into_iter().chain(others) {
-        let lines = [
-            pipe(5, 6),
-            open(3),
-            open(4),
-            write(3, 8),
-            between.clone(),
-            write(3, 8),
-        ];
-        let tallies = analysed(&lines);
-        assert!(
-            tallies.findings.is_empty(),
-            "{between:?}: {:?}",
-            summary(&tallies)
-        );
-    }
-}
-
-fn line_of_signal() -> Line {
-    line("SIGCHLD", vectored_strace::event::Action::Signal)
-}
-
-#[test]
 fn reads_may_be_made_earlier_than_writes_but_not_than_waits() {
     let around = |between: Line| {
         let lines = [
@@ -127,72 +80,6 @@ fn calls_on_descriptors_of_unknown_kind_are_listed() {
     let expected = "adjacent-writes unknown 2→1: write 4 (the log does not say what the descriptor leads to: trace again with -yy)";
     check(&[write(1, 8), write(1, 8)], &[expected]);
     check! { write(1, 8).to("socket:[5]"), write(1, 8).to("socket:[5]") => expected }
-}
-
-#[test]
-fn a_call_whose_result_depends_on_the_size_is_a_barrier_to_writes() {
-    let size =
-        "(lseek(SEEK_END), statfs or the like between them, which shows how much was written)";
-    let expected = format!("adjacent-writes file 2→1: write 4 {size}");
-    check! { open(3), write(3, 8), seek_end(3, 8), write(3, 8) => &expected }
-    check! { open(3), write(3, 8), call("statfs"), write(3, 8) => &expected }
-    let expected = format!("positional-writes file 2→1: pwrite64 4 {size}");
-    check! { open(3), pwrite(3, 8, 0), seek_end(3, 8), pwrite(3, 8, 8) => &expected }
-    let same = "(a use of the same file through another descriptor between them)";
-    let expected = format!("adjacent-writes file 2→1: write 4 {same}");
-    check! { open_at(3, "a"), open_at(4, "a"), write(3, 8), seek_end(4, 8), write(3, 8) => &expected }
-    // The size of another file depends on nothing here.
-    check! {
-        open(3), open(4), write(3, 8), seek_end(4, 8), write(3, 8)
-        => "adjacent-writes file 2→1: write 4 [harmless-between]"
-    }
-    // An offset that depends on the size cannot be given to the call.
-    let expected = format!("adjacent-writes file 2→1: write 4 {size}");
-    check! { open(3), write(3, 8), seek_end(3, 80), write(3, 8) => &expected }
-}
-
-#[test]
-fn a_call_that_returns_the_offset_is_a_barrier_to_calls_that_move_it() {
-    let found = "(lseek(SEEK_CUR) between them, which shows the offset that the calls moved)";
-    let expected = format!("adjacent-writes file 2→1: write 4 {found}");
-    check! { open(3), write(3, 8), tell(3, 8), write(3, 8) => &expected }
-    let expected = format!("small-reads file 2→1: read 4 {found}");
-    check(&[open(3), read(3, 8), tell(3, 8), read(3, 8)], &[&expected]);
-    check! {
-        open(3), pwrite(3, 8, 0), tell(3, 0), pwrite(3, 8, 8)
-        => "positional-writes file 2→1: pwrite64 4 [harmless-between]"
-    }
-}
-
-#[test]
-fn another_thread_that_asks_for_a_file_by_its_path_sees_its_size() {
-    check! {
-        open_at(3, "/tmp/a"), thread(2), write(3, 8), stat("../tmp/a").by(2), write(3, 8)
-        => "adjacent-writes file 2→1: write 4 (another thread or process reads the file, or asks for its size, while it is written)"
-    }
-    let path = b"../tmp/a";
-    let truncate = line(
-        "truncate",
-        vectored_strace::event::Action::Truncate { path },
-    );
-    check! {
-        open_at(3, "/tmp/a"), thread(2), write(3, 8), truncate.by(2), write(3, 8)
-        => "adjacent-writes file 2→1: write 4 (another thread or process uses the same file or descriptor between them)"
-    }
-    check! {
-        open_at(3, "/tmp/a"), thread(2), write(3, 8), stat("/tmp/b").by(2), write(3, 8)
-        => "adjacent-writes file 2→1: write 4 [adjacent]"
-    }
-}
-
-#[test]
-fn a_file_that_is_made_may_be_waited_for() {
-    let mut flags = OpenFlags::default();
-    flags.creates = true;
-    check! {
-        open(3), write(3, 8), open_with(4, "done", flags), write(3, 8)
-        => "adjacent-writes file 2→1: write 4 (rename, unlink or the like between them)"
-    }
 }
 
 #[test]
