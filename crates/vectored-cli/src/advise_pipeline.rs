@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use rustix::fs::{OFlags, fcntl_getfl};
 use vectored_advise::advisor::{
-    About, Analysis, Options, Seen, Tallies, Traced, Untraced, advise, merge, operation_of,
-    runtime_of_executable, without_strace,
+    About, Analysis, Options, Seen, Tallies, Traced, Untraced, advise, interprets_others, merge,
+    operation_of, runtime_of_executable, without_strace,
 };
 use vectored_advise::model::{Advisory, Runtime, Skipped};
 use vectored_machine::MonotonicClock;
@@ -213,6 +213,9 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
 
 /// The runtime of an executable file, as far as the file tells.
 fn runtime_of(program: &Path) -> Option<Runtime> {
+    if interprets_others(program.as_os_str().as_bytes()) {
+        return None;
+    }
     let mut bytes = Vec::new();
     let file = File::open(program).ok()?;
     file.take(MOST_PROGRAM_BYTES).read_to_end(&mut bytes).ok()?;

@@ -107,8 +107,30 @@ pub struct Item {
     pub part: Option<f64>,
     /// Further lines, each a sentence.
     pub lines: Vec<Text>,
-    /// The code to write instead.
-    pub code: Option<Code>,
+    /// What to write instead.
+    pub choices: Option<Choices>,
+}
+
+/// Texts of which one fits. What stands between backticks is code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// Whom they are for: a language.
+    pub label: Text,
+    /// The texts.
+    pub texts: Vec<Text>,
+}
+
+impl Choices {
+    /// The parts of a text, and whether each is code; one part if the backticks are no pairs.
+    pub(crate) fn parts(text: &str) -> Vec<(bool, &str)> {
+        let parts: Vec<&str> = text.split('`').collect();
+        if parts.len() % 2 == 0 {
+            return vec![(false, text)];
+        }
+        let parts = parts.into_iter().enumerate();
+        let parts = parts.map(|(index, part)| (index % 2 == 1, part));
+        parts.filter(|(_, part)| !part.is_empty()).collect()
+    }
 }
 
 /// Lines of a program.

@@ -47,8 +47,8 @@ pub mod pictures {
 pub use crate::chart::{Bar, Bars, Chart, Curve, Mark, Point, Series, Unit};
 pub use crate::csv::csv;
 pub use crate::document::{
-    Align, Block, Cell, Code, Column, Details, Document, Item, Key, Map, MapRow, Role, Section,
-    Sentence, Square, Table, Tone,
+    Align, Block, Cell, Choices, Code, Column, Details, Document, Item, Key, Map, MapRow, Role,
+    Section, Sentence, Square, Table, Tone,
 };
 pub use crate::formats::{FORMATS, Format, markdown};
 pub use crate::html::html;

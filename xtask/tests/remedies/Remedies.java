@@ -86,6 +86,12 @@ class Remedies {
                 var out = socket.getOutputStream();
                 each(part -> out.write(part));
             }
+            case "quick-ack/tcp 1" -> {
+                var socket = new Socket("127.0.0.1", port);
+                socket.setOption(jdk.net.ExtendedSocketOptions.TCP_QUICKACK, true);
+                var out = socket.getOutputStream();
+                each(part -> out.write(part));
+            }
             case "small-reads/file 0" -> {
                 var file = new RandomAccessFile(path, "r");
                 show(Channels.newInputStream(file.getChannel()));

@@ -89,6 +89,11 @@ int main(int words, char **word) {
         check(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
         PAIRS(writev(fd, iov, count));
     }
+    CASE("quick-ack/tcp 1") {
+        int on = 1;
+        check(setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on));
+        PAIRS(writev(fd, iov, count));
+    }
     CASE("small-reads/file#stream 0") {
         FILE *stream = fdopen(fd, "r");
         while (fread(bytes + length, 1, RECORD, stream) == RECORD)

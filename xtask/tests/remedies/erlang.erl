@@ -46,6 +46,11 @@ run("no-delay/tcp 1", _, Port, Records) ->
     inet:setopts(Socket, [{nodelay, true}]),
     [ok = gen_tcp:send(Socket, both(Record)) || Record <- Records],
     ok = gen_tcp:close(Socket);
+run("quick-ack/tcp 1", _, Port, Records) ->
+    Socket = connect(Port),
+    inet:setopts(Socket, [{raw, 6, 12, <<1:32/native>>}]),
+    [ok = gen_tcp:send(Socket, both(Record)) || Record <- Records],
+    ok = gen_tcp:close(Socket);
 run("small-reads/file 0", Path, _, _) ->
     {ok, File} = file:open(Path, [read, raw, binary]),
     show(fun() -> file:read(File, 39) end);

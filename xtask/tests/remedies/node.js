@@ -29,6 +29,13 @@ const cases = {
         const file = fd();
         for (const [a, b] of lists) ((fd) => fs.writevSync(fd, [a, b]))(file);
     },
+    "adjacent-writes/file#stdout 0"() {
+        for (const part of parts) process.stdout.write(part);
+    },
+    "adjacent-writes/file#stdout 1"() {
+        const lines = parts.map(String);
+        process.stdout.write(lines.join(""));
+    },
     "adjacent-writes/unix 0"() {
         oneByOne(connect(), 0);
     },

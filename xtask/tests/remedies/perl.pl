@@ -2,7 +2,7 @@ use strict;
 use warnings;
 use IO::Handle;
 use IO::Socket::INET;
-use Socket qw(IPPROTO_TCP TCP_NODELAY);
+use Socket qw(IPPROTO_TCP TCP_NODELAY TCP_QUICKACK);
 
 my ($case, $path, $port, $count) = @ARGV;
 my @parts = map { ("record ", sprintf("%031d\n", $_)) } 0 .. $count - 1;
@@ -24,6 +24,11 @@ my %cases = (
     "no-delay/tcp 1" => sub {
         my $socket = to_peer();
         setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1);
+        print $socket $_ for @parts;
+    },
+    "quick-ack/tcp 1" => sub {
+        my $socket = to_peer();
+        setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1);
         print $socket $_ for @parts;
     },
     "small-reads/file 0" => sub { my ($file, $all) = (from_file(), ""); 1 while sysread $file, $all, 39, length $all; print $all },

@@ -1,4 +1,4 @@
-import os, socket, sys
+import csv, logging, os, socket, sys
 import vectored
 
 case, path, port, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -30,6 +30,41 @@ match case:
         each(lambda part: print(part.decode(), end="", file=file, flush=True))
     case "adjacent-writes/file 1":
         each(open(path, "wb", buffering=65536).write)
+    case "adjacent-writes/file#text 0":
+        file = open(path, "w", buffering=1)
+        for a, b in records:
+            file.write((a + b).decode())
+    case "adjacent-writes/file#text 1":
+        file = open(path, "w")
+        for a, b in records:
+            file.write((a + b).decode())
+    case "adjacent-writes/file#csv 0":
+        csv.writer(open(path, "w", buffering=1), lineterminator="\n").writerows([(a + b[:-1]).decode()] for a, b in records)
+    case "adjacent-writes/file#csv 1":
+        csv.writer(open(path, "w"), lineterminator="\n").writerows([(a + b[:-1]).decode()] for a, b in records)
+    case "adjacent-writes/file#print 0":
+        for a, b in records:
+            print((a + b).decode(), end="", flush=True)
+    case "adjacent-writes/file#print 1":
+        for a, b in records:
+            print((a + b).decode(), end="")
+    case "adjacent-writes/file#logging 0":
+        handler = logging.FileHandler(path)
+        logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[handler])
+        for a, b in records:
+            logging.info((a + b[:-1]).decode())
+    case "adjacent-writes/file#logging 1":
+        handler = logging.FileHandler(path)
+        handler.flush = lambda: None
+        logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[handler])
+        for a, b in records:
+            logging.info((a + b[:-1]).decode())
+    case "adjacent-writes/file#binary 0":
+        each(open(path, "wb", buffering=0).write)
+    case "adjacent-writes/file#binary 1":
+        file = open(path, "wb", buffering=0)
+        for a, b in records:
+            file.write(a + b)
     case "adjacent-writes/file 2":
         fd = new()
         for a, b in records:
@@ -56,6 +91,10 @@ match case:
     case "no-delay/tcp 1":
         sock = connect()
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        each(sock.send)
+    case "quick-ack/tcp 1":
+        sock = connect()
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         each(sock.send)
     case "small-reads/file 0":
         fd = os.open(path, os.O_RDONLY)

@@ -31,6 +31,10 @@ when "no-delay/tcp 1"
   socket = TCPSocket.new("127.0.0.1", port)
   socket.setsockopt(:TCP, :NODELAY, true)
   records.flatten.each { |part| socket.write(part) }
+when "quick-ack/tcp 1"
+  socket = TCPSocket.new("127.0.0.1", port)
+  socket.setsockopt(:TCP, :QUICKACK, 1)
+  records.flatten.each { |part| socket.write(part) }
 when "small-reads/file 0"
   io, all = File.open(path), +""
   all << io.sysread(39) while all.size < 39 * count

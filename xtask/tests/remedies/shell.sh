@@ -5,12 +5,14 @@ capture='print pack("LSSLLLL", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101); print pack("
 packets='read STDIN, $_, 24; print substr $_, 16 while read STDIN, $_, 55'
 case $case in
 "adjacent-writes/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i"; done >"$path" ;;
-"adjacent-writes/file 1")
-    lines=
-    for i in $(seq -f %031.0f 0 $((count - 1))); do lines+="record $i"$'\n'; done
-    printf %s "$lines" >"$path"
+"adjacent-writes/file 1") awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i }" >"$path" ;;
+"adjacent-writes/file#record 0") for i in $(seq -f %031.0f 0 $((count - 1))); do printf %s "record "; echo "$i"; done >"$path" ;;
+"adjacent-writes/file#record 1")
+    for i in $(seq -f %031.0f 0 $((count - 1))); do
+        header="record " body=$i$'\n'
+        printf %s "$header$body"
+    done >"$path"
     ;;
-"adjacent-writes/file 2") awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i }" >"$path" ;;
 "reopened/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i" >> file; done ;;
 "reopened/file 1") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i"; done >> file ;;
 "adjacent-writes/unix 0")
@@ -56,8 +58,6 @@ case $case in
 "grep 1") grep . "$path" ;;
 "jq 0") sed 's/.*/"&"/' "$path" | jq -r --unbuffered . ;;
 "jq 1") sed 's/.*/"&"/' "$path" | jq -r . ;;
-"tar 0") tar --hard-dereference -cPf packed $(yes "$path" | head -30) && tar --occurrence -xPOf packed "$path" ;;
-"tar 1") tar -b 128 --hard-dereference -cPf packed $(yes "$path" | head -30) && tar --occurrence -xPOf packed "$path" ;;
 "dd 0") dd if="$path" bs=39 ;;
 "dd 1") dd if="$path" bs=64K ;;
 *) exit 2 ;;

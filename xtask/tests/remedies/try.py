@@ -15,7 +15,9 @@ LIST = "crates/vectored-advise/src/advisor/wording/snapshots/remedies.snap"
 TRANSFERS = ("read,pread64,readv,preadv,preadv2,recvfrom,recvmsg,write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg,"
              "sendmmsg,lseek")
 # The calls of which there are fewer, and the number of records, if not all transfers and the default.
-COUNTED = {"reopened": "openat", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt"}
+COUNTED = {"reopened": "openat", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
+# Socket options that save waits.
+OPTIONS = {"no-delay": "TCP_NODELAY", "quick-ack": "TCP_QUICKACK"}
 RECORDS = {"sync-each": 50, "datagrams": 200}
 MANY_RECORDS = 2000
 # A case that no program has: what is counted are the calls of its start.
@@ -198,11 +200,12 @@ def main():
         for case in cases(source, needs):
             is_special = case.split("/")[0] in COUNTED
             numbers[case] = number = calls(run, case) - (0 if is_special else at_start)
-            if case.startswith("no-delay/"):
+            option = OPTIONS.get(case.split("/")[0])
+            if option:
                 # It saves time and no calls.
                 with open(f"{scratch}/log") as log:
-                    if re.findall(r"TCP_NODELAY, \[(.)\], 4\) = 0", log.read())[-1:] != [case[-1]]:
-                        failures.append(f"{source}: {case}: TCP_NODELAY is not {case[-1]}")
+                    if re.findall(rf"{option}, \[(.)\], 4\) = 0", log.read())[-1:] != [case[-1]]:
+                        failures.append(f"{source}: {case}: {option} is not {case[-1]}")
                 continue
             before = numbers[case[:-1] + "0"]
             if not case.endswith("0"):

@@ -24,7 +24,9 @@ pub mod untraced;
 pub mod wording;
 
 pub use crate::advisor::analysis::Analysis;
-pub use crate::advisor::descriptors::runtime::{runtime_of_executable, runtime_of_interpreter};
+pub use crate::advisor::descriptors::runtime::{
+    interprets_others, runtime_of_executable, runtime_of_interpreter,
+};
 pub use crate::advisor::findings::advise::{About, UNPRICED, Untraced, advise};
 pub use crate::advisor::findings::merge::merge;
 pub use crate::advisor::findings::price::{Saving, operation_of, price};

@@ -1,6 +1,6 @@
 //! An advisory as a document.
 
-use vectored_report::{Block, Code, Document, Section, Sentence, Tone, visible};
+use vectored_report::{Block, Choices, Document, Section, Sentence, Tone, visible};
 
 use crate::model::Advisory;
 use crate::report::rows::Item;
@@ -120,9 +120,9 @@ fn finding(item: &Item, share_of: &str) -> vectored_report::Item {
         .into(),
         part: Some(item.part),
         lines: lines.map(Into::into).collect(),
-        code: item
-            .remedy
-            .as_ref()
-            .map(|(language, text)| Code::new(language, text)),
+        choices: item.remedy.as_ref().map(|(language, texts)| Choices {
+            label: (*language).into(),
+            texts: texts.iter().map(|text| (*text).into()).collect(),
+        }),
     }
 }

@@ -7,9 +7,7 @@ use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{visible, words};
 
 use crate::advisor::runs::barriers::REOPENED;
-use crate::advisor::wording::remedies::{
-    language, no_delay, option_of, remedy, reopening, runtime_of,
-};
+use crate::advisor::wording::remedies::{language, option_of, remedies, reopening, runtime_of};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
     WallSource,
@@ -47,8 +45,8 @@ pub struct Item {
     pub grade: String,
     /// The action.
     pub action: String,
-    /// The remedy, in the language of its runtime; `None` if an item before has the same.
-    pub remedy: Option<(&'static str, String)>,
+    /// The language of its runtime, and the remedies, of which one fits; `None` if an item before has the same.
+    pub remedy: Option<(&'static str, Vec<&'static str>)>,
     /// Its share of all savings, from 0 to 1.
     pub part: f64,
 }
@@ -79,7 +77,7 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
         finding.saving_low_s,
         finding.saving_high_s,
     );
-    let FindingKey { kind, target, .. } = finding.key;
+    let kind = finding.key.kind;
     let runtime = runtime_of(&finding.key, &finding.tally);
     let all_s = advisory.saving_s + advisory.stalled_s;
     let part = if all_s > 0.0 { (finding.saving_s / all_s).clamp(0.0, 1.0) } else { 0.0 };
@@ -101,14 +99,8 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
         },
         action: shortened(&finding.action, SHOWN_SENTENCE),
         remedy: Some(match option_of(kind, &finding.key.program) {
-            Some(option) => ("Option", option.to_owned()),
-            None => {
-                let mut text = remedy(kind, target, runtime).to_owned();
-                if kind == FindingKind::Stall {
-                    text += &format!("; or {}", no_delay(runtime));
-                }
-                (language(runtime), text)
-            }
+            Some(option) => ("Option", vec![option]),
+            None => (language(runtime), remedies(&finding.key, &finding.tally)),
         }),
         part,
     }

@@ -1,13 +1,12 @@
 //! `vectored advise`.
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use signal_hook::consts::SIGINT;
-use vectored_advise::advisor::{Options, runtime_of_interpreter};
+use vectored_advise::advisor::Options;
 use vectored_advise::model::Advisory;
 use vectored_advise::report::{advice_comparison_document, compare_advice, document};
 use vectored_report::{Block, Sentence, Tone, csv_of, html, json};
@@ -17,6 +16,7 @@ use crate::advise_pipeline::{
 };
 use crate::args::AdviseArgs;
 use crate::command_signals::{CommandSignals, Stage};
+use crate::commands::proof::{Input, proof};
 use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -99,60 +99,6 @@ fn options(args: &AdviseArgs) -> Options {
 fn in_one_line(args: &AdviseArgs) -> String {
     let words = args.command.iter().map(|word| word.to_string_lossy());
     words.collect::<Vec<_>>().join(" ")
-}
-
-/// How to prove an edit of a command's program: the file to keep, and the command to type. `None` if the command names no
-/// such file, or could not be typed as it is shown.
-fn proof(command: &[OsString]) -> Option<String> {
-    let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
-    let words = words?;
-    let is_special = |c: char| c.is_whitespace() || "'\"\\$`|<>;&*?()#~[]{}!".contains(c);
-    if words
-        .iter()
-        .any(|word| word.is_empty() || word.contains(is_special))
-    {
-        return None;
-    }
-    // env(1) runs the first word that is neither an option of its own nor a variable.
-    let runs_other = Path::new(*words.first()?).ends_with("env");
-    let is_of_env = |word: &&str| runs_other && (word.starts_with('-') || word.contains('='));
-    let first = usize::from(runs_other);
-    let first = first
-        + words[first..]
-            .iter()
-            .take_while(|word| is_of_env(word))
-            .count();
-    let program = words.get(first)?;
-    let edited = if runtime_of_interpreter(program.as_bytes()).is_some() {
-        // An operand that is no file may be a module, a class or the value of an option.
-        let operands = &words[first + 1..];
-        first + 1 + operands.iter().position(|word| !word.starts_with('-'))?
-    } else if program.contains('/') && !is_installed(Path::new(program)) {
-        first
-    } else {
-        return None;
-    };
-    let name = words[edited];
-    if !Path::new(name).is_file() {
-        return None;
-    }
-    let keep = format!("{name}.old");
-    let mut old = words.clone();
-    old[edited] = &keep;
-    Some(format!(
-        "Before the edit: cp {name} {keep}. After it: vectored versus '{}' '{}'",
-        old.join(" "),
-        words.join(" ")
-    ))
-}
-
-/// Whether a shell finds this program by its name: then it runs others, or is not the user's own.
-fn is_installed(program: &Path) -> bool {
-    let found = program.file_name().map(strace::find);
-    let found = found
-        .and_then(Result::ok)
-        .and_then(|found| found.canonicalize().ok());
-    found.is_some() && found == program.canonicalize().ok()
 }
 
 /// The outcome of a command.
@@ -239,7 +185,11 @@ fn show(
         || {
             let mut advice = document(advisory, args.top);
             let saves = advisory.findings.iter().any(|one| one.saving_s > 0.0);
-            let proof = saves.then(|| proof(&args.command)).flatten();
+            let input = Input::of_this_process();
+            let proves = saves && !args.command.is_empty();
+            let proof = proves
+                .then(|| proof(&args.command, &input, advisory))
+                .flatten();
             let proof = proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text)));
             advice.answer.extend(proof);
             if let Some(compared) = compared {
@@ -255,46 +205,5 @@ fn show(
         Some(file) => file.write(&text),
         None if aside => print_aside(&text),
         None => print(&text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_file_to_keep_is_the_program_or_the_script_of_an_interpreter() {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = dir.path().to_str().unwrap();
-        for name in ["w.py", "q.bin", "prog", "a#b"] {
-            std::fs::write(format!("{dir}/{name}"), "").unwrap();
-        }
-        for (typed, kept) in [
-            ("/usr/bin/python3 -u DIR/w.py DIR/q.bin 30", Some("w.py")),
-            ("sh DIR/w.py DIR/w.py", Some("w.py")),
-            ("DIR/prog DIR/q.bin", Some("prog")),
-            ("DIR/missing DIR/q.bin", None),
-            ("sort DIR/q.bin", None),
-            ("/usr/bin/sort DIR/q.bin", None),
-            (
-                "/usr/bin/env -i A=b python3 -u DIR/w.py DIR/q.bin",
-                Some("w.py"),
-            ),
-            ("env DIR/prog DIR/q.bin", Some("prog")),
-            ("env", None),
-            ("nice DIR/prog", None),
-            ("python3 -m module DIR/q.bin", None),
-            ("python3 DIR/a#b", None),
-            ("DIR/prog {a,b}", None),
-        ] {
-            let typed = typed.replace("DIR", dir);
-            let command: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
-            let text = kept.map(|kept| {
-                let kept = format!("{dir}/{kept}");
-                let old = typed.replacen(&kept, &format!("{kept}.old"), 1);
-                format!("Before the edit: cp {kept} {kept}.old. After it: vectored versus '{old}' '{typed}'")
-            });
-            assert_eq!(proof(&command), text, "{typed}");
-        }
     }
 }

@@ -10,6 +10,7 @@ pub mod history;
 pub mod host;
 pub mod man;
 pub mod measure;
+mod proof;
 mod rendered;
 pub mod report;
 pub mod reproduce;

@@ -1,6 +1,6 @@
 //! A document in Markdown, as GitHub and CommonMark read it.
 
-use crate::document::{Align, Block, Code, Document, Item, Map, Sentence, Table, Tone};
+use crate::document::{Align, Block, Choices, Code, Document, Item, Map, Sentence, Table, Tone};
 
 /// A document in Markdown: title, answer, body and sections. Charts are left out.
 pub fn markdown(document: &Document) -> String {
@@ -73,9 +73,16 @@ fn item(number: usize, item: &Item) -> String {
         text.insert(text.len() - 1, '\\');
         text += &format!("{indent}{}\n", escaped(line));
     }
-    if let Some(of) = &item.code {
-        text.push('\n');
-        text += &code(of, &indent);
+    if let Some(choices) = &item.choices {
+        text += &format!("\n{indent}{}:\n\n", escaped(&choices.label));
+        for choice in &choices.texts {
+            let parts = Choices::parts(choice).into_iter();
+            let parts = parts.map(|(is_code, part)| match is_code {
+                true => format!("`{part}`"),
+                false => escaped(part),
+            });
+            text += &format!("{indent}- {}\n", parts.collect::<String>());
+        }
     }
     text
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::chart::Series;
 use crate::document::{
-    Align, Block, Cell, Code, Column, Item, Map, Role, Sentence, Square, Table, Tone,
+    Align, Block, Cell, Choices, Code, Column, Item, Map, Role, Sentence, Square, Table, Tone,
 };
 use crate::html::{bars, curves};
 
@@ -93,8 +93,17 @@ fn item(item: &Item) -> Markup {
             @for line in &item.lines {
                 p { (line) }
             }
-            @if let Some(of) = &item.code {
-                (code(of))
+            @if let Some(choices) = &item.choices {
+                p.language { (choices.label) }
+                ul.choices {
+                    @for text in &choices.texts {
+                        li {
+                            @for (is_code, part) in Choices::parts(text) {
+                                @if is_code { code { (part) } } @else { (part) }
+                            }
+                        }
+                    }
+                }
             }
         }
     }

@@ -143,8 +143,15 @@ impl Screen {
         for line in &item.lines {
             self.paragraph("", &begin, indent, line);
         }
-        if let Some(code) = &item.code {
-            self.code(code, indent);
+        let Some(choices) = &item.choices else {
+            return;
+        };
+        if let [only] = &choices.texts[..] {
+            return self.paragraph("", &begin, indent, &format!("{}: {only}", &*choices.label));
+        }
+        self.line(&format!("{begin}{}:", &*choices.label));
+        for text in &choices.texts {
+            self.paragraph("", &format!("{begin}- "), indent + 2, text);
         }
     }
 

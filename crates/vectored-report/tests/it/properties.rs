@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use vectored_report::{
-    Align, Bar, Bars, Block, Cell, Chart, Code, Column, Curve, Details, Document, FORMATS, Item,
+    Align, Bar, Bars, Block, Cell, Chart, Choices, Column, Curve, Details, Document, FORMATS, Item,
     Key, Map, MapRow, Mark, Point, Role, Section, Sentence, Series, Square, Table, TerminalOptions,
     Text, Tone, Unit, html, markdown, terminal,
 };
@@ -59,7 +59,14 @@ fn of_texts(next: &mut dyn FnMut() -> String, drawn: &mut dyn FnMut() -> String)
         headline: next().into(),
         part: Some(f64::NAN),
         lines: vec![next().into(), next().into()],
-        code: Some(Code::new("", &next())),
+        choices: Some(Choices {
+            label: next().into(),
+            // Backticks mark code.
+            texts: vec![
+                next().replace('`', "'").into(),
+                next().replace('`', "'").into(),
+            ],
+        }),
     };
     let details = Details {
         summary: next().into(),

@@ -1,8 +1,9 @@
 //! Invented documents.
 
 use vectored_report::{
-    Align, Bar, Bars, Block, Cell, Chart, Code, Column, Curve, Details, Document, Item, Key, Map,
-    MapRow, Mark, Point, Role, Section, Sentence, Series, Square, Table, Tone, Unit, words,
+    Align, Bar, Bars, Block, Cell, Chart, Choices, Code, Column, Curve, Details, Document, Item,
+    Key, Map, MapRow, Mark, Point, Role, Section, Sentence, Series, Square, Table, Tone, Unit,
+    words,
 };
 
 /// A document with a block of each kind.
@@ -205,7 +206,10 @@ fn findings() -> Vec<Block> {
                 "python3, descriptor 5, /var/lib/example/a_rather_long_path_that_no_line_can_break_in_two/log.txt".into(),
                 "One call can write both: use a list of segments.".into(),
             ],
-            code: Some(Code::new("Rust", "vectored::write_all(&file, &mut [header, body])?;")),
+            choices: Some(Choices {
+                label: "Rust".into(),
+                texts: vec!["`vectored::write_all(&file, &mut [header, body])?`".into(), "or a `BufWriter`".into()],
+            }),
         }),
         Block::Item(Item {
             title: "read 512 B, again and again".into(),

@@ -40,17 +40,88 @@ pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
         b"php" | b"php-fpm" | b"php-cgi" => Some(Runtime::Php),
         b"lua" | b"luajit" => Some(Runtime::Lua),
         b"perl" => Some(Runtime::Perl),
-        b"sh" | b"bash" | b"dash" | b"zsh" | b"ksh" | b"ash" => Some(Runtime::Shell),
+        b"sh" | b"bash" | b"dash" | b"zsh" | b"ksh" | b"mksh" | b"ash" | b"fish" | b"yash" => {
+            Some(Runtime::Shell)
+        }
         b"beam.smp" | b"beam" | b"erl" | b"escript" | b"elixir" => Some(Runtime::Erlang),
         b"sbcl" | b"guile" | b"ecl" | b"clisp" | b"racket" => Some(Runtime::Lisp),
         _ => None,
     }
 }
 
+/// Whether a program runs scripts of another language, so that its own says nothing of the remedy.
+pub fn interprets_others(path: &[u8]) -> bool {
+    const NAMES: [&str; 24] = [
+        "awk",
+        "gawk",
+        "mawk",
+        "original-awk",
+        "busybox",
+        "swipl",
+        "gprolog",
+        "tclsh",
+        "wish",
+        "octave",
+        "octave-cli",
+        "R",
+        "Rscript",
+        "julia",
+        "mono",
+        "dotnet",
+        "gforth",
+        "ocaml",
+        "ocamlrun",
+        "bc",
+        "dc",
+        "gnuplot",
+        "sqlite3",
+        "m4",
+    ];
+    let is_version = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-');
+    let name = String::from_utf8_lossy(last_part(path)).into_owned();
+    NAMES.contains(&name.as_str()) || NAMES.contains(&name.trim_end_matches(is_version))
+}
+
+/// Parts of the names of libraries of languages that have no remedies of their own.
+const OTHER_LIBRARIES: [&str; 22] = [
+    "libR.so",
+    "libgfortran",
+    "libphobos",
+    "libdruntime",
+    "libHS",
+    "libgnat",
+    "libcob",
+    "libswipl",
+    "libtcl",
+    "libmono",
+    "libjulia",
+    "liboctave",
+    "libswift",
+    "libobjc",
+    "libcamlrun",
+    "libasmrun",
+    "libgforth",
+    "libffi-plat",
+    "libpython",
+    "libperl",
+    "libruby",
+    "libguile",
+];
+
+/// Functions of stdio, by which a program of C writes and reads.
+const STDIO: [&[u8]; 6] = [
+    b"\0fwrite",
+    b"\0fputs",
+    b"\0putc",
+    b"\0printf",
+    b"\0fread",
+    b"\0fgets",
+];
+
 /// The runtime by the bytes of an executable file; `None` if they do not tell.
 ///
-/// A script with `#!` has that of its interpreter. A program that needs no library of these languages but a C library is
-/// one of C, unless it holds the texts of another runtime.
+/// A script with `#!` has that of its interpreter. A program is one of C only if it takes functions of stdio from a C library, and
+/// neither needs a library of another language nor holds the texts of its runtime.
 pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     if let Some(rest) = file.strip_prefix(b"#!") {
         let line = rest.split(|&byte| byte == b'\n').next()?;
@@ -83,21 +154,36 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     if needs("libstdc++.so") || needs("libc++.so") {
         return Some(Runtime::Cpp);
     }
-    if has(b"/rustc/") {
+    // The launchers of a JDK: `javac`, `javap`, `jar`.
+    if needs("libjli.so") || needs("libjvm.so") {
+        return Some(Runtime::Java);
+    }
+    if is_of_rust(file) {
         return Some(Runtime::Rust);
     }
     if has(b"(Attempt to read from nil?)") {
         return Some(Runtime::Nim);
     }
-    // Haskell, OCaml, Free Pascal, Forth, R, Fortran, D.
-    let others = [&b"GHC"[..], b"caml_", b"FPC ", b"Gforth"]
-        .into_iter()
-        .any(has);
-    let other_libraries = ["libR.so", "libgfortran", "libphobos", "libHS"]
-        .into_iter()
-        .any(needs);
-    let is_c = (needs("libc.so") || needs("libc.musl")) && !others && !other_libraries;
+    // Haskell, OCaml, Free Pascal, Forth, SBCL, Zig.
+    let others = [
+        &b"GHC"[..],
+        b"caml_",
+        b"FPC ",
+        b"Gforth",
+        b"SBCL",
+        b"zig version",
+    ];
+    let others = others.into_iter().any(has) || OTHER_LIBRARIES.into_iter().any(needs);
+    let has_stdio = STDIO.iter().any(|name| has(name));
+    let is_c = (needs("libc.so") || needs("libc.musl")) && has_stdio && !others;
     is_c.then_some(Runtime::C)
+}
+
+/// Whether a file has the paths of Rust's standard library; Debian builds that itself.
+fn is_of_rust(file: &[u8]) -> bool {
+    let paths = [&b"/rustc/"[..], b"/usr/src/rustc-", b"library/std/src"];
+    let has = |path: &&[u8]| file.windows(path.len()).any(|window| window == *path);
+    paths.iter().any(has)
 }
 
 /// A segment of an ELF file.
@@ -181,10 +267,28 @@ mod tests {
             Some(Runtime::Erlang)
         );
         assert_eq!(of("guile-3.0"), Some(Runtime::Lisp));
+        let of_name = of;
         let of = |file: &[u8]| runtime_of_executable(file);
         assert_eq!(of(b"#!/usr/bin/env -S python3 -u\n"), Some(Runtime::Python));
         assert_eq!(of(b"#! /bin/sh\n"), Some(Runtime::Shell));
         assert_eq!(of(b"#!"), None);
+        assert_eq!(of_name("/bin/mksh"), Some(Runtime::Shell));
+        for name in [
+            "/usr/bin/gawk",
+            "/usr/bin/gawk-5.2.1",
+            "tclsh8.6",
+            "/usr/bin/R",
+        ] {
+            assert!(interprets_others(name.as_bytes()), "{name}");
+        }
+        assert!(!interprets_others(b"/usr/bin/cat"));
+        for text in [
+            "/rustc/5980/library",
+            "/usr/src/rustc-1.63.0/library",
+            "library/std/src/io",
+        ] {
+            assert!(is_of_rust(text.as_bytes()), "{text}");
+        }
         // This test itself.
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(of(&own), Some(Runtime::Rust));
