@@ -14,6 +14,9 @@ const FORMAT_BYTES: u64 = 4096;
 /// The byte order mark with which some editors begin text in UTF-8.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Characters by which text in UTF-16 is recognised.
+const FIRST_CHARACTERS: usize = 8;
+
 /// Characters of a line that an error quotes.
 const QUOTED_CHARACTERS: usize = 80;
 
@@ -241,7 +244,7 @@ impl Drop for Decompressor {
 
 /// The remedy for text in UTF-16, which redirections of PowerShell write; `None` for other bytes.
 ///
-/// Without a byte order mark it is recognised by the zeros of ASCII text: every second byte of the first line.
+/// A log begins with ASCII, so every second byte of its first characters is 0, with a byte order mark or without.
 fn utf16(first_bytes: &[u8]) -> Option<String> {
     let (begin, zero) = match first_bytes {
         [0xff, 0xfe, ..] => (2, 1),
@@ -251,11 +254,8 @@ fn utf16(first_bytes: &[u8]) -> Option<String> {
         _ => return None,
     };
     let pairs = first_bytes[begin..].chunks_exact(2);
-    let is_ascii = pairs
-        .clone()
-        .take(QUOTED_CHARACTERS)
-        .all(|pair| pair[zero] == 0);
-    if begin == 0 && !is_ascii {
+    let mut first = pairs.clone().take(FIRST_CHARACTERS);
+    if !first.all(|pair| pair[zero] == 0 && pair[1 - zero] != 0) {
         return None;
     }
     let units = pairs.map(|pair| match zero {
