@@ -124,7 +124,7 @@ impl Choices {
     /// The parts of a text, and whether each is code; one part if the backticks are no pairs.
     pub(crate) fn parts(text: &str) -> Vec<(bool, &str)> {
         let parts: Vec<&str> = text.split('`').collect();
-        if parts.len() % 2 == 0 {
+        if parts.len().is_multiple_of(2) {
             return vec![(false, text)];
         }
         let parts = parts.into_iter().enumerate();

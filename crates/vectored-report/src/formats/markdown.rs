@@ -77,10 +77,11 @@ fn item(number: usize, item: &Item) -> String {
         text += &format!("\n{indent}{}:\n\n", escaped(&choices.label));
         for choice in &choices.texts {
             let parts = Choices::parts(choice).into_iter();
-            let parts = parts.map(|(is_code, part)| match is_code {
-                true => format!("`{part}`"),
-                false => escaped(part),
-            });
+            let parts = parts.map(
+                |(is_code, part)| {
+                    if is_code { format!("`{part}`") } else { escaped(part) }
+                },
+            );
             text += &format!("{indent}- {}\n", parts.collect::<String>());
         }
     }
