@@ -234,12 +234,8 @@ impl Barrier {
             Barrier::Process => "fork or execve between them",
             Barrier::Signal => "a signal between them",
             Barrier::PeerRead => "a read of a pipe or socket between them",
-            Barrier::ReadElsewhere => {
-                "another thread or process reads there between them, and may wait for all that is written"
-            }
-            Barrier::Polled => {
-                "open, stat or read of a file again or in vain between them, which may be a wait"
-            }
+            Barrier::ReadElsewhere => READ_ELSEWHERE,
+            Barrier::Polled => POLLED,
             Barrier::OtherStream => "a write to another pipe or socket between them",
             Barrier::StreamClosed => "a close of a pipe or socket between them",
             Barrier::OtherTransfer => OTHER_TRANSFER,
@@ -247,20 +243,14 @@ impl Barrier {
             Barrier::SyncOther => "a sync of another file between them",
             Barrier::SyncElsewhere => "another thread or process syncs the file between them",
             Barrier::BothWays => "reads and writes of the same open file in turn",
-            Barrier::Elsewhere => {
-                "another thread or process uses the same file or descriptor between them"
-            }
+            Barrier::Elsewhere => ELSEWHERE,
             Barrier::SameFile => "a use of the same file through another descriptor between them",
-            Barrier::Observed => {
-                "another thread or process reads the file, or asks for its size, while it is written"
-            }
+            Barrier::Observed => OBSERVED,
             Barrier::Watched => "inotify or fanotify watches it: each write is an event",
             Barrier::WakeUp => {
                 "the same process reads the other end: each write wakes one of its threads"
             }
-            Barrier::OtherForm => {
-                "sendfile, a write at an offset or one with flags to the same descriptor between them"
-            }
+            Barrier::OtherForm => OTHER_FORM,
             Barrier::Sought => "lseek between them",
             Barrier::TwoDescriptors => TWO_DESCRIPTORS,
             Barrier::Mapped => {
@@ -273,12 +263,8 @@ impl Barrier {
             Barrier::Position => {
                 "lseek(SEEK_CUR) between them, which shows the offset that the calls moved"
             }
-            Barrier::OffsetUsed => {
-                "the offset is used by more than the next call: lseek(SEEK_CUR), sendfile, or a call without a seek before it"
-            }
-            Barrier::Submitted => {
-                "io_uring or AIO in a process that has it open, whose transfers the log does not show"
-            }
+            Barrier::OffsetUsed => OFFSET_USED,
+            Barrier::Submitted => SUBMITTED,
             Barrier::Reopened => REOPENED,
             Barrier::UnknownTarget
             | Barrier::NoTimes
@@ -326,9 +312,7 @@ impl Barrier {
                 "several threads or processes read the stream, or may: a larger buffer would take \
                  bytes meant for another"
             }
-            Barrier::Spliced => {
-                "sendfile, splice or tee from it: a larger buffer would take bytes that it is to move"
-            }
+            Barrier::Spliced => SPLICED,
             Barrier::ControlData => {
                 "descriptors or credentials came with some of its bytes: a larger buffer would lose them"
             }
@@ -347,6 +331,20 @@ pub(crate) const SLOW_PEERS: [&str; 2] = [
 ];
 /// The reason of [`Barrier::Reopened`].
 pub(crate) const REOPENED: &str = "the file is closed and opened again between them";
+const READ_ELSEWHERE: &str =
+    "another thread or process reads there between them, and may wait for all that is written";
+const POLLED: &str =
+    "open, stat or read of a file again or in vain between them, which may be a wait";
+const ELSEWHERE: &str = "another thread or process uses the same file or descriptor between them";
+const OBSERVED: &str =
+    "another thread or process reads the file, or asks for its size, while it is written";
+const OTHER_FORM: &str =
+    "sendfile, a write at an offset or one with flags to the same descriptor between them";
+const OFFSET_USED: &str = "the offset is used by more than the next call: lseek(SEEK_CUR), sendfile, or a call without a seek before it";
+const SUBMITTED: &str =
+    "io_uring or AIO in a process that has it open, whose transfers the log does not show";
+const SPLICED: &str =
+    "sendfile, splice or tee from it: a larger buffer would take bytes that it is to move";
 const OTHER_TRANSFER: &str =
     "a read or write of a terminal, a device or another special descriptor between them";
 const TWO_DESCRIPTORS: &str = "a call through another descriptor of the same open file between them: with a buffer for each, the \

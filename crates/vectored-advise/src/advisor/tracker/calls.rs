@@ -88,33 +88,15 @@ impl Tracker {
             Action::Map {
                 descriptor,
                 writes_through,
-            } => {
-                let key = self.resolve(descriptor, caller);
-                let open_file = self.kernel.open_files.get(key);
-                let group = open_file.map_or(0, |open_file| open_file.group);
-                self.groups.map(group, writes_through);
-                self.note_regular(key);
-            }
+            } => self.map(descriptor, writes_through, caller),
             Action::Sync(descriptor) => self.sync(descriptor, caller),
             Action::Signal => self.mark_wait(caller, Barrier::Signal),
             Action::Wait { child } => self.note_awaited_child(child, caller),
             Action::Ask(ask) => self.ask(&ask, caller),
-            Action::Truncate { path } => {
-                let serial = self.serial(caller);
-                let (path, _) = self.full_path(path, None, caller);
-                self.note_path(&path, None, serial, false);
-            }
+            Action::Truncate { path } => self.truncate(path, caller),
             Action::ChangeFolder(to) => self.change_folder(to, caller),
             Action::MakeFolder { path } => self.note_made(path, caller),
-            Action::Link { from, to, renames } => {
-                self.note_made(to, caller);
-                if renames {
-                    self.rename(from, to, caller);
-                }
-                if !renames || self.groups.is_unnamed(from) {
-                    self.groups.link(from, to);
-                }
-            }
+            Action::Link { from, to, renames } => self.link(from, to, renames, caller),
             Action::Watch { path } => self.watch(path, caller),
             Action::SetTcpOption {
                 descriptor,
@@ -124,6 +106,33 @@ impl Tracker {
             Action::Fifo(named) => self.fifo(named, caller),
             // Others change no descriptor.
             _ => {}
+        }
+    }
+
+    /// A file that is cut by its name.
+    fn truncate(&mut self, path: &[u8], caller: Caller) {
+        let serial = self.serial(caller);
+        let (path, _) = self.full_path(path, None, caller);
+        self.note_path(&path, None, serial, false);
+    }
+
+    /// A file that is mapped into memory.
+    fn map(&mut self, descriptor: Descriptor<'_>, writes_through: bool, caller: Caller) {
+        let key = self.resolve(descriptor, caller);
+        let open_file = self.kernel.open_files.get(key);
+        let group = open_file.map_or(0, |open_file| open_file.group);
+        self.groups.map(group, writes_through);
+        self.note_regular(key);
+    }
+
+    /// A second name of a file, or its new one.
+    fn link(&mut self, from: &[u8], to: &[u8], renames: bool, caller: Caller) {
+        self.note_made(to, caller);
+        if renames {
+            self.rename(from, to, caller);
+        }
+        if !renames || self.groups.is_unnamed(from) {
+            self.groups.link(from, to);
         }
     }
 

@@ -28,7 +28,7 @@ use crate::advisor::stalls::counts::StallCounts;
 use crate::advisor::untraced::CallTimes;
 use crate::model::Runtime;
 use rustc_hash::FxHashMap;
-use vectored_strace::event::{Action, Event, Named};
+use vectored_strace::event::{Action, Descriptor, Event, Named};
 
 /// The state after the events of a log so far.
 #[derive(Debug)]
@@ -257,27 +257,7 @@ impl Tracker {
                 self.submit(*unseen, caller);
             }
             action => {
-                // The descriptor, if the name of the call decides.
-                let by_name = match action {
-                    Action::Other { descriptor } => Some(*descriptor),
-                    Action::Fifo(Named::Descriptor(descriptor))
-                    | Action::SetTcpOption { descriptor, .. }
-                    | Action::Connect { descriptor } => Some(Some(*descriptor)),
-                    Action::Ask(ask) => Some(match ask.file {
-                        Named::Descriptor(descriptor) => Some(descriptor),
-                        Named::Path(_) => None,
-                    }),
-                    Action::Fifo(Named::Path(_))
-                    | Action::Wait { .. }
-                    | Action::Truncate { .. }
-                    | Action::ChangeFolder(_)
-                    | Action::MakeFolder { .. }
-                    | Action::Link { .. }
-                    | Action::Poll { .. }
-                    | Action::Watch { .. } => Some(None),
-                    _ => None,
-                };
-                if let Some(descriptor) = by_name {
+                if let Some(descriptor) = judged_by_name(action) {
                     let class = classes.classify(event.name);
                     self.evidence |= class.evidence;
                     self.other(class.effect, descriptor, caller);
@@ -359,4 +339,27 @@ const READS: usize = 1;
 struct Caller {
     thread: usize,
     process: ProcessId,
+}
+
+/// The descriptor of a call whose name decides what it does; `None` if its arguments decide.
+fn judged_by_name<'a>(action: &Action<'a>) -> Option<Option<Descriptor<'a>>> {
+    match action {
+        Action::Other { descriptor } => Some(*descriptor),
+        Action::Fifo(Named::Descriptor(descriptor))
+        | Action::SetTcpOption { descriptor, .. }
+        | Action::Connect { descriptor } => Some(Some(*descriptor)),
+        Action::Ask(ask) => Some(match ask.file {
+            Named::Descriptor(descriptor) => Some(descriptor),
+            Named::Path(_) => None,
+        }),
+        Action::Fifo(Named::Path(_))
+        | Action::Wait { .. }
+        | Action::Truncate { .. }
+        | Action::ChangeFolder(_)
+        | Action::MakeFolder { .. }
+        | Action::Link { .. }
+        | Action::Poll { .. }
+        | Action::Watch { .. } => Some(None),
+        _ => None,
+    }
 }
