@@ -115,9 +115,11 @@ fn written(advisory: &Advisory) -> impl Iterator<Item = &Path> {
         one.operation == Operation::Write && one.kind == "file" && one.descriptor > 2
     });
     let paths = files.filter_map(|one| one.path.as_deref().map(Path::new));
-    let lasts = |path: &&Path| {
+    // A program's files for a while have a name of their own in each run.
+    let here = env::current_dir().unwrap_or_default();
+    let lasts = move |path: &&Path| {
         path.is_file()
-            && !path.starts_with(env::temp_dir())
+            && (path.starts_with(&here) || !path.starts_with(env::temp_dir()))
             && path.extension().is_none_or(|extension| extension != "pyc")
     };
     paths.filter(lasts).take(SAME_MAX)
