@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use vectored_machine::host::CpuWait;
 use vectored_measure::measure::Progress;
 use vectored_measure::reproduce::ReproduceProgress;
 
@@ -13,21 +14,30 @@ const TEMPLATE: &str = "{wide_bar} {msg}";
 /// A bar that shows the share of the budget that has passed.
 ///
 /// It is drawn between samples by the measuring thread; a second thread would disturb the samples.
-pub struct Bar(ProgressBar);
+pub struct Bar(ProgressBar, CpuWait);
+
+/// A share of the time without a CPU below this is not shown.
+pub const SHOWN_CPU_WAIT: f64 = 0.1;
 
 impl Bar {
     /// A bar on standard error. Hidden if `quiet`, or if standard error is not a terminal that can redraw
     /// a line.
     pub fn new(quiet: bool) -> Self {
         if quiet || !can_redraw() {
-            return Bar(ProgressBar::hidden());
+            return Bar(ProgressBar::hidden(), CpuWait::begin());
         }
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             let characters = if messages_are_ascii() { "=>-" } else { "━╸─" };
             bar.set_style(style.progress_chars(characters));
         }
-        Bar(bar)
+        Bar(bar, CpuWait::begin())
+    }
+
+    /// Of the time since the bar was made in which this thread could run, the share in which it had no CPU, if it is
+    /// considerable.
+    pub fn cpu_wait(&self) -> Option<f64> {
+        self.1.share().filter(|share| *share >= SHOWN_CPU_WAIT)
     }
 
     /// Shows a step before the first round; its time is part of the budget.
@@ -57,7 +67,7 @@ impl Bar {
         self.0.set_length(progress.budget_ns);
         self.0
             .set_position(progress.elapsed_ns.min(progress.budget_ns));
-        self.0.set_message(message(progress));
+        self.0.set_message(message(progress, self.cpu_wait()));
     }
 }
 
@@ -78,17 +88,25 @@ impl Drop for Bar {
     }
 }
 
-fn message(progress: Progress) -> String {
+fn message(progress: Progress, cpu_wait: Option<f64>) -> String {
+    let Progress {
+        cells_begun,
+        cells_sampled,
+        cells,
+        target,
+        ..
+    } = progress;
     let doing = match progress.open {
-        None => format!(
-            "{}/{} cells, now {}",
-            progress.cells_sampled, progress.cells, progress.target
-        ),
+        None if cells_begun < cells => format!("{cells_begun}/{cells} cells begun, now {target}"),
+        None => format!("{cells_sampled}/{cells} cells, now {target}"),
         Some(1) => "deciding: 1 cell open".to_owned(),
         Some(open) => format!("deciding: {open} cells open"),
     };
+    let busy = cpu_wait.map_or(String::new(), |share| {
+        format!(", no CPU for {:.0} %", share * 100.0)
+    });
     let seconds = seconds(progress.elapsed_ns, progress.budget_ns);
-    format!("{doing}  {seconds}")
+    format!("{doing}{busy}  {seconds}")
 }
 
 /// `4/18 s`.
@@ -137,15 +155,26 @@ mod tests {
     #[test]
     fn the_bar_says_what_is_going_on() {
         let first = Progress {
+            cells_begun: 51,
             cells_sampled: 12,
             cells: 51,
             open: None,
             elapsed_ns: 4_000_000_000,
             budget_ns: 16_000_000_000,
+            needed_ns: 9_000_000_000,
             target: Target::Pipe,
         };
-        assert_eq!(message(first), "12/51 cells, now pipe  4/16 s");
-        let open = |open| message(Progress { open, ..first });
+        assert_eq!(message(first, None), "12/51 cells, now pipe  4/16 s");
+        let begun = Progress {
+            cells_begun: 31,
+            cells_sampled: 0,
+            ..first
+        };
+        assert_eq!(
+            message(begun, Some(0.617)),
+            "31/51 cells begun, now pipe, no CPU for 62 %  4/16 s"
+        );
+        let open = |open| message(Progress { open, ..first }, None);
         assert_eq!(open(Some(9)), "deciding: 9 cells open  4/16 s");
         assert_eq!(open(Some(1)), "deciding: 1 cell open  4/16 s");
     }

@@ -19,6 +19,12 @@ const BUSY_LOAD: f64 = 0.5;
 /// Share of stolen CPU time above which the report has a warning.
 const MUCH_STEAL: f64 = 0.02;
 
+/// Share of the time without a CPU above which the report has a warning.
+const LONG_CPU_WAIT: f64 = 0.1;
+
+/// How the warning of a high load begins.
+const BUSY: &str = "the machine is busy";
+
 /// The CPU that the measuring thread is pinned to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pinning {
@@ -64,6 +70,33 @@ pub struct Environment {
     host: Host,
     ticks: Option<CpuTicks>,
     involuntary: Option<u64>,
+    cpu_wait: CpuWait,
+}
+
+/// The time that the calling thread has run, and waited for a CPU, until now: see [`CpuWait::share`].
+#[derive(Clone, Copy, Debug)]
+pub struct CpuWait(Option<[u64; 2]>);
+
+impl CpuWait {
+    /// Begins now.
+    pub fn begin() -> Self {
+        CpuWait(read("/proc/thread-self/schedstat").and_then(|text| {
+            let mut fields = text.split(' ').map(|field| field.parse().ok());
+            Some([fields.next()??, fields.next()??])
+        }))
+    }
+
+    /// Of the time since the beginning in which the calling thread could run, the share in which it had no CPU. `None` if
+    /// the system does not say. The thread is that of [`CpuWait::begin`].
+    pub fn share(self) -> Option<f64> {
+        let ([ran, waited], [ran_now, waited_now]) = (self.0?, CpuWait::begin().0?);
+        let (ran, waited) = (
+            ran_now.saturating_sub(ran),
+            waited_now.saturating_sub(waited),
+        );
+        let all = ran + waited;
+        (all > 0).then(|| (waited as f64 / all as f64 * 1e4).round() / 1e4)
+    }
 }
 
 impl Environment {
@@ -78,6 +111,7 @@ impl Environment {
             host: describe_host(directory, pins, allowed),
             ticks: CpuTicks::now(),
             involuntary: involuntary_switches(),
+            cpu_wait: CpuWait::begin(),
         }
     }
 
@@ -104,6 +138,21 @@ impl Environment {
         }
         if let (Some(before), Some(after)) = (self.involuntary, involuntary_switches()) {
             self.host.involuntary_switches = Some(after.saturating_sub(before));
+        }
+        self.host.cpu_wait_share = self.cpu_wait.share();
+        if let Some(share) = self
+            .host
+            .cpu_wait_share
+            .filter(|share| *share > LONG_CPU_WAIT)
+        {
+            self.host
+                .warnings
+                .retain(|warning| !warning.starts_with(BUSY));
+            self.host.warnings.push(format!(
+                "the measuring thread had no CPU for {:.0} % of the time in which it could run: stop other programs, or raise \
+                 the CPU limit (cpu.max)",
+                share * 100.0
+            ));
         }
         self.host
     }
@@ -141,6 +190,7 @@ pub(crate) fn describe_host(
         reader_cpu,
         load_average,
         steal_share: None,
+        cpu_wait_share: None,
         involuntary_switches: None,
         warnings: Vec::new(),
     };
@@ -228,7 +278,7 @@ fn standing_warnings(host: &Host, online_cpus: Option<usize>) -> Vec<String> {
     if let Some(load) = host.load_average.filter(is_much) {
         let unit = if cpus == 1 { "CPU" } else { "CPUs" };
         warnings.push(format!(
-            "the machine is busy (load {load} on {cpus} {unit}): stop other programs, retry"
+            "{BUSY} (load {load} on {cpus} {unit}): stop other programs, retry"
         ));
     }
     if let Some(governor) = &host.cpu.governor

@@ -6,6 +6,7 @@ mod host_probe;
 
 pub use crate::host::directory::{DirectoryError, check_room};
 pub use crate::host::environment::{
-    Environment, Pinning, allowed_cpus, host_name, last_level_cache_bytes, pin_measuring_thread,
+    CpuWait, Environment, Pinning, allowed_cpus, host_name, last_level_cache_bytes,
+    pin_measuring_thread,
 };
 pub use crate::host::host_probe::probe_host;

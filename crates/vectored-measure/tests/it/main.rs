@@ -16,6 +16,7 @@ mod honesty;
 mod pages;
 mod ranks;
 mod refused_aio;
+mod refused_calls;
 mod report;
 mod shown;
 mod simulation;

@@ -7,8 +7,12 @@ use std::thread;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 use vectored_measure::in_flight::{AioQueue, ListQueue};
 
-/// Makes a queue in a thread of its own, in which a system call is answered with an error.
-fn refused(call: libc::c_long, errno: i32) -> io::Error {
+/// Runs `what` in a thread of its own, in which a system call is answered with an error.
+pub fn refusing<T: Send + 'static>(
+    call: libc::c_long,
+    errno: i32,
+    what: impl FnOnce() -> T + Send + 'static,
+) -> T {
     let thread = thread::spawn(move || {
         let rules = BTreeMap::from([(call, Vec::new())]);
         let refuse = SeccompAction::Errno(errno as u32);
@@ -16,7 +20,7 @@ fn refused(call: libc::c_long, errno: i32) -> io::Error {
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).unwrap();
         let program: BpfProgram = filter.try_into().unwrap();
         apply_filter(&program).unwrap();
-        AioQueue::with_depth(8).unwrap_err()
+        what()
     });
     thread.join().unwrap()
 }
@@ -33,7 +37,7 @@ fn a_refused_queue_is_an_error_that_names_the_remedy() {
         (libc::SYS_io_submit, libc::ENOSYS, aio),
         (libc::SYS_io_getevents, libc::EPERM, aio),
     ] {
-        let error = refused(call, errno);
+        let error = refusing(call, errno, || AioQueue::with_depth(8).unwrap_err());
         assert_eq!(error.kind(), io::Error::from_raw_os_error(errno).kind());
         let text = error.to_string();
         assert!(text.contains("Linux native AIO"), "{text}");

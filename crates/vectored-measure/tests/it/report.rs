@@ -81,6 +81,9 @@ pub fn cell(
         aa_separated: false,
         proof_calls: 12,
         techniques,
+        choice: None,
+        at_most: None,
+        refused: Vec::new(),
     }
 }
 
@@ -127,6 +130,18 @@ pub fn results() -> Results {
         ..cell(Target::Pipe, 4096, Verdict::Open, techniques)
     };
     let techniques = four([
+        (4.2, 4.6, Some((4.5, 4.7))),
+        (0.13, 1.01, Some((0.995, 1.031))),
+        (0.12, 1.0, Some((1.0, 1.0))),
+        (0.125, 1.004, Some((0.998, 1.012))),
+    ]);
+    let close = Cell {
+        open_because: Some(OpenBecause::Budget),
+        choice: Some(TechniqueName::COPY_THEN_WRITE),
+        at_most: Some(0.031),
+        ..cell(Target::File, 4096, Verdict::Close, techniques)
+    };
+    let techniques = four([
         (3.0, 3.9, None),
         (0.02, 1.0, None),
         (0.2, 1.2, None),
@@ -169,7 +184,7 @@ pub fn results() -> Results {
             warnings: vec!["the machine is busy".to_owned()],
             ..Host::default()
         },
-        cells: vec![faster, tie, open, mixed],
+        cells: vec![faster, tie, close, open, mixed],
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 conditions: Conditions::write(target),
@@ -328,7 +343,7 @@ fn every_cell_has_a_row_with_its_verdict() {
 #[test]
 fn an_open_cell_names_no_leader_that_trails() {
     let mut old = results();
-    let open = &mut old.cells[2];
+    let open = &mut old.cells[3];
     open.techniques[1].ratio_to_leader = 0.97;
     open.techniques[1].ratio_low = Some(0.95);
     open.techniques[1].ratio_high = Some(0.99);

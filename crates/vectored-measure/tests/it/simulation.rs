@@ -107,6 +107,9 @@ struct Tally {
     wrong_shares: f64,
     decided: u64,
     cells: u64,
+    /// Cells with a choice, and those whose choice takes longer than its bound says.
+    bounds: u64,
+    broken: u64,
 }
 
 impl Tally {
@@ -126,13 +129,15 @@ fn check(name: &str, noise: Noise, least_decided: f64) {
     println!(
         "{name}: without differences {:.1} % covered, {:.2} % of faster wrong, \
          {:.1} % decided; with differences {:.1} % covered, {:.2} % of faster wrong, \
-         {:.1} % decided",
+         {:.1} % decided; {} of {} bounds broken",
         100.0 * without.coverage(),
         100.0 * without.wrong(),
         100.0 * without.decided as f64 / without.cells as f64,
         100.0 * with.coverage(),
         100.0 * with.wrong(),
         100.0 * with.decided as f64 / with.cells as f64,
+        without.broken + with.broken,
+        without.bounds + with.bounds,
     );
     let decided = with.decided as f64 / with.cells as f64;
     assert!(decided >= least_decided, "{name}: {decided:.4}");
@@ -141,6 +146,9 @@ fn check(name: &str, noise: Noise, least_decided: f64) {
         let (coverage, wrong) = (tally.coverage(), tally.wrong());
         assert!(coverage >= MIN_COVERAGE, "{name}: {coverage:.4}");
         assert!(wrong <= MAX_FALSE_DISCOVERIES, "{name}: {wrong:.4}");
+        // With few bounds chance has a wide range.
+        let broken = tally.broken as f64 / tally.bounds as f64;
+        assert!(broken <= 0.05 || tally.bounds < 40, "{name}: {broken:.4}");
     }
 }
 
@@ -153,7 +161,7 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
         let (mut wrong, mut faster) = (0, 0);
         for (cell, truth) in std::iter::zip(simulate(scenario, noise, seed), scenario) {
             tally.cells += 1;
-            tally.decided += u64::from(cell.verdict != Verdict::Open);
+            tally.decided += u64::from(matches!(cell.verdict, Verdict::Faster | Verdict::Tie));
             let leader = cell.leader.expect("every cell has rounds");
             let cost = |technique: TechniqueName| truth[place(technique)];
             for technique in &cell.techniques {
@@ -165,6 +173,14 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
                     tally.intervals += 1;
                     tally.covering += u64::from(low <= true_ratio && true_ratio <= high);
                 }
+            }
+            if let Some((choice, at_most)) = cell.choice.zip(cell.at_most) {
+                let least = WRITES
+                    .iter()
+                    .map(|&rival| cost(rival))
+                    .fold(f64::MAX, f64::min);
+                tally.bounds += 1;
+                tally.broken += u64::from(cost(choice) / least > 1.0 + at_most);
             }
             if let Some(winner) = cell.winner {
                 let others = techniques(Operation::Write, true).into_iter();

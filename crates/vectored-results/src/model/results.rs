@@ -73,12 +73,14 @@ pub enum Verdict {
     Faster,
     /// The fastest techniques differ by no more than the tie zone.
     Tie,
+    /// Not decided, but the difference is small: see [`Cell::choice`].
+    Close,
     /// Not decided.
     Open,
 }
 
 words! {
-    /// Why the verdict of a cell is [`Verdict::Open`].
+    /// Why the verdict of a cell is [`Verdict::Open`] or [`Verdict::Close`].
     pub enum OpenBecause {
         /// Too few rounds: the leader and a rival share fewer rounds than a verdict needs, or the leader is
         /// ahead by the unadjusted intervals, but not after adjustment for the looks and for all cells of the
@@ -132,8 +134,15 @@ pub struct Cell {
     pub aa_samples_ns: Vec<Option<f64>>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why the verdict is `open`. `None` if there is no rival.
+    /// Why the verdict is `open` or `close`. `None` if there is no rival.
     pub open_because: Option<OpenBecause>,
+    /// The simplest of the techniques that may be the fastest and whose bound is small enough, if the verdict is `close` or
+    /// `tie`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<TechniqueName>,
+    /// The bound of `choice`: it takes at most this share longer than the fastest, by the 95 % intervals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
     /// The fastest technique, if the verdict is `faster`.
     pub winner: Option<TechniqueName>,
     /// The rival that ratios refer to: the one that takes less time than every other in the median round,
@@ -148,6 +157,18 @@ pub struct Cell {
     pub proof_calls: u64,
     /// The measured techniques.
     pub techniques: Vec<TechniqueResult>,
+    /// Techniques that were to be measured, and whose calls the kernel refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refused>,
+}
+
+/// A technique whose calls the kernel refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The technique.
+    pub technique: TechniqueName,
+    /// The kernel's error, in words.
+    pub error: String,
 }
 
 /// One technique in one cell.

@@ -92,6 +92,20 @@ impl TechniqueName {
         }
     }
 
+    /// How much it asks of a program, the least first: a call for each segment; a buffer (`copy-then-write`, and a copy by `read`
+    /// and `write`); the library; an array of `iovec`, and code for a transfer that ends within a segment; what only some targets
+    /// take; a queue of transfers in flight.
+    pub fn effort(self) -> u8 {
+        match (self.role(), self) {
+            (Role::Each, _) => 0,
+            (Role::Copy, _) | (_, TechniqueName::READ_WRITE | TechniqueName("stdio")) => 1,
+            (Role::Adaptive, _) => 2,
+            (Role::Gather, _) => 3,
+            (Role::Other, TechniqueName("io-uring" | "linux-aio")) => 5,
+            (Role::Other, _) => 4,
+        }
+    }
+
     /// The text.
     pub fn as_str(self) -> &'static str {
         self.0

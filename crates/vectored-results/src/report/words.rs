@@ -1,7 +1,7 @@
 //! Techniques and verdicts in words.
 
 use vectored_report::sort;
-use vectored_report::words::{count, ratio_within};
+use vectored_report::words::{count, percent, ratio_within};
 
 use crate::model::{Cell, Conditions, Results, TechniqueName, TechniqueResult, Verdict};
 use crate::report::target_names::place;
@@ -113,7 +113,9 @@ pub fn nearest_rival<'a>(cell: &'a Cell, rivals: &[TechniqueName]) -> Option<&'a
 /// which is possible since robust means of ratios are not transitive.
 pub(crate) fn named_leader(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
     let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
-    let trails = cell.verdict == Verdict::Open && nearest.is_some_and(|ratio| ratio < 1.0);
+    let trails = cell.winner.is_none()
+        && cell.verdict != Verdict::Tie
+        && nearest.is_some_and(|ratio| ratio < 1.0);
     cell.winner.or(cell.leader).filter(|_| !trails)
 }
 
@@ -136,6 +138,7 @@ pub(crate) fn verdict_in_words(
     match (cell.verdict, named_leader(cell, rivals)) {
         (Verdict::Tie, _) => format!("tie (±{:.0} %)", TIE_ZONE * 100.0),
         (Verdict::Faster, Some(winner)) => format!("{} by {margin}", name(winner)),
+        (Verdict::Close, _) => bound_in_words(cell, name).unwrap_or(open),
         (Verdict::Open, _) if interval.is_none() => {
             format!("{open}: {}", count(cell.rounds as usize, "round"))
         }
@@ -144,7 +147,20 @@ pub(crate) fn verdict_in_words(
     }
 }
 
-/// `copy-then-write wins 7 cells, writev 5, tie 3, open 2`.
+/// `copy-then-write takes at most 2.1 % longer`.
+pub(crate) fn bound_in_words(
+    cell: &Cell,
+    name: fn(TechniqueName) -> &'static str,
+) -> Option<String> {
+    let (choice, share) = cell.choice.zip(cell.at_most)?;
+    Some(format!(
+        "{} takes at most {} longer",
+        name(choice),
+        percent(share)
+    ))
+}
+
+/// `copy-then-write wins 7 cells, writev 5, tie 3, close 1, open 2`.
 pub(crate) fn tally(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
     let here: Vec<TechniqueName> = rivals
         .iter()
@@ -171,7 +187,12 @@ pub(crate) fn tally(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
             _ => format!("{technique} {wins}"),
         })
         .collect();
-    for (verdict, word) in [(Verdict::Tie, "tie"), (Verdict::Open, "open")] {
+    let others = [
+        (Verdict::Tie, "tie"),
+        (Verdict::Close, "close"),
+        (Verdict::Open, "open"),
+    ];
+    for (verdict, word) in others {
         let count = cells.iter().filter(|cell| cell.verdict == verdict).count();
         if count > 0 {
             parts.push(format!("{word} {count}"));
@@ -180,32 +201,51 @@ pub(crate) fn tally(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
     parts.join(", ")
 }
 
-/// A sentence for each rival that some targets do not support:
+/// A sentence for each rival that some targets do not support, and for each technique that the kernel refused:
 /// `mmap does not work on pipe, unix: it was not measured there`.
 pub fn unsuited_in_words(results: &Results) -> Vec<String> {
     let mut sentences = Vec::new();
+    let refused = |cell: &Cell, technique| {
+        let mut refused = cell.refused.iter();
+        refused.find(|one| one.technique == technique).cloned()
+    };
     for technique in &results.rivals {
-        let missing = results
-            .cells
-            .iter()
-            .filter(|cell| cell.technique(*technique).is_none());
-        let ends = |conditions: &Conditions| {
-            let Conditions {
-                target, from, path, ..
-            } = conditions;
-            (*target, *from, path.clone())
+        let lacks = |cell: &&Cell| {
+            cell.technique(*technique).is_none() && refused(cell, *technique).is_none()
         };
-        let mut missing: Vec<&Conditions> = missing.map(|cell| &cell.conditions).collect();
-        sort::sort_by_key(&mut missing, |conditions| ends(conditions));
-        missing.dedup_by_key(|conditions| ends(conditions));
-        if let [first, ..] = missing[..] {
-            let on = if first.from.is_some() { "from" } else { "on" };
-            let names: Vec<String> = missing.into_iter().map(place).collect();
+        if let Some(places) = places(results.cells.iter().filter(lacks)) {
             sentences.push(format!(
-                "{technique} does not work {on} {}: it was not measured there",
-                names.join(", ")
+                "{technique} does not work {places}: it was not measured there"
+            ));
+        }
+    }
+    let all = results.cells.iter().flat_map(|cell| cell.refused.clone());
+    let mut all: Vec<(TechniqueName, String)> = all.map(|one| (one.technique, one.error)).collect();
+    sort::sort(&mut all);
+    all.dedup();
+    for (technique, error) in all {
+        let is_this = |cell: &&Cell| refused(cell, technique).is_some_and(|one| one.error == error);
+        if let Some(places) = places(results.cells.iter().filter(is_this)) {
+            sentences.push(format!(
+                "{technique} was not measured {places}: the kernel refuses its calls here: {error}"
             ));
         }
     }
     sentences
+}
+
+/// `on pipe, unix`, `from file to pipe`. `None` without cells.
+fn places<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
+    let ends = |conditions: &Conditions| {
+        let Conditions {
+            target, from, path, ..
+        } = conditions;
+        (*target, *from, path.clone())
+    };
+    let mut all: Vec<&Conditions> = cells.map(|cell| &cell.conditions).collect();
+    sort::sort_by_key(&mut all, |conditions| ends(conditions));
+    all.dedup_by_key(|conditions| ends(conditions));
+    let on = if all.first()?.from.is_some() { "from" } else { "on" };
+    let names: Vec<String> = all.into_iter().map(place).collect();
+    Some(format!("{on} {}", names.join(", ")))
 }

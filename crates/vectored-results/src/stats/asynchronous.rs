@@ -4,7 +4,7 @@ use crate::model::{Cell, TechniqueName};
 use crate::stats::discoveries::discoveries;
 use crate::stats::paired::PairStats;
 use crate::stats::series::{has_helper, pair};
-use crate::stats::verdict::{FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE};
+use crate::stats::verdict::{FALSE_DISCOVERIES, MIN_ROUNDS, TIE_ZONE, look_factor};
 
 /// One asynchronous technique against the synchronous call in one cell.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,8 @@ fn enough_rounds(cell: &Cell, technique: TechniqueName) -> Option<PairStats> {
 
 /// The p-value of "both take the same time"; 1 if the difference is too small to be reported.
 fn p_different(pair: &AsynchronousPair<'_>) -> f64 {
-    if is_large(pair) { (pair.stats.p * LOOKS.len() as f64).min(1.0) } else { 1.0 }
+    let factor = look_factor(pair.stats.rounds);
+    if is_large(pair) { (pair.stats.p * factor).min(1.0) } else { 1.0 }
 }
 
 /// Whether the difference is above the tie zone, and above that of an A/A pair that differs.

@@ -1,9 +1,11 @@
 //! Fills in medians, ratios and verdicts from the samples of measured cells.
 
-use crate::model::{Cell, TechniqueName, Verdict};
+use crate::model::{Cell, TechniqueName, TechniqueResult, Verdict};
 use crate::stats::paired::paired;
 use crate::stats::summary::{hundredths, median, minimum};
-use crate::stats::verdict::{Decision, Evidence, TechniqueSamples, decide, weigh};
+use crate::stats::verdict::{
+    CLOSE, Decision, Evidence, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, decide, weigh,
+};
 
 /// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same
 /// samples give the same results, so it can be repeated on loaded cells.
@@ -18,6 +20,7 @@ pub fn judge(cells: &mut [Cell], rivals: &[TechniqueName]) {
             (&evidence, evidence.as_ref().and_then(|_| decisions.next()))
         {
             apply(cell, evidence, decision);
+            choose(cell, rivals);
         }
     }
 }
@@ -95,4 +98,59 @@ fn apply(cell: &mut Cell, evidence: &Evidence, decision: Decision) {
         technique.ratio_low = interval.map(|(low, _)| low);
         technique.ratio_high = interval.map(|(_, high)| high);
     }
+}
+
+impl Cell {
+    /// Whether a technique is certainly slower than the fastest. In a tie, and close to one, only what is beyond the tie zone is.
+    pub(crate) fn is_slower(&self, technique: &TechniqueResult) -> bool {
+        let least = match self.verdict {
+            Verdict::Tie | Verdict::Close => 1.0 + TIE_ZONE,
+            _ => 1.0,
+        };
+        self.leader != Some(technique.name) && technique.ratio_low.is_some_and(|low| low > least)
+    }
+
+    /// The rivals that may be the fastest.
+    pub(crate) fn candidates(&self, rivals: &[TechniqueName]) -> Vec<&TechniqueResult> {
+        let here = self.techniques.iter();
+        here.filter(|one| rivals.contains(&one.name) && !self.is_slower(one))
+            .collect()
+    }
+}
+
+/// Chooses the simplest candidate whose bound is at most [`CLOSE`]. An open cell is close then.
+fn choose(cell: &mut Cell, rivals: &[TechniqueName]) {
+    (cell.choice, cell.at_most) = (None, None);
+    if cell.verdict == Verdict::Faster || cell.rounds < MIN_ROUNDS as u32 {
+        return;
+    }
+    let decided = std::mem::replace(&mut cell.verdict, Verdict::Close);
+    let simplest = simplest(cell, rivals);
+    (cell.choice, cell.at_most) = simplest.unzip();
+    if decided == Verdict::Tie || simplest.is_none() {
+        cell.verdict = decided;
+    }
+}
+
+/// The simplest candidate of a close cell, with its bound.
+fn simplest(cell: &Cell, rivals: &[TechniqueName]) -> Option<(TechniqueName, f64)> {
+    let candidates = cell.candidates(rivals);
+    // What an A/A pair that differs shows without a cause, a technique may take longer without being seen to.
+    let hidden = if cell.aa_separated { cell.noise_floor.unwrap_or(0.0) } else { 0.0 };
+    let bound = |one: &TechniqueResult| {
+        let others = candidates.iter().filter(|other| other.name != one.name);
+        let lows: Option<Vec<f64>> = others.map(|other| other.ratio_low).collect();
+        let least = lows?.into_iter().reduce(f64::min)?;
+        let share = (one.ratio_high? / least - 1.0).max(hidden);
+        // Rounded up, so that what is printed is a bound; never 0.0 %.
+        Some((share * 1e3).ceil().max(1.0) / 1e3)
+    };
+    let close = candidates
+        .iter()
+        .filter_map(|one| Some((one.name, bound(one)?)))
+        .filter(|(_, share)| *share <= CLOSE);
+    close.min_by(|a, b| {
+        let by_effort = a.0.effort().cmp(&b.0.effort());
+        by_effort.then(a.1.total_cmp(&b.1))
+    })
 }

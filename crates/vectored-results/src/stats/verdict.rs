@@ -12,6 +12,9 @@ pub const TIE_ZONE: f64 = 0.02;
 /// further rounds only if it is open, up to the next of a few numbers of rounds at which verdicts are looked at.
 pub const WIDTH_TARGET: f64 = 0.005;
 
+/// An open cell is close if the simplest technique that may be the fastest takes at most this share longer.
+pub(crate) const CLOSE: f64 = 0.10;
+
 /// The share of false `faster` among all `faster` of a run, on average.
 pub const FALSE_DISCOVERIES: f64 = 0.05;
 
@@ -22,8 +25,16 @@ const SURELY_BEHIND: f64 = 1e-4;
 pub const MIN_ROUNDS: usize = 20;
 
 /// The looks: numbers of rounds at which a cell is evaluated. The last look of a cell depends on its
-/// samples, so each p-value is adjusted for all of them.
-pub const LOOKS: [usize; 7] = [20, 40, 80, 160, 320, 640, 1280];
+/// samples, so each p-value is adjusted for all of them: see [`look_factor`].
+pub const LOOKS: [usize; 13] = [
+    20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240, 20_480, 40_960, 81_920,
+];
+
+/// The factor of the p-values of a look (weighted Bonferroni): the shares of the level, 1 ÷ factor, sum to 1. Most cells are
+/// decided at one of the first seven looks, which have seven eighths.
+pub(crate) fn look_factor(rounds: usize) -> f64 {
+    if rounds <= LOOKS[6] { 8.0 } else { 48.0 }
+}
 
 /// The samples of one technique in a cell, by round.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +161,7 @@ pub fn weigh(
     let p_faster = rivals()
         .map(|pair| match pair {
             Some(pair) if enough && pair.is_unanimous(least_lead) => 0.0,
-            Some(pair) if enough && beaten(pair) => (pair.p * LOOKS.len() as f64).min(1.0),
+            Some(pair) if enough && beaten(pair) => (pair.p * look_factor(rounds)).min(1.0),
             _ => 1.0,
         })
         // Without a rival nothing is beaten.
@@ -528,8 +539,8 @@ mod tests {
         // The last look has come.
         let mut rng = fastrand::Rng::with_seed(1);
         let mut scattered = || -> Vec<Option<f64>> {
-            (0..1280)
-                .map(|_| Some(100.0 * (1.0 + 9.0 * rng.f64())))
+            (0..LOOKS[LOOKS.len() - 1])
+                .map(|_| Some(100.0 * (8.0 * rng.f64()).exp()))
                 .collect()
         };
         let wide = evidence(&[scattered(), scattered()]);

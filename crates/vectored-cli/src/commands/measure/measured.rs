@@ -1,5 +1,6 @@
 //! A measurement, on this machine or an invented one.
 
+use std::io;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
@@ -11,14 +12,15 @@ use vectored_measure::measure::{
     check_directory, check_eviction, check_fifo, is_in_flight, measure_timer,
 };
 use vectored_report::sort;
+use vectored_report::words::enumerated;
 use vectored_results::model::{
-    Coordination, Experiment, FittedModel, Operation, Rank, SyncMode, Target,
+    Coordination, Experiment, FittedModel, Operation, Rank, SyncMode, Target, TechniqueName,
 };
 
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
 use crate::commands::measure::engine_run::{Ended, Run};
-use crate::commands::measure::short_budget::{costs_of, forecast};
+use crate::commands::measure::short_budget::{costs_of, forecast, too_short};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{FilePlan, MeasurePlan};
@@ -80,7 +82,7 @@ fn prepare(
     (bar, began): (&Bar, Instant),
 ) -> Result<Prepared, Failure> {
     bar.show_preparation("checking the machine", began.elapsed(), args.budget);
-    check_asynchronous(&plan.experiment)?;
+    check_asynchronous(&plan.experiment, &args.technique, team.is_some())?;
     let mut directory = None;
     for file in plan.files(&args.dir) {
         let described = check_directory(&file.directory, file.target, file.call_bytes)
@@ -104,7 +106,7 @@ fn prepare(
     let environment = Environment::capture(directory, pins, allowed.clone());
     let timer =
         measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
-    let (models, failures) = calibrate_for(plan, args, |target| {
+    let (models, failures) = calibrate_for(plan, args, began, |target| {
         let what = format!("calibrating {target}");
         bar.show_preparation(&what, began.elapsed(), args.budget);
     });
@@ -161,12 +163,19 @@ fn measure_here(
         .with_models(models.clone());
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
+    let mut is_noted = false;
     let show = |progress: Progress| {
-        bar.show(Progress {
+        let progress = Progress {
             elapsed_ns: progress.elapsed_ns.saturating_add(spent_ns),
             budget_ns: progress.budget_ns.saturating_add(spent_ns),
+            needed_ns: progress.needed_ns.saturating_add(spent_ns),
             ..progress
-        });
+        };
+        bar.show(progress);
+        if let Some(note) = too_short(&progress, bar.cpu_wait()).filter(|_| !is_noted) {
+            is_noted = true;
+            bar.aside(|| Notes { quiet }.note(&note));
+        }
     };
     let experiment = Experiment {
         budget_ns: plan.experiment.budget_ns.saturating_sub(spent_ns),
@@ -224,23 +233,39 @@ fn measure_here(
     }))
 }
 
-/// Refuses asynchronous techniques that this machine does not offer.
-fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
+/// Refuses asynchronous techniques that this machine does not offer. If others are named beside them, a single process leaves
+/// them out instead.
+fn check_asynchronous(
+    experiment: &Experiment,
+    named: &[String],
+    is_rank: bool,
+) -> Result<(), Failure> {
     let depths = experiment
         .cells
         .iter()
         .map(|cell| cell.conditions.queue_depth);
     let deepest = depths.max().unwrap_or(1);
     let rivals = experiment.rivals.iter().copied();
-    for technique in rivals.filter(|technique| is_in_flight(*technique)) {
-        check_available(technique, deepest).map_err(|unavailable| {
-            let error = anyhow::anyhow!(
-                "cannot measure {technique}: {unavailable}; or omit {technique} from --technique"
-            );
-            Failure::from(error)
-        })?;
+    let unavailable: Vec<(TechniqueName, io::Error)> = rivals
+        .filter(|technique| is_in_flight(*technique))
+        .filter_map(|technique| Some((technique, check_available(technique, deepest).err()?)))
+        .collect();
+    let is_left = |name: &String| {
+        unavailable
+            .iter()
+            .all(|(technique, _)| **technique != **name)
+    };
+    let is_refused = |(_, error): &(TechniqueName, io::Error)| {
+        [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported].contains(&error.kind())
+    };
+    let goes_on = !is_rank && named.iter().any(is_left) && unavailable.iter().all(is_refused);
+    match unavailable.first() {
+        Some((technique, why)) if !goes_on => Err(anyhow::anyhow!(
+            "cannot measure {technique}: {why}; or omit {technique} from --technique"
+        )
+        .into()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Makes the remedy name the option that gave the directory.
@@ -254,6 +279,7 @@ fn of_file(error: impl Into<MeasureError>, file: &FilePlan) -> Failure {
 fn calibrate_for(
     plan: &MeasurePlan,
     args: &MeasureArgs,
+    began: Instant,
     begin: impl Fn(Target),
 ) -> (Vec<FittedModel>, Vec<String>) {
     let asked = plan.experiment.cells.iter().map(|cell| &cell.conditions);
@@ -265,18 +291,30 @@ fn calibrate_for(
         .collect();
     sort::sort(&mut targets);
     targets.dedup();
-    let (mut models, mut failures) = (Vec::new(), Vec::new());
-    for (target, path) in targets {
+    let (mut models, mut failures) = (Vec::new(), Vec::<(String, String)>::new());
+    for (index, (target, path)) in targets.into_iter().enumerate() {
+        // On a busy machine the cells need the time more.
+        if index > 0 && began.elapsed() > args.budget / 4 {
+            failures.push(("the budget is too short".to_owned(), target.to_string()));
+            continue;
+        }
         begin(target);
         match calibrate(target, path, &args.dir) {
             Ok(model) => models.extend(model),
-            Err(error) => failures.push(format!(
-                "cannot calibrate the cost model on {target}, so adaptive uses the default model: \
-                 {error}"
-            )),
+            Err(error) => failures.push((error.to_string(), target.to_string())),
         }
     }
-    (models, failures)
+    let failures = failures
+        .chunk_by(|one, other| one.0 == other.0)
+        .map(|alike| {
+            let targets: Vec<&str> = alike.iter().map(|(_, target)| target.as_str()).collect();
+            format!(
+                "cannot calibrate the cost model on {}, so adaptive uses the default model: {}",
+                enumerated(&targets),
+                alike[0].0
+            )
+        });
+    (models, failures.collect())
 }
 
 fn measure_synthetic(

@@ -121,6 +121,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
         note_left_out(&plan, &notes);
     }
     let unmeasured = measured.outcome.left_out.len();
+    let needed_ns = measured.outcome.needed_ns;
     if measured.outcome.cells.is_empty()
         && measured.failure.is_none()
         && let Some(code) = interrupt.exit_code()
@@ -143,16 +144,17 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     // Show the result even if saving failed, and print its path even if showing failed.
     let shown = OutputFile::write_or_print(output.as_ref(), &text);
     if !results.complete && failure.is_none() {
-        notes.note(&incomplete(&results, unmeasured, &interrupt));
+        notes.note(&incomplete(&results, (unmeasured, needed_ns), &interrupt));
     }
     notes.saved(&saved?);
     shown?;
     if let Some(error) = failure {
         return Err(error.into());
     }
-    Ok(interrupt
-        .exit_code()
-        .map_or(ExitCode::SUCCESS, ExitCode::from))
+    // A map with less than a tenth of its cells is no answer.
+    let is_answer = results.complete || unmeasured < 9 * results.cells.len();
+    let usual = if is_answer { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    Ok(interrupt.exit_code().map_or(usual, ExitCode::from))
 }
 
 fn note_left_out(plan: &MeasurePlan, notes: &Notes) {

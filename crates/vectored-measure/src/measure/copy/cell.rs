@@ -230,14 +230,7 @@ impl CopyCell {
                 wrong("it tried to take more bytes than were sent".to_owned())
             }
             Failed::Filling(error) => MeasureError::io(format!("cannot fill {}", self.name))(error),
-            Failed::Copying(error) => {
-                let remedy = match contender {
-                    Contender::Technique(_) => "; name the other techniques with --technique",
-                    Contender::Floor | Contender::FloorAgain => "",
-                };
-                let what = format!("{contender} failed on {}", self.name);
-                MeasureError::io(what)(io::Error::new(error.kind(), format!("{error}{remedy}")))
-            }
+            Failed::Copying(error) => MeasureError::of_call(contender, &self.name, error),
             Failed::Arriving(Mismatch::Bytes(difference)) => wrong(difference),
             Failed::Arriving(Mismatch::Io(error)) => {
                 MeasureError::io(format!("cannot check {}", self.name))(error)

@@ -1,8 +1,8 @@
 //! The samples and the state of a cell during a run.
 
 use vectored_results::model::{
-    Cell, CellSpec, Drain, Experiment, Latency, Role, TechniqueName, TechniqueResult, Verdict,
-    Workload,
+    Cell, CellSpec, Drain, Experiment, Latency, Refused, Role, TechniqueName, TechniqueResult,
+    Verdict, Workload,
 };
 use vectored_results::stats::{Evidence, LOOKS, Latencies, MIN_ROUNDS, median, rank_figures};
 
@@ -11,6 +11,7 @@ use crate::measure::engine::sample_length::{calls_per_sample, shared_calls};
 use crate::measure::sampling::cell_extras::{CellExtras, find};
 use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
 use crate::measure::techniques::{is_in_flight, techniques_of};
+use crate::measure::unsuited::unsuited;
 
 /// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.
@@ -45,8 +46,12 @@ pub(super) struct CellRun<'a> {
     pub drain: DrainChoice,
     /// Calls per sample of the floor and of each contender.
     pub calls: u32,
+    /// Why it cannot be measured: the kernel refuses the calls of its rivals.
+    pub impossible: Option<String>,
     /// Wall time of all visits.
     pub spent_ns: u64,
+    /// The number of visits since it began.
+    pub visits: u64,
     /// Wall time of all rounds.
     pub rounds_ns: u64,
     /// Time of all samples.
@@ -58,7 +63,18 @@ pub(super) struct CellRun<'a> {
 
 impl<'a> CellRun<'a> {
     pub fn new(spec: CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
-        let techniques = techniques_of(experiment, &spec);
+        Self::without(spec, experiment, drain, Vec::new())
+    }
+
+    /// A new cell without the techniques that the kernel refuses.
+    fn without(
+        spec: CellSpec,
+        experiment: &'a Experiment,
+        drain: DrainChoice,
+        refused: Vec<Refused>,
+    ) -> Self {
+        let mut techniques = techniques_of(experiment, &spec);
+        techniques.retain(|name| refused.iter().all(|one| one.technique != *name));
         let technique = |&name| TechniqueResult {
             name,
             in_flight: is_in_flight(name),
@@ -109,6 +125,9 @@ impl<'a> CellRun<'a> {
                 aa_separated: false,
                 proof_calls: 0,
                 techniques: techniques.iter().map(technique).collect(),
+                choice: None,
+                at_most: None,
+                refused,
             },
             cpu_ns: vec![Vec::new(); techniques.len()],
             out_ns: vec![0; techniques.len()],
@@ -117,7 +136,9 @@ impl<'a> CellRun<'a> {
             techniques,
             drain,
             calls: 1,
+            impossible: None,
             spent_ns: 0,
+            visits: 0,
             rounds_ns: 0,
             timed_ns: 0,
             evidence: None,
@@ -139,16 +160,33 @@ impl<'a> CellRun<'a> {
         };
         CellRun {
             is_refined: true,
-            ..CellRun::new(spec, self.experiment, self.drain)
+            ..CellRun::without(spec, self.experiment, self.drain, self.cell.refused.clone())
         }
     }
 
     /// Discards every sample.
     pub fn restart(&mut self, drain: DrainChoice) {
+        let refused = std::mem::take(&mut self.cell.refused);
         *self = CellRun {
             is_refined: self.is_refined,
-            ..CellRun::new(self.spec.clone(), self.experiment, drain)
+            ..CellRun::without(self.spec.clone(), self.experiment, drain, refused)
         };
+    }
+
+    /// Leaves out a technique that the kernel refuses, and starts over. If no rival is left, the cell is impossible.
+    pub fn refuse(&mut self, technique: TechniqueName, error: &std::io::Error) {
+        let error = error.to_string();
+        self.cell.refused.push(Refused {
+            technique,
+            error: error.clone(),
+        });
+        self.restart(self.drain);
+        let is_rival = |name: &TechniqueName| self.experiment.rivals.contains(name);
+        let can_go_on = self.techniques.iter().any(is_rival)
+            && unsuited(&self.spec, &self.techniques).is_none();
+        if !can_go_on {
+            self.impossible = Some(format!("{technique} is refused here: {error}"));
+        }
     }
 
     /// Records how the sampler set the cell up.
@@ -285,6 +323,19 @@ impl<'a> CellRun<'a> {
     pub fn next_look(&self) -> Option<u32> {
         let looks = LOOKS.iter().map(|&look| look as u32);
         looks.filter(|&look| look > self.cell.rounds).min()
+    }
+
+    /// Estimated time until the cell has [`MIN_ROUNDS`], with opening it again.
+    pub fn cost_to_minimum_ns(&self) -> u64 {
+        match self.cost_ns(MIN_ROUNDS as u32) {
+            0 => 0,
+            rounds_ns => self.opening_ns() + rounds_ns,
+        }
+    }
+
+    /// The time that a visit takes beside its rounds.
+    pub fn opening_ns(&self) -> u64 {
+        (self.spent_ns - self.rounds_ns) / self.visits.max(1)
     }
 
     /// Estimated time until the cell has `rounds` rounds.

@@ -2,7 +2,7 @@
 //!
 //! 1. Sweeps over all cells: every cell gets [`MIN_ROUNDS`] rounds, then more
 //!    while its intervals are wide and its share of the budget lasts. Cells that
-//!    the budget has no [`MIN_ROUNDS`] for are given up.
+//!    the budget has no [`MIN_ROUNDS`] for keep the rounds of their first visit.
 //! 2. Refinement, if the experiment asks for it: cells of further sizes locate
 //!    the crossovers between techniques.
 //! 3. The remaining time goes to the cells whose verdict is still open, to the
@@ -19,7 +19,7 @@ use fastrand::Rng;
 use vectored_machine::Clock;
 use vectored_machine::model::FAST_IOVECS;
 use vectored_report::sort;
-use vectored_results::model::{Cell, CellSpec, Experiment, LeftOut, Target, Workload};
+use vectored_results::model::{Cell, Experiment, LeftOut, Target, Workload};
 use vectored_results::stats::{
     Decision, LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
 };
@@ -29,7 +29,7 @@ use crate::measure::engine::cell_run::{CellRun, Sample};
 use crate::measure::engine::sample_length::calls_per_sample;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
 
-/// Rounds that every begun cell gets, whatever the budget.
+/// Rounds that every cell gets, if the budget lasts.
 const MIN_ROUNDS: u32 = LOOKS[0] as u32;
 
 /// Rounds that a cell has after each sweep: [`MIN_ROUNDS`] in two sweeps, then
@@ -53,8 +53,8 @@ const AA_EVERY: u32 = 2;
 /// Share of the budget that is divided evenly among all cells.
 const EVEN_SHARE: f64 = 0.5;
 
-/// The first visit of a cell ends when it has taken its part of this share of the budget: a later one is in vain if the cell
-/// cannot get [`MIN_ROUNDS`].
+/// The first visit of a cell ends when its rounds have taken their part of this share of the budget, so that every cell gets
+/// some rounds.
 const TRIAL_SHARE: f64 = 0.25;
 
 /// Share of the budget that may be used up when refinement ends.
@@ -77,6 +77,8 @@ const STEP_ROUNDS: u32 = LOOKS[1] as u32;
 /// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
+    /// Cells that have rounds.
+    pub cells_begun: usize,
     /// Cells that have at least the minimum number of rounds.
     pub cells_sampled: usize,
     /// Cells of the experiment.
@@ -87,13 +89,15 @@ pub struct Progress {
     pub elapsed_ns: u64,
     /// Wall time that the run may take.
     pub budget_ns: u64,
+    /// An estimate of the wall time after which every cell has the minimum number of rounds.
+    pub needed_ns: u64,
     /// The target that is being measured.
     pub target: Target,
 }
 
 /// Callbacks and stop flag of a run.
 pub struct Watch<'a> {
-    /// Called before each visit to a cell.
+    /// Called before each visit to a cell, and twice a second during one.
     pub progress: &'a mut dyn FnMut(Progress),
     /// When this becomes true, the run ends after the current sample and keeps
     /// the complete rounds.
@@ -113,8 +117,10 @@ pub struct Outcome {
     pub refined_cells: Vec<Cell>,
     /// Cells of the experiment without figures, each with the reason.
     pub left_out: Vec<LeftOut>,
-    /// Whether every cell of the experiment has the minimum number of rounds.
+    /// Whether every cell of the experiment that can be measured has the minimum number of rounds.
     pub complete: bool,
+    /// See [`Progress::needed_ns`].
+    pub needed_ns: u64,
     /// Wall time of the run.
     pub elapsed_ns: u64,
 }
@@ -203,9 +209,14 @@ struct Engine<'a> {
     began_ns: u64,
     /// Nothing is saved before this moment.
     next_save_ns: u64,
-    /// Cells that were given up.
-    left_out: Vec<LeftOut>,
+    /// The last progress that was reported.
+    reported: Option<Progress>,
+    /// The first call that the kernel refused.
+    refused: Option<MeasureError>,
 }
+
+/// The progress during a visit is reported when this time has passed.
+const REPORT_NS: u64 = 500_000_000;
 
 /// Saving takes at most one part in this many of the time, but for the first time.
 const SAVES_DIVISOR: u64 = 20;
@@ -227,7 +238,8 @@ impl<'a> Engine<'a> {
             rng: Rng::with_seed(experiment.seed),
             began_ns: clock.now_ns(),
             next_save_ns: 0,
-            left_out: Vec::new(),
+            reported: None,
+            refused: None,
         };
         let cells = experiment
             .cells
@@ -238,10 +250,15 @@ impl<'a> Engine<'a> {
     }
 
     fn end(
-        self,
+        mut self,
         cells: Vec<CellRun<'a>>,
         passed: Result<(), MeasureError>,
     ) -> Result<Outcome, RunError> {
+        let is_empty = cells.iter().all(|cell| cell.cell.rounds == 0);
+        let passed = match self.refused.take().filter(|_| is_empty) {
+            Some(refused) => passed.and(Err(refused)),
+            None => passed,
+        };
         let outcome = self.conclude(cells, passed.is_err());
         match passed {
             Ok(()) => Ok(outcome),
@@ -283,7 +300,8 @@ impl<'a> Engine<'a> {
                     return Ok(());
                 }
                 let rounds = rounds * sweep / SWEEPS;
-                if cells[index].cell.rounds < rounds {
+                let cell = &cells[index];
+                if cell.cell.rounds < rounds && cell.impossible.is_none() {
                     self.report(cells, index, None);
                     self.visit(cells, index, Visit::to(rounds))?;
                 }
@@ -298,11 +316,15 @@ impl<'a> Engine<'a> {
     /// Works in sweeps over all cells, so that the rounds of each are spread
     /// over the run. A shared machine can change its speed for seconds; a cell
     /// measured in one go would be sampled at one speed only.
-    fn even_sweeps(&mut self, cells: &mut Vec<CellRun<'a>>) -> Result<(), MeasureError> {
+    fn even_sweeps(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
         let budget_ns = self.experiment.budget_ns;
         let part_ns = |share: f64| (budget_ns as f64 * share) as u64 / cells.len() as u64;
         let (trial_ns, share_ns) = (part_ns(TRIAL_SHARE), part_ns(EVEN_SHARE));
+        let mut affordable = Vec::new();
         for (sweep, rounds) in SWEEP_ROUNDS.into_iter().enumerate() {
+            if sweep == 1 {
+                affordable = self.affordable(cells);
+            }
             for index in 0..cells.len() {
                 if self.stopped() {
                     return Ok(());
@@ -311,7 +333,7 @@ impl<'a> Engine<'a> {
                 let (is_wanted, most_ns) = match sweep {
                     // The first cell is measured in any case.
                     0 => (index == 0 || self.elapsed_ns() < budget_ns, trial_ns),
-                    1 => (cell.cell.rounds > 0, u64::MAX),
+                    1 => (affordable[index] && self.elapsed_ns() < budget_ns, u64::MAX),
                     _ => {
                         let is_even = cell.cell.rounds == SWEEP_ROUNDS[sweep - 1]
                             && cell.spent_ns + cell.cost_ns(rounds) <= share_ns;
@@ -323,28 +345,28 @@ impl<'a> Engine<'a> {
                     self.visit(cells, index, Visit { rounds, most_ns })?;
                 }
             }
-            if sweep == 0 {
-                self.leave_out_dearest(cells);
-            }
         }
         Ok(())
     }
 
-    /// Gives up the cells whose [`MIN_ROUNDS`] take the longest, until those of the others fit the budget.
-    fn leave_out_dearest(&mut self, cells: &mut Vec<CellRun<'a>>) {
-        let left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
-        let begun = |cell: &&CellRun<'_>| cell.cell.rounds > 0;
-        while cells.iter().filter(begun).count() > 1 && !self.stopped() {
-            let costs = || cells.iter().map(|cell| cell.cost_ns(MIN_ROUNDS));
-            let dearest = costs().enumerate().max_by_key(|(_, cost_ns)| *cost_ns);
-            let Some((index, _)) = dearest else { break };
-            if costs().sum::<u64>() <= left_ns {
+    /// For each cell, whether the budget has time for its [`MIN_ROUNDS`], if the cheapest cells get theirs first. One always
+    /// gets them.
+    fn affordable(&self, cells: &[CellRun<'a>]) -> Vec<bool> {
+        let mut left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
+        let mut order: Vec<usize> = (0..cells.len())
+            .filter(|&index| cells[index].cell.rounds > 0)
+            .collect();
+        sort::sort_by_key(&mut order, |&index| cells[index].cost_to_minimum_ns());
+        let mut affordable = vec![false; cells.len()];
+        for (place, index) in order.into_iter().enumerate() {
+            let cost_ns = cells[index].cost_to_minimum_ns();
+            if place > 0 && cost_ns > left_ns {
                 break;
             }
-            let reason = format!("the budget has no time for {MIN_ROUNDS} rounds");
-            self.left_out
-                .push(left_out(&cells.remove(index).spec, reason));
+            left_ns = left_ns.saturating_sub(cost_ns);
+            affordable[index] = true;
         }
+        affordable
     }
 
     /// Locates crossovers: adds cells of sizes between those of the experiment,
@@ -439,7 +461,8 @@ impl<'a> Engine<'a> {
                 && counts().any(|count| count > FAST_IOVECS + 1);
             // With `O_DIRECT` no cost model is fitted.
             let is_direct = like.spec.conditions.direct;
-            if like.cell.segment_bytes.is_none() || !is_between || is_direct {
+            let is_measured = like.cell.rounds > 0;
+            if like.cell.segment_bytes.is_none() || !is_between || is_direct || !is_measured {
                 continue;
             }
             for count in [FAST_IOVECS, FAST_IOVECS + 1] {
@@ -475,37 +498,51 @@ impl<'a> Engine<'a> {
                 .map(|(cell, _)| cell)
                 .collect();
             let open_count = open.len();
+            // The last visit has the rounds that fit.
             let next = open
                 .into_iter()
                 .filter(|(_, cell)| cell.wants_rounds())
                 .filter_map(|(index, cell)| {
-                    // The last look has the rounds that fit.
-                    let fitting = u32::try_from(left_ns / cell.cost_ns_of(1).max(1));
+                    let rounds_ns = left_ns.saturating_sub(cell.opening_ns());
+                    let fitting = u32::try_from(rounds_ns / cell.cost_ns_of(1).max(1));
                     let most = cell.cell.rounds.saturating_add(fitting.unwrap_or(u32::MAX));
-                    let rounds = cell.next_look()?.min(most);
+                    let look = cell.next_look()?;
+                    let rounds = look.min(most);
                     let is_useful = rounds >= MIN_ROUNDS && rounds > cell.cell.rounds;
-                    is_useful.then(|| (index, rounds, cell.cost_to_decide_ns()))
+                    is_useful.then(|| (index, (rounds, look), cell.cost_to_decide_ns()))
                 })
                 .min_by(|a, b| a.2.total_cmp(&b.2));
-            let Some((index, rounds, _)) = next else {
+            let Some((index, (rounds, look), _)) = next else {
                 break;
             };
             self.report(cells, index, Some(open_count));
             self.visit(cells, index, Visit::to(rounds))?;
+            if rounds < look {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// Opens a cell and samples it until it has the rounds of the visit. If a sample
-    /// does not fit the target, the cell starts over with a thread at the other
-    /// end.
+    /// Opens a cell and samples it until it has the rounds of the visit. It starts over if a sample does not fit the target,
+    /// with a thread at the other end, and if the kernel refuses the calls of a technique, without that.
     fn visit(
         &mut self,
         cells: &mut [CellRun<'a>],
         index: usize,
         visit: Visit,
     ) -> Result<(), MeasureError> {
-        self.sample_cell(&mut cells[index], visit)?;
+        while let Err(error) = self.sample_cell(&mut cells[index], visit) {
+            let MeasureError::Refused { technique, source } = error else {
+                return Err(error);
+            };
+            cells[index].refuse(technique, &source);
+            let refused = MeasureError::Refused { technique, source };
+            self.refused.get_or_insert(refused);
+            if cells[index].impossible.is_some() {
+                return Ok(());
+            }
+        }
         self.save(cells);
         Ok(())
     }
@@ -526,6 +563,7 @@ impl<'a> Engine<'a> {
             if !cell.agrees_with(&setup) {
                 cell.restart(cell.drain);
             }
+            cell.visits += 1;
             let outcome = self.choose_calls(cell, &setup).and_then(|()| {
                 cell.spent_ns += self.clock.now_ns() - began_ns;
                 self.sample_until(cell, visit)
@@ -578,7 +616,7 @@ impl<'a> Engine<'a> {
             // Rounds beyond the minimum are begun only if they fit the budget.
             // Up to the minimum, long calls could exceed it by minutes.
             let is_late =
-                self.elapsed_ns() >= self.experiment.budget_ns || cell.spent_ns >= visit.most_ns;
+                self.elapsed_ns() >= self.experiment.budget_ns || cell.rounds_ns >= visit.most_ns;
             if is_late && (1..MIN_ROUNDS).contains(&cell.cell.rounds) {
                 break;
             }
@@ -587,6 +625,7 @@ impl<'a> Engine<'a> {
             let round_ns = self.clock.now_ns() - began_ns;
             cell.rounds_ns += round_ns;
             cell.spent_ns += round_ns;
+            self.report_again();
         }
         let weigh = |cell: &CellRun<'_>| weigh_cell(&cell.cell, &self.experiment.rivals);
         cell.evidence = weigh(cell);
@@ -648,8 +687,11 @@ impl<'a> Engine<'a> {
 
     /// The results of these cells so far. Cells without a round are left out for this reason.
     fn outcome(&self, cells: Vec<CellRun<'a>>, reason: &str) -> Outcome {
-        let has_minimum = |cell: &CellRun<'_>| cell.is_refined || cell.cell.rounds >= MIN_ROUNDS;
-        let complete = self.left_out.is_empty() && cells.iter().all(has_minimum);
+        let has_minimum = |cell: &CellRun<'_>| {
+            cell.is_refined || cell.impossible.is_some() || cell.cell.rounds >= MIN_ROUNDS
+        };
+        let complete = cells.iter().all(has_minimum);
+        let needed_ns = self.needed_ns(&cells);
         let (measured, unmeasured): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
         let planned = measured.iter().filter(|cell| !cell.is_refined).count();
@@ -662,27 +704,57 @@ impl<'a> Engine<'a> {
             by_shape.then(a.swept_bytes().cmp(&b.swept_bytes()))
         });
         let unmeasured = unmeasured.iter().filter(|cell| !cell.is_refined);
-        let unmeasured = unmeasured.map(|cell| left_out(&cell.spec, reason.to_owned()));
+        let unmeasured = unmeasured.map(|cell| LeftOut {
+            conditions: cell.spec.conditions.clone(),
+            segment_sizes: cell.spec.workload.runs(),
+            reason: cell.impossible.clone().unwrap_or(reason.to_owned()),
+        });
         Outcome {
             cells: measured,
             refined_cells,
-            left_out: self.left_out.iter().cloned().chain(unmeasured).collect(),
+            left_out: unmeasured.collect(),
             complete,
+            needed_ns,
             elapsed_ns: self.elapsed_ns(),
         }
     }
 
     fn report(&mut self, cells: &[CellRun<'_>], index: usize, open: Option<usize>) {
-        let sampled = |cell: &&CellRun<'_>| cell.cell.rounds >= MIN_ROUNDS;
+        let with = |rounds| cells.iter().filter(move |cell| cell.cell.rounds >= rounds);
         let progress = Progress {
-            cells_sampled: cells.iter().filter(sampled).count(),
+            cells_begun: with(1).count(),
+            cells_sampled: with(MIN_ROUNDS).count(),
             cells: cells.len(),
             open,
             elapsed_ns: self.elapsed_ns(),
             budget_ns: self.experiment.budget_ns,
+            needed_ns: self.needed_ns(cells),
             target: cells[index].spec.conditions.target,
         };
+        self.reported = Some(progress);
         (self.watch.progress)(progress);
+    }
+
+    /// Reports the time during a long visit.
+    fn report_again(&mut self) {
+        let elapsed_ns = self.elapsed_ns();
+        if let Some(progress) = &mut self.reported
+            && elapsed_ns >= progress.elapsed_ns + REPORT_NS
+        {
+            progress.elapsed_ns = elapsed_ns;
+            (self.watch.progress)(*progress);
+        }
+    }
+
+    /// See [`Progress::needed_ns`]. A cell that is not begun is expected to take as long as the others.
+    fn needed_ns(&self, cells: &[CellRun<'_>]) -> u64 {
+        let asked = || cells.iter().filter(|cell| !cell.is_refined);
+        let (begun, others): (Vec<_>, Vec<_>) = asked().partition(|cell| cell.cell.rounds > 0);
+        let left_ns: u64 = begun.iter().map(|cell| cell.cost_to_minimum_ns()).sum();
+        let whole_ns: u64 = begun.iter().map(|cell| cell.spent_ns).sum::<u64>() + left_ns;
+        let others = others.iter().filter(|cell| cell.impossible.is_none());
+        let mean_ns = whole_ns / (begun.len() as u64).max(1);
+        self.elapsed_ns() + left_ns + mean_ns * others.count() as u64
     }
 
     fn stopped(&self) -> bool {
@@ -699,7 +771,7 @@ impl<'a> Engine<'a> {
 struct Visit {
     /// Rounds that the cell has after it.
     rounds: u32,
-    /// It ends before if the cell has taken this time and does not have [`MIN_ROUNDS`].
+    /// It ends before if the rounds of the cell have taken this time, and are fewer than [`MIN_ROUNDS`].
     most_ns: u64,
 }
 
@@ -709,14 +781,6 @@ impl Visit {
             rounds,
             most_ns: u64::MAX,
         }
-    }
-}
-
-fn left_out(spec: &CellSpec, reason: String) -> LeftOut {
-    LeftOut {
-        conditions: spec.conditions.clone(),
-        segment_sizes: spec.workload.runs(),
-        reason,
     }
 }
 

@@ -24,7 +24,9 @@ use crate::measure::prices::movers::mover;
 use crate::measure::prices::peer::PeerSampler;
 use crate::measure::prices::probes::{Manner, Probe, probes};
 use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
-use crate::measure::sampling::sampler::{Contender, DrainChoice, MeasureError, Sampler, Timing};
+use crate::measure::sampling::sampler::{
+    Contender, DrainChoice, MeasureError, Sampler, Timing, is_refusal,
+};
 
 /// Approximate time for the probes of one price.
 const BUDGET: Duration = Duration::from_millis(100);
@@ -91,8 +93,13 @@ pub fn measure_prices(
         let model = match models.iter().find(|(measured, _)| *measured == target) {
             Some(&(_, model)) => model,
             None => {
-                let model = CostModel::calibrate(on, CALIBRATION_BUDGET)
-                    .map_err(MeasureError::io("cannot calibrate a cost model"))?;
+                let model = match CostModel::calibrate(on, CALIBRATION_BUDGET) {
+                    // Without writev(2) here, lists have the costs of another machine.
+                    Err(error) if is_refusal(&error) => CostModel::for_target(on.kind()),
+                    calibrated => {
+                        calibrated.map_err(MeasureError::io("cannot calibrate a cost model"))?
+                    }
+                };
                 models.push((target, model));
                 model
             }

@@ -209,7 +209,7 @@ impl ReadCell {
                 io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof => {
                     wrong("it tried to read more bytes than were sent".to_owned())
                 }
-                _ => MeasureError::io(format!("{contender} failed on {}", self.name))(error),
+                _ => MeasureError::of_call(contender, &self.name, error),
             },
             Failed::Taking(Mismatch::Bytes(difference)) => wrong(difference),
             Failed::Taking(Mismatch::Io(error)) => {

@@ -285,7 +285,7 @@ impl DescriptorSampler<'_> {
             }
         };
         if drain_mode == DrainMode::Thread {
-            cell.age()?;
+            cell.age(self.clock)?;
         }
         if known_fitting.is_none() {
             cell.prove_all()?;

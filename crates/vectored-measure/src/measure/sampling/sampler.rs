@@ -113,6 +113,13 @@ pub enum MeasureError {
         /// The kernel's error.
         source: io::Error,
     },
+    /// The kernel refuses a call of a technique, as a seccomp filter makes it do. The engine goes on without the technique.
+    Refused {
+        /// The technique.
+        technique: TechniqueName,
+        /// The kernel's error.
+        source: io::Error,
+    },
     /// A directory cannot hold the files of a run.
     Directory(DirectoryError),
     /// A technique did not move exactly the right bytes.
@@ -166,10 +173,27 @@ impl MeasureError {
         }
     }
 
+    /// The error of a contender's call.
+    pub(crate) fn of_call(contender: Contender, cell: &str, source: io::Error) -> Self {
+        match contender {
+            Contender::Technique(technique) if is_refusal(&source) => {
+                MeasureError::Refused { technique, source }
+            }
+            _ => MeasureError::io(format!("{contender} failed on {cell}"))(source),
+        }
+    }
+
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| MeasureError::Io { what, source }
     }
+}
+
+/// Whether the kernel does not make such a call here: EPERM, EACCES, ENOSYS, EOPNOTSUPP; EINVAL and EXDEV, as copy_file_range(2)
+/// between two file systems.
+pub(crate) fn is_refusal(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, InvalidInput, PermissionDenied, Unsupported};
+    [PermissionDenied, Unsupported, InvalidInput, CrossesDevices].contains(&error.kind())
 }
 
 impl From<DirectoryError> for MeasureError {
@@ -182,6 +206,11 @@ impl fmt::Display for MeasureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MeasureError::Io { what, source } => write!(f, "{what}: {source}"),
+            MeasureError::Refused { technique, source } => write!(
+                f,
+                "the kernel refuses the calls of {technique} here ({source}): change the filter that refuses them (seccomp), \
+                 or name another technique with --technique"
+            ),
             MeasureError::Directory(error) => error.fmt(f),
             MeasureError::WrongBytes {
                 contender,
@@ -240,7 +269,7 @@ impl fmt::Display for MeasureError {
 impl std::error::Error for MeasureError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            MeasureError::Io { source, .. } => Some(source),
+            MeasureError::Io { source, .. } | MeasureError::Refused { source, .. } => Some(source),
             MeasureError::Directory(error) => error.source(),
             _ => None,
         }

@@ -18,6 +18,9 @@ use crate::measure::write::mover::{Meter, Mover, Timed};
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
 
+/// The longest time for that.
+const AGE_NS: u64 = 100_000_000;
+
 /// Approximate size of the batches in which [`AGE_BYTES`] are sent.
 const AGE_BATCH_BYTES: u64 = 1 << 20;
 
@@ -88,7 +91,10 @@ impl WriteCell {
     /// Pages that one CPU fills and another frees spread over memory with time,
     /// and are no longer cached when they are reused. Calls to a pipe that a
     /// thread reads take a third longer after about the first 10 MiB.
-    pub fn age(&mut self) -> Result<(), MeasureError> {
+    ///
+    /// On a busy machine, where each wait for the thread takes milliseconds, it ends after [`AGE_NS`].
+    pub fn age(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
+        let end_ns = clock.now_ns() + AGE_NS;
         let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MAX_CALLS.into());
         let batch = Batch {
             calls: calls as u32,
@@ -97,6 +103,9 @@ impl WriteCell {
         let mover = &mut find(&mut self.movers, Contender::Floor).mover;
         let cannot = || failed(Contender::Floor, &self.name);
         for part in 0..AGE_BYTES.div_ceil(batch.bytes()) {
+            if clock.now_ns() >= end_ns {
+                break;
+            }
             self.supply.draw(Contender::Floor, batch.calls, part);
             let lists = self.supply.lists(Contender::Floor);
             mover.prepare(lists.first(), self.start_bytes);
@@ -251,7 +260,7 @@ fn find(participants: &mut [Participant], contender: Contender) -> &mut Particip
 }
 
 fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> MeasureError {
-    MeasureError::io(format!("{contender} failed on {cell}"))
+    move |error| MeasureError::of_call(contender, cell, error)
 }
 
 /// Converts the error of a write. For a full non-blocking target it is

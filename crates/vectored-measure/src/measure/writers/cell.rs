@@ -152,7 +152,7 @@ impl WritersCell {
             .crew
             .sample(order)
             .map_err(|error| self.targets[0].0.explain(error))
-            .map_err(MeasureError::io(name.as_str()))?;
+            .map_err(|error| MeasureError::of_call(contender, &self.name, error))?;
         let mut counts = RecordCounts::default();
         for (target, bodies) in &mut self.targets {
             self.arrived.clear();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use vectored_report::sort;
-use vectored_report::words::{about, bytes, count, enumerated};
+use vectored_report::words::{about, bytes, count, enumerated, percent};
 use vectored_report::{Block, Sentence, Tone};
 
 use crate::model::{Cell, Results, Role, TechniqueName, Verdict};
@@ -17,7 +17,6 @@ use crate::report::measured::crossings::{contradicts, crossovers};
 use crate::report::measured::maps::has_helper;
 use crate::report::shape_text::{SIZE, list_of_cell, shape_in_words};
 use crate::report::words::{Words, tally};
-use crate::stats::TIE_ZONE;
 
 /// Clauses of a sentence about different lists. The map has the others.
 const MAX_CLAUSES: usize = 4;
@@ -273,17 +272,19 @@ fn of_sizes(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
             Some(only) => {
                 let sizes: Vec<String> = decided.iter().map(|cell| size(cell)).collect();
                 let verb = Words::among(only, rivals).verb;
-                format!("{verb} at {}, otherwise undecided", enumerated(&sizes))
+                let otherwise = close(&open, rivals, "").unwrap_or("undecided".to_owned());
+                format!("{verb} at {}, otherwise {otherwise}", enumerated(&sizes))
             }
             None => tally(cells, rivals),
         },
         (true, _) => undecided(cells, rivals),
         (false, "") => rule,
-        (false, place) => match &candidates(&open, rivals)[..] {
-            [] => rule,
-            [only] => format!("{rule}, probably {only} {place}"),
-            all if all.len() == rivals.len() => rule,
-            some => format!("{rule}, {} {place}", some.join(" or ")),
+        (false, place) => match (close(&open, rivals, place), &candidates(&open, rivals)[..]) {
+            (_, []) => rule,
+            (Some(close), _) => format!("{rule}, {close}"),
+            (None, [only]) => format!("{rule}, probably {only} {place}"),
+            (None, all) if all.len() == rivals.len() => rule,
+            (None, some) => format!("{rule}, {} {place}", some.join(" or ")),
         },
     }
 }
@@ -296,27 +297,38 @@ fn candidates(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<&'static str> {
     all.map(|rival| Words::among(rival, rivals).way).collect()
 }
 
+/// `above undecided: copying, the simplest, takes at most 2.1 % longer than the fastest`, if that is the choice in all of these
+/// cells.
+fn close(cells: &[&Cell], rivals: &[TechniqueName], place: &str) -> Option<String> {
+    let choice = cells.first()?.choice?;
+    let is_choice = cells.iter().all(|cell| cell.choice == Some(choice));
+    let may_win = cells.iter().flat_map(|cell| cell.candidates(rivals));
+    let is_simplest = may_win.map(|one| one.name.effort()).min() == Some(choice.effort());
+    let most = cells.iter().filter_map(|cell| cell.at_most);
+    let most = percent(most.fold(0.0, f64::max));
+    let gerund = Words::among(choice, rivals).gerund;
+    let simplest = if is_simplest { ", the simplest," } else { "" };
+    let text = format!(
+        "{place} undecided: {gerund}{simplest} takes at most {most} longer than the fastest"
+    );
+    is_choice.then(|| text.trim_start().to_owned())
+}
+
 /// `copy or gather undecided`, `copy and gather take the same time`.
 fn undecided(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
-    match &candidates(cells, rivals)[..] {
-        all if cells.iter().all(|cell| cell.verdict == Verdict::Tie) => {
-            format!("{} take the same time", enumerated(all))
-        }
-        [only] => format!("probably {only}"),
-        all => format!("{} undecided", all.join(" or ")),
+    let is_tie = cells.iter().all(|cell| cell.verdict == Verdict::Tie);
+    match (close(cells, rivals, ""), &candidates(cells, rivals)[..]) {
+        (_, all) if is_tie => format!("{} take the same time", enumerated(all)),
+        (Some(close), _) => close,
+        (None, [only]) => format!("probably {only}"),
+        (None, all) => format!("{} undecided", all.join(" or ")),
     }
 }
 
 /// Its time ÷ that of the fastest, if it is certainly slower.
 fn slower(cell: &Cell, technique: TechniqueName) -> Option<f64> {
     let result = cell.technique(technique)?;
-    // In a tie only what is beyond the tie zone is slower.
-    let least = match cell.verdict {
-        Verdict::Tie => 1.0 + TIE_ZONE,
-        _ => 1.0,
-    };
-    let is_slower = cell.leader != Some(technique) && result.ratio_low? > least;
-    is_slower.then_some(result.ratio_to_leader)
+    cell.is_slower(result).then_some(result.ratio_to_leader)
 }
 
 /// The largest of these ratios, if it is certainly slower in every cell.

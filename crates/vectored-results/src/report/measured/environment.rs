@@ -109,6 +109,11 @@ fn host(host: &Host) -> Vec<(&'static str, String)> {
         ),
         ("stolen CPU time", host.steal_share.map(percent)),
         (
+            "waited for a CPU",
+            host.cpu_wait_share
+                .map(|share| format!("{} of the time in which it could run", percent(share))),
+        ),
+        (
             "involuntary context switches",
             host.involuntary_switches.map(|times| times.to_string()),
         ),

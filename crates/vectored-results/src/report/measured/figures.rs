@@ -133,7 +133,7 @@ fn row(
         role: match cell.verdict {
             Verdict::Faster => Role::Plain,
             Verdict::Tie => Role::Tie,
-            Verdict::Open => Role::Open,
+            Verdict::Close | Verdict::Open => Role::Open,
         },
     });
     row

@@ -12,9 +12,10 @@ use crate::report::words::{Words, named_leader, nearest_rival, verdict_in_words}
 /// The maps of a run, which have one legend. Copies share one map.
 pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
     let letters = letters(&results.rivals);
-    let (keys, legend) = (keys(results, &letters), legend(groups));
+    let (keys, legend) = (keys(results, &letters), legend(groups, &results.rivals));
     let figures = "2×: the next best takes twice as long.";
-    let figures = Text::from(if keys.is_empty() { "" } else { figures });
+    let has_winner = results.cells.iter().any(|cell| cell.winner.is_some());
+    let figures = Text::from(if has_winner { figures } else { "" });
     let (copies, lists): (Vec<&Group<'_>>, Vec<&Group<'_>>) = groups
         .iter()
         .partition(|group| group.conditions.from.is_some());
@@ -132,15 +133,24 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
 fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char)]) -> Square {
     let nearest = nearest_rival(cell, rivals);
     let technique = named_leader(cell, rivals);
-    let letter = technique.and_then(|leader| letters.iter().find(|(other, _)| *other == leader));
-    let letter = letter.map_or('-', |&(_, letter)| {
-        if has_helper(cell) { letter.to_ascii_lowercase() } else { letter }
-    });
+    let letter_of = |technique: Option<TechniqueName>| {
+        let letter = letters.iter().find(|(other, _)| Some(*other) == technique);
+        let letter = letter.map_or('-', |&(_, letter)| letter);
+        if has_helper(cell) { letter.to_ascii_lowercase() } else { letter }.to_string()
+    };
     let figure = nearest.map_or(String::new(), |rival| ratio(rival.ratio_to_leader));
     let (letter, figure, role) = match cell.verdict {
-        Verdict::Faster => (letter.to_string(), figure, Role::Winner),
+        Verdict::Faster => (letter_of(technique), figure, Role::Winner),
         Verdict::Tie => ("=".to_owned(), String::new(), Role::Tie),
-        Verdict::Open => ("?".to_owned(), String::new(), Role::Open),
+        Verdict::Close => {
+            let percent = (cell.at_most.unwrap_or_default() * 100.0).ceil();
+            let letter = CLOSE.to_owned() + &letter_of(cell.choice);
+            (letter, format!("{percent} %"), Role::Tie)
+        }
+        Verdict::Open => {
+            let letter = probable(cell, rivals).map_or(String::new(), |one| letter_of(Some(one)));
+            (OPEN.to_owned() + &letter, String::new(), Role::Open)
+        }
     };
     let interval = nearest
         .map(|rival| ratio_within(rival.ratio_to_leader, rival.ratio_low.zip(rival.ratio_high)));
@@ -164,6 +174,18 @@ fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char
         series: technique.map_or(Series::default(), |technique| {
             Series::new(Words::of(technique).hue)
         }),
+    }
+}
+
+/// The marks of cells that are not decided.
+const CLOSE: &str = "~";
+const OPEN: &str = "?";
+
+/// The only technique of an open cell that may be the fastest by the intervals, which are not adjusted for the number of cells.
+fn probable(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
+    match cell.candidates(rivals)[..] {
+        [only] if cell.verdict == Verdict::Open && rivals.len() > 1 => Some(only.name),
+        _ => None,
     }
 }
 
@@ -202,15 +224,18 @@ fn letters(rivals: &[TechniqueName]) -> Vec<(TechniqueName, char)> {
     letters
 }
 
-/// The letters of techniques that win somewhere.
+/// The letters of techniques that some square shows.
 fn keys(results: &Results, letters: &[(TechniqueName, char)]) -> Vec<Key> {
-    let wins = |technique: TechniqueName| {
-        results
-            .cells
-            .iter()
-            .any(|cell| cell.winner == Some(technique))
+    let is_on_square = |technique: TechniqueName| {
+        results.cells.iter().any(|cell| {
+            let closest = cell.choice.filter(|_| cell.verdict == Verdict::Close);
+            let named = [cell.winner, closest, probable(cell, &results.rivals)];
+            named.contains(&Some(technique))
+        })
     };
-    let shown = letters.iter().filter(|(technique, _)| wins(*technique));
+    let shown = letters
+        .iter()
+        .filter(|(technique, _)| is_on_square(*technique));
     let key = |&(technique, letter): &(TechniqueName, char)| {
         let words = Words::of(technique);
         Key {
@@ -223,7 +248,7 @@ fn keys(results: &Results, letters: &[(TechniqueName, char)]) -> Vec<Key> {
 }
 
 /// What occurs on some map.
-fn legend(groups: &[Group<'_>]) -> Text {
+fn legend(groups: &[Group<'_>], rivals: &[TechniqueName]) -> Text {
     let cells = || groups.iter().flat_map(|group| &group.cells).copied();
     let is = |verdict: Verdict| cells().any(|cell| cell.verdict == verdict);
     let has_hole = |group: &Group<'_>| {
@@ -238,10 +263,19 @@ fn legend(groups: &[Group<'_>]) -> Text {
     };
     let parts = [
         (is(Verdict::Tie), "= tie"),
+        (
+            is(Verdict::Close),
+            "~C 3 %: C takes at most 3 % longer than the fastest",
+        ),
         (is(Verdict::Open), "? open"),
+        (
+            cells().any(|cell| probable(cell, rivals).is_some()),
+            "?C probably C",
+        ),
         (groups.iter().any(has_hole), "- not measured"),
         (
-            cells().any(|cell| cell.winner.is_some() && has_helper(cell)),
+            cells()
+                .any(|cell| has_helper(cell) && (cell.winner.is_some() || cell.choice.is_some())),
             "small letters: a thread at the other end took part",
         ),
     ];
