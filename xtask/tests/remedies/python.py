@@ -78,7 +78,7 @@ match case:
     case "adjacent-writes/unix 1":
         sock = connect()
         for header, body in records:
-            sock.sendmsg([header, body])
+            sock.sendall(header + body)
     case "adjacent-writes/unix 2":
         gather, sock = vectored.Gather(), connect()
         for header, body in records:

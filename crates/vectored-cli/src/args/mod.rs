@@ -90,8 +90,8 @@ set
 and messages are ASCII: us for microseconds, +- for plus or minus. JSON, \
 CSV, Markdown and web pages are always UTF-8
 
-If standard output is closed (>&-), the output is discarded as if it went to /dev/null: \
-results are saved, and the exit status is that of a successful run.";
+If standard output is closed (>&-), or its disk is full, a command that prints to it ends with \
+exit status 1.";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]

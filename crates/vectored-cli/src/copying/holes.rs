@@ -44,7 +44,10 @@ pub fn copy_with_holes(
         from,
         to,
         output_start,
-        start: tell(from).unwrap_or(0),
+        start: match tell(from) {
+            Err(Errno::SPIPE) => 0,
+            place => place.map_err(of_input)?,
+        },
         before,
         copied: None,
     };
@@ -136,9 +139,12 @@ impl Copy<'_, '_> {
 
     /// Copies up to this many bytes from one place to another, and returns their number.
     fn part(&mut self, from: u64, to: u64, most: u64) -> Result<u64, HolesError> {
-        // A file without places is copied from where it is.
-        if tell(self.from).is_ok_and(|at| at != from) {
-            seek(self.from, SeekFrom::Start(from)).map_err(of_input)?;
+        match tell(self.from) {
+            Ok(at) if at == from => {}
+            Ok(_) => drop(seek(self.from, SeekFrom::Start(from)).map_err(of_input)?),
+            // A file without places is copied from where it is.
+            Err(Errno::SPIPE) => {}
+            Err(error) => return Err(of_input(error)),
         }
         seek(self.to, SeekFrom::Start(to)).map_err(of_output)?;
         let before = to - self.output_start;

@@ -228,6 +228,47 @@ async fn a_framed_queue_takes_the_place_of_a_framed_write() {
     assert_eq!(before, after);
 }
 
+mod messages {
+    use std::io;
+
+    use bytes::{BufMut, Bytes};
+    use tokio::net::TcpStream;
+    use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+    use vectored::SegmentQueue;
+    use vectored_codec::{FramedQueue, QueueEncoder};
+
+    pub struct Messages;                     // a kind and a length of four bytes each, then the body
+
+    impl QueueEncoder<(u32, Bytes)> for Messages {
+        type Error = io::Error;
+
+        fn encode(&mut self, (kind, body): (u32, Bytes), queue: &mut SegmentQueue) -> io::Result<()> {
+            queue.put_u32(kind);
+            queue.put_u32(body.len() as u32);
+            queue.push(body);                // a long body is referenced, a short one copied
+            Ok(())
+        }
+    }
+
+    #[allow(dead_code)]
+    fn split(socket: TcpStream) {
+        let (read, write) = socket.into_split();
+        let requests = FramedRead::new(read, LengthDelimitedCodec::new());
+        let answers = FramedQueue::new(write, Messages);
+        let _ = (requests, answers);
+    }
+}
+
+#[tokio::test]
+async fn an_encoder_puts_a_header_before_a_body() {
+    let mut sent = Vec::new();
+    {
+        let mut answers = FramedQueue::new(&mut sent, messages::Messages);
+        answers.send((7, Bytes::from_static(b"body"))).await.unwrap();
+    }
+    assert_eq!(sent, b"\0\0\0\x07\0\0\0\x04body");
+}
+
 #[test]
 fn a_scatter_reader_takes_the_place_of_a_buf_reader() {
     let record = |number: u8| [[number; 4].to_vec(), vec![number; 50_000]].concat();

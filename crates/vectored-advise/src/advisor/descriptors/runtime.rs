@@ -109,13 +109,25 @@ const OTHER_LIBRARIES: [&str; 22] = [
 ];
 
 /// Functions of stdio, by which a program of C writes and reads.
-const STDIO: [&[u8]; 6] = [
+const STDIO: [&[u8]; 18] = [
+    b"\0fopen",
+    b"\0setvbuf",
     b"\0fwrite",
     b"\0fputs",
+    b"\0fputc",
     b"\0putc",
+    b"\0puts",
+    b"\0putchar",
     b"\0printf",
+    b"\0fprintf",
+    b"\0vfprintf",
+    b"\0__printf_chk",
+    b"\0__fprintf_chk",
     b"\0fread",
     b"\0fgets",
+    b"\0fgetc",
+    b"\0getc",
+    b"\0getline",
 ];
 
 /// The runtime by the bytes of an executable file; `None` if they do not tell.

@@ -24,6 +24,9 @@ fn hash(of: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// Bytes of the longest path that Linux takes.
+const PATH_MAX: usize = 4096;
+
 impl Tracker {
     /// Notes a call that asks for a file: it may see the size, and a program that asks again or in vain may wait for it.
     pub(super) fn ask(&mut self, ask: &Ask<'_>, caller: Caller) {
@@ -160,7 +163,8 @@ impl Tracker {
     }
 
     /// The path that a call means: with the folder in front if it is relative, and if it leads through a descriptor, with what
-    /// that leads to. Also the open file description, if it leads to one.
+    /// that leads to. Also the open file description, if it leads to one. A path of more than `PATH_MAX` bytes stays relative:
+    /// each `chdir("..")` makes the joined path of the folder longer.
     pub(super) fn full_path<'a>(
         &self,
         path: &'a [u8],
@@ -180,7 +184,9 @@ impl Tracker {
         let own = self.kernel.process(caller.process);
         let folder = folder.or(own.map(|process| &process.folder[..]));
         match folder {
-            Some(folder @ [_, ..]) if !path.starts_with(b"/") => {
+            Some(folder @ [_, ..])
+                if !path.starts_with(b"/") && folder.len() + path.len() < PATH_MAX =>
+            {
                 (Cow::Owned([folder, b"/", path].concat()), None)
             }
             _ => (Cow::Borrowed(path), None),

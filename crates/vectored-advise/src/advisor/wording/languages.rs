@@ -45,7 +45,7 @@ remedies! {
     GENERAL
     Writes WriteBuffer "a buffer of 64 KiB that collects the bytes; write that"
     Writes Join "one record whose pieces lie apart: writev(2), or join them"
-    SocketWrites Join "sendmsg(2) or writev(2) with all pieces, or join them"
+    SocketWrites Join "join the pieces, or sendmsg(2) or writev(2) with all, continued after a short call"
     SocketWrites WriteBuffer "a buffer that is sent before waiting"
     Reads ReadAhead "read 64 KiB at once, and take the pieces from that buffer"
     Reads ReadRun "read exactly the bytes of the run at once, and cut them in memory"
@@ -72,7 +72,7 @@ remedies! {
     Writes Join "os.write: `os.writev(fd, [a, b])`"
     Writes Join "file object: `file.write(a + b)`, then flush"
     Writes Join "with the package vectored: `gather.write_all(fd, [a, b])` of a `vectored.Gather()`"
-    SocketWrites Join "`sock.sendmsg([header, body])`"
+    SocketWrites Join "`sock.sendall(header + body)`, which also suits TLS; `sendmsg` may send a part"
     SocketWrites Join "with the package vectored: `gather.write_all(sock, [header, body])` of a `vectored.Gather()`"
     SocketWrites WriteBuffer "`sock.makefile(\"wb\")`, and `flush()` before waiting"
     Reads ReadAhead "`open(path, \"rb\", buffering=65536)`, no `os.read` of a few bytes"
@@ -112,7 +112,7 @@ remedies! {
     NODE
     Writes WriteBuffer "stream of a file: `fs.createWriteStream(path)`, with `stream.cork()` and `stream.uncork()` around a batch"
     Writes WriteBuffer "standard output and console.log: push lines to an array, and `process.stdout.write(lines.join(\"\"))` once for many; cork does nothing there"
-    Writes Join "file descriptor: `fs.writevSync(fd, [a, b])`, or one string, in place of `fs.writeSync` or appendFileSync"
+    Writes Join "file descriptor: `fs.writevSync(fd, [a, b])` of Buffers, or one string, in place of `fs.writeSync` or appendFileSync"
     SocketWrites WriteBuffer "`socket.cork()`, the writes, `process.nextTick(() => socket.uncork())`"
     SocketWrites Join "one `Buffer.concat([header, body])`"
     Reads ReadAhead "`fs.createReadStream(path, {highWaterMark: 65536})`"
@@ -284,7 +284,7 @@ remedies! {
     /// C and C++.
     C_AND_CPP
     StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
-    SocketWrites Join "`sendmsg(fd, &message, MSG_NOSIGNAL)` or `writev(fd, iov, count)` with all pieces"
+    SocketWrites Join "`sendmsg(fd, &message, MSG_NOSIGNAL)` or `writev(fd, iov, count)` with all pieces, continued after a short call"
     SocketWrites Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
     WritesAt Join "`pwritev(fd, iov, count, offset)`"
     WritesAt Join "with libvectored: `vectored_pwrite_all(fd, iov, count, offset, NULL)`"

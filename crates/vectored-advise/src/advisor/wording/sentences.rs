@@ -178,8 +178,8 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         }
         FindingKind::Datagrams => "Send several datagrams in one call, sendmmsg(2)".to_owned(),
         FindingKind::PeerStall => {
-            "Only the other end can mend it: it must write its whole answer in one call, or set TCP_NODELAY. It keeps the \
-             last part until this end acknowledges the first, which takes 40 ms"
+            "The other end should write its whole message in one call, or set TCP_NODELAY: it keeps the last part until this \
+             end acknowledges the first, which takes 40 ms. Where it cannot change, acknowledge at once at this end"
                 .to_owned()
         }
         FindingKind::Stall => {
