@@ -258,11 +258,10 @@ struct Scene {
     is_filter: bool,
 }
 
-/// The file that is copied, with a hole before its data.
+/// The file that is copied, with a hole before its data and one behind it.
 fn source() -> Vec<u8> {
-    let mut all = vec![0; 1 << 16];
-    all.extend(content());
-    all
+    let hole = [0; 1 << 16];
+    [&hole, &content()[..], &hole].concat()
 }
 
 impl Scene {
@@ -272,6 +271,7 @@ impl Scene {
         let [from, to] = ["from", "to"].map(|name| bench.work().join(name));
         let file = File::create(&from).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &content(), 1 << 16).unwrap();
+        file.set_len(source().len() as u64).unwrap();
         if let Some(old) = self.old {
             fs::write(&to, old).unwrap();
         }
