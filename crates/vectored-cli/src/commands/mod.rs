@@ -10,6 +10,7 @@ pub mod history;
 pub mod host;
 pub mod man;
 pub mod measure;
+#[cfg(unix)]
 mod proof;
 mod rendered;
 pub mod report;
