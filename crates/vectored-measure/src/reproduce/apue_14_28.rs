@@ -186,7 +186,9 @@ fn write_file(
         let meter = Meter::whole(bench.clock);
         mover
             .sample(file.as_fd(), &lists, Timed::calls(calls), meter)
-            .map_err(failed)?;
+            .map_err(|error| {
+                MeasureError::of_call(Contender::Technique(technique), "a file", error)
+            })?;
         left -= calls;
         if bench.is_stopped() {
             return Ok(None);

@@ -171,10 +171,10 @@ fn write_file(
     let file = File::from(unnamed_file(bench.directory, OFlags::APPEND).map_err(failed)?);
     let mut times = [Times::default(); 2];
     for _ in 0..plan.calls {
-        for (mover, times) in std::iter::zip(&mut movers, &mut times) {
-            times
-                .add(bench.clock, &file, mover.as_mut(), &segments)
-                .map_err(failed)?;
+        for (index, mover) in movers.iter_mut().enumerate() {
+            let added = times[index].add(bench.clock, &file, mover.as_mut(), &segments);
+            let contender = Contender::Technique(TECHNIQUES[index]);
+            added.map_err(|error| MeasureError::of_call(contender, "a file", error))?;
         }
     }
     let image = segments.concat();

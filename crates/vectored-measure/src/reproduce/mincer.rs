@@ -495,12 +495,13 @@ fn run_passes(
         set_direct(file.as_fd(), run.direct.is_some()).map_err(failed)?;
         let list = buffers.iter().map(|buffer| &**buffer).collect();
         let written = way.write(file.as_fd(), list, run.setup, bench.clock);
-        times[0].push(written.map_err(failed)?);
+        let failed_by = |name: &str| MeasureError::io(format!("{name} failed on a file"));
+        times[0].push(written.map_err(failed_by(write))?);
         fsync(&file).map_err(|error| failed(error.into()))?;
         back.iter_mut().for_each(|buffer| buffer.fill(0xa5));
         let list = back.iter_mut().map(|buffer| &mut **buffer).collect();
         let taken = way.read(file.as_fd(), list, run.setup, bench.clock);
-        times[1].push(taken.map_err(failed)?);
+        times[1].push(taken.map_err(failed_by(read))?);
         // The comparison reads into memory that is not aligned.
         set_direct(file.as_fd(), false).map_err(failed)?;
         let parts: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();

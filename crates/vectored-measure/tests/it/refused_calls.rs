@@ -4,7 +4,7 @@ use vectored_measure::measure::{MeasureError, Outcome, RunError, techniques};
 use vectored_results::model::{
     CellSpec, Experiment, Operation, PageCache, Results, Target, TechniqueName, Workload,
 };
-use vectored_results::report::unsuited_in_words;
+use vectored_results::report::{refused_in_words, unsuited_in_words};
 
 use crate::refused_aio::refusing;
 use crate::support::{MINIMUM_NS, measure_here};
@@ -120,7 +120,8 @@ fn a_technique_whose_call_is_refused_is_left_out_and_the_others_are_measured() {
                 cells: outcome.cells,
                 ..Results::default()
             };
-            let said = unsuited_in_words(&results).pop().unwrap_or_default();
+            assert_eq!(unsuited_in_words(&results), [""; 0], "{what}");
+            let said = refused_in_words(&results).pop().unwrap_or_default();
             let error = std::io::Error::from_raw_os_error(errno).to_string();
             assert!(
                 said.starts_with(&format!("{refused} was not measured")),

@@ -24,4 +24,4 @@ pub use crate::report::left_out::{LeftOutWords, left_out_in_words};
 pub use crate::report::machines::machines_document;
 pub use crate::report::measured::document as measured;
 pub use crate::report::target_names::conditions_in_words;
-pub use crate::report::words::unsuited_in_words;
+pub use crate::report::words::{refused_in_words, unsuited_in_words};

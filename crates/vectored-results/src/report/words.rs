@@ -201,17 +201,14 @@ pub(crate) fn tally(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
     parts.join(", ")
 }
 
-/// A sentence for each rival that some targets do not support, and for each technique that the kernel refused:
+/// A sentence for each rival that some targets do not support:
 /// `mmap does not work on pipe, unix: it was not measured there`.
 pub fn unsuited_in_words(results: &Results) -> Vec<String> {
     let mut sentences = Vec::new();
-    let refused = |cell: &Cell, technique| {
-        let mut refused = cell.refused.iter();
-        refused.find(|one| one.technique == technique).cloned()
-    };
     for technique in &results.rivals {
         let lacks = |cell: &&Cell| {
-            cell.technique(*technique).is_none() && refused(cell, *technique).is_none()
+            let is_refused = cell.refused.iter().any(|one| one.technique == *technique);
+            cell.technique(*technique).is_none() && !is_refused
         };
         if let Some(places) = places(results.cells.iter().filter(lacks)) {
             sentences.push(format!(
@@ -219,12 +216,21 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
             ));
         }
     }
+    sentences
+}
+
+/// A sentence for each technique that the kernel refused.
+pub fn refused_in_words(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
     let all = results.cells.iter().flat_map(|cell| cell.refused.clone());
     let mut all: Vec<(TechniqueName, String)> = all.map(|one| (one.technique, one.error)).collect();
     sort::sort(&mut all);
     all.dedup();
     for (technique, error) in all {
-        let is_this = |cell: &&Cell| refused(cell, technique).is_some_and(|one| one.error == error);
+        let is_this = |cell: &&Cell| {
+            let mut refused = cell.refused.iter();
+            refused.any(|one| (one.technique, &one.error) == (technique, &error))
+        };
         if let Some(places) = places(results.cells.iter().filter(is_this)) {
             sentences.push(format!(
                 "{technique} was not measured {places}: the kernel refuses its calls here: {error}"

@@ -137,6 +137,9 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
             notes.note(&note);
         }
     }
+    for note in report::refused_in_words(&results) {
+        notes.note(&note);
+    }
 
     let text = rendered(&results, args, output.is_some());
     let json = json(&results);

@@ -208,8 +208,8 @@ impl fmt::Display for MeasureError {
             MeasureError::Io { what, source } => write!(f, "{what}: {source}"),
             MeasureError::Refused { technique, source } => write!(
                 f,
-                "the kernel refuses the calls of {technique} here ({source}): change the filter that refuses them (seccomp), \
-                 or name another technique with --technique"
+                "the kernel refuses the calls of {technique} here ({source}): change what refuses them (seccomp), or \
+                 measure other techniques (vectored measure --technique)"
             ),
             MeasureError::Directory(error) => error.fmt(f),
             MeasureError::WrongBytes {

@@ -184,7 +184,9 @@ const OPEN: &str = "?";
 /// The only technique of an open cell that may be the fastest by the intervals, which are not adjusted for the number of cells.
 fn probable(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
     match cell.candidates(rivals)[..] {
-        [only] if cell.verdict == Verdict::Open && rivals.len() > 1 => Some(only.name),
+        [only] if cell.verdict == Verdict::Open && nearest_rival(cell, rivals).is_some() => {
+            Some(only.name)
+        }
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use crate::report::measured::columns;
 use crate::report::measured::figures::REFINED_MARK;
 use crate::report::shape_text::SIZE;
 use crate::report::target_names::has_tax;
-use crate::report::words::unsuited_in_words;
+use crate::report::words::{refused_in_words, unsuited_in_words};
 use crate::report::{asynchronous, ranks, writers};
 use crate::stats::{MIN_ROUNDS, median};
 
@@ -83,7 +83,8 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes.extend(writers::notes(results));
     notes.extend(ranks::notes(results));
     notes.extend(noise(results));
-    for sentence in unsuited_in_words(results) {
+    let refused = refused_in_words(results);
+    for sentence in unsuited_in_words(results).into_iter().chain(refused) {
         notes.push(format!("{sentence}."));
     }
     for group in left_out_in_words(&results.left_out) {
