@@ -315,7 +315,8 @@ impl Wine {
         let source = "xtask/wine/bcryptprimitives.c";
         compile.args(["-shared", "-O1", source, "-ladvapi32", "-o"]);
         run_command(compile.arg(self.0.join("bcryptprimitives.dll")))?;
-        run_command(self.command().args(["server", "--persistent"]))?;
+        // It ends by itself ten minutes after its last program, if this step is killed.
+        run_command(self.command().args(["server", "--persistent=600"]))?;
         run_command(self.command().args(["wineboot", "--init"]))
             .context("cannot make a prefix of Wine")
     }
