@@ -198,14 +198,15 @@ impl Fix {
             }
             Op::Stat => names(Barrier::Stat) || polls,
             Op::StatDescriptor => names(Barrier::Stat) || polls || by_another(step.fd),
-            Op::OpenToRead | Op::Access | Op::List => polls,
+            Op::OpenToRead | Op::OpenPath | Op::Access | Op::List => polls,
             Op::Rename | Op::Link | Op::Symlink | Op::Unlink => names(Barrier::Names),
             Op::OpenNew | Op::OpenBoth | Op::OpenToAppend => {
                 polls || any(&[Barrier::Names, Barrier::SameFile])
             }
             Op::Truncate => any(&[Barrier::Control, Barrier::SameFile]),
             Op::TruncateDescriptor | Op::Watch => names(Barrier::Control) || by_another(step.fd),
-            Op::Tell => names(Barrier::Position),
+            Op::Seek | Op::SeekOn => same(step.fd) && names(Barrier::Sought),
+            Op::Tell => any(&[Barrier::Position, Barrier::Sought]),
             Op::SeekEnd => by_another(step.fd) || names(Barrier::Size),
             _ => false,
         }

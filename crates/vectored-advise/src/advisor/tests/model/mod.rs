@@ -110,10 +110,12 @@ fn check(program: &[Step]) -> (Tallies, Vec<Fault>) {
 
 fn difference(program: &[Step], order: &[usize], fix: &Fix) -> Option<String> {
     let mut order = order.to_vec();
-    for _ in 0..ORDERS {
+    for round in 0..ORDERS {
         let before = run(program, &order, None);
         let after = run(program, &order, Some((fix, &before)));
-        if before.order == after.order {
+        // In the order that the remedy made, the program itself ends.
+        let waits = round > 0 && !after.stuck.is_subset(&before.stuck);
+        if before.order == after.order || waits {
             return compare(program, &before, &after);
         }
         order = after.order;

@@ -95,6 +95,9 @@ pub(super) fn text_of(op: Op) -> &'static str {
 /// From this number on a name is `/proc/self/fd/N`.
 pub(super) const OWN_DESCRIPTOR: u8 = 100;
 
+/// A thread that is not chosen yet.
+const ANY_THREAD: u32 = 0;
+
 /// Most steps after the preamble.
 const STEPS_MAX: usize = 40;
 
@@ -119,7 +122,7 @@ pub(super) fn any_program(rng: &mut Rng) -> Vec<Step> {
         (1, some.call(Op::Thread, 3)),
     ];
     let preamble = preamble.iter().filter(|one| rng.u32(..8) < one.0);
-    let mut steps: Vec<Step> = preamble.map(|one| one.1).collect();
+    let mut steps: Vec<Step> = preamble.map(|one| one.1.by(1)).collect();
     let length = steps.len() + rng.usize(3..=STEPS_MAX);
     while steps.len() < length {
         let thread = if rng.u8(..3) > 0 { 1 } else { rng.u32(1..4) };
@@ -141,7 +144,10 @@ pub(super) fn any_program(rng: &mut Rng) -> Vec<Step> {
                 rng.usize(1..5),
             )
         };
-        let of_thread = |step: &Step| step.by(by(rng));
+        let of_thread = |step: &Step| match step.thread {
+            ANY_THREAD => step.by(by(rng)),
+            _ => *step,
+        };
         let block: Vec<Step> = block.iter().map(of_thread).collect();
         steps.extend(block.repeat(times));
     }
@@ -164,6 +170,10 @@ impl Step {
         }
     }
 
+    fn to(self, other: i32) -> Step {
+        Step { other, ..self }
+    }
+
     fn named(self, name: u8) -> Step {
         Step { name, ..self }
     }
@@ -177,10 +187,10 @@ impl Step {
     }
 }
 
-/// Transfers in a row: at offsets of their own, after a seek each, or plain.
+/// Transfers in a row: at offsets of their own, after a seek each, in turn with others, or plain.
 fn any_loop(rng: &mut Rng) -> Vec<Step> {
     let fd = rng.i32(3..5);
-    let how = rng.u8(..8);
+    let how = rng.u8(..12);
     let some = Step {
         bytes: 8,
         ..any_step(rng)
@@ -199,6 +209,41 @@ fn any_loop(rng: &mut Rng) -> Vec<Step> {
         ],
         4 => vec![some.call(Op::Read, 5)],
         5 => vec![some.call(Op::Read, 7)],
+        // Through two descriptors of one open file.
+        6 if round == 0 => vec![some.call(Op::Duplicate, fd).to(6)],
+        6 => vec![some.call(Op::Write, [fd, 6][round % 2])],
+        // What was written a moment ago, over what was there.
+        7 if round == 0 => {
+            vec![
+                some.call(Op::WriteAt, 3).at(96),
+                some.call(Op::Seek, 4).at(0),
+            ]
+        }
+        7 => {
+            let read = some.call(Op::Read, 4);
+            vec![some.call(Op::WriteAt, 3).at(16 * (round - 1)), read, read]
+        }
+        // A pipe that a process outside of the log fills and empties.
+        8 if round == 0 => vec![some.call(Op::Write, 5).by(FOREIGN); 4],
+        8 if round == 3 => vec![some.call(Op::Read, 0).by(FOREIGN)],
+        8 => vec![some.call(Op::Read, 0)],
+        // Requests to a process, whose answers are polled for.
+        9 if round == 0 => vec![some.call(Op::Pipe, 5).by(1), some.call(Op::Fork, 2).by(1)],
+        9 => {
+            let answer = some.named(2);
+            let polls = Step {
+                polls: true,
+                ..answer.call(Op::Access, 3)
+            };
+            vec![
+                some.call(Op::Write, 6).by(1),
+                polls.by(1),
+                some.call(Op::Read, 5).by(2),
+                answer.call(Op::OpenNew, 12).by(2),
+                answer.call(Op::Close, 12).by(2),
+                answer.call(Op::Unlink, 3).by(1),
+            ]
+        }
         _ if round == 0 => vec![some.call(Op::Seek, fd).at(0)],
         _ => vec![some.call(Op::Read, fd)],
     };
@@ -232,7 +277,7 @@ fn any_step(rng: &mut Rng) -> Step {
     let most = if rng.u8(..4) == 0 { 8 } else { 6 };
     let polls = [Op::OpenToRead, Op::Stat, Op::Access, Op::List, Op::Read];
     Step {
-        thread: 1,
+        thread: ANY_THREAD,
         op,
         fd: fds[rng.usize(..fds.len())],
         other: fds[rng.usize(..fds.len())],
