@@ -120,7 +120,11 @@ fn a_technique_whose_call_is_refused_is_left_out_and_the_others_are_measured() {
                 cells: outcome.cells,
                 ..Results::default()
             };
-            assert_eq!(unsuited_in_words(&results), [""; 0], "{what}");
+            let others = unsuited_in_words(&results);
+            assert!(
+                others.iter().all(|other| !other.starts_with(refused)),
+                "{others:?}"
+            );
             let said = refused_in_words(&results).pop().unwrap_or_default();
             let error = std::io::Error::from_raw_os_error(errno).to_string();
             assert!(
