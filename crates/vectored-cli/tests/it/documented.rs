@@ -246,6 +246,7 @@ fn typed(page: &str, address: &str) -> String {
 fn typed_command(command: &str, address: &str) -> String {
     let mut typed = command
         .replace("vectored advise ", "vectored advise --max-delay 1h ")
+        .replace("--budget 90s ", "")
         .replace("vectored versus ", "vectored versus --rounds 1 ")
         .replace("--rounds 1 --rounds 1", "--rounds 1");
     if command.ends_with('&') {
