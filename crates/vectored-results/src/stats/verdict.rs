@@ -25,7 +25,7 @@ const SURELY_BEHIND: f64 = 1e-4;
 pub const MIN_ROUNDS: usize = 20;
 
 /// The looks: numbers of rounds at which a cell is evaluated. The last look of a cell depends on its
-/// samples, so each p-value is adjusted for all of them: see [`look_factor`].
+/// samples, so each p-value is adjusted for all of them: see `look_factor`.
 pub const LOOKS: [usize; 13] = [
     20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240, 20_480, 40_960, 81_920,
 ];

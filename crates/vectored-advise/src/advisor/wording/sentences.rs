@@ -147,7 +147,7 @@ fn short_count(number: u64) -> String {
 }
 
 /// The action, in a sentence that holds for any language;
-/// [`remedy`](crate::advisor::wording::remedies::remedy) has the details.
+/// `remedies.rs` has the details.
 pub fn action(key: &FindingKey, tally: &Tally) -> String {
     let what = match key.kind {
         FindingKind::AdjacentWrites => writes(key, tally),
