@@ -72,7 +72,7 @@ remedies! {
     Writes Join "os.write: `os.writev(fd, [a, b])`"
     Writes Join "file object: `file.write(a + b)`, then flush"
     Writes Join "with the package vectored: `gather.write_all(fd, [a, b])` of a `vectored.Gather()`"
-    SocketWrites Join "`sock.sendall(header + body)`, which also suits TLS; `sendmsg` may send a part"
+    SocketWrites Join "`sock.sendall(header + body)`, also with a timeout or TLS; sendmsg may send a part"
     SocketWrites Join "with the package vectored: `gather.write_all(sock, [header, body])` of a `vectored.Gather()`"
     SocketWrites WriteBuffer "`sock.makefile(\"wb\")`, and `flush()` before waiting"
     Reads ReadAhead "`open(path, \"rb\", buffering=65536)`, no `os.read` of a few bytes"
