@@ -28,7 +28,7 @@ const OF_ALL: [&str; 3] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"];
 const SIMULATED: [&str; 6] = [
     "crates/vectored-results/src/stats",
     "crates/vectored-measure/src/measure/engine",
-    "crates/vectored-measure/src/measure/sampling/synthetic.rs",
+    "crates/vectored-measure/src/measure/synthetic.rs",
     "crates/vectored-results/src/conclusions.rs",
     "crates/vectored-measure/tests/it/simulation.rs",
     "crates/vectored-measure/tests/it/crossovers.rs",

@@ -5,8 +5,8 @@
 //! - the library needs no serde, no clap and no tokio in its default build,
 //! - every test that `docs/hazards.md` names exists,
 //! - no file of Rust has more than 800 lines,
-//! - a room (a folder or a file in a crate's `src`) imports from lower floors only, but for tests. `ARCHITECTURE.md` has the
-//!   floors,
+//! - a room (a folder or a file in a crate's `src`, or in a folder there that has floors itself) imports from lower floors
+//!   only, but for tests. `ARCHITECTURE.md` has the floors,
 //! - the documentation keeps the rules of `docs.rs`.
 //!
 //! Most of them search the text of the code without its comments. They find an oversight, but not code that is written to evade
@@ -188,7 +188,11 @@ fn floors(architecture: &str) -> Vec<(&str, Floors<'_>)> {
 /// The imports of rooms from their floor or a higher one.
 fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
     let sources = &root().join(of);
-    let exports = read(&sources.join("lib.rs")).unwrap_or_default();
+    let exports = ["lib.rs", "mod.rs"].map(|name| read(&sources.join(name)).unwrap_or_default());
+    let exports = exports.concat();
+    // The path of the module whose rooms these are.
+    let (_, folders) = of.split_once("/src").unwrap_or_default();
+    let home = format!("crate{folders}/").replace('/', "::");
     let mut faults = Vec::new();
     for path in rust_files(sources)? {
         let module = path.strip_prefix(sources)?.with_extension("");
@@ -196,16 +200,26 @@ fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
         module.retain(|part| *part != "mod");
         let is_test =
             |part: &&str| matches!(*part, "tests" | "testing") || part.ends_with("_tests");
-        if !matches!(module[0], "lib" | "main" | "bin") && !module.iter().any(is_test) {
-            let found = from_above(&module, &read(&path)?, &exports, floors);
+        let is_root = module
+            .first()
+            .is_none_or(|room| matches!(*room, "lib" | "main" | "bin"));
+        if !is_root && !module.iter().any(is_test) {
+            let found = from_above(&home, &module, &read(&path)?, &exports, floors);
             faults.extend(found.iter().map(|fault| format!("{of}: {fault}")));
         }
     }
     Ok(faults)
 }
 
-/// The imports of a module from the floor of its room or a higher one. `exports` is the text of the crate's root.
-fn from_above(module: &[&str], text: &str, exports: &str, floors: &Floors<'_>) -> Vec<String> {
+/// The imports of a module from the floor of its room or a higher one. `home` is the path that leads to the rooms, as
+/// `crate::`; `exports` is the text of the module there.
+fn from_above(
+    home: &str,
+    module: &[&str],
+    text: &str,
+    exports: &str,
+    floors: &Floors<'_>,
+) -> Vec<String> {
     let room = module[0];
     let Some(floor) = floors.get(room) else {
         return vec![format!(
@@ -213,13 +227,13 @@ fn from_above(module: &[&str], text: &str, exports: &str, floors: &Floors<'_>) -
         )];
     };
     let code = code_of(text);
-    let names = imported(&code, module.len());
+    let names = imported(&code, home, module.len());
     let rooms = names.filter_map(|name| match floors.get(name) {
         Some(_) => Some(name),
         // The root re-exports it from a room.
         None => exports.split(';').find_map(|statement| {
             let (_, path) = statement.split_once("use ")?;
-            let room = path.trim_start_matches("crate::").split("::").next()?;
+            let room = path.trim_start_matches(home).split("::").next()?;
             words(path).any(|word| word == name).then_some(room)
         }),
     });
@@ -248,15 +262,15 @@ fn code_of(text: &str) -> String {
     code
 }
 
-/// The first names of the paths that begin at the root of the crate, in a module of this depth.
-fn imported(code: &str, depth: usize) -> impl Iterator<Item = &str> {
+/// The first names behind `home` of the paths in a module of this depth.
+fn imported<'c>(code: &'c str, home: &str, depth: usize) -> impl Iterator<Item = &'c str> {
     let supers = "super::".repeat(depth);
     let ends = |of: &str| -> Vec<usize> {
         code.match_indices(of)
             .map(|(at, path)| at + path.len())
             .collect()
     };
-    let starts = [ends("crate::"), ends(&supers)].concat();
+    let starts = [ends(home), ends(&supers)].concat();
     starts.into_iter().flat_map(|start| {
         let path = code[start..].trim_start_matches("super::");
         let group = path.strip_prefix('{');
@@ -404,7 +418,7 @@ mod tests {
             HashMap::from([("high", 2), ("higher", 2), ("highest", 2), ("low", 1)])
         );
         let exports = "mod low; mod high; pub use high::Thing;";
-        let found = |text| from_above(&["low", "inner"], text, exports, floors);
+        let found = |text| from_above("crate::", &["low", "inner"], text, exports, floors);
         for text in [
             "use crate::high::Thing;",
             "use crate::{high::{self, Thing}};",
@@ -427,7 +441,10 @@ mod tests {
         ] {
             assert!(found(text).is_empty(), "{text}");
         }
-        let attic = from_above(&["attic"], "", "", floors);
+        let within = "use crate::a::high::Thing; use crate::high::Thing;";
+        let within = from_above("crate::a::", &["low", "inner"], within, "", floors);
+        assert_eq!(within.len(), 1, "{within:?}");
+        let attic = from_above("crate::", &["attic"], "", "", floors);
         assert_eq!(
             attic,
             ["room `attic` stands on no floor: list it in ARCHITECTURE.md"]

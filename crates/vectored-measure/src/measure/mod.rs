@@ -6,21 +6,22 @@
 //! [`Clock`](vectored_machine::Clock). Both have fakes ([`SyntheticMachine`], [`FakeClock`](vectored_machine::FakeClock)), so the
 //! whole tool runs in tests without timing noise.
 
-pub(crate) mod copy;
+pub(crate) mod cell;
+mod descriptor_sampler;
 pub(crate) mod engine;
 pub(crate) mod model_calibration;
 #[cfg(unix)]
 pub(crate) mod prices;
 pub(crate) mod ranks;
-pub(crate) mod read;
-pub(crate) mod sampling;
+pub(crate) mod sampler;
+pub(crate) mod sources;
+mod synthetic;
 pub(crate) mod targets;
 mod techniques;
 pub(crate) mod unsuited;
-pub(crate) mod write;
-pub(crate) mod writers;
 
-pub use crate::measure::copy::mover::CopyMover;
+pub use crate::measure::cell::writers::writer::WriterMovers;
+pub use crate::measure::descriptor_sampler::DescriptorSampler;
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{
     Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds,
@@ -29,36 +30,36 @@ pub use crate::measure::model_calibration::calibrate;
 #[cfg(unix)]
 pub use crate::measure::prices::{measure_entry_ns, measure_prices};
 pub use crate::measure::ranks::agreement::agree;
-pub use crate::measure::ranks::failure::RankFailure;
 pub use crate::measure::ranks::group::{Group, gathered, give, receive};
 pub use crate::measure::ranks::member::follow;
 pub use crate::measure::ranks::ranked_sampler::RankedSampler;
-pub use crate::measure::read::mover::ReadMover;
-#[cfg(unix)]
-pub(crate) use crate::measure::read::read_source::PatternFile;
-pub use crate::measure::read::read_source::check_eviction;
-pub use crate::measure::sampling::cell_extras::CellExtras;
-pub use crate::measure::sampling::cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
-pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
-pub use crate::measure::sampling::lists::{Lists, Turns};
-#[cfg(unix)]
-pub(crate) use crate::measure::sampling::pattern::Pattern;
-pub use crate::measure::sampling::sampler::{
+pub use crate::measure::sampler::cell_extras::CellExtras;
+pub use crate::measure::sampler::cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
+pub use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-pub use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
-pub use crate::measure::sampling::timer::measure_timer;
+pub use crate::measure::sampler::lists::{Lists, Turns};
+pub use crate::measure::sampler::meter::{Meter, Timed};
+#[cfg(unix)]
+pub(crate) use crate::measure::sampler::pattern::Pattern;
+pub use crate::measure::sampler::rank_failure::RankFailure;
+pub use crate::measure::sampler::timer::measure_timer;
+#[cfg(unix)]
+pub(crate) use crate::measure::sources::read_source::PatternFile;
+pub use crate::measure::sources::read_source::check_eviction;
+pub use crate::measure::synthetic::{Noise, SyntheticMachine};
 #[cfg(unix)]
 pub(crate) use crate::measure::targets::sync_flags;
 pub(crate) use crate::measure::targets::{Batch, ByteComparison, Mismatch};
 pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory, check_fifo};
 #[cfg(unix)]
 pub use crate::measure::techniques::STDIO_LARGE;
+pub use crate::measure::techniques::copy_mover::CopyMover;
+pub use crate::measure::techniques::read_mover::ReadMover;
+pub use crate::measure::techniques::write_mover::Mover;
 pub use crate::measure::techniques::{
     Costs, MakeCopyMover, MakeMover, MakeReadMover, TECHNIQUES, Technique, check_available,
     copy_movers, is_in_flight, lacks_for, movers, read_movers, refusal, target_refusal, technique,
     techniques, techniques_of,
 };
 pub use crate::measure::unsuited::unsuited;
-pub use crate::measure::write::mover::{Meter, Mover, Timed};
-pub use crate::measure::writers::writer::WriterMovers;

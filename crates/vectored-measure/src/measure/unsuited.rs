@@ -6,7 +6,7 @@ use vectored_results::model::{
     SyncMode, Target, TechniqueName,
 };
 
-use crate::measure::sampling::cold_pool::MAX_COLD_CALL_BYTES;
+use crate::measure::sampler::cold_pool::MAX_COLD_CALL_BYTES;
 use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal, target_refusal};
 
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.

@@ -8,8 +8,8 @@ use vectored_results::stats::{Evidence, LOOKS, Latencies, MIN_ROUNDS, median, ra
 
 use crate::measure::engine::balanced_order::BalancedOrder;
 use crate::measure::engine::sample_length::{calls_per_sample, shared_calls};
-use crate::measure::sampling::cell_extras::{CellExtras, find};
-use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
+use crate::measure::sampler::cell_extras::{CellExtras, find};
+use crate::measure::sampler::interface::{CellSetup, DrainChoice, Timing};
 use crate::measure::techniques::{is_in_flight, techniques_of};
 use crate::measure::unsuited::unsuited;
 

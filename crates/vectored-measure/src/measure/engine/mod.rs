@@ -1,12 +1,9 @@
 //! Spends a time budget on the cells of an experiment, in three stages.
 //!
-//! 1. Sweeps over all cells: every cell gets [`MIN_ROUNDS`] rounds, then more
-//!    while its intervals are wide and its share of the budget lasts. Cells that
-//!    the budget has no [`MIN_ROUNDS`] for keep the rounds of their first visit.
-//! 2. Refinement, if the experiment asks for it: cells of further sizes locate
-//!    the crossovers between techniques.
-//! 3. The remaining time goes to the cells whose verdict is still open, to the
-//!    one first that is decided the soonest.
+//! 1. Sweeps over all cells: every cell gets [`MIN_ROUNDS`] rounds, then more while its intervals are wide and its share of
+//!    the budget lasts. Cells that the budget has no [`MIN_ROUNDS`] for keep the rounds of their first visit.
+//! 2. Refinement, if the experiment asks for it: cells of further sizes locate the crossovers between techniques.
+//! 3. The remaining time goes to the cells whose verdict is still open, to the one first that is decided the soonest.
 
 pub(crate) mod balanced_order;
 mod cell_run;
@@ -27,7 +24,9 @@ use vectored_results::stats::{
 pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
 use crate::measure::engine::cell_run::{CellRun, Sample};
 use crate::measure::engine::sample_length::calls_per_sample;
-use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
+use crate::measure::sampler::interface::{
+    CellSetup, Contender, DrainChoice, MeasureError, Sampler,
+};
 
 /// Rounds that every cell gets, if the budget lasts.
 const MIN_ROUNDS: u32 = LOOKS[0] as u32;

@@ -1,6 +1,6 @@
 //! The number of calls in a sample.
 
-use crate::measure::sampling::sampler::CellSetup;
+use crate::measure::sampler::interface::CellSetup;
 
 /// Target duration of a sample. Samples of 50–600 µs are equally precise per
 /// round, so short ones give more precision per second. The lower end leaves

@@ -19,12 +19,12 @@ use vectored::cost::CalibrationTarget;
 use vectored_machine::Clock;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
 
+use crate::measure::descriptor_sampler::DescriptorSampler;
 use crate::measure::prices::arithmetic::{MIN_NS, Rounds, price};
 use crate::measure::prices::movers::mover;
 use crate::measure::prices::peer::PeerSampler;
 use crate::measure::prices::probes::{Manner, Probe, probes};
-use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
-use crate::measure::sampling::sampler::{
+use crate::measure::sampler::interface::{
     Contender, DrainChoice, MeasureError, Sampler, Timing, is_refusal,
 };
 
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
     use crate::measure::prices::probes::Quantity;
-    use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
+    use crate::measure::synthetic::{Noise, SyntheticMachine};
 
     /// A machine on which a call costs 340 ns, a byte 0.2 ns in a call of a page or less and 0.1 ns
     /// in a larger one, and `lseek` 90 ns.

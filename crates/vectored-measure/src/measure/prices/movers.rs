@@ -8,9 +8,9 @@ use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{SeekFrom, seek};
 
 use crate::measure::prices::probes::Manner;
-use crate::measure::sampling::sampler::Contender;
+use crate::measure::sampler::interface::Contender;
+use crate::measure::techniques::write_mover::Mover;
 use crate::measure::techniques::{movers, write_all};
-use crate::measure::write::mover::Mover;
 
 /// Duration of a program's work before it writes a piece: about that of formatting a line of
 /// numbers.

@@ -18,8 +18,8 @@ use vectored_results::model::{CellSpec, Target, TechniqueName};
 
 use crate::measure::prices::movers::work;
 use crate::measure::prices::probes::Manner;
-use crate::measure::sampling::cell_extras::CellExtras;
-use crate::measure::sampling::sampler::{
+use crate::measure::sampler::cell_extras::CellExtras;
+use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 use crate::measure::techniques::write_all;

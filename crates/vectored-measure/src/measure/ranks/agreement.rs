@@ -1,8 +1,8 @@
 //! Ranks agree that all of them succeeded, or learn which did not.
 
-use crate::measure::ranks::failure::RankFailure;
 use crate::measure::ranks::group::{Group, gathered};
-use crate::measure::sampling::sampler::MeasureError;
+use crate::measure::sampler::interface::MeasureError;
+use crate::measure::sampler::rank_failure::RankFailure;
 
 /// How an operation ended on one rank, ordered by what the others have to know.
 pub(crate) const DONE: u64 = 0;

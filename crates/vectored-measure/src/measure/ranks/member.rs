@@ -8,8 +8,8 @@ use vectored_results::stats::{RankSamples, median};
 use crate::measure::ranks::agreement::{DID_NOT_FIT, DONE, FAILED, failures, status};
 use crate::measure::ranks::group::{Group, gathered, receive};
 use crate::measure::ranks::order::Order;
-use crate::measure::sampling::cell_extras::CellExtras;
-use crate::measure::sampling::sampler::{
+use crate::measure::sampler::cell_extras::CellExtras;
+use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 

@@ -5,7 +5,6 @@
 //! tests.
 
 pub(crate) mod agreement;
-pub(crate) mod failure;
 pub(crate) mod group;
 pub(crate) mod member;
 pub(crate) mod order;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vectored_results::model::{CellSpec, TechniqueName};
 
-use crate::measure::sampling::sampler::{Contender, DrainChoice};
+use crate::measure::sampler::interface::{Contender, DrainChoice};
 
 /// The next step of all ranks of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use vectored_results::stats::Latencies;
 use crate::measure::ranks::group::{Group, give};
 use crate::measure::ranks::member::{Member, OpenCell};
 use crate::measure::ranks::order::Order;
-use crate::measure::sampling::cell_extras::CellExtras;
-use crate::measure::sampling::sampler::{
+use crate::measure::sampler::cell_extras::CellExtras;
+use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 

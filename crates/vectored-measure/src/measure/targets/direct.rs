@@ -10,8 +10,8 @@ use vectored_machine::platform::files::{resident_bytes, set_direct, unnamed_file
 use vectored_machine::platform::plain_calls::{FileExt, OFlags};
 use vectored_results::model::{DirectIo, Target};
 
-use crate::measure::sampling::sampler::MeasureError;
-use crate::measure::sampling::staging::STAGING_ALIGNMENT;
+use crate::measure::sampler::interface::MeasureError;
+use crate::measure::sampler::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::sink::POISON;
 

@@ -8,7 +8,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use vectored_machine::platform::descriptors::Pair;
 
-use crate::measure::sampling::sampler::MeasureError;
+use crate::measure::sampler::interface::MeasureError;
 
 /// Checks that a FIFO can be measured: no other process has it open.
 ///

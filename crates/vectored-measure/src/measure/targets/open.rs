@@ -13,7 +13,7 @@ use vectored_machine::platform::fd::OwnedFd;
 use vectored_machine::platform::lacks;
 use vectored_results::model::{CellSpec, Drain, Target};
 
-use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
+use crate::measure::sampler::interface::{DrainChoice, MeasureError};
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::drain_thread::DrainThreadSink;
 use crate::measure::targets::file::{FILE_SPAN_BYTES, FileEnd, FileSink};

@@ -11,7 +11,7 @@ use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::FileExt;
 use vectored_results::model::SyncMode;
 
-use crate::measure::sampling::staging::STAGING_ALIGNMENT;
+use crate::measure::sampler::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::file::sync_flags;
 use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};

@@ -7,7 +7,7 @@ use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{evict, set_direct};
 
-use crate::measure::sampling::staging::STAGING_ALIGNMENT;
+use crate::measure::sampler::staging::STAGING_ALIGNMENT;
 
 /// Lets the transfers of a file bypass the page cache from now on, and evicts what is in it: otherwise the first
 /// transfer of each page would have to do that. Its bytes must have been synced.

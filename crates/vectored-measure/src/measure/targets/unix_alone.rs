@@ -6,7 +6,7 @@ use std::path::Path;
 use vectored_machine::platform::descriptors::Pair;
 use vectored_machine::platform::lacks;
 
-use crate::measure::sampling::sampler::MeasureError;
+use crate::measure::sampler::interface::MeasureError;
 
 /// Refuses a FIFO.
 ///

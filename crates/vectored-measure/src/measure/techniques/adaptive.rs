@@ -7,8 +7,8 @@ use vectored::copy::Options;
 use vectored::{Gather, Scatter};
 use vectored_machine::platform::fd::BorrowedFd;
 
-use crate::measure::copy::mover::CopyMover;
 use crate::measure::techniques::Technique;
+use crate::measure::techniques::copy_mover::CopyMover;
 use crate::measure::techniques::gathering::{self, Gathering};
 use crate::measure::techniques::scattering::{self, Scattering};
 

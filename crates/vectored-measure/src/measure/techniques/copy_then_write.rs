@@ -4,10 +4,10 @@ use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
 
-use crate::measure::sampling::staging::prepare_staging;
+use crate::measure::sampler::staging::prepare_staging;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::write_each::write_all;
-use crate::measure::write::mover::Mover;
+use crate::measure::techniques::write_mover::Mover;
 
 pub const COPY_THEN_WRITE: Technique = Technique {
     about: "copy into one buffer, then one call",

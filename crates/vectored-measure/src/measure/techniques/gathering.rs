@@ -6,9 +6,10 @@ use std::io::{self, IoSlice};
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_results::model::IovecSetup;
 
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Meter, Mover, Timed};
+use crate::measure::sampler::interface::Timing;
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::techniques::write_mover::Mover;
 
 /// A technique that writes the segments of an `iovec` array.
 pub trait Gathering {

@@ -6,11 +6,12 @@ use std::io;
 use vectored_machine::platform::fd::BorrowedFd;
 
 use crate::in_flight::{Event, ListQueue, ReadList};
-use crate::measure::read::mover::ReadMover;
-use crate::measure::sampling::full_queue::{next_place, set_position_after};
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Meter, Mover, Timed};
+use crate::measure::sampler::full_queue::{next_place, set_position_after};
+use crate::measure::sampler::interface::Timing;
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::techniques::read_mover::ReadMover;
+use crate::measure::techniques::write_mover::Mover;
 
 /// The queue of an asynchronous technique, made when its depth is first needed.
 struct Queue<Q>(Option<Q>);

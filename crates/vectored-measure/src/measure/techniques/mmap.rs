@@ -6,9 +6,9 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek};
 use vectored_results::model::{Conditions, SyncMode};
 
-use crate::measure::read::mover::ReadMover;
 use crate::measure::techniques::Technique;
-use crate::measure::write::mover::Mover;
+use crate::measure::techniques::read_mover::ReadMover;
+use crate::measure::techniques::write_mover::Mover;
 use crate::sys::mapping::Mapping;
 
 pub const MMAP: Technique = Technique {

@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{SeekFrom, fstat, seek};
 use vectored_results::model::Target;
 
-use crate::measure::copy::mover::CopyMover;
 use crate::measure::techniques::Technique;
+use crate::measure::techniques::copy_mover::CopyMover;
 use crate::sys::mapping::Mapping;
 
 pub const MMAP_WRITE: Technique = Technique {

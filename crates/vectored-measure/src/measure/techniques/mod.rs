@@ -5,6 +5,7 @@ mod adaptive;
 mod asynchronous;
 #[cfg(target_os = "linux")]
 mod copy_file_range;
+pub(crate) mod copy_mover;
 mod copy_then_write;
 mod gathering;
 #[cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ mod mmap_write;
 #[cfg(unix)]
 mod pwritev2;
 mod read_each;
+pub(crate) mod read_mover;
 mod read_then_split;
 mod read_write;
 mod readv;
@@ -42,6 +44,7 @@ mod technique;
 mod write_each;
 #[cfg(windows)]
 mod write_file_gather;
+pub(crate) mod write_mover;
 mod writev;
 
 use std::io;
@@ -54,10 +57,10 @@ use vectored_results::model::{CellSpec, Conditions, Experiment, Operation, Targe
 #[cfg(unix)]
 pub(crate) use write_each::write_all;
 
-use crate::measure::copy::mover::CopyMover;
-use crate::measure::read::mover::ReadMover;
-use crate::measure::sampling::sampler::Contender;
-use crate::measure::write::mover::Mover;
+use crate::measure::sampler::interface::Contender;
+use crate::measure::techniques::copy_mover::CopyMover;
+use crate::measure::techniques::read_mover::ReadMover;
+use crate::measure::techniques::write_mover::Mover;
 
 /// The techniques of this system, in the order of the tables.
 pub const TECHNIQUES: &[&Technique] = &[

@@ -5,8 +5,8 @@ use std::io;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{Errno, read};
 
-use crate::measure::read::mover::ReadMover;
 use crate::measure::techniques::Technique;
+use crate::measure::techniques::read_mover::ReadMover;
 
 pub const READ_EACH: Technique = Technique {
     about: "one call for each segment",

@@ -4,10 +4,10 @@ use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
 
-use crate::measure::read::mover::ReadMover;
-use crate::measure::sampling::staging::prepare_staging;
+use crate::measure::sampler::staging::prepare_staging;
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::read_each::read_exact;
+use crate::measure::techniques::read_mover::ReadMover;
 
 pub const READ_THEN_SPLIT: Technique = Technique {
     about: "one call into one buffer, then copies",

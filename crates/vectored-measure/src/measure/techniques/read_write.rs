@@ -6,9 +6,9 @@ use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{read, retry_on_intr};
 use vectored_results::model::Conditions;
 
-use crate::measure::copy::mover::{CopyMover, move_all};
-use crate::measure::sampling::staging::prepare_staging;
+use crate::measure::sampler::staging::prepare_staging;
 use crate::measure::techniques::Technique;
+use crate::measure::techniques::copy_mover::{CopyMover, move_all};
 use crate::measure::techniques::write_each::write_all;
 
 pub const READ_WRITE: Technique = Technique {

@@ -6,9 +6,9 @@ use std::io::{self, IoSliceMut};
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_results::model::IovecSetup;
 
-use crate::measure::read::mover::ReadMover;
-use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Meter, Timed};
+use crate::measure::sampler::interface::Timing;
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::techniques::read_mover::ReadMover;
 
 /// A technique that reads into the segments of an `iovec` array and leaves the
 /// array unchanged.

@@ -8,7 +8,7 @@ use vectored_machine::platform::calls::send_more;
 use vectored_machine::platform::fd::BorrowedFd;
 
 use crate::measure::techniques::Technique;
-use crate::measure::write::mover::Mover;
+use crate::measure::techniques::write_mover::Mover;
 
 pub const SEND_MORE: Technique = Technique {
     about: "send with MSG_MORE; sockets",

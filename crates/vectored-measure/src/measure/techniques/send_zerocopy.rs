@@ -12,11 +12,12 @@ use rustix::process::{Resource, getrlimit};
 use vectored_report::words;
 use vectored_results::model::{Target, ZerocopyCounts};
 
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::sampler::Timing;
+use crate::measure::sampler::interface::Timing;
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::meter::{Meter, Timed};
 use crate::measure::techniques::Technique;
 use crate::measure::techniques::gathering::{Gathering, WithArray};
-use crate::measure::write::mover::{Meter, Mover, Timed};
+use crate::measure::techniques::write_mover::Mover;
 use crate::sys::zerocopy::{enable, next_done, send};
 
 pub const SEND_ZEROCOPY: Technique = Technique {

@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::retry_on_intr;
 use vectored_results::model::Target;
 
-use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::techniques::Technique;
+use crate::measure::techniques::copy_mover::{CopyMover, move_all};
 
 pub const SENDFILE: Technique = Technique {
     about: "sendfile; from a file",

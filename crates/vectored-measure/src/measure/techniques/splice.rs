@@ -8,9 +8,9 @@ use vectored_machine::platform::descriptors::Pair;
 use vectored_machine::platform::plain_calls::retry_on_intr;
 use vectored_results::model::{Conditions, Target};
 
-use crate::measure::copy::mover::{CopyMover, move_all};
 use crate::measure::targets::StreamKind;
 use crate::measure::techniques::Technique;
+use crate::measure::techniques::copy_mover::{CopyMover, move_all};
 
 pub const SPLICE: Technique = Technique {
     about: "splice; through a pipe of its own if neither end is one",

@@ -3,10 +3,11 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::sampler::Timing;
+use crate::measure::sampler::interface::Timing;
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::meter::{Meter, Timed};
 use crate::measure::techniques::Technique;
-use crate::measure::write::mover::{Meter, Mover, Timed};
+use crate::measure::techniques::write_mover::Mover;
 use crate::sys::stdio::Stream;
 
 pub const STDIO: Technique = Technique {

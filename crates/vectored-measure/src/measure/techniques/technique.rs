@@ -5,9 +5,9 @@ use std::io;
 use vectored::CostModel;
 use vectored_results::model::{Conditions, Operation, TechniqueName};
 
-use crate::measure::copy::mover::CopyMover;
-use crate::measure::read::mover::ReadMover;
-use crate::measure::write::mover::Mover;
+use crate::measure::techniques::copy_mover::CopyMover;
+use crate::measure::techniques::read_mover::ReadMover;
+use crate::measure::techniques::write_mover::Mover;
 
 /// Makes what writes, for a target with this cost model.
 pub type MakeMover = fn(&CostModel) -> Box<dyn Mover>;

@@ -6,7 +6,7 @@ use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{Errno, write};
 
 use crate::measure::techniques::Technique;
-use crate::measure::write::mover::Mover;
+use crate::measure::techniques::write_mover::Mover;
 
 pub const WRITE_EACH: Technique = Technique {
     about: "one call for each segment",

@@ -7,11 +7,12 @@ use vectored_results::model::{Cache, Conditions, SyncMode};
 
 use crate::in_flight::Place;
 use crate::in_flight::pages::PageQueue;
-use crate::measure::sampling::full_queue::{Transfer, next_place, set_position_after};
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::sampler::Timing;
+use crate::measure::sampler::full_queue::{Transfer, next_place, set_position_after};
+use crate::measure::sampler::interface::Timing;
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::techniques::write_mover::Mover;
 use crate::measure::techniques::{Technique, asynchronous};
-use crate::measure::write::mover::{Meter, Mover, Timed};
 
 pub const WRITE_FILE_GATHER: Technique = Technique {
     about: "lists of whole pages past the cache; files",

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use vectored_machine::platform::fd::{AsFd, OwnedFd};
 
+use crate::measure::cell::writers::gate::Gate;
+use crate::measure::cell::writers::writer::{Order, Span, Writer, WriterMovers, WriterSetup};
 use crate::measure::targets::stay_on;
-use crate::measure::writers::gate::Gate;
-use crate::measure::writers::writer::{Order, Span, Writer, WriterMovers, WriterSetup};
 
 /// Interval at which missing reports are looked into.
 const PATIENCE: Duration = Duration::from_millis(100);

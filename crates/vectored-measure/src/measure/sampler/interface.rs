@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use vectored_machine::host::DirectoryError;
 use vectored_results::model::{CellSpec, Drain, TechniqueName};
 
-use crate::measure::ranks::failure::RankFailure;
-use crate::measure::sampling::cell_extras::CellExtras;
+use crate::measure::sampler::cell_extras::CellExtras;
+use crate::measure::sampler::rank_failure::RankFailure;
 
 /// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;

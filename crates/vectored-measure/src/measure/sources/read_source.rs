@@ -16,8 +16,8 @@ use vectored_machine::platform::plain_calls;
 use vectored_machine::platform::plain_calls::OFlags;
 use vectored_results::model::{PageCache, Target};
 
-use crate::measure::sampling::pattern::Pattern;
-use crate::measure::sampling::sampler::MeasureError;
+use crate::measure::sampler::interface::MeasureError;
+use crate::measure::sampler::pattern::Pattern;
 use crate::measure::targets::{
     Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory,
 };

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::measure::sampling::cold_pool::{Form, PoolMemory, PoolPayload};
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::payload::Payload;
-use crate::measure::sampling::sampler::Contender;
+use crate::measure::sampler::cold_pool::{Form, PoolMemory, PoolPayload};
+use crate::measure::sampler::interface::Contender;
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::payload::Payload;
 
 /// The segments of a write cell.
 #[derive(Debug)]

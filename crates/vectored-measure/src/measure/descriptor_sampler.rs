@@ -15,31 +15,31 @@ use vectored_results::model::{
 };
 use vectored_results::stats::target_kind;
 
-use crate::measure::copy::cell::{Copier, CopyCell, Ends};
-use crate::measure::copy::mover::CopyMover;
-use crate::measure::read::cell::{FirstCall, ReadCell};
-use crate::measure::read::feed_thread::FeedThreadSource;
-use crate::measure::read::mover::ReadMover;
-use crate::measure::read::read_source::{FileSource, PatternFile, Source, StreamSource};
-use crate::measure::sampling::cell_extras::CellExtras;
-use crate::measure::sampling::cold_pool::{ColdPool, PoolMemory, PoolPayload};
-use crate::measure::sampling::pattern::Pattern;
-use crate::measure::sampling::payload::{ALIGNMENT, Payload, aligned_start};
-use crate::measure::sampling::payload_supply::Supply;
-use crate::measure::sampling::sampler::{
+use crate::measure::cell::copy::{Copier, CopyCell, Ends};
+use crate::measure::cell::read::{FirstCall, ReadCell};
+use crate::measure::cell::technique_latencies::TechniqueLatencies;
+use crate::measure::cell::write::{Participant, WriteCell};
+use crate::measure::cell::writers::cell::{WritersCell, WritersOpening};
+use crate::measure::cell::writers::writer::WriterMovers;
+use crate::measure::sampler::cell_extras::CellExtras;
+use crate::measure::sampler::cold_pool::{ColdPool, PoolMemory, PoolPayload};
+use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MAX_CALLS, MeasureError, Sampler, Timing,
 };
-use crate::measure::sampling::technique_latencies::TechniqueLatencies;
+use crate::measure::sampler::pattern::Pattern;
+use crate::measure::sampler::payload::{ALIGNMENT, Payload, aligned_start};
+use crate::measure::sampler::payload_supply::Supply;
+use crate::measure::sources::feed_thread::FeedThreadSource;
+use crate::measure::sources::read_source::{FileSource, PatternFile, Source, StreamSource};
 use crate::measure::targets::{
     DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, StreamKind, TargetOpener,
     check_directory,
 };
+use crate::measure::techniques::copy_mover::CopyMover;
+use crate::measure::techniques::read_mover::ReadMover;
+use crate::measure::techniques::write_mover::Mover;
 use crate::measure::techniques::{copy_movers, is_in_flight, movers, read_movers};
 use crate::measure::unsuited::unsuited;
-use crate::measure::write::cell::{Participant, WriteCell};
-use crate::measure::write::mover::Mover;
-use crate::measure::writers::cell::{WritersCell, WritersOpening};
-use crate::measure::writers::writer::WriterMovers;
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
 const THREAD_BYTES: u64 = 8 << 20;
@@ -750,7 +750,7 @@ fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
 }
 
 /// Samples of a deep queue have a multiple of twice as many calls as are in flight, so that the time of at least as many as are in
-/// flight is measured: see [`full_queue`](crate::measure::sampling::full_queue).
+/// flight is measured: see [`full_queue`](crate::measure::sampler::full_queue).
 fn calls_multiple(spec: &CellSpec) -> u32 {
     match spec.conditions.queue_depth {
         0 | 1 => 1,

@@ -3,8 +3,8 @@
 use vectored_results::model::TechniqueName;
 use vectored_results::stats::Latencies;
 
-use crate::measure::sampling::cell_extras::entry;
-use crate::measure::sampling::sampler::Contender;
+use crate::measure::sampler::cell_extras::entry;
+use crate::measure::sampler::interface::Contender;
 use crate::measure::techniques::is_in_flight;
 
 /// One round in this many has a batch for latencies after each sample. A second batch in every round would

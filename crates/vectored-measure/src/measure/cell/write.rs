@@ -7,13 +7,14 @@ use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_results::model::{IovecSetup, TechniqueName, ZerocopyCounts};
 
-use crate::measure::read::cell::FirstCall;
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::payload_supply::Supply;
-use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
-use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
+use crate::measure::cell::read::FirstCall;
+use crate::measure::cell::technique_latencies::{TechniqueLatencies, depth_of};
+use crate::measure::sampler::interface::{Contender, MAX_CALLS, MeasureError, Timing};
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::sampler::payload_supply::Supply;
 use crate::measure::targets::{Batch, Mismatch, Sink};
-use crate::measure::write::mover::{Meter, Mover, Timed};
+use crate::measure::techniques::write_mover::Mover;
 
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;

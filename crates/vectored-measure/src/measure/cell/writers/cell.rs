@@ -8,14 +8,14 @@ use vectored_report::words;
 use vectored_results::model::{CellSpec, Drain, RecordCounts, SyncMode, Target, TechniqueName};
 use vectored_results::stats::WriterSamples;
 
-use crate::measure::sampling::cell_extras::entry;
-use crate::measure::sampling::sampler::{CellSetup, Contender, MAX_CALLS, MeasureError, Timing};
+use crate::measure::cell::writers::crew::Crew;
+use crate::measure::cell::writers::promise::whole_records_promised;
+use crate::measure::cell::writers::records::{self, WriterRecord, body};
+use crate::measure::cell::writers::target::{self, RecordTarget};
+use crate::measure::cell::writers::writer::{Order, Span, WriterMovers, WriterSetup};
+use crate::measure::sampler::cell_extras::entry;
+use crate::measure::sampler::interface::{CellSetup, Contender, MAX_CALLS, MeasureError, Timing};
 use crate::measure::targets::{FILE_SPAN_BYTES, check_directory};
-use crate::measure::writers::crew::Crew;
-use crate::measure::writers::promise::whole_records_promised;
-use crate::measure::writers::records::{self, WriterRecord, body};
-use crate::measure::writers::target::{self, RecordTarget};
-use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
 
 /// Maximum bytes of a sample of all writers to a stream. They are kept until they are checked.
 const STREAM_BYTES: u64 = 8 << 20;

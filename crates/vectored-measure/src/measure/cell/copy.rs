@@ -6,14 +6,14 @@ use fastrand::Rng;
 use vectored_machine::Clock;
 use vectored_results::model::Drain;
 
-use crate::measure::copy::mover::CopyMover;
-use crate::measure::read::cell::{FirstCall, MAX_TRIES};
-use crate::measure::read::read_source::Source;
-use crate::measure::sampling::pattern::Pattern;
-use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
+use crate::measure::cell::read::{FirstCall, MAX_TRIES};
+use crate::measure::cell::write::PROOF_EVERY;
+use crate::measure::sampler::interface::{Contender, MAX_CALLS, MeasureError, Timing};
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::sampler::pattern::Pattern;
+use crate::measure::sources::read_source::Source;
 use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink};
-use crate::measure::write::cell::PROOF_EVERY;
-use crate::measure::write::mover::{Meter, Timed};
+use crate::measure::techniques::copy_mover::CopyMover;
 
 /// How the two ends of a copy are filled and emptied.
 #[derive(Clone, Copy, Debug)]

@@ -7,14 +7,14 @@ use vectored_machine::Clock;
 use vectored_results::model::IovecSetup;
 use vectored_results::stats::Latencies;
 
-use crate::measure::read::mover::ReadMover;
-use crate::measure::read::read_source::Source;
-use crate::measure::sampling::pattern::Pattern;
-use crate::measure::sampling::payload::Payload;
-use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};
-use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
+use crate::measure::cell::technique_latencies::{TechniqueLatencies, depth_of};
+use crate::measure::sampler::interface::{Contender, MeasureError, Timing};
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::sampler::pattern::Pattern;
+use crate::measure::sampler::payload::Payload;
+use crate::measure::sources::read_source::Source;
 use crate::measure::targets::{Batch, Mismatch};
-use crate::measure::write::mover::{Meter, Timed};
+use crate::measure::techniques::read_mover::ReadMover;
 
 /// Attempts at a cold sample: one is repeated if its pages turn out to have been
 /// in the page cache.

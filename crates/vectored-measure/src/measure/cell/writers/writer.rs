@@ -9,14 +9,15 @@ use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::{Clock, MonotonicClock};
 use vectored_results::model::{IovecSetup, Layout, RECORD_HEAD_BYTES, TechniqueName};
 
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::payload::{
+use crate::measure::cell::writers::gate::Gate;
+use crate::measure::cell::writers::records::{body, head};
+use crate::measure::sampler::interface::Contender;
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::sampler::payload::{
     ALIGNMENT, START_RANGE, place, random_start, widest_extent,
 };
-use crate::measure::sampling::sampler::Contender;
-use crate::measure::write::mover::{Meter, Mover, Timed};
-use crate::measure::writers::gate::Gate;
-use crate::measure::writers::records::{body, head};
+use crate::measure::techniques::write_mover::Mover;
 
 /// The settings of all writers of a cell.
 #[derive(Clone, Debug)]
@@ -300,7 +301,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measure::writers::records::{Batch, check};
+    use crate::measure::cell::writers::records::{Batch, check};
 
     proptest! {
         /// The floor's records and those in segments are the same, and the checker knows them.

@@ -1,59 +1,14 @@
-//! The interface of a write technique, and the loop that times its samples.
+//! The loop that times the calls of a sample.
 
 use std::io;
 
 use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
-use vectored_results::model::{IovecSetup, ZerocopyCounts};
+use vectored_machine::platform::plain_calls;
+use vectored_results::model::IovecSetup;
 use vectored_results::stats::Latencies;
 
-use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::fsync::synced;
-
-/// A technique that writes a list of segments to a descriptor.
-///
-/// # Implementer notes
-///
-/// `call` writes all bytes of all segments, in order, or fails. Filling an iovec
-/// array or a staging buffer is part of the technique and is timed. Memory that
-/// a program would allocate once belongs in `prepare`.
-pub trait Mover {
-    /// Allocates the working memory that `call` needs. A staging buffer starts
-    /// `start_bytes` into its allocation, an offset that changes from round to
-    /// round. Not timed.
-    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize);
-
-    /// Writes all segments once.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's error; `WouldBlock` if a non-blocking target is full.
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
-
-    /// Makes the calls of a batch, which write the lists in turn, measured by `meter`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `call`.
-    fn sample(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        meter: Meter<'_>,
-    ) -> io::Result<Timing> {
-        // A default method gives each technique its own copy of the loop, so
-        // the call inside it is dispatched statically.
-        let mut turns = lists.in_turn();
-        meter.time(fd, batch, move || self.call(fd, turns.next()))
-    }
-
-    /// Hands over the numbers of sends without a copy since the last call. `None` for other techniques.
-    fn take_zerocopy(&mut self) -> Option<ZerocopyCounts> {
-        None
-    }
-}
+use crate::measure::sampler::interface::Timing;
 
 /// Measures the calls of a batch: their time as a whole, or the time of each call.
 pub struct Meter<'a> {
@@ -74,7 +29,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Makes the calls of a batch. For a [`Mover`] with its own `sample`: it sets up a resource that lasts for many calls.
+    /// Makes the calls of a batch. For a technique with its own `sample`: it sets up a resource that lasts for many calls.
     /// Returns no times if those of each call are measured.
     ///
     /// # Errors
@@ -115,6 +70,18 @@ fn time_otherwise(
         }
     }
     Ok(Timing::default())
+}
+
+/// Combines a call with a following `fsync`. Both are timed.
+fn synced(
+    fd: BorrowedFd<'_>,
+    mut call: impl FnMut() -> io::Result<()>,
+) -> impl FnMut() -> io::Result<()> {
+    move || {
+        call()?;
+        plain_calls::retry_on_intr(|| plain_calls::fsync(fd))?;
+        Ok(())
+    }
 }
 
 /// The timing loop of every sample.
@@ -220,17 +187,6 @@ mod tests {
         }
     }
 
-    struct NotingMover<'a>(&'a NotingClock);
-
-    impl Mover for NotingMover<'_> {
-        fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
-        fn call(&mut self, _fd: BorrowedFd<'_>, _segments: &[&[u8]]) -> io::Result<()> {
-            self.0.note("call");
-            Ok(())
-        }
-    }
-
     #[test]
     fn the_untimed_call_precedes_the_timed_ones() {
         let null = std::fs::File::open("/dev/null").unwrap();
@@ -240,9 +196,10 @@ mod tests {
                 untimed_first,
                 ..Timed::calls(2)
             };
-            let lists = Lists::one(vec![b"list"]);
-            let timing =
-                NotingMover(&clock).sample(null.as_fd(), &lists, timed, Meter::whole(&clock));
+            let timing = Meter::whole(&clock).time(null.as_fd(), timed, || {
+                clock.note("call");
+                Ok(())
+            });
             (clock.notes.into_inner().join(" "), timing.unwrap())
         };
         let (notes, timing) = sample(true);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
 use vectored_machine::platform::plain_calls;
 
-use crate::measure::read::read_source::{Source, nothing_left};
-use crate::measure::sampling::pattern::Pattern;
+use crate::measure::sampler::pattern::Pattern;
+use crate::measure::sources::read_source::{Source, nothing_left};
 use crate::measure::targets::{Batch, Mismatch, stay_on};
 
 /// Time allowed for the thread to report that everything is written. All calls

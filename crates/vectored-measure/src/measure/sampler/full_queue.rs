@@ -9,8 +9,8 @@ use vectored_machine::platform::plain_calls::{Errno, SeekFrom, seek};
 use vectored_results::stats::Latencies;
 
 use crate::in_flight::{Event, ListError, Place};
-use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Meter, Timed};
+use crate::measure::sampler::interface::Timing;
+use crate::measure::sampler::meter::{Meter, Timed};
 
 /// A function that moves the lists of a batch, and passes on the events.
 pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;

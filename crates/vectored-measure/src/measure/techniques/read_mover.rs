@@ -4,8 +4,8 @@ use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
 
-use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Meter, Timed};
+use crate::measure::sampler::interface::Timing;
+use crate::measure::sampler::meter::{Meter, Timed};
 
 /// A technique that reads from a descriptor into a list of segments.
 ///

@@ -4,13 +4,13 @@ use std::io;
 
 use vectored_machine::Clock;
 use vectored_machine::model::Timer;
-use vectored_machine::platform::fd::{AsFd, BorrowedFd};
+use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::plain_calls::NULL_DEVICE;
 use vectored_machine::platform::times::CLOCK;
 use vectored_results::stats::median;
 
-use crate::measure::sampling::lists::Lists;
-use crate::measure::write::mover::{Meter, Mover, Timed};
+use crate::measure::sampler::lists::Lists;
+use crate::measure::sampler::meter::{Meter, Timed};
 
 const TURNS: u32 = 10_000;
 const REPEATS: usize = 11;
@@ -41,7 +41,11 @@ pub fn measure_timer(clock: &dyn Clock) -> io::Result<Timer> {
             untimed_first: true,
             ..Timed::calls(TURNS)
         };
-        let timing = NoOp.sample(null.as_fd(), &lists, turns, Meter::whole(clock))?;
+        let mut in_turn = lists.in_turn();
+        let timing = Meter::whole(clock).time(null.as_fd(), turns, || {
+            std::hint::black_box((&null, in_turn.next()));
+            Ok(())
+        })?;
         loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));
     }
     let tenths = |ns: Option<f64>| (ns.unwrap_or(0.0) * 10.0).round() / 10.0;
@@ -51,18 +55,6 @@ pub fn measure_timer(clock: &dyn Clock) -> io::Result<Timer> {
         reading_ns: tenths(median(&readings)),
         empty_loop_ns: tenths(median(&loops)),
     })
-}
-
-/// A technique that does nothing, to time the loop alone.
-struct NoOp;
-
-impl Mover for NoOp {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        std::hint::black_box((fd, segments));
-        Ok(())
-    }
 }
 
 #[cfg(test)]

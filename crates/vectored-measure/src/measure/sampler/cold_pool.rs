@@ -10,7 +10,7 @@ use fastrand::Rng;
 use vectored_machine::host::last_level_cache_bytes;
 use vectored_results::model::{Layout, Workload};
 
-use crate::measure::sampling::payload::{ALIGNMENT, place, stamps, widest_extent};
+use crate::measure::sampler::payload::{ALIGNMENT, place, stamps, widest_extent};
 
 /// Assumed size of the last-level cache if the system does not report it.
 const ASSUMED_CACHE_BYTES: u64 = 32 << 20;

@@ -6,11 +6,11 @@ use vectored_machine::FakeClock;
 use vectored_results::model::{CellSpec, Operation, RecordCounts, Role, TechniqueName};
 use vectored_results::stats::WriterSamples;
 
-use crate::measure::sampling::cell_extras::{CellExtras, entry};
-use crate::measure::sampling::sampler::{
+use crate::measure::cell::technique_latencies::{TechniqueLatencies, depth_of};
+use crate::measure::sampler::cell_extras::{CellExtras, entry};
+use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::techniques::{Costs, technique};
 
 /// The noise in the timings of a [`SyntheticMachine`].
