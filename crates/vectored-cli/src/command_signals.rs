@@ -1,6 +1,6 @@
 //! Signals while a command runs: the command gets them, and this program ends afterwards.
 
-use std::process;
+use std::process::{self, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 use std::thread;
@@ -124,4 +124,11 @@ impl Shared {
             let _ = kill_process(process, passed);
         }
     }
+}
+/// `exit status 0`, `signal 11 (SIGSEGV)`.
+pub fn end_in_words(status: ExitStatus) -> String {
+    status
+        .to_string()
+        .replace("exit status: ", "exit status ")
+        .replace("signal: ", "signal ")
 }

@@ -15,7 +15,7 @@ use crate::advise_pipeline::{
     CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
 };
 use crate::args::AdviseArgs;
-use crate::command_signals::{CommandSignals, Stage};
+use crate::command_signals::{CommandSignals, Stage, end_in_words};
 use crate::commands::proof::{Input, proof};
 use crate::commands::rendered::rendered;
 use crate::failure::Failure;
@@ -24,7 +24,6 @@ use crate::output_file::Outputs;
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace;
 use crate::terminal::{Screen, print, print_aside};
-use crate::versus_runs::end_in_words;
 
 /// Findings that a page shows; the JSON has all.
 const PAGE_TOP: usize = 100;

@@ -6,5 +6,4 @@ mod run_end;
 mod session;
 
 pub use command::{Program, Surroundings};
-pub use run_end::end_in_words;
 pub use session::{Plan, measure};

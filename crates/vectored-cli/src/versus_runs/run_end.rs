@@ -10,6 +10,8 @@ use vectored_versus::ends::{End, RunEnd};
 use vectored_versus::last_line;
 use vectored_versus::model::Phase;
 
+use crate::command_signals::end_in_words;
+
 /// Bytes at the end of standard error in which its last line is looked for.
 const TAIL_BYTES: u64 = 4096;
 
@@ -46,12 +48,4 @@ pub fn run_end(status: ExitStatus, phase: Phase, number: u64, said: String) -> R
         ended: end_in_words(status),
         said,
     }
-}
-
-/// `exit status 0`, `signal 11 (SIGSEGV)`.
-pub fn end_in_words(status: ExitStatus) -> String {
-    status
-        .to_string()
-        .replace("exit status: ", "exit status ")
-        .replace("signal: ", "signal ")
 }

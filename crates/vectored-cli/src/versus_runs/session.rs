@@ -14,7 +14,8 @@ use super::command::{Program, Surroundings, discarded, does_nothing};
 use super::counted::{
     Counting, Observed, Unstable, differences, files, name_of, observe, unstable, unstable_in_words,
 };
-use super::run_end::{end_in_words, errors_file, last_error, run_end};
+use super::run_end::{errors_file, last_error, run_end};
+use crate::command_signals::end_in_words;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
