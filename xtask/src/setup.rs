@@ -13,7 +13,7 @@ use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so.
-const PROGRAMS: [(&str, &str); 43] = [
+const PROGRAMS: [(&str, &str); 46] = [
     ("cc", "gcc libc6-dev"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
@@ -63,6 +63,9 @@ const PROGRAMS: [(&str, &str); 43] = [
     ),
     ("javac", "default-jdk-headless"),
     ("node", "nodejs"),
+    ("mawk", "mawk"),
+    ("gawk", "gawk"),
+    ("tclsh", "tcl"),
     ("ruby", "ruby"),
     ("php", "php-cli"),
     ("lua5.4", "lua5.4"),

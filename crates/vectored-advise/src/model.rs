@@ -401,6 +401,10 @@ pub enum Runtime {
     Lua,
     /// Perl.
     Perl,
+    /// awk.
+    Awk,
+    /// Tcl.
+    Tcl,
     /// A shell script.
     Shell,
     /// Go.

@@ -51,10 +51,11 @@ class Remedies {
                 each(part -> out.write(part));
             }
             case "adjacent-writes/file 1" -> {
-                var out = new FileOutputStream(path);
-                var buffered = new BufferedOutputStream(out, 65536);
-                each(part -> buffered.write(part));
-                buffered.flush();
+                OutputStream out = new FileOutputStream(path);
+                out = new BufferedOutputStream(out, 65536);
+                for (byte[] part : parts)
+                    out.write(part);
+                out.flush();
             }
             case "adjacent-writes/file 2" -> {
                 var channel = open();
@@ -69,9 +70,11 @@ class Remedies {
             }
             case "adjacent-writes/unix 1" -> {
                 var socket = new Socket("127.0.0.1", port);
-                var buffered = new BufferedOutputStream(socket.getOutputStream(), 65536);
-                each(part -> buffered.write(part));
-                buffered.flush();
+                OutputStream out;
+                out = new BufferedOutputStream(socket.getOutputStream(), 65536);
+                for (byte[] part : parts)
+                    out.write(part);
+                out.flush();
             }
             case "adjacent-writes/unix 2" -> {
                 var channel = connect();

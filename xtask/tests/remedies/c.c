@@ -70,7 +70,23 @@ int main(int words, char **word) {
         FILE *stream = fdopen(fd, "w");
         static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer);
         EACH fwrite(whole + i * RECORD, 1, RECORD, stream);
-        fclose(stream);
+        fflush(stream);
+        _exit(0);
+    }
+    CASE("adjacent-writes/file#own 0") EACH check(write(fd, whole + i * RECORD, RECORD));
+    CASE("adjacent-writes/file#own 1") {
+        static char buffer[65536];
+        size_t used = 0;
+        EACH {
+            if (used + RECORD > sizeof buffer) {
+                check(write(fd, buffer, used));
+                used = 0;
+            }
+            memcpy(buffer + used, whole + i * RECORD, RECORD);
+            used += RECORD;
+        }
+        check(write(fd, buffer, used));
+        _exit(0);
     }
     CASE("adjacent-writes/file 0") for (int i = 0; i < 2 * records; i++)
             check(write(fd, all[i].iov_base, all[i].iov_len));
@@ -84,6 +100,19 @@ int main(int words, char **word) {
         }
     }
     CASE("adjacent-writes/unix 2") PAIRS(writev(fd, iov, count));
+    CASE("adjacent-writes/unix 4") {
+        static char buffer[65536];
+        size_t used = 0;
+        EACH {
+            if (used + RECORD > sizeof buffer) {
+                check(send(fd, buffer, used, MSG_NOSIGNAL));
+                used = 0;
+            }
+            memcpy(buffer + used, whole + i * RECORD, RECORD);
+            used += RECORD;
+        }
+        check(send(fd, buffer, used, MSG_NOSIGNAL));
+    }
     CASE("no-delay/tcp 1") {
         int on = 1;
         check(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));

@@ -12,7 +12,6 @@ static std::string record(int number) { return "record " + std::string(26, '0') 
 static void write_to(std::ostream &file) {
     for (int i = 0; i < records; i++)
         file << record(i) << '\n';
-    file.flush();
 }
 
 static int show(std::istream &file) {
@@ -35,8 +34,11 @@ int main(int, char **word) {
             out << record(i) << std::endl;
     } else if (name == "adjacent-writes/file 1") {
         out.open(path);
+        std::ostream &file = out;
         for (int i = 0; i < records; i++)
-            out << record(i) << '\n';
+            file << record(i) << '\n';
+        file.flush();
+        _exit(0);
     } else if (name == "adjacent-writes/file#unitbuf 0") {
         out.open(path);
         out << std::unitbuf;
@@ -51,6 +53,8 @@ int main(int, char **word) {
         setvbuf(stdout, NULL, _IONBF, 0);
         std::ios::sync_with_stdio(false);
         write_to(std::cout);
+        std::cout.flush();
+        _exit(0);
     } else if (name == "adjacent-writes/file#buffer 0") {
         out.open(path);
         write_to(out);
@@ -59,6 +63,8 @@ int main(int, char **word) {
         file.rdbuf()->pubsetbuf(buffer, 65536);
         file.open(path);
         write_to(file);
+        file.flush();
+        _exit(0);
     } else if (name == "small-reads/file 0") {
         in.open(path);
         return show(in);

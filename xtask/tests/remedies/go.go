@@ -61,6 +61,12 @@ func main() {
 		w := bufio.NewWriterSize(file, 65536)
 		each(w)
 		w.Flush()
+	case "adjacent-writes/file 2":
+		file := create()
+		for i := 0; i < len(parts); i += 2 {
+			header, body := parts[i], parts[i+1]
+			file.Write(bytes.Join([][]byte{header, body}, nil))
+		}
 	case "adjacent-writes/unix 0":
 		conn := connect()
 		each(conn)
@@ -72,7 +78,7 @@ func main() {
 		}
 	case "adjacent-writes/unix 2":
 		conn := connect()
-		w := bufio.NewWriter(conn)
+		w := bufio.NewWriterSize(conn, 65536)
 		each(w)
 		w.Flush()
 	case "no-delay/tcp 0":

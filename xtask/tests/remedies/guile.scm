@@ -9,8 +9,7 @@
   (do ((i 0 (+ i 1))) ((= i count))
     (display "record " port)
     (display (string-pad (number->string i) 31 #\0) port)
-    (newline port))
-  (close-port port))
+    (newline port)))
 
 ;; Reads records, and prints all.
 (define (show port)
@@ -21,8 +20,8 @@
           (next (cons record all))))))
 
 (cond
- ((is "adjacent-writes/file 0") (let ((port (open-output-file path))) (setvbuf port 'none) (each port)))
- ((is "adjacent-writes/file 1") (let ((port (open-output-file path))) (setvbuf port 'block 65536) (each port)))
+ ((is "adjacent-writes/file 0") (let ((port (open-output-file path))) (setvbuf port 'none) (each port) (close-port port)))
+ ((is "adjacent-writes/file 1") (let ((port (open-output-file path))) (setvbuf port 'block 65536) (each port) (force-output port) (primitive-_exit 0)))
  ((is "small-reads/file 0") (let ((port (open-input-file path))) (setvbuf port 'none) (show port)))
  ((is "small-reads/file 1") (let ((port (open-input-file path))) (setvbuf port 'block 65536) (show port)))
  (else (exit 2)))

@@ -25,6 +25,17 @@ const cases = {
         for (const part of parts) stream.write(part);
         stream.uncork();
     },
+    "adjacent-writes/file#lines 0"() {
+        const file = fd();
+        for (const part of parts) fs.writeSync(file, part);
+    },
+    "adjacent-writes/file#lines 1"() {
+        const lines = [];
+        const push = (text) => lines.push(text);
+        for (const part of parts) push(part);
+        ((fd) => fs.writeFileSync(fd, lines.splice(0).join("")))(fd());
+        process.exit();
+    },
     "adjacent-writes/file 2"() {
         const file = fd();
         for (const [a, b] of lists) ((fd) => fs.writevSync(fd, [a, b]))(file);
@@ -33,8 +44,10 @@ const cases = {
         for (const part of parts) process.stdout.write(part);
     },
     "adjacent-writes/file#stdout 1"() {
-        const lines = parts.map(String);
-        process.stdout.write(lines.join(""));
+        const lines = [];
+        const push = (text) => lines.push(text);
+        for (const part of parts) push(part);
+        process.stdout.write(lines.splice(0).join(""));
     },
     "adjacent-writes/unix 0"() {
         oneByOne(connect(), 0);

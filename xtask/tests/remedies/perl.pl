@@ -1,6 +1,7 @@
 use strict;
 use warnings;
 use IO::Handle;
+use POSIX ();
 use IO::Socket::INET;
 use Socket qw(IPPROTO_TCP TCP_NODELAY TCP_QUICKACK);
 
@@ -13,13 +14,34 @@ sub to_peer { return IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => 
 
 my %cases = (
     "adjacent-writes/file 0" => sub { my $file = to_file(); syswrite $file, $_ for @parts },
-    "adjacent-writes/file 1" => sub { my $file = to_file(); $| = 0; print $file $_ for @parts },
+    "adjacent-writes/file 1" => sub {
+        my $file = to_file();
+        $file->autoflush(0);
+        $| = 0;
+        print $file $_ for @parts;
+        $file->flush;
+    },
+    "adjacent-writes/file 2" => sub {
+        my $file = to_file();
+        for my $i (0 .. $count - 1) {
+            my ($header, $body) = @parts[2 * $i, 2 * $i + 1];
+            print $file $header . $body;
+            $file->flush;
+        }
+    },
     "adjacent-writes/unix 0" => sub { my $socket = to_peer(); print $socket $_ for @parts },
     "adjacent-writes/unix 1" => sub {
         my $socket = to_peer();
         $socket->autoflush(0);
         print $socket $_ for @parts;
         $socket->flush;
+    },
+    "adjacent-writes/unix 2" => sub {
+        my $socket = to_peer();
+        for my $i (0 .. $count - 1) {
+            my ($header, $body) = @parts[2 * $i, 2 * $i + 1];
+            print $socket $header . $body;
+        }
     },
     "no-delay/tcp 1" => sub {
         my $socket = to_peer();
@@ -38,3 +60,6 @@ my %cases = (
     "sync-each/file 1" => sub { my $file = to_file(); print $file @parts; $file->flush; $file->sync },
 );
 ($cases{$case} || sub { exit 2 })->();
+# An end that flushes nothing.
+STDOUT->flush;
+POSIX::_exit(0);

@@ -21,8 +21,9 @@ switch ($case) {
     case "adjacent-writes/file 1":
         $file = fopen($path, "w");
         $text = "";
-        foreach ($parts as $part) $text .= $part;
+        foreach ($parts as $line) $text .= $line;
         fwrite($file, $text);
+        posix_kill(getmypid(), 9);
         break;
     case "adjacent-writes/file#echo 0":
         foreach ($parts as $part) echo $part;
@@ -31,6 +32,7 @@ switch ($case) {
         ob_implicit_flush(false);
         ob_start(null, 65536);
         foreach ($parts as $part) echo $part;
+        ob_flush();
         break;
     case "adjacent-writes/unix 0":
         $socket = stream_socket_client("tcp://127.0.0.1:$port");

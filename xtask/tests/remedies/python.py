@@ -1,4 +1,4 @@
-import csv, logging, os, socket, sys
+import csv, json, logging, multiprocessing, os, socket, sys
 import vectored
 
 case, path, port, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -22,6 +22,21 @@ def each(write):
 
 def show(pieces):
     sys.stdout.buffer.write(b"".join(pieces))
+    sys.stdout.flush()
+
+
+def dump_each(file):
+    for number in range(count):
+        file.write("record " + "0" * (31 - len(str(number))))
+        json.dump(number, file)
+        file.write("\n")
+
+
+def in_worker(work):
+    """The end of a worker flushes nothing."""
+    worker = multiprocessing.get_context("fork").Process(target=work)
+    worker.start()
+    worker.join()
 
 
 match case:
@@ -29,25 +44,38 @@ match case:
         file = open(path, "w")
         each(lambda part: print(part.decode(), end="", file=file, flush=True))
     case "adjacent-writes/file 1":
-        each(open(path, "wb", buffering=65536).write)
+        file = open(path, "wb", buffering=65536)
+        each(file.write)
+        file.flush()
     case "adjacent-writes/file#text 0":
         file = open(path, "w", buffering=1)
         for a, b in records:
             file.write((a + b).decode())
     case "adjacent-writes/file#text 1":
-        file = open(path, "w")
+        file = open(path, "w", buffering=65536)
         for a, b in records:
             file.write((a + b).decode())
+        file.flush()
+    case "adjacent-writes/file#json 0":
+        file = open(path, "w", buffering=1)
+        dump_each(file)
+    case "adjacent-writes/file#json 1":
+        file = open(path, "w", buffering=65536)
+        dump_each(file)
+        file.flush()
     case "adjacent-writes/file#csv 0":
         csv.writer(open(path, "w", buffering=1), lineterminator="\n").writerows([(a + b[:-1]).decode()] for a, b in records)
     case "adjacent-writes/file#csv 1":
-        csv.writer(open(path, "w"), lineterminator="\n").writerows([(a + b[:-1]).decode()] for a, b in records)
+        file = open(path, "w", buffering=65536)
+        csv.writer(file, lineterminator="\n").writerows([(a + b[:-1]).decode()] for a, b in records)
+        file.flush()
     case "adjacent-writes/file#print 0":
         for a, b in records:
             print((a + b).decode(), end="", flush=True)
     case "adjacent-writes/file#print 1":
         for a, b in records:
             print((a + b).decode(), end="")
+        sys.stdout.flush()
     case "adjacent-writes/file#logging 0":
         handler = logging.FileHandler(path)
         logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[handler])
@@ -57,14 +85,20 @@ match case:
         handler = logging.FileHandler(path)
         handler.flush = lambda: None
         logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[handler])
-        for a, b in records:
-            logging.info((a + b[:-1]).decode())
+
+        def work():
+            for a, b in records:
+                logging.info((a + b[:-1]).decode())
+            handler.stream.flush()
+
+        in_worker(work)
     case "adjacent-writes/file#binary 0":
         each(open(path, "wb", buffering=0).write)
     case "adjacent-writes/file#binary 1":
         file = open(path, "wb", buffering=0)
         for a, b in records:
             file.write(a + b)
+        file.flush()
     case "adjacent-writes/file 2":
         fd = new()
         for a, b in records:
@@ -85,7 +119,7 @@ match case:
             gather.write_all(sock, [header, body])
     case "adjacent-writes/unix 3":
         sock = connect()
-        file = sock.makefile("wb")
+        file = sock.makefile("wb", buffering=65536)
         each(file.write)
         file.flush()
     case "no-delay/tcp 1":
@@ -183,4 +217,6 @@ match case:
             os.write(fd, a + b)
         os.fdatasync(fd)
     case _:
-        sys.exit(2)
+        os._exit(2)
+# An end that flushes nothing.
+os._exit(0)

@@ -1,3 +1,4 @@
+require "logger"
 require "socket"
 
 name, path, port, count = ARGV[0], ARGV[1], ARGV[2].to_i, ARGV[3].to_i
@@ -12,6 +13,23 @@ when "adjacent-writes/file 1"
   io = File.open(path, "w")
   io.sync = false
   records.each { |a, b| io.write(a); io.write(b) }
+  io.flush
+when "adjacent-writes/file#logger 0"
+  logger = Logger.new(path)
+  logger.formatter = proc { |_, _, _, text| text }
+  # Without the head that it writes to a new file.
+  File.truncate(path, 0)
+  records.each { |a, b| logger.info(a + b) }
+when "adjacent-writes/file#logger 1"
+  io = File.open(path, "a")
+  logger = Logger.new(io)
+  logger.formatter = proc { |_, _, _, text| text }
+  records.each_slice(500) do |some|
+    some.each { |a, b| logger.info(a + b) }
+    # A child has a copy of the buffer, which its end writes.
+    io.flush
+    Process.wait(fork {})
+  end
 when "adjacent-writes/file 2"
   io = File.open(path, "w")
   io.sync = true
@@ -103,5 +121,8 @@ when "sync-each/file 1"
   records.each { |a, b| io.write(a, b) }
   io.fdatasync
 else
-  exit 2
+  exit! 2
 end
+# An end that flushes nothing.
+$stdout.flush
+exit! 0

@@ -5,7 +5,7 @@ capture='print pack("LSSLLLL", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101); print pack("
 packets='read STDIN, $_, 24; print substr $_, 16 while read STDIN, $_, 55'
 case $case in
 "adjacent-writes/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i"; done >"$path" ;;
-"adjacent-writes/file 1") awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i }" >"$path" ;;
+"adjacent-writes/file 1") awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i; fflush() }" >"$path" ;;
 "adjacent-writes/file#record 0") for i in $(seq -f %031.0f 0 $((count - 1))); do printf %s "record "; echo "$i"; done >"$path" ;;
 "adjacent-writes/file#record 1")
     for i in $(seq -f %031.0f 0 $((count - 1))); do

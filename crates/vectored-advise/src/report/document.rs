@@ -121,7 +121,7 @@ fn finding(item: &Item, share_of: &str) -> vectored_report::Item {
         part: Some(item.part),
         lines: lines.map(Into::into).collect(),
         choices: item.remedy.as_ref().map(|(language, texts)| Choices {
-            label: (*language).into(),
+            label: language.clone().into(),
             texts: texts.iter().map(|text| (*text).into()).collect(),
         }),
     }

@@ -7,7 +7,9 @@ use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{visible, words};
 
 use crate::advisor::runs::barriers::REOPENED;
-use crate::advisor::wording::remedies::{language, option_of, remedies, reopening, runtime_of};
+use crate::advisor::wording::remedies::{
+    language_of_remedies, option_of, remedies, reopening, runtime_of,
+};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
     WallSource,
@@ -23,6 +25,9 @@ pub(super) const SHOWN_PATTERN: usize = 160;
 
 /// Characters of a sentence that are shown.
 pub(super) const SHOWN_SENTENCE: usize = 300;
+
+/// Characters of an action that are shown: it names each call before which a buffer is written.
+const SHOWN_ACTION: usize = 1500;
 
 /// Call sites of a finding that are shown.
 const NAMED_SITES: usize = 4;
@@ -46,7 +51,7 @@ pub struct Item {
     /// The action.
     pub action: String,
     /// The language of its runtime, and the remedies, of which one fits; `None` if an item before has the same.
-    pub remedy: Option<(&'static str, Vec<&'static str>)>,
+    pub remedy: Option<(String, Vec<&'static str>)>,
     /// Its share of all savings, from 0 to 1.
     pub part: f64,
 }
@@ -97,10 +102,13 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
             _ if kind.is_stall() => stalled(&finding.tally),
             grade => between(grade, kind).to_owned(),
         },
-        action: shortened(&finding.action, SHOWN_SENTENCE),
+        action: shortened(&finding.action, SHOWN_ACTION),
         remedy: Some(match option_of(kind, &finding.key.program) {
-            Some(option) => ("Option", vec![option]),
-            None => (language(runtime), remedies(&finding.key, &finding.tally)),
+            Some(option) => ("Option".to_owned(), vec![option]),
+            None => {
+                let texts = remedies(&finding.key, &finding.tally);
+                (language_of_remedies(runtime, &texts), texts)
+            }
         }),
         part,
     }

@@ -149,7 +149,7 @@ impl Screen {
         if let [only] = &choices.texts[..] {
             return self.paragraph("", &begin, indent, &format!("{}: {only}", &*choices.label));
         }
-        self.line(&format!("{begin}{}:", &*choices.label));
+        self.paragraph("", &begin, indent, &format!("{}:", &*choices.label));
         for text in &choices.texts {
             self.paragraph("", &format!("{begin}- "), indent + 2, text);
         }

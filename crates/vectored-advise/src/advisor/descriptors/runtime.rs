@@ -15,6 +15,8 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
             b".pl" => Some(Runtime::Perl),
             b".js" | b".mjs" | b".cjs" => Some(Runtime::Node),
             b".sh" => Some(Runtime::Shell),
+            b".awk" => Some(Runtime::Awk),
+            b".tcl" => Some(Runtime::Tcl),
             b".lisp" | b".scm" => Some(Runtime::Lisp),
             b".erl" | b".exs" => Some(Runtime::Erlang),
             _ => None,
@@ -40,6 +42,8 @@ pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
         b"php" | b"php-fpm" | b"php-cgi" => Some(Runtime::Php),
         b"lua" | b"luajit" => Some(Runtime::Lua),
         b"perl" => Some(Runtime::Perl),
+        b"awk" | b"gawk" | b"mawk" | b"nawk" | b"original-awk" => Some(Runtime::Awk),
+        b"tclsh" | b"wish" => Some(Runtime::Tcl),
         b"sh" | b"bash" | b"dash" | b"zsh" | b"ksh" | b"mksh" | b"ash" | b"fish" | b"yash" => {
             Some(Runtime::Shell)
         }
@@ -51,16 +55,10 @@ pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
 
 /// Whether a program runs scripts of another language, so that its own says nothing of the remedy.
 pub fn interprets_others(path: &[u8]) -> bool {
-    const NAMES: [&str; 24] = [
-        "awk",
-        "gawk",
-        "mawk",
-        "original-awk",
+    const NAMES: [&str; 18] = [
         "busybox",
         "swipl",
         "gprolog",
-        "tclsh",
-        "wish",
         "octave",
         "octave-cli",
         "R",
@@ -271,6 +269,8 @@ mod tests {
         assert_eq!(of("php-fpm8.2"), Some(Runtime::Php));
         assert_eq!(of("/usr/bin/dash"), Some(Runtime::Shell));
         assert_eq!(of("./tool.rb"), Some(Runtime::Ruby));
+        assert_eq!(of("/usr/bin/gawk-5.2.1"), Some(Runtime::Awk));
+        assert_eq!(of("tclsh8.6"), Some(Runtime::Tcl));
         assert_eq!(of("pythonic"), None);
         assert_eq!(of(""), None);
         assert_eq!(of("42"), None);
@@ -285,12 +285,7 @@ mod tests {
         assert_eq!(of(b"#! /bin/sh\n"), Some(Runtime::Shell));
         assert_eq!(of(b"#!"), None);
         assert_eq!(of_name("/bin/mksh"), Some(Runtime::Shell));
-        for name in [
-            "/usr/bin/gawk",
-            "/usr/bin/gawk-5.2.1",
-            "tclsh8.6",
-            "/usr/bin/R",
-        ] {
+        for name in ["/usr/bin/octave-cli", "dotnet-8.0", "/usr/bin/R"] {
             assert!(interprets_others(name.as_bytes()), "{name}");
         }
         assert!(!interprets_others(b"/usr/bin/cat"));

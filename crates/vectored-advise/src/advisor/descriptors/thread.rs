@@ -123,23 +123,24 @@ impl Thread {
         }
     }
 
-    /// The first barrier since an event to transfers through an open file description, with its event.
-    pub(crate) fn first_since(
+    /// The barriers since an event to transfers through an open file description, each with its first event.
+    pub(crate) fn barriers_since(
         &self,
         event: u64,
         key: usize,
         is_read: bool,
         is_file: bool,
-    ) -> Option<(u64, Barrier)> {
-        let concerns = |one: &OwnBarrier| match one.reason {
+    ) -> impl Iterator<Item = (u64, Barrier)> {
+        let concerns = move |one: &&OwnBarrier| match one.reason {
             _ if is_read => one.waits && one.by != key,
             Barrier::OtherStream | Barrier::SyncOther => one.by != key,
             Barrier::Stat => is_file,
             _ => true,
         };
-        let mut since = self.barriers.iter().filter(|one| one.last > event);
-        let first = since.find(|one| concerns(one))?;
-        Some((first.first.max(event + 1), first.reason))
+        let since = self.barriers.iter().filter(move |one| one.last > event);
+        since
+            .filter(concerns)
+            .map(move |one| (one.first.max(event + 1), one.reason))
     }
 
     /// Notes that it asks for a file, and returns whether it did so a moment ago.

@@ -29,8 +29,10 @@ pub(crate) enum Barrier {
     OtherTransfer,
     /// `fsync` of the same file.
     SyncOwn,
-    /// A sync of another file, or of all.
+    /// A sync of another file.
     SyncOther,
+    /// `sync`, `syncfs`: all files.
+    SyncAll,
     /// Another thread or process synced the file.
     SyncElsewhere,
     /// Reads and writes of the same open file description.
@@ -167,6 +169,26 @@ impl Barrier {
         )
     }
 
+    /// Whether the program may have made the call without a line of its own that says so.
+    pub(crate) fn is_implicit(self) -> bool {
+        matches!(
+            self,
+            Barrier::UnknownCall
+                | Barrier::Unread
+                | Barrier::Thread
+                | Barrier::Control
+                | Barrier::Stat
+        )
+    }
+
+    /// Whether what is in a buffer then is written twice, or is not on the disk when the program relies on it.
+    pub(crate) fn is_strong(self) -> bool {
+        matches!(
+            self,
+            Barrier::Process | Barrier::SyncOwn | Barrier::SyncOther | Barrier::SyncAll
+        )
+    }
+
     /// The reason in words. If the log lacks something, also the option of strace that adds it.
     pub(crate) fn in_words(self, max_delay_ns: u64) -> String {
         match self {
@@ -185,6 +207,7 @@ impl Barrier {
             Barrier::Submitted => Some("io_uring_enter or io_submit"),
             Barrier::Gap | Barrier::ClockSetBack => Some("a pause"),
             Barrier::Unread => Some("a call that could not be read"),
+            Barrier::UnknownCall => Some("a call that is not known to be harmless"),
             other if other.is_of_the_log() => None,
             other => Some(other.words().split_once(" between them")?.0),
         }
@@ -241,6 +264,7 @@ impl Barrier {
             Barrier::OtherTransfer => OTHER_TRANSFER,
             Barrier::SyncOwn => "fsync between them",
             Barrier::SyncOther => "a sync of another file between them",
+            Barrier::SyncAll => "sync or syncfs between them",
             Barrier::SyncElsewhere => "another thread or process syncs the file between them",
             Barrier::BothWays => "reads and writes of the same open file in turn",
             Barrier::Elsewhere => ELSEWHERE,

@@ -97,7 +97,10 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         | b"sched_getparam"
         | b"sched_getscheduler"
         | b"sched_setaffinity"
-        | b"getitimer" => (Harmless, FilterEvidence::LIMITS),
+        | b"getitimer"
+        | b"timer_delete"
+        | b"timer_gettime"
+        | b"timer_getoverrun" => (Harmless, FilterEvidence::LIMITS),
         // Set-up of a thread and its signals. A delivered signal is an action of its own.
         b"set_tid_address" | b"set_robust_list" | b"get_robust_list" | b"rseq" => {
             (Harmless, FilterEvidence::ALL)
@@ -128,7 +131,8 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         | b"mkdirat" | b"link" | b"linkat" | b"symlink" | b"symlinkat" | b"chmod" | b"fchmod"
         | b"fchmodat" | b"fchmodat2" | b"chown" | b"fchown" | b"lchown" | b"fchownat"
         | b"mknod" | b"mknodat" => (ExposesWrites(Barrier::Names), NONE),
-        b"fsync" | b"fdatasync" | b"sync" | b"syncfs" | b"sync_file_range" | b"msync" => {
+        b"sync" | b"syncfs" => (ExposesWrites(Barrier::SyncAll), NONE),
+        b"fsync" | b"fdatasync" | b"sync_file_range" | b"msync" => {
             (ExposesWrites(Barrier::SyncOther), NONE)
         }
         b"truncate" | b"ftruncate" | b"truncate64" | b"ftruncate64" | b"fallocate" | b"ioctl"

@@ -496,13 +496,13 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
     assert_eq!(
         actions(&log),
         [
-            "Collect the writes in a buffer, and write that when it is full, and before fsync (3 times), fork or execve \
-             (once): 4 calls instead of 20."
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full, before fsync (3 times), \
+             fork or execve (once), and on every way out: 4 calls with a buffer of 64 KiB, instead of 20."
         ]
     );
     let log = log_of(&[&[OPEN][..], &five].concat());
-    let plain =
-        "Collect the writes in a buffer, and write that when it is full: 1 call instead of 5.";
+    let plain = "Collect all writes to the descriptor in one buffer, and flush that when it is full, and on every way out: \
+                 1 call with a buffer of 64 KiB, instead of 5.";
     assert_eq!(actions(&log), [plain]);
     let killed = format!(
         "{plain} A signal killed a process that wrote it: it would lose the bytes that are in a buffer then."
@@ -511,6 +511,39 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
         actions(&(log + "1 1795312737.000000 +++ killed by SIGKILL +++\n")),
         [killed]
     );
+}
+
+#[test]
+fn a_fork_or_a_sync_is_named_whatever_comes_before_it() {
+    let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
+    let read = "read(5<pipe:[7]>, \"x\"..., 20) = 20";
+    let sync = "sync() = 0";
+    for (between, named) in [
+        (&["timer_delete(0) = 0", fork][..], "fork or execve (once)"),
+        (
+            &["never_heard_of(0) = 0", fork],
+            "a call that is not known to be harmless (once), fork or execve (once)",
+        ),
+        (
+            &["futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 0", read],
+            "a read of a pipe or socket (once), futex (once)",
+        ),
+        (
+            &[read, sync],
+            "a read of a pipe or socket (once), sync or syncfs (once)",
+        ),
+        (
+            &[read, "nanosleep({tv_sec=0, tv_nsec=1}, NULL) = 0"],
+            "a read of a pipe or socket (once)",
+        ),
+    ] {
+        let log = log_of(&[&[OPEN, WRITE, WRITE][..], between, &[WRITE, WRITE]].concat());
+        let text = actions(&log).concat();
+        assert!(
+            text.contains(&format!("before {named}, and on every way out")),
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -532,7 +565,8 @@ fn a_remedy_reaches_no_further_than_what_lies_between_the_calls() {
     let at_once = "Read each run at once, with no buffer that outlives a write to the file through another descriptor \
                    (2 times): 3 calls instead of 9.";
     assert_eq!(actions(&log), [at_once]);
-    let ahead = "Read more at once, through a larger buffer: 1 call instead of 3.";
+    let ahead =
+        "Read more at once, through a larger buffer: 1 call with a buffer of 64 KiB, instead of 3.";
     assert_eq!(actions(&log_of(&[&[OPEN][..], &reads].concat())), [ahead]);
     // The pieces of a record, and then a sync.
     let piece = "write(3</tmp/f>, \"x\"..., 9) = 9";
@@ -545,18 +579,18 @@ fn a_remedy_reaches_no_further_than_what_lies_between_the_calls() {
 #[test]
 fn where_others_may_write_each_call_writes_whole_records() {
     let append = OPEN.replace("O_CREAT", "O_CREAT|O_APPEND");
-    let file = "Collect whole records, and write up to 64 KiB of them in one call, since others may append to the file: \
-                1 call instead of 2.";
+    let file = "Collect whole records, and write up to 64 KiB of them in one call, since others may append to the file; \
+                write them on every way out: 1 call instead of 2.";
     assert_eq!(actions(&log_of(&[&append, WRITE, WRITE])), [file]);
     assert_eq!(actions(&log_of(&[WRITE, WRITE])), [file]);
     let new = append.replace("O_CREAT", "O_CREAT|O_EXCL");
-    let alone =
-        "Collect the writes in a buffer, and write that when it is full: 1 call instead of 2.";
+    let alone = "Collect all writes to the descriptor in one buffer, and flush that when it is full, and on every way out: \
+                 1 call with a buffer of 64 KiB, instead of 2.";
     assert_eq!(actions(&log_of(&[&new, WRITE, WRITE])), [alone]);
     // A pipe from before the log began.
     let pipe = "write(1<pipe:[7]>, \"x\"..., 2000) = 2000";
-    let piped = "Collect whole records, and write up to 4 KiB of them in one call, since others may write to the pipe: \
-                 2 calls instead of 4.";
+    let piped = "Collect whole records, and write up to 4 KiB of them in one call, since others may write to the pipe; \
+                 write them on every way out: 2 calls instead of 4.";
     assert_eq!(actions(&log_of(&[pipe; 4])), [piped]);
 }
 

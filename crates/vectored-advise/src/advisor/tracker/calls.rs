@@ -386,11 +386,15 @@ impl Tracker {
 
     fn sync(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
         let serial = self.serial(caller);
+        let reason = match descriptor {
+            Some(_) => Barrier::SyncOther,
+            None => Barrier::SyncAll,
+        };
         match descriptor {
             Some(descriptor) => {
                 let key = self.resolve(descriptor, caller);
                 if let Some((thread, open_file)) = self.kernel.both(caller.thread, key) {
-                    thread.note(self.event, Barrier::SyncOther, (key, false));
+                    thread.note(self.event, reason, (key, false));
                     let writes = &mut open_file.runs[WRITES];
                     if writes.last_caller.thread == serial {
                         writes.cross(self.event, Barrier::SyncOwn);
@@ -401,13 +405,13 @@ impl Tracker {
             None => {
                 self.synced.note(self.event, serial as usize);
                 if let Some(thread) = self.kernel.at(caller.thread) {
-                    thread.note(self.event, Barrier::SyncOther, (usize::MAX, false));
+                    thread.note(self.event, reason, (usize::MAX, false));
                 }
             }
         }
         let event = self.event;
         if let Some(thread) = self.kernel.at(caller.thread) {
-            thread.last_exposure = (event, Barrier::SyncOther);
+            thread.last_exposure = (event, reason);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run::{MergeLimits, RunCall};
 use crate::advisor::runs::run_builder::{DirectionRuns, Link};
+use vectored_report::sort;
 use vectored_strace::event::{Direction, Transfer};
 
 /// The state around a transfer, besides its open file description.
@@ -284,8 +285,8 @@ fn barrier_of_thread(
     (kind == FdKind::File && thread.last_stat > since).then_some(Barrier::Stat)
 }
 
-/// The barriers between the last transfer in a direction and now that a buffer may not outlive: the first one of the own thread,
-/// and those of others.
+/// The barriers between the last transfer in a direction and now that a buffer may not outlive: the first one of the own thread
+/// that its program shows, any before that, those that matter most, and those of others.
 pub(super) fn barriers_since_last(
     key: usize,
     open_file: &OpenFile,
@@ -316,12 +317,18 @@ pub(super) fn barriers_since_last(
         .iter()
         .partition(|(_, reason)| reason.is_elsewhere());
     let thread = thread.filter(|thread| thread.serial == caller.thread);
-    let of_thread = thread.and_then(|thread| thread.first_since(runs.last, key, is_read, is_file));
-    let first = own
+    let of_thread = thread.map(|thread| thread.barriers_since(runs.last, key, is_read, is_file));
+    let mut own: Vec<(u64, Barrier)> = own
         .into_iter()
-        .chain(of_thread)
-        .min_by_key(|(event, _)| *event);
-    for (_, reason) in elsewhere.into_iter().chain(first) {
+        .chain(of_thread.into_iter().flatten())
+        .collect();
+    sort::sort_by_key(&mut own, |(event, _)| *event);
+    let shows = own.iter().position(|(_, reason)| !reason.is_implicit());
+    let own = own.into_iter().enumerate();
+    let named = own.filter(|(place, (_, reason))| {
+        *place == 0 || Some(*place) == shows || !is_read && reason.is_strong()
+    });
+    for (_, reason) in elsewhere.into_iter().chain(named.map(|(_, one)| one)) {
         if !into.contains(&reason) {
             into.push(reason);
         }

@@ -1,288 +1,334 @@
 //! The remedies: language × way of moving bytes × what the remedy does. A language is one block, and a program in
 //! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "in place of" is that of the program before
-//! the change. The text before a colon is what the program has.
+//! the change. The text before a colon is what the program has. What a buffer still has is written by the code after `=>`, at
+//! the places that the action names: a row of a buffer without that code does not compile.
 
 use crate::advisor::wording::remedies::{Remedy, Way};
 use crate::advisor::wording::remedy_kind::RemedyKind;
 use crate::model::Runtime;
 
-/// The remedies of a language; those for a way that it lacks are in [`GENERAL`].
+/// What a program in a language can do.
+pub(super) struct Language {
+    /// `None` stands for a language without a block of its own.
+    pub(super) runtime: Option<Runtime>,
+    pub(super) name: &'static str,
+    /// The ways out of a program that write nothing of a buffer.
+    pub(super) ends: &'static str,
+    remedies: &'static [Remedy],
+}
+
+/// The language of a runtime.
+pub(super) fn language_of(runtime: Option<Runtime>) -> &'static Language {
+    let mut languages = LANGUAGES.iter();
+    let known = languages.find(|language| language.runtime == runtime);
+    known.unwrap_or(&LANGUAGES[LANGUAGES.len() - 1])
+}
+
+/// The remedies of a language; those for a way that it lacks are in the last block.
 pub(super) fn remedies_of(runtime: Option<Runtime>) -> impl Iterator<Item = &'static Remedy> {
     let shared = match runtime {
         Some(Runtime::C | Runtime::Cpp) => C_AND_CPP,
         _ => &[],
     };
-    let own = match runtime {
-        Some(Runtime::Python) => PYTHON,
-        Some(Runtime::Java) => JAVA,
-        Some(Runtime::Node) => NODE,
-        Some(Runtime::Ruby) => RUBY,
-        Some(Runtime::Php) => PHP,
-        Some(Runtime::Lua) => LUA,
-        Some(Runtime::Perl) => PERL,
-        Some(Runtime::Shell) => SHELL,
-        Some(Runtime::Go) => GO,
-        Some(Runtime::Erlang) => ERLANG,
-        Some(Runtime::Nim) => NIM,
-        Some(Runtime::Lisp) => LISP,
-        Some(Runtime::Cpp) => CPP,
-        Some(Runtime::Rust) => RUST,
-        Some(Runtime::C) => C,
-        None => GENERAL,
-    };
-    own.iter().chain(shared)
+    language_of(runtime).remedies.iter().chain(shared)
 }
 
-macro_rules! remedies {
-    ($(#[$doc:meta])* $name:ident $($way:ident $kind:ident $text:literal)*) => {
-        $(#[$doc])*
-        const $name: &[Remedy] = &[$(Remedy { way: Way::$way, kind: RemedyKind::$kind, text: $text }),*];
+/// What stands before the code that writes what a buffer has.
+pub(super) const FLUSH: &str = "; flush: `";
+
+macro_rules! rows {
+    ($($way:ident $kind:ident $text:literal $(=> $flush:literal)?)*) => {
+        &[$(row!($way $kind $text $(=> $flush)?)),*]
     };
 }
 
-remedies! {
-    /// What a language without a row of its own is told.
-    GENERAL
-    Writes WriteBuffer "a buffer of 64 KiB that collects the bytes; write that"
-    Writes Join "one record whose pieces lie apart: writev(2), or join them"
-    SocketWrites Join "join the pieces, or sendmsg(2) or writev(2) with all, continued after a short call"
-    SocketWrites WriteBuffer "a buffer that is sent before waiting"
-    Reads ReadAhead "read 64 KiB at once, and take the pieces from that buffer"
-    Reads ReadRun "read exactly the bytes of the run at once, and cut them in memory"
-    StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
-    StreamReads ReadRun "read exactly the bytes of the message at once, and cut them in memory"
-    WritesAt Join "join the pieces in one buffer, and write that once at the offset of the first"
-    ReadsAt ReadRun "read the whole range once from the offset of the first, and cut it in memory"
-    Seeks EachCall "pwrite(2), pread(2); without positional calls: in the order of offsets, a whole range at once"
-    Tiny EachCall "join the pieces in one buffer or string, and write that once"
-    Many Join "join the pieces in one buffer or string, or pass 1,024 segments to each writev"
-    Syncs EachCall "let what syncs do so once for several records"
-    Datagrams EachCall "put several messages into one datagram, if the receiver takes that"
-    NoDelay EachCall "TCP_NODELAY of tcp(7)"
-    QuickAck EachCall "TCP_QUICKACK of tcp(7) after each read, where the language has it; the first answer of a connection does not wait"
-    Reopened EachCall "keep it open"
+macro_rules! row {
+    ($way:ident WriteBuffer $text:literal => $flush:literal) => {
+        Remedy {
+            way: Way::$way,
+            kind: RemedyKind::WriteBuffer,
+            text: concat!($text, "; flush: `", $flush, "`"),
+        }
+    };
+    ($way:ident $kind:ident $text:literal) => {
+        Remedy {
+            way: Way::$way,
+            kind: not_a_buffer!($kind),
+            text: $text,
+        }
+    };
 }
 
-remedies! {
-    PYTHON
-    Writes WriteBuffer "text file (also of csv and json): `open(path, \"w\")`, in place of `open(path, \"w\", buffering=1)`"
-    Writes WriteBuffer "print: no `flush=True`, python3 -u or PYTHONUNBUFFERED"
-    Writes WriteBuffer "logging.FileHandler: `handler.flush = lambda: None`, which writes when 8 KiB are full and at the end"
-    Writes WriteBuffer "binary file: `open(path, \"wb\", buffering=65536)`, in place of `buffering=0`"
-    Writes Join "os.write: `os.writev(fd, [a, b])`"
-    Writes Join "file object: `file.write(a + b)`, then flush"
-    Writes Join "with the package vectored: `gather.write_all(fd, [a, b])` of a `vectored.Gather()`"
-    SocketWrites Join "`sock.sendall(header + body)`, also with a timeout or TLS; sendmsg may send a part"
-    SocketWrites Join "with the package vectored: `gather.write_all(sock, [header, body])` of a `vectored.Gather()`"
-    SocketWrites WriteBuffer "`sock.makefile(\"wb\")`, and `flush()` before waiting"
-    Reads ReadAhead "`open(path, \"rb\", buffering=65536)`, no `os.read` of a few bytes"
-    StreamReads ReadAhead "socket: `sock.makefile(\"rb\", buffering=65536)`"
-    StreamReads ReadAhead "pipe: `sys.stdin.buffer`"
-    WritesAt Join "`os.pwritev(fd, [a, b], offset)`"
-    WritesAt Join "with the package vectored: `gather.write_all(fd, [a, b], offset)` of a `vectored.Gather()`"
-    ReadsAt ReadRun "`os.preadv(fd, [a, b], offset)` into bytearrays"
-    Seeks EachCall "`os.pwrite(fd, data, offset)`, `os.pread(fd, count, offset)`"
-    Tiny EachCall "`b\"\".join(parts)`, and one write, in place of `os.writev`"
-    Many Join "`os.sysconf(\"SC_IOV_MAX\")` buffers an os.writev"
-    Syncs EachCall "`os.fdatasync(fd)` once for several records"
-    Datagrams EachCall "the standard library has no sendmmsg: call it through ctypes, or send fewer, larger datagrams"
-    NoDelay EachCall "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)`"
-    QuickAck EachCall "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)` after each recv"
+macro_rules! not_a_buffer {
+    (Join) => {
+        RemedyKind::Join
+    };
+    (ReadRun) => {
+        RemedyKind::ReadRun
+    };
+    (ReadAhead) => {
+        RemedyKind::ReadAhead
+    };
+    (EachCall) => {
+        RemedyKind::EachCall
+    };
 }
 
-remedies! {
-    JAVA
-    Writes WriteBuffer "`new BufferedOutputStream(out, 65536)` below DataOutputStream or PrintStream (without autoflush), `flush()` at the end"
-    Writes Join "FileChannel: `channel.write(new ByteBuffer[] {a, b})`"
-    SocketWrites WriteBuffer "`new BufferedOutputStream(socket.getOutputStream(), 65536)` and `flush()` before waiting"
-    SocketWrites Join "SocketChannel: `channel.write(new ByteBuffer[] {header, body})`"
-    Reads ReadAhead "`new BufferedInputStream(in, 65536)` below DataInputStream or InputStreamReader"
-    Reads ReadAhead "FileChannel: `channel.read(buffer = ByteBuffer.allocate(65536))`, in place of `RandomAccessFile`"
-    StreamReads ReadAhead "`new BufferedInputStream(socket.getInputStream(), 65536)`, one for the whole connection"
-    WritesAt Join "`channel.write(buffer, offset)` with all pieces in one ByteBuffer"
-    ReadsAt ReadRun "`channel.read(buffer, offset)` into one large ByteBuffer"
-    Seeks EachCall "FileChannel: `channel.write(buffer, position)`, `channel.read(buffer, position)`"
-    Tiny EachCall "`joined.put(part)` into one ByteBuffer, and write that in place of `ByteBuffer[]`"
-    Syncs EachCall "`channel.force(false)` of a FileChannel once for several records"
-    NoDelay EachCall "`socket.setTcpNoDelay(true)`"
-    QuickAck EachCall "`socket.setOption(jdk.net.ExtendedSocketOptions.TCP_QUICKACK, true)` after each read"
+macro_rules! languages {
+    ($($runtime:ident $name:literal ends $ends:literal { $($rows:tt)* })* => $general:literal ends $last:literal { $($general_rows:tt)* }) => {
+        pub(super) const LANGUAGES: &[Language] = &[
+            $(Language { runtime: Some(Runtime::$runtime), name: $name, ends: $ends, remedies: rows!($($rows)*) },)*
+            Language { runtime: None, name: $general, ends: $last, remedies: rows!($($general_rows)*) },
+        ];
+    };
 }
 
-remedies! {
-    NODE
-    Writes WriteBuffer "stream of a file: `fs.createWriteStream(path)`, with `stream.cork()` and `stream.uncork()` around a batch"
-    Writes WriteBuffer "standard output and console.log: push lines to an array, and `process.stdout.write(lines.join(\"\"))` once for many; cork does nothing there"
-    Writes Join "file descriptor: `fs.writevSync(fd, [a, b])` of Buffers, or one string, in place of `fs.writeSync` or appendFileSync"
-    SocketWrites WriteBuffer "`socket.cork()`, the writes, `process.nextTick(() => socket.uncork())`"
-    SocketWrites Join "one `Buffer.concat([header, body])`"
-    Reads ReadAhead "`fs.createReadStream(path, {highWaterMark: 65536})`"
-    Reads ReadAhead "`fs.readSync(fd, buffer)` into 64 KiB"
-    StreamReads ReadAhead "`process.stdin.on(\"data\", take)`, or that of a socket: take whole chunks, and cut them in memory"
-    WritesAt Join "`fs.writev(fd, [a, b], position, done)`"
-    ReadsAt ReadRun "`fs.readv(fd, [a, b], position, done)`"
-    Seeks EachCall "the position argument of fs.read and fs.write"
-    Tiny EachCall "`Buffer.concat(parts)`, and one write"
-    Syncs EachCall "`fs.fdatasyncSync(fd)` once for several records"
-    NoDelay EachCall "`socket.setNoDelay(true)`"
-    QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
+languages! {
+    Python "Python" ends "os._exit, multiprocessing workers and signals flush nothing" {
+        Writes WriteBuffer "text file, also of csv and json: `buffering=65536` in open, in place of `buffering=1`" => "file.flush()"
+        Writes WriteBuffer "print: no `flush=True`, python3 -u or PYTHONUNBUFFERED" => "sys.stdout.flush()"
+        Writes WriteBuffer "logging.FileHandler, in parts of 8 KiB: `handler.flush = lambda: None`" => "handler.stream.flush()"
+        Writes WriteBuffer "binary file: `buffering=65536` in open, in place of `buffering=0`" => "file.flush()"
+        Writes Join "file object: `file.write(a + b)`, then `file.flush()`"
+        Writes Join "os.write: `os.writev(fd, [a, b])`"
+        Writes Join "with the package vectored: `gather.write_all(fd, [a, b])` of a `vectored.Gather()`"
+        SocketWrites Join "`sock.sendall(header + body)`, also with a timeout or TLS; sendmsg may send a part"
+        SocketWrites Join "with the package vectored: `gather.write_all(sock, [header, body])` of a `vectored.Gather()`, without TLS or a timeout"
+        SocketWrites WriteBuffer "`file = sock.makefile(\"wb\", buffering=65536)`, and all writes to that" => "file.flush()"
+        Reads ReadAhead "`open(path, \"rb\", buffering=65536)`, no `os.read` of a few bytes"
+        StreamReads ReadAhead "socket: `sock.makefile(\"rb\", buffering=65536)`"
+        StreamReads ReadAhead "pipe: `sys.stdin.buffer`"
+        WritesAt Join "`os.pwritev(fd, [a, b], offset)`"
+        WritesAt Join "with the package vectored: `gather.write_all(fd, [a, b], offset)` of a `vectored.Gather()`"
+        ReadsAt ReadRun "`os.preadv(fd, [a, b], offset)` into bytearrays"
+        Seeks EachCall "`os.pwrite(fd, data, offset)`, `os.pread(fd, count, offset)`"
+        Tiny EachCall "`b\"\".join(parts)`, and one write, in place of `os.writev`"
+        Many Join "`os.sysconf(\"SC_IOV_MAX\")` buffers an os.writev"
+        Syncs EachCall "`os.fdatasync(fd)` once for several records"
+        Datagrams EachCall "the standard library has no sendmmsg: call it through ctypes, or send fewer, larger datagrams"
+        NoDelay EachCall "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)`"
+        QuickAck EachCall "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)` after each recv"
+    }
+
+    Java "Java" ends "no way out flushes, nor does the end of main" {
+        Writes WriteBuffer "`out = new BufferedOutputStream(out, 65536)` below DataOutputStream or PrintStream (without autoflush)" => "out.flush()"
+        Writes Join "FileChannel: `channel.write(new ByteBuffer[] {a, b})`"
+        SocketWrites Join "SocketChannel: `channel.write(new ByteBuffer[] {header, body})`"
+        SocketWrites WriteBuffer "`out = new BufferedOutputStream(socket.getOutputStream(), 65536)`" => "out.flush()"
+        Reads ReadAhead "`new BufferedInputStream(in, 65536)` below DataInputStream or InputStreamReader"
+        Reads ReadAhead "FileChannel: `channel.read(buffer = ByteBuffer.allocate(65536))`, in place of `RandomAccessFile`"
+        StreamReads ReadAhead "`new BufferedInputStream(socket.getInputStream(), 65536)`, one for the whole connection"
+        WritesAt Join "`channel.write(buffer, offset)` with all pieces in one ByteBuffer"
+        ReadsAt ReadRun "`channel.read(buffer, offset)` into one large ByteBuffer"
+        Seeks EachCall "FileChannel: `channel.write(buffer, position)`, `channel.read(buffer, position)`"
+        Tiny EachCall "`joined.put(part)` into one ByteBuffer, and write that in place of `ByteBuffer[]`"
+        Syncs EachCall "`channel.force(false)` of a FileChannel once for several records"
+        NoDelay EachCall "`socket.setTcpNoDelay(true)`"
+        QuickAck EachCall "`socket.setOption(jdk.net.ExtendedSocketOptions.TCP_QUICKACK, true)` after each read"
+    }
+
+    Node "Node.js" ends "process.exit and signals drop what was not written" {
+        Writes WriteBuffer "file descriptor: `lines.push(text)`, in place of `fs.writeSync`" => "fs.writeFileSync(fd, lines.splice(0).join(\"\"))"
+        Writes WriteBuffer "stream of a file: `stream.cork()` before the writes of a batch" => "stream.uncork()"
+        Writes WriteBuffer "standard output and console.log, where cork does nothing: `lines.push(text)`" => "process.stdout.write(lines.splice(0).join(\"\"))"
+        Writes Join "file descriptor: `fs.writevSync(fd, [a, b])` of Buffers, or one string, in place of `fs.writeSync` or appendFileSync"
+        SocketWrites Join "one `Buffer.concat([header, body])`"
+        SocketWrites WriteBuffer "`socket.cork()` before the writes" => "process.nextTick(() => socket.uncork())"
+        Reads ReadAhead "`fs.createReadStream(path, {highWaterMark: 65536})`"
+        Reads ReadAhead "`fs.readSync(fd, buffer)` into 64 KiB"
+        StreamReads ReadAhead "`process.stdin.on(\"data\", take)`, or that of a socket: take whole chunks, and cut them in memory"
+        WritesAt Join "`fs.writev(fd, [a, b], position, done)`"
+        ReadsAt ReadRun "`fs.readv(fd, [a, b], position, done)`"
+        Seeks EachCall "the position argument of fs.read and fs.write"
+        Tiny EachCall "`Buffer.concat(parts)`, and one write"
+        Syncs EachCall "`fs.fdatasyncSync(fd)` once for several records"
+        NoDelay EachCall "`socket.setNoDelay(true)`"
+        QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
+    }
+
+    Ruby "Ruby" ends "exit!, abort in a thread and signals flush nothing" {
+        Writes WriteBuffer "`io.sync = false` ($stdout as well), `io.write(a)` in place of `io.syswrite`" => "io.flush"
+        Writes WriteBuffer "Logger: `Logger.new(io)` of such a file, in place of `Logger.new(path)`" => "io.flush"
+        Writes Join "`io.write(a, b)` for one record"
+        SocketWrites Join "`socket.write(header, body)` for one message"
+        SocketWrites WriteBuffer "`socket.sync = false`" => "socket.flush"
+        Reads ReadAhead "`io.read(65536)` or `io.each_line` in place of `io.sysread`"
+        StreamReads ReadAhead "`io.readpartial(65536)`, gets or read, in place of `io.sysread`"
+        WritesAt Join "`io.pwrite(a + b, offset)`"
+        ReadsAt ReadRun "`io.pread(length, offset)` of all pieces"
+        Seeks EachCall "`io.pwrite(data, offset)`, `io.pread(length, offset)`"
+        Tiny EachCall "`parts.join`, and one write"
+        Syncs EachCall "`io.fdatasync` once for several records"
+        NoDelay EachCall "`socket.setsockopt(:TCP, :NODELAY, true)`"
+        QuickAck EachCall "`socket.setsockopt(:TCP, :QUICKACK, 1)` after each read"
+    }
+
+    Php "PHP" ends "no way out writes a string; errors and exit write ob_start, signals do not" {
+        Writes WriteBuffer "file: fwrite has no buffer: `$text .= $line` until it is long; ftell does not count that" => "fwrite($file, $text)"
+        Writes WriteBuffer "echo: output_buffering=65536, or `ob_start(null, 65536)`, without fwrite(STDOUT)" => "ob_flush()"
+        SocketWrites Join "append to a string, and `fwrite($socket, $text)` before waiting"
+        Reads ReadAhead "`fread($stream, 65536)`, no `stream_set_read_buffer($stream, 0)`"
+        Syncs EachCall "`fdatasync($file)` (PHP 8.1) once for several records"
+        NoDelay EachCall "`stream_context_create([\"socket\" => [\"tcp_nodelay\" => true]])` for stream_socket_client"
+        QuickAck EachCall "no option of streams at this end; the first answer of a connection does not wait"
+    }
+
+    Lua "Lua" ends "signals flush nothing" {
+        Writes WriteBuffer "`file:setvbuf(\"full\", 65536)`, in place of `file:setvbuf(\"no\")` or \"line\"" => "file:flush()"
+        Writes Join "`file:write(header .. body)`, then `file:flush()`: several arguments may be several calls"
+        SocketWrites Join "`socket:send(table.concat(parts))` once, before waiting"
+        Reads ReadAhead "`file:read(65536)`, and take the pieces from that string"
+        NoDelay EachCall "`socket:setoption(\"tcp-nodelay\", true)`"
+        QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
+    }
+
+    Perl "Perl" ends "POSIX::_exit, exec and signals flush nothing" {
+        Writes WriteBuffer "`$file->autoflush(0)` (`$| = 0` for standard output), `print $file` in place of `syswrite`" => "$file->flush"
+        Writes Join "`print $file $header . $body`, then `$file->flush`"
+        SocketWrites Join "`print $socket $header . $body`"
+        SocketWrites WriteBuffer "`$socket->autoflush(0)`, `print $socket`" => "$socket->flush"
+        Reads ReadAhead "`readline` or `read($file, $data, 65536)`, in place of `sysread` of a few bytes"
+        Syncs EachCall "`$file->sync` (IO::Handle) once for several records"
+        NoDelay EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1)`"
+        QuickAck EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
+    }
+
+    Shell "Shell" ends "kill and exec flush nothing of awk" {
+        Writes WriteBuffer "each echo or printf is a write: let one `awk` make all lines, in place of the loop. Do not collect them in a variable, which is copied each time" => "fflush()"
+        Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
+        SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
+        Reads ReadAhead "`awk`, sed or another program that reads all lines, in place of `while read`"
+        Seeks EachCall "read seeks back to the end of each line: `mapfile -t lines < file` reads all at once (bash)"
+        Seeks EachCall "let `awk` read the lines"
+        Syncs EachCall "`sync -d file` once, after several records"
+        QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
+        Reopened EachCall "`done >> file` opens it once for a loop"
+    }
+
+    Awk "awk" ends "signals flush nothing" {
+        Writes WriteBuffer "no `fflush()` or system(\"\") after each line, mawk without -W interactive" => "fflush()"
+        Writes Join "`print header body`, then `fflush()`: one print for the pieces of a record"
+        Reopened EachCall "no `close(file)` after each line"
+    }
+
+    Tcl "Tcl" ends "signals and exec's kill flush nothing" {
+        Writes WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`, in place of `-buffering none` or line" => "flush $file"
+        Writes Join "`puts -nonewline $file $header$body`, then `flush $file`"
+        SocketWrites Join "`puts -nonewline $file $header$body`, then `flush $file`"
+        SocketWrites WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`" => "flush $file"
+        Reads ReadAhead "`fconfigure $file -buffersize 65536`, in place of `-buffersize 39`"
+    }
+
+    Go "Go" ends "no way out flushes, nor does the end of main" {
+        Writes WriteBuffer "`w := bufio.NewWriterSize(file, 65536)`" => "w.Flush()"
+        Writes Join "`file.Write(bytes.Join([][]byte{header, body}, nil))`"
+        SocketWrites Join "`b := net.Buffers{header, body}; b.WriteTo(conn)`"
+        SocketWrites WriteBuffer "`w := bufio.NewWriterSize(conn, 65536)`" => "w.Flush()"
+        Reads ReadAhead "`bufio.NewReaderSize(file, 65536)`"
+        StreamReads ReadAhead "`bufio.NewReaderSize(conn, 65536)`, one for the whole connection"
+        WritesAt Join "`unix.Pwritev(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
+        ReadsAt ReadRun "`file.ReadAt(large, offset)`"
+        ReadsAt ReadRun "`unix.Preadv(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
+        Seeks EachCall "`file.WriteAt(data, offset)`, `file.ReadAt(data, offset)`"
+        Tiny EachCall "`bytes.Join(parts, nil)` or a bufio.Writer, in place of `net.Buffers`"
+        Many Join "`b := net.Buffers(parts); b.WriteTo(conn)` of any length on a connection"
+        Syncs EachCall "`file.Sync()` once for several records"
+        Datagrams EachCall "`ipv4.NewPacketConn(conn).WriteBatch(messages, 0)` of golang.org/x/net/ipv4"
+        NoDelay EachCall "no `SetNoDelay(false)`, since Go sets TCP_NODELAY"
+    }
+
+    Erlang "Erlang" ends "halt() and kills flush nothing" {
+        Writes WriteBuffer "`{delayed_write, 65536, 2000}` in the options of file:open, beside raw" => "file:position(File, cur)"
+        Writes Join "`file:write(File, [Header, Body])` for one record"
+        SocketWrites Join "`gen_tcp:send(Socket, [Header, Body])` once, before waiting"
+        Reads ReadAhead "`file:open(Path, [read, raw, binary, {read_ahead, 65536}])`"
+        StreamReads ReadAhead "`gen_tcp:recv(Socket, 0)` with {buffer, 65536}; cut in memory"
+        Seeks EachCall "`file:pwrite(File, Offset, Bytes)`, `file:pread(File, Offset, Count)`"
+        Syncs EachCall "`file:datasync(File)` once for several records"
+        NoDelay EachCall "`inet:setopts(Socket, [{nodelay, true}])`"
+        QuickAck EachCall "`inet:setopts(Socket, [{raw, 6, 12, <<1:32/native>>}])`, which is TCP_QUICKACK, after each recv"
+    }
+
+    Nim "Nim" ends "no way out writes a string" {
+        Writes WriteBuffer "append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
+        SocketWrites Join "`socket.send(header & body)` once, before waiting"
+        Reads ReadAhead "`file.readChars(buffer)` into 64 KiB, and take the pieces from that"
+        StreamReads ReadAhead "no `buffered = false`, and recv or recvLine"
+        NoDelay EachCall "`socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)`"
+    }
+
+    Lisp "Lisp" ends "exit :abort, primitive-_exit and signals flush nothing" {
+        Writes WriteBuffer "SBCL: `:buffering :full`" => "(finish-output stream)"
+        Writes WriteBuffer "Guile: `(setvbuf port 'block 65536)`" => "(force-output port)"
+        SocketWrites Join "write all pieces to a string stream, and send that once, before waiting"
+        Reads ReadAhead "SBCL: read-sequence into 64 KiB"
+        Reads ReadAhead "Guile: `(setvbuf port 'block 65536)`"
+        StreamReads ReadAhead "read what has arrived at once, and take the pieces from that buffer"
+    }
+
+    Rust "Rust" ends "process::exit, abort and signals flush nothing" {
+        Writes WriteBuffer "`BufWriter::with_capacity(65536, file)`" => "file.flush()"
+        Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(file)`" => "file.flush()"
+        Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
+        SocketWrites Join "with the crate vectored: `gather.write_all(&stream, &segments)` of a vectored::Gather"
+        SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(stream)`" => "stream.flush()"
+        Reads ReadAhead "`BufReader::with_capacity(65536, file)`"
+        Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(file)`"
+        StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`"
+        StreamReads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(stream)`"
+        WritesAt Join "with the crate vectored: `gather.write_all_at(&file, &segments, offset)` of a vectored::Gather"
+        ReadsAt ReadRun "with the crate vectored: `scatter.read_exact_at(&file, &mut segments, offset)` of a vectored::Scatter"
+        Seeks EachCall "`file.write_all_at(data, offset)`, `file.read_exact_at(data, offset)` of std::os::unix::fs::FileExt"
+        Tiny EachCall "with the crate vectored: `gather.write_all(&fd, &segments)` of a vectored::Gather copies the small ones"
+        Many Join "with the crate vectored: `vectored::write_all(&fd, &segments)` takes lists of any length"
+        Syncs EachCall "write several records, then `file.sync_data()`, then answer for all of them"
+        Datagrams EachCall "`libc::sendmmsg(fd, messages.as_mut_ptr(), count, 0)`; quinn-udp for UDP"
+        NoDelay EachCall "`stream.set_nodelay(true)`"
+    }
+
+    Cpp "C++" ends "_exit, abort and signals flush nothing" {
+        Writes WriteBuffer "stream: `'\\n'` in place of `std::endl`, no `std::unitbuf`" => "file.flush()"
+        Writes WriteBuffer "cout: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
+        Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open" => "file.flush()"
+        Writes Join "one record: writev(2), or join the pieces before one write"
+        Reads ReadAhead "ifstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open"
+        Reads ReadAhead "cin: `std::ios::sync_with_stdio(false)` before the first use"
+        Reads ReadAhead "`read(fd, buffer, 65536)`"
+    }
+
+    C "C" ends "_exit, abort and signals flush nothing" {
+        Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use" => "fflush(stream)"
+        Writes WriteBuffer "write(2): `stream = fdopen(fd, \"w\")` with such a buffer, and fwrite in its place" => "fflush(stream)"
+        Writes Join "`writev(fd, iov, count)`"
+        Writes Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
+        Reads ReadAhead "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use"
+        Reads ReadAhead "`read(fd, buffer, 65536)`"
+    }
+
+    => "In general" ends "ends without a return from main, and signals, flush nothing" {
+        Writes WriteBuffer "a buffer of 64 KiB that collects the bytes" => "write(fd, buffer, used)"
+        Writes Join "one record whose pieces lie apart: writev(2), or join them"
+        SocketWrites Join "join the pieces, or sendmsg(2) or writev(2) with all, continued after a short call"
+        SocketWrites WriteBuffer "a buffer of 64 KiB that collects the bytes" => "send(fd, buffer, used, MSG_NOSIGNAL)"
+        Reads ReadAhead "read 64 KiB at once, and take the pieces from that buffer"
+        Reads ReadRun "read exactly the bytes of the run at once, and cut them in memory"
+        StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
+        StreamReads ReadRun "read exactly the bytes of the message at once, and cut them in memory"
+        WritesAt Join "join the pieces in one buffer, and write that once at the offset of the first"
+        ReadsAt ReadRun "read the whole range once from the offset of the first, and cut it in memory"
+        Seeks EachCall "pwrite(2), pread(2); without positional calls: in the order of offsets, a whole range at once"
+        Tiny EachCall "join the pieces in one buffer or string, and write that once"
+        Many Join "join the pieces in one buffer or string, or pass 1,024 segments to each writev"
+        Syncs EachCall "let what syncs do so once for several records"
+        Datagrams EachCall "put several messages into one datagram, if the receiver takes that"
+        NoDelay EachCall "TCP_NODELAY of tcp(7)"
+        QuickAck EachCall "TCP_QUICKACK of tcp(7) after each read, where the language has it; the first answer of a connection does not wait"
+        Reopened EachCall "keep it open"
+    }
 }
 
-remedies! {
-    RUBY
-    Writes WriteBuffer "`io.sync = false` ($stdout as well), `io.write(a)` in place of `io.syswrite`"
-    Writes Join "`io.write(a, b)` for one record"
-    SocketWrites WriteBuffer "`socket.sync = false`, and `socket.flush` before waiting"
-    SocketWrites Join "`socket.write(header, body)` for one message"
-    Reads ReadAhead "`io.read(65536)` or `io.each_line` in place of `io.sysread`"
-    StreamReads ReadAhead "`io.readpartial(65536)`, gets or read, in place of `io.sysread`"
-    WritesAt Join "`io.pwrite(a + b, offset)`"
-    ReadsAt ReadRun "`io.pread(length, offset)` of all pieces"
-    Seeks EachCall "`io.pwrite(data, offset)`, `io.pread(length, offset)`"
-    Tiny EachCall "`parts.join`, and one write"
-    Syncs EachCall "`io.fdatasync` once for several records"
-    NoDelay EachCall "`socket.setsockopt(:TCP, :NODELAY, true)`"
-    QuickAck EachCall "`socket.setsockopt(:TCP, :QUICKACK, 1)` after each read"
-}
-
-remedies! {
-    PHP
-    Writes WriteBuffer "file: fwrite has no buffer: append to a string, and `fwrite($file, $text)` when it is long"
-    Writes WriteBuffer "echo: output_buffering=65536, or `ob_start(null, 65536)`"
-    SocketWrites Join "append to a string, and `fwrite($socket, $text)` before waiting"
-    Reads ReadAhead "`fread($stream, 65536)`, no `stream_set_read_buffer($stream, 0)`"
-    Syncs EachCall "`fdatasync($file)` (PHP 8.1) once for several records"
-    NoDelay EachCall "`stream_context_create([\"socket\" => [\"tcp_nodelay\" => true]])` for stream_socket_client"
-    QuickAck EachCall "no option of streams at this end; the first answer of a connection does not wait"
-}
-
-remedies! {
-    LUA
-    Writes WriteBuffer "collect lines in a table, and `file:write(table.concat(lines))` when they have 64 KiB"
-    SocketWrites Join "`socket:send(table.concat(parts))` once, before waiting"
-    Reads ReadAhead "`file:read(65536)`, and take the pieces from that string"
-    NoDelay EachCall "`socket:setoption(\"tcp-nodelay\", true)`"
-    QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
-}
-
-remedies! {
-    PERL
-    Writes WriteBuffer "`$| = 0` (no autoflush), `print $file` in place of `syswrite`"
-    Writes Join "join small strings before print"
-    SocketWrites WriteBuffer "`$socket->autoflush(0)`, `print $socket`, and `$socket->flush` before waiting"
-    SocketWrites Join "join small strings before print"
-    Reads ReadAhead "`readline` or `read($file, $data, 65536)`, in place of `sysread` of a few bytes"
-    Syncs EachCall "`$file->sync` (IO::Handle) once for several records"
-    NoDelay EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1)`"
-    QuickAck EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
-}
-
-remedies! {
-    SHELL
-    Writes WriteBuffer "each echo or printf is a write: let one `awk` make all lines, in place of the loop. Do not collect them in a variable, which is copied each time"
-    Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
-    SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
-    Reads ReadAhead "`awk`, sed or another program that reads all lines, in place of `while read`"
-    Seeks EachCall "read seeks back to the end of each line: `mapfile -t lines < file` reads all at once (bash)"
-    Seeks EachCall "let `awk` read the lines"
-    Syncs EachCall "`sync -d file` once, after several records"
-    QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
-    Reopened EachCall "`done >> file` opens it once for a loop"
-}
-
-remedies! {
-    GO
-    Writes WriteBuffer "`w := bufio.NewWriterSize(file, 65536)`, and `w.Flush()` at the end"
-    SocketWrites Join "`b := net.Buffers{header, body}; b.WriteTo(conn)`"
-    SocketWrites WriteBuffer "`bufio.NewWriter(conn)`, and Flush before waiting"
-    Reads ReadAhead "`bufio.NewReaderSize(file, 65536)`"
-    StreamReads ReadAhead "`bufio.NewReaderSize(conn, 65536)`, one for the whole connection"
-    WritesAt Join "`unix.Pwritev(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
-    ReadsAt ReadRun "`file.ReadAt(large, offset)`"
-    ReadsAt ReadRun "`unix.Preadv(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
-    Seeks EachCall "`file.WriteAt(data, offset)`, `file.ReadAt(data, offset)`"
-    Tiny EachCall "`bytes.Join(parts, nil)` or a bufio.Writer, in place of `net.Buffers`"
-    Many Join "`b := net.Buffers(parts); b.WriteTo(conn)` of any length on a connection"
-    Syncs EachCall "`file.Sync()` once for several records"
-    Datagrams EachCall "`ipv4.NewPacketConn(conn).WriteBatch(messages, 0)` of golang.org/x/net/ipv4"
-    NoDelay EachCall "no `SetNoDelay(false)`, since Go sets TCP_NODELAY"
-}
-
-remedies! {
-    ERLANG
-    Writes WriteBuffer "`file:open(Path, [write, raw, {delayed_write, 65536, 2000}])`"
-    Writes Join "`file:write(File, [Header, Body])` for one record"
-    SocketWrites Join "`gen_tcp:send(Socket, [Header, Body])` once, before waiting"
-    Reads ReadAhead "`file:open(Path, [read, raw, binary, {read_ahead, 65536}])`"
-    StreamReads ReadAhead "`gen_tcp:recv(Socket, 0)` with {buffer, 65536}; cut in memory"
-    Seeks EachCall "`file:pwrite(File, Offset, Bytes)`, `file:pread(File, Offset, Count)`"
-    Syncs EachCall "`file:datasync(File)` once for several records"
-    NoDelay EachCall "`inet:setopts(Socket, [{nodelay, true}])`"
-    QuickAck EachCall "`inet:setopts(Socket, [{raw, 6, 12, <<1:32/native>>}])`, which is TCP_QUICKACK, after each recv"
-}
-
-remedies! {
-    NIM
-    Writes WriteBuffer "append to a string with add, and `file.write(text)` when it has 64 KiB"
-    SocketWrites Join "`socket.send(header & body)` once, before waiting"
-    Reads ReadAhead "`file.readChars(buffer)` into 64 KiB, and take the pieces from that"
-    StreamReads ReadAhead "no `buffered = false`, and recv or recvLine"
-    NoDelay EachCall "`socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)`"
-}
-
-remedies! {
-    LISP
-    Writes WriteBuffer "SBCL: `:buffering :full`, and finish-output at the end"
-    Writes WriteBuffer "Guile: `(setvbuf port 'block 65536)`"
-    SocketWrites Join "write all pieces to a string stream, and send that once, before waiting"
-    Reads ReadAhead "SBCL: read-sequence into 64 KiB"
-    Reads ReadAhead "Guile: `(setvbuf port 'block 65536)`"
-    StreamReads ReadAhead "read what has arrived at once, and take the pieces from that buffer"
-}
-
-remedies! {
-    RUST
-    Writes WriteBuffer "`BufWriter::new(file)`, `flush()` at the end"
-    Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(file)`, `flush()` at the end"
-    Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
-    SocketWrites Join "with the crate vectored: `gather.write_all(&stream, &segments)` of a vectored::Gather"
-    SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(stream)`, and `flush()` before waiting"
-    Reads ReadAhead "`BufReader::with_capacity(65536, file)`"
-    Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(file)`"
-    StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`"
-    StreamReads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(stream)`"
-    WritesAt Join "with the crate vectored: `gather.write_all_at(&file, &segments, offset)` of a vectored::Gather"
-    ReadsAt ReadRun "with the crate vectored: `scatter.read_exact_at(&file, &mut segments, offset)` of a vectored::Scatter"
-    Seeks EachCall "`file.write_all_at(data, offset)`, `file.read_exact_at(data, offset)` of std::os::unix::fs::FileExt"
-    Tiny EachCall "with the crate vectored: `gather.write_all(&fd, &segments)` of a vectored::Gather copies the small ones"
-    Many Join "with the crate vectored: `vectored::write_all(&fd, &segments)` takes lists of any length"
-    Syncs EachCall "write several records, then `file.sync_data()`, then answer for all of them"
-    Datagrams EachCall "`libc::sendmmsg(fd, messages.as_mut_ptr(), count, 0)`; quinn-udp for UDP"
-    NoDelay EachCall "`stream.set_nodelay(true)`"
-}
-
-remedies! {
-    CPP
-    Writes WriteBuffer "stream: `'\\n'` in place of `std::endl`, no `std::unitbuf`"
-    Writes WriteBuffer "cout: `std::ios::sync_with_stdio(false)` before the first use"
-    Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open"
-    Writes Join "one record: writev(2), or join the pieces before one write"
-    Reads ReadAhead "ifstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open"
-    Reads ReadAhead "cin: `std::ios::sync_with_stdio(false)` before the first use"
-    Reads ReadAhead "`read(fd, buffer, 65536)`"
-}
-
-remedies! {
-    C
-    Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use"
-    Writes Join "`writev(fd, iov, count)`"
-    Writes Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
-    Reads ReadAhead "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use"
-    Reads ReadAhead "`read(fd, buffer, 65536)`"
-}
-
-remedies! {
-    /// C and C++.
-    C_AND_CPP
+/// C and C++.
+const C_AND_CPP: &[Remedy] = rows! {
     StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
     SocketWrites Join "`sendmsg(fd, &message, MSG_NOSIGNAL)` or `writev(fd, iov, count)` with all pieces, continued after a short call"
     SocketWrites Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
@@ -298,4 +344,4 @@ remedies! {
     Datagrams EachCall "`sendmmsg(fd, messages, count, 0)`, with musl `syscall(SYS_sendmmsg, fd, messages, count, 0)`"
     NoDelay EachCall "`setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on)`"
     QuickAck EachCall "`setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on)` after each recv"
-}
+};

@@ -3,7 +3,7 @@
 use vectored_machine::model::DescriptorKind;
 
 use crate::advisor::descriptors::runtime::runtime_of_program;
-use crate::advisor::wording::languages::remedies_of;
+use crate::advisor::wording::languages::{FLUSH, Language, language_of, remedies_of};
 use crate::advisor::wording::remedy_kind::{RemedyKind, remedy_kinds};
 use crate::model::{FindingKey, FindingKind, Runtime, Tally};
 
@@ -16,23 +16,16 @@ pub fn runtime_of(key: &FindingKey, tally: &Tally) -> Option<Runtime> {
 
 /// The language of a runtime; `In general` if it is unknown.
 pub fn language(runtime: Option<Runtime>) -> &'static str {
-    match runtime {
-        Some(Runtime::Python) => "Python",
-        Some(Runtime::Java) => "Java",
-        Some(Runtime::Node) => "Node.js",
-        Some(Runtime::Ruby) => "Ruby",
-        Some(Runtime::Php) => "PHP",
-        Some(Runtime::Lua) => "Lua",
-        Some(Runtime::Perl) => "Perl",
-        Some(Runtime::Shell) => "Shell",
-        Some(Runtime::Go) => "Go",
-        Some(Runtime::Erlang) => "Erlang",
-        Some(Runtime::Nim) => "Nim",
-        Some(Runtime::Lisp) => "Lisp",
-        Some(Runtime::Cpp) => "C++",
-        Some(Runtime::Rust) => "Rust",
-        Some(Runtime::C) => "C",
-        None => "In general",
+    language_of(runtime).name
+}
+
+/// The language of a runtime, above remedies: with its ways out that lose what is in a buffer, if a remedy has one.
+pub fn language_of_remedies(runtime: Option<Runtime>, remedies: &[&str]) -> String {
+    let Language { name, ends, .. } = language_of(runtime);
+    if remedies.iter().any(|text| text.contains(FLUSH)) {
+        format!("{name} ({ends})")
+    } else {
+        (*name).to_owned()
     }
 }
 
@@ -161,28 +154,15 @@ pub fn reopening(runtime: Option<Runtime>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::advisor::wording::languages::LANGUAGES;
     use std::fmt::Write as _;
 
-    // The lengths are those of the enums.
-    const RUNTIMES: [Runtime; Runtime::C as usize + 1] = [
-        Runtime::Python,
-        Runtime::Java,
-        Runtime::Node,
-        Runtime::Ruby,
-        Runtime::Php,
-        Runtime::Lua,
-        Runtime::Perl,
-        Runtime::Shell,
-        Runtime::Go,
-        Runtime::Erlang,
-        Runtime::Nim,
-        Runtime::Lisp,
-        Runtime::Cpp,
-        Runtime::Rust,
-        Runtime::C,
-    ];
+    fn runtimes() -> impl Iterator<Item = Option<Runtime>> {
+        LANGUAGES.iter().map(|language| language.runtime)
+    }
 
     /// The names that the cases of the programs have.
+    // The length is that of the enum.
     const WAYS: [(Way, &str); Way::Reopened as usize + 1] = [
         (Way::Writes, "adjacent-writes/file"),
         (Way::SocketWrites, "adjacent-writes/unix"),
@@ -204,7 +184,7 @@ mod tests {
     #[test]
     fn every_remedy_is_in_the_list_of_those_that_are_tried() {
         let mut list = String::new();
-        for runtime in RUNTIMES.map(Some).into_iter().chain([None]) {
+        for runtime in runtimes() {
             for Remedy { way, text, .. } in remedies_of(runtime) {
                 let name = WAYS.iter().find(|(of, _)| of == way).unwrap().1;
                 let _ = writeln!(list, "{}: {name}: {text}", language(runtime));
@@ -222,7 +202,7 @@ mod tests {
     #[test]
     fn a_remedy_is_of_a_kind_that_is_allowed() {
         use RemedyKind::{EachCall, Join, ReadAhead, ReadRun, WriteBuffer};
-        for runtime in RUNTIMES.map(Some).into_iter().chain([None]) {
+        for runtime in runtimes() {
             for (way, kinds) in [
                 (Way::Writes, &[Join, WriteBuffer][..]),
                 (Way::SocketWrites, &[Join, WriteBuffer]),

@@ -4,7 +4,7 @@ use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 use vectored_report::{visible, words};
 
-use crate::advisor::wording::remedy_kind::{has_large_step, is_record};
+use crate::advisor::wording::remedy_kind::{RemedyKind, has_large_step, is_record, remedy_kinds};
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
 
 /// Steps of a pattern that are named; the others are counted.
@@ -195,45 +195,60 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
         let of = if tally.merged_calls == 1 { "call" } else { "calls" };
-        format!("{what}: {left} {of} instead of {calls}.{order}")
+        // Other remedies of the finding leave more.
+        let by = match remedy_kinds(key, tally).first() {
+            Some(RemedyKind::WriteBuffer | RemedyKind::ReadAhead) => " with a buffer of 64 KiB,",
+            _ => "",
+        };
+        format!("{what}: {left} {of}{by} instead of {calls}.{order}")
     } else {
         format!("{what}.{order}")
     }
 }
 
-/// What to do with writes in a row. The barriers stand in each form.
+/// What to do with writes in a row. The barriers, and the ends of a program, stand in each form that keeps bytes.
 fn writes(key: &FindingKey, tally: &Tally) -> String {
     let is_record = is_record(key.steps.len(), tally);
     let (what, joint) = match (is_record, has_large_step(tally), key.target) {
         (true, true, _) => {
-            ("Write the small pieces and the large one in one call, with a list".to_owned(), ", ")
+            let what = "Write the small pieces and the large one in one call, with a list";
+            return what.to_owned() + &before(tally, ", ");
         }
-        (true, false, _) => (format!("Write the {} pieces in one call", key.steps.len()), ", "),
+        (true, false, _) => {
+            let pieces = key.steps.len();
+            return format!("Write the {pieces} pieces in one call") + &before(tally, ", ");
+        }
         (false, _, DescriptorKind::File) if tally.others_write => (
-            "Collect whole records, and write up to 64 KiB of them in one call, since others may append to the file"
-                .to_owned(),
-            "; write them ",
+            "Collect whole records, and write up to 64 KiB of them in one call, since others may append to the file",
+            "; write them",
         ),
         (false, ..) if tally.others_write => (
-            "Collect whole records, and write up to 4 KiB of them in one call, since others may write to the pipe"
-                .to_owned(),
-            "; write them ",
+            "Collect whole records, and write up to 4 KiB of them in one call, since others may write to the pipe",
+            "; write them",
         ),
         (false, true, _) => (
-            "Collect the pieces of several records in a list, and write that when it has 64 KiB".to_owned(),
-            ", and ",
+            "Collect the pieces of several records in a list, and write that when it has 64 KiB",
+            ",",
         ),
         (false, false, DescriptorKind::File) => (
-            "Collect the writes in a buffer, and write that when it is full".to_owned(),
-            ", and ",
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full",
+            ",",
         ),
         (false, false, _) => (
-            "Collect the writes in a buffer, and send it when it is full or before waiting".to_owned(),
-            ", and ",
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full, before waiting",
+            ",",
         ),
     };
-    what + &before(tally, joint)
+    let before = before(tally, "");
+    match (before.is_empty(), joint) {
+        (true, ",") => format!("{what}, and {EVERY_END}"),
+        (true, _) => format!("{what}{joint} {EVERY_END}"),
+        (false, _) => format!("{what}{joint} {before}, and {EVERY_END}"),
+    }
 }
+
+/// Where a buffer is flushed besides the calls that are named.
+pub(crate) const EVERY_END: &str = "on every way out";
 
 /// The calls before which nothing may be in a buffer: `, and before fsync (100 times)`, with `joint` in front.
 fn before(tally: &Tally, joint: &str) -> String {
@@ -431,8 +446,8 @@ mod tests {
         tally.ends = vec![("fsync".to_owned(), 3)];
         assert_eq!(
             action(&key, &tally),
-            "Collect the pieces of several records in a list, and write that when it has 64 KiB, and \
-             before fsync (3 times): 1280 calls instead of 20,466."
+            "Collect the pieces of several records in a list, and write that when it has 64 KiB, \
+             before fsync (3 times), and on every way out: 1280 calls with a buffer of 64 KiB, instead of 20,466."
         );
         tally.ends.clear();
         tally.step_bytes = vec![(8, 8), (90, 90)];
@@ -440,6 +455,8 @@ mod tests {
         assert!(action(&key, &tally).starts_with("Write the 2 pieces in one call: "));
         tally.runs = 1;
         tally.merged_calls = 1;
-        assert!(action(&key, &tally).ends_with("when it is full: 1 call instead of 20,466."));
+        assert!(
+            action(&key, &tally).ends_with("1 call with a buffer of 64 KiB, instead of 20,466.")
+        );
     }
 }

@@ -8,7 +8,7 @@ use super::run::{Outcome, PIPE_BUF, Turn, User};
 use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::wording::remedy_kind::{RemedyKind, remedy_kinds};
-use crate::advisor::wording::sentences::action;
+use crate::advisor::wording::sentences::{EVERY_END, action};
 use crate::model::{FindingKey, FindingKind, Tally};
 use vectored_machine::model::DescriptorKind;
 
@@ -141,6 +141,11 @@ impl Fix {
         &self.groups[group]
     }
 
+    /// A way out of a program may write nothing of a buffer.
+    pub(super) fn flushes_at_ends(&self) -> bool {
+        self.text.contains(EVERY_END)
+    }
+
     pub(super) fn tells_of_kills(&self) -> bool {
         self.text
             .contains("A signal killed a process that wrote it")
@@ -193,9 +198,8 @@ impl Fix {
             Op::Close => is_stream(step.fd) && names(Barrier::StreamClosed),
             Op::Duplicate => is_stream(step.other) && names(Barrier::StreamClosed),
             Op::Sync if same(step.fd) => names(Barrier::SyncOwn),
-            Op::Sync | Op::SyncAll | Op::SyncFileSystem => {
-                names(Barrier::SyncOther) || by_another(step.fd)
-            }
+            Op::Sync => names(Barrier::SyncOther) || by_another(step.fd),
+            Op::SyncAll | Op::SyncFileSystem => names(Barrier::SyncAll),
             Op::Stat => names(Barrier::Stat) || polls,
             Op::StatDescriptor => names(Barrier::Stat) || polls || by_another(step.fd),
             Op::OpenToRead | Op::OpenPath | Op::Access | Op::List => polls,

@@ -276,7 +276,8 @@ impl Runner<'_> {
 
     /// Ends a process; one that is killed loses what is in its buffers, which the text may say.
     fn end(&mut self, process: u32, writes: bool) {
-        if writes || self.fix.is_some_and(Fix::tells_of_kills) {
+        let is_flushed = if writes { Fix::flushes_at_ends } else { Fix::tells_of_kills };
+        if self.fix.is_some_and(is_flushed) {
             self.flush(process, |_| true);
         }
         let known = self.kernel.processes.get_mut(&process);
