@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn each_target_has_the_policy_of_its_kind() {
-        let policies = Policies::of(PolicySource::Default, Path::new("/nowhere")).unwrap();
+        let policies = Policies::of(PolicySource::Default, Path::new("/proc/nowhere")).unwrap();
         assert_eq!(policies.tcp, QueuePolicy::for_target(TargetKind::Tcp));
         assert_eq!(policies.append, QueuePolicy::for_target(TargetKind::File));
         assert!(
@@ -98,7 +98,7 @@ mod tests {
                 .in_words()
                 .contains("; overwritten files: copy below ")
         );
-        let nowhere = Policies::of(PolicySource::Calibrated, Path::new("/nowhere"));
+        let nowhere = Policies::of(PolicySource::Calibrated, Path::new("/proc/nowhere"));
         assert!(nowhere.is_err());
     }
 }

@@ -147,7 +147,7 @@ fn a_missing_strace_is_reported_with_a_remedy() {
     let bench = bench();
     let mut command = advise(&bench);
     command
-        .env("PATH", "/nowhere")
+        .env("PATH", "/proc/nowhere")
         .args(["--", "/bin/sh", "-c", "echo x > ran"]);
     assert!(stderr_of(&mut command, 1).contains("apt install strace"));
     assert!(!bench.work().join("ran").exists() && bench.saved().is_empty());

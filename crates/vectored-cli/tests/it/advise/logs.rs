@@ -99,7 +99,7 @@ fn logs_are_read_compressed() {
     // Where the program is missing.
     let xz = b"\xfd7zXZ\0and so on";
     fs::write(bench.work().join("log.xz"), xz).unwrap();
-    let stderr = stderr_of(advise(&bench).arg("log.xz").env("PATH", "/nowhere"), 1);
+    let stderr = stderr_of(advise(&bench).arg("log.xz").env("PATH", "/proc/nowhere"), 1);
     assert!(
         stderr.contains("compressed by xz, which is not installed: install xz-utils"),
         "{stderr}"
