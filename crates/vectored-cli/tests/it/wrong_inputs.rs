@@ -137,7 +137,6 @@ measure --writers 2 --cache cold => 2: --cache cold
 measure --writers 2 --technique io-uring => 2: io-uring writes to offsets | omit --writers
 measure --writers 2 --technique mmap => 2: mmap writes to offsets | omit --writers
 measure --writers 2 --target null => 2: --target file, pipe, unix, tcp
-measure --writers 2 --segments 2 --sizes 7 => 2: at least 16 bytes | longer lists
 measure --sync always => 2: 'always' | none, dsync, sync, fsync
 measure --sync fsync --target pipe,tcp => 2: --sync fsync | --target file or file-overwrite
 measure --sync dsync --target file --operation read => 2: --sync dsync | --operation write

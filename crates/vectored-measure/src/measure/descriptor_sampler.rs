@@ -9,18 +9,20 @@ use vectored::CostModel;
 use vectored::cost::ChunkPolicy;
 use vectored_machine::Clock;
 use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
+use vectored_machine::platform::fd::duplicate;
 use vectored_results::model::{
-    Cache, CellSpec, Conditions, Drain, FittedModel, Operation, PageCache, SyncMode, Target,
-    TechniqueName,
+    Cache, CellSpec, Conditions, Drain, FittedModel, Operation, PageCache, Target, TechniqueName,
 };
 use vectored_results::stats::target_kind;
 
-use crate::measure::cell::copy::{Copier, CopyCell, Ends};
-use crate::measure::cell::read::{FirstCall, ReadCell};
-use crate::measure::cell::technique_latencies::TechniqueLatencies;
-use crate::measure::cell::write::{Participant, WriteCell};
-use crate::measure::cell::writers::cell::{WritersCell, WritersOpening};
-use crate::measure::cell::writers::writer::WriterMovers;
+use crate::measure::cell::copying::Copying;
+use crate::measure::cell::crew::{Crew, SAMPLE_NS, WriterMovers, WriterSetup};
+use crate::measure::cell::first_call::FirstCall;
+use crate::measure::cell::latencies::TechniqueLatencies;
+use crate::measure::cell::open_cell::{OpenCell, settings};
+use crate::measure::cell::reading::Reading;
+use crate::measure::cell::step::Step;
+use crate::measure::cell::writing::Writing;
 use crate::measure::sampler::cell_extras::CellExtras;
 use crate::measure::sampler::cold_pool::{ColdPool, PoolMemory, PoolPayload};
 use crate::measure::sampler::interface::{
@@ -32,7 +34,7 @@ use crate::measure::sampler::payload_supply::Supply;
 use crate::measure::sources::feed_thread::FeedThreadSource;
 use crate::measure::sources::read_source::{FileSource, PatternFile, Source, StreamSource};
 use crate::measure::targets::{
-    DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, StreamKind, TargetOpener,
+    DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, Sink, StreamKind, TargetOpener,
     check_directory,
 };
 use crate::measure::techniques::copy_mover::CopyMover;
@@ -59,7 +61,6 @@ pub struct DescriptorSampler<'a> {
     reader_cpu: Option<usize>,
     /// CPUs of several writers, in turn.
     writer_cpus: Vec<usize>,
-    writer_movers: WriterMovers,
     seed: u64,
     /// The bytes that read cells read.
     pattern: Pattern,
@@ -67,6 +68,7 @@ pub struct DescriptorSampler<'a> {
     /// Calibrated models for `adaptive`.
     models: Vec<FittedModel>,
     make_mover: MakeMover,
+    writer_movers: WriterMovers,
     make_read_mover: MakeReadMover,
     make_copy_mover: MakeCopyMover,
     cold_pool_bytes: u64,
@@ -80,18 +82,18 @@ pub struct DescriptorSampler<'a> {
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     /// Techniques' working memory begins at multiples of this.
     alignment: usize,
-    /// The write cells, and those of copies, that were opened before.
+    /// The cells that were opened before.
     opened: Vec<OpenedCell>,
     cell: Option<OpenCell>,
 }
 
-/// A write cell, or one of copies, whose techniques are proved.
+/// A cell whose techniques are proved.
 struct OpenedCell {
     spec: CellSpec,
     techniques: Vec<TechniqueName>,
     drain: DrainChoice,
-    /// The calls that fit into the target, if it is emptied between samples.
-    fitting: u32,
+    /// The calls for which its ends have room.
+    room: u32,
 }
 
 impl OpenedCell {
@@ -99,13 +101,6 @@ impl OpenedCell {
     fn is(&self, spec: &CellSpec, techniques: &[TechniqueName], drain: DrainChoice) -> bool {
         (&self.spec, &self.techniques[..], self.drain) == (spec, techniques, drain)
     }
-}
-
-enum OpenCell {
-    Write(WriteCell),
-    Read(ReadCell),
-    Copy(Box<CopyCell>),
-    Writers(Box<WritersCell>),
 }
 
 impl<'a> DescriptorSampler<'a> {
@@ -116,12 +111,12 @@ impl<'a> DescriptorSampler<'a> {
             directory: directory.to_owned(),
             reader_cpu: None,
             writer_cpus: Vec::new(),
-            writer_movers: movers,
             seed,
             pattern: Pattern::new(seed),
             rng: Rng::with_seed(seed),
             models: Vec::new(),
             make_mover: Box::new(movers),
+            writer_movers: movers,
             make_read_mover: Box::new(read_movers),
             make_copy_mover: Box::new(copy_movers),
             cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
@@ -200,127 +195,155 @@ impl<'a> DescriptorSampler<'a> {
         self.read_file_bytes = bytes;
         self
     }
-
-    /// Opens the target and chooses how it is emptied.
-    fn open(&mut self, spec: &CellSpec, choice: OpenChoice) -> Result<OpenTarget, MeasureError> {
-        let cpu = self.reader_cpu;
-        self.opener.open(spec, &self.directory, cpu, choice)
-    }
 }
 
 impl DescriptorSampler<'_> {
-    fn begin_write(
+    /// Opens the ends of a cell and proves its techniques.
+    fn open(
         &mut self,
         spec: &CellSpec,
         techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        let drain = if is_read_meanwhile(spec) { DrainChoice::Thread } else { drain };
-        let call_bytes = spec.workload.total_bytes() as u64;
+        let drain = if is_emptied_meanwhile(spec) { DrainChoice::Thread } else { drain };
         let is_this = |cell: &&OpenedCell| cell.is(spec, techniques, drain);
-        let known_fitting = self.opened.iter().find(is_this).map(|cell| cell.fitting);
-        let latencies = TechniqueLatencies::of(techniques);
-        let file_end = match latencies {
-            None => FileEnd::Appended,
-            Some(_) => FileEnd::Positioned,
+        let known_room = self.opened.iter().find(is_this).map(|cell| cell.room);
+        let contenders = contenders(techniques);
+        let (source, from) = match spec.conditions.operation {
+            Operation::Write => (None, End::default()),
+            Operation::Read => self.open_source(spec, drain)?,
+            Operation::Copy => {
+                let read = spec.conditions.source().unwrap_or(spec.conditions.clone());
+                let read = CellSpec::new(read, spec.workload.clone());
+                self.open_source(&read, drain)?
+            }
         };
-        let OpenTarget {
-            sink,
-            drain_mode,
-            file_system,
-            span_bytes,
-        } = self.open(spec, OpenChoice { drain, file_end })?;
-        let model = self.model_for(spec);
+        let (sinks, to) = self.open_sinks(spec, techniques, drain)?;
+        let drained = to.mode.beside(from.drain);
+        let file_system = to.file_system.or(from.file_system);
         self.seed = self.seed.wrapping_add(1);
-        let supply = self.supply(spec);
-        let mut cell = WriteCell {
+        let step = self.step(spec, techniques, &contenders, &sinks)?;
+        let place = spec.conditions.source().unwrap_or(spec.conditions.clone());
+        let place = place.directory_or(&self.directory).display().to_string();
+        let mut cell = OpenCell {
             name: format!("{} with {}", spec.conditions.place(), describe(spec)),
-            sink,
-            supply,
-            iovec_setup: spec.conditions.iovec_setup,
-            fsync: spec.conditions.sync == SyncMode::Fsync,
-            movers: self.participants(techniques, &model),
-            call_bytes,
-            first: match spec.conditions.sync {
-                SyncMode::None if !spec.conditions.direct => FirstCall::InBatch,
-                // A call would take as long as a sample and warm nothing up.
-                _ => FirstCall::None,
+            step,
+            source,
+            sharers: sharers(spec),
+            sinks,
+            contenders: contenders.iter().map(|one| (*one, 0)).collect(),
+            call_bytes: spec.workload.total_bytes() as u64,
+            first: FirstCall::None,
+            latencies: match spec.conditions.writers {
+                None => TechniqueLatencies::of(techniques),
+                Some(_) => None,
             },
-            start_bytes: 0,
+            timed: settings(spec),
+            not_cold: (place, file_system.clone().unwrap_or_default()),
             round: 0,
+            start_bytes: 0,
             batches: 0,
             proof_calls: 0,
-            queue_depth: spec.conditions.queue_depth,
-            latencies,
         };
-        let up_to = |bytes: u64| calls_within(bytes, spec);
-        let mut fitting = known_fitting.unwrap_or(0);
-        let max_calls = match drain_mode {
-            // One call less in each: the untimed call takes up space, too.
-            DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
-                up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
+        let room = from.room.min(match (to.mode, known_room) {
+            // Two threads at the source, one of which also empties the target, would wait for each other.
+            (DrainMode::BetweenSamples, _) if from.drain == Some(Drain::WriterThread) => 0,
+            (DrainMode::BetweenSamples, Some(room)) => room,
+            (DrainMode::BetweenSamples, None) => {
+                cell.probe(from.room, self.clock, &mut self.rng)?
             }
-            DrainMode::NotNeeded => up_to(FILE_SPAN_BYTES),
-            DrainMode::Thread | DrainMode::Peer => {
-                cell.first = cell.first.beside_a_thread(call_bytes);
-                up_to(THREAD_BYTES.saturating_sub(call_bytes))
-            }
-            DrainMode::BetweenSamples => {
-                if known_fitting.is_none() {
-                    fitting = cell.probe()?;
-                }
-                match fitting {
-                    0 => {
-                        self.keep_memory(cell.supply);
-                        // Closes its ends of a FIFO, which could not be opened again.
-                        drop(cell.sink);
-                        return self.begin_write(spec, techniques, DrainChoice::Thread);
-                    }
-                    1 => {
-                        cell.first = FirstCall::Separate;
-                        1
-                    }
-                    fitting => fitting - 1,
-                }
-            }
-        };
-        if drain_mode == DrainMode::Thread {
+            _ => to.room,
+        });
+        if room == 0 {
+            // Closes the ends of a FIFO, which could not be opened again.
+            self.close(cell);
+            return self.open(spec, techniques, DrainChoice::Thread);
+        }
+        cell.first = FirstCall::of(spec, drained, room);
+        let is_alone = spec.conditions.writers.is_none();
+        if to.mode == DrainMode::Thread && spec.conditions.operation == Operation::Write && is_alone
+        {
             cell.age(self.clock)?;
         }
-        if known_fitting.is_none() {
-            cell.prove_all()?;
+        if known_room.is_none() {
+            cell.prove(self.clock)?;
             self.opened.push(OpenedCell {
                 spec: spec.clone(),
                 techniques: techniques.to_vec(),
                 drain,
-                fitting,
+                room,
             });
         }
-        self.cell = Some(OpenCell::Write(cell));
-        Ok(CellSetup {
-            max_calls,
+        let setup = CellSetup {
+            max_calls: calls_within(room, spec, cell.first),
             calls_multiple: calls_multiple(spec),
-            sample_ns: None,
-            drain: drain_mode.of_cell(),
-            span_bytes,
+            sample_ns: spec.conditions.writers.map(|_| SAMPLE_NS),
+            drain: drained,
             file_system,
-        })
+            span_bytes: to.span_bytes.or(from.span_bytes),
+        };
+        self.cell = Some(cell);
+        Ok(setup)
     }
 
-    fn participants(
+    /// What the operation of a cell does in a batch.
+    fn step(
         &mut self,
+        spec: &CellSpec,
         techniques: &[TechniqueName],
-        model: &CostModel,
-    ) -> Vec<Participant> {
-        let participant = |contender| Participant {
-            contender,
-            mover: (self.make_mover)(contender, model),
-            samples: 0,
-        };
-        contenders(techniques)
-            .into_iter()
-            .map(participant)
-            .collect()
+        contenders: &[Contender],
+        sinks: &[Box<dyn Sink>],
+    ) -> Result<Box<dyn Step>, MeasureError> {
+        let (pattern, call_bytes) = (self.pattern, spec.workload.total_bytes());
+        let model = self.model_for(spec);
+        if spec.conditions.writers.is_some() {
+            let setup = WriterSetup {
+                sizes: spec.workload.sizes().to_vec(),
+                layout: spec.conditions.layout,
+                seed: self.seed,
+                contenders: contenders.to_vec(),
+                make_movers: self.writer_movers,
+                model,
+            };
+            let sharers = sharers(spec) as usize;
+            let fds = sinks.iter().flat_map(|sink| vec![sink.fd(); sharers]);
+            let targets: io::Result<Vec<_>> = fds.map(duplicate).collect();
+            let crew = targets.and_then(|fds| Crew::start(&setup, fds, &self.writer_cpus));
+            let cannot = format!("cannot start writers for {}", spec.conditions.place());
+            return Ok(Box::new(crew.map_err(MeasureError::io(cannot))?));
+        }
+        let each = contenders.iter().copied();
+        Ok(match spec.conditions.operation {
+            Operation::Write => Box::new(Writing {
+                supply: self.supply(spec),
+                movers: each
+                    .map(|one| (one, (self.make_mover)(one, &model)))
+                    .collect(),
+            }),
+            Operation::Read => {
+                // Transfers in flight cannot share segments.
+                let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
+                let count = if has_in_flight { spec.conditions.queue_depth } else { 1 };
+                let seed = |number| self.seed.wrapping_add(number << 32);
+                let buffers = (0..u64::from(count)).map(|number| payload(spec, seed(number)));
+                Box::new(Reading {
+                    pattern,
+                    call_bytes,
+                    buffers: buffers.collect(),
+                    movers: each
+                        .map(|one| (one, (self.make_read_mover)(one, &model)))
+                        .collect(),
+                    held: Vec::new(),
+                })
+            }
+            Operation::Copy => Box::new(Copying {
+                pattern,
+                call_bytes,
+                movers: each
+                    .map(|one| (one, (self.make_copy_mover)(one, &spec.conditions)))
+                    .collect(),
+            }),
+        })
     }
 
     /// The calibrated model of the target, or the default one.
@@ -334,21 +357,6 @@ impl DescriptorSampler<'_> {
             Some(fitted) => fitted.model,
             None => CostModel::for_target(target_kind(spec.conditions.target)),
         }
-    }
-
-    fn begin_writers(&mut self, spec: &CellSpec) -> Result<CellSetup, MeasureError> {
-        self.seed = self.seed.wrapping_add(1);
-        let (cell, setup) = WritersCell::open(WritersOpening {
-            spec,
-            directory: &self.directory,
-            reader_cpu: self.reader_cpu,
-            cpus: &self.writer_cpus,
-            model: self.model_for(spec),
-            make_mover: self.writer_movers,
-            seed: self.seed,
-        })?;
-        self.cell = Some(OpenCell::Writers(Box::new(cell)));
-        Ok(setup)
     }
 
     /// The segments for the calls of a cell.
@@ -365,184 +373,79 @@ impl DescriptorSampler<'_> {
         }
     }
 
-    /// Keeps the memory of a cold pool for the next cell.
-    fn keep_memory(&mut self, supply: Supply) {
-        if let Some(memory) = supply.into_memory() {
+    /// Closes a cell, and keeps the memory of its cold pool for the next one.
+    fn close(&mut self, cell: OpenCell) -> CellExtras {
+        let (extras, memory) = cell.close();
+        if let Some(memory) = memory {
             self.pool_memory = memory;
         }
+        extras
     }
 
-    fn begin_read(
+    /// Opens what is written to.
+    fn open_sinks(
         &mut self,
         spec: &CellSpec,
         techniques: &[TechniqueName],
         drain: DrainChoice,
-    ) -> Result<CellSetup, MeasureError> {
-        let call_bytes = spec.workload.total_bytes() as u64;
-        let (source, mut setup) = self.open_source(spec, drain)?;
-        // Transfers in flight cannot share segments.
-        let count = if techniques.iter().any(|name| is_in_flight(*name)) {
-            spec.conditions.queue_depth
-        } else {
-            1
-        };
-        let model = CostModel::for_target(target_kind(spec.conditions.target));
-        self.seed = self.seed.wrapping_add(1);
-        let first = match (spec.conditions.page_cache, setup.max_calls) {
-            (Some(PageCache::Cold), _) => FirstCall::None,
-            // Each call waits for the device, as synced writes do.
-            _ if spec.conditions.direct => FirstCall::None,
-            (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Separate,
-            _ if setup
-                .drain
-                .is_some_and(|drain| drain != Drain::BetweenSamples) =>
-            {
-                FirstCall::Filling
-            }
-            _ => FirstCall::InBatch,
-        };
-        if first.is_in_batch() && setup.max_calls > 1 {
-            // The untimed call takes up space too.
-            setup.max_calls -= 1;
+    ) -> Result<(Vec<Box<dyn Sink>>, End), MeasureError> {
+        let mut end = End::default();
+        let mut sinks = Vec::new();
+        if spec.conditions.operation == Operation::Read {
+            return Ok((sinks, end));
         }
-        let mut cell = ReadCell {
-            name: format!("{} with {}", spec.conditions.place(), describe(spec)),
-            source,
-            pattern: self.pattern,
-            buffers: (0..u64::from(count))
-                .map(|number| {
-                    let seed = self.seed.wrapping_add(number << 32);
-                    payload(spec, seed)
-                })
-                .collect(),
-            iovec_setup: spec.conditions.iovec_setup,
-            movers: contenders(techniques)
-                .into_iter()
-                .map(|contender| (contender, (self.make_read_mover)(contender, &model)))
-                .collect(),
-            call_bytes,
-            first,
-            start_bytes: 0,
-            proof_calls: 0,
-            queue_depth: spec.conditions.queue_depth,
-            latencies: TechniqueLatencies::of(techniques),
-            round: 0,
-            not_cold: (
-                spec.conditions
-                    .directory_or(&self.directory)
-                    .display()
-                    .to_string(),
-                setup.file_system.clone().unwrap_or_default(),
-            ),
-        };
-        cell.prove(self.clock)?;
-        self.cell = Some(OpenCell::Read(cell));
-        Ok(setup)
-    }
-
-    fn begin_copy(
-        &mut self,
-        spec: &CellSpec,
-        techniques: &[TechniqueName],
-        drain: DrainChoice,
-    ) -> Result<CellSetup, MeasureError> {
-        // So is every other stream: a copy has somebody at each end.
-        let is_long = spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES;
-        let drain = if is_long { DrainChoice::Thread } else { drain };
-        let is_this = |cell: &&OpenedCell| cell.is(spec, techniques, drain);
-        let known_fitting = self.opened.iter().find(is_this).map(|cell| cell.fitting);
-        let read = spec.conditions.source().unwrap_or(spec.conditions.clone());
-        let read = CellSpec::new(read, spec.workload.clone());
-        let (source, from) = self.open_source(&read, drain)?;
-        // sendfile, splice and copy_file_range refuse a file with O_APPEND.
-        let file_end = FileEnd::Positioned;
-        let to = self.open(spec, OpenChoice { drain, file_end })?;
-        let ends = Ends {
-            filled: from.drain,
-            emptied: to.drain_mode,
-            is_cold: spec.conditions.page_cache == Some(PageCache::Cold),
-        };
-        let file_system = to.file_system.or(from.file_system);
-        let mut cell = CopyCell {
-            name: format!("{} with {}", spec.conditions.place(), describe(spec)),
-            source,
-            sink: to.sink,
-            pattern: self.pattern,
-            copiers: contenders(techniques)
-                .into_iter()
-                .map(|contender| Copier {
-                    contender,
-                    mover: (self.make_copy_mover)(contender, &spec.conditions),
-                    samples: 0,
-                })
-                .collect(),
-            call_bytes: spec.workload.total_bytes(),
-            first: FirstCall::None,
-            start_bytes: 0,
-            image: Vec::new(),
-            proof_calls: 0,
-            not_cold: (
-                read.conditions
-                    .directory_or(&self.directory)
-                    .display()
-                    .to_string(),
-                file_system.clone().unwrap_or_default(),
-            ),
-        };
-        let call_bytes = cell.call_bytes as u64;
-        let max_calls = from.max_calls.min(match ends.emptied {
-            // One copy less in each: the untimed one takes up space, too.
-            DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
-                calls_within(to.span_bytes.unwrap_or(0).saturating_sub(call_bytes), spec)
-            }
-            DrainMode::NotNeeded => calls_within(FILE_SPAN_BYTES, spec),
-            DrainMode::Thread | DrainMode::Peer => {
-                calls_within(THREAD_BYTES.saturating_sub(call_bytes), spec)
-            }
-            // Two threads at the source, one of which also empties the target, would wait for each other.
-            DrainMode::BetweenSamples if ends.filled == Some(Drain::WriterThread) => 0,
-            DrainMode::BetweenSamples => match known_fitting {
-                Some(fitting) => fitting,
-                None => cell.probe(from.max_calls, &mut self.rng)?,
+        let writers = spec.conditions.writers;
+        let choice = OpenChoice {
+            drain,
+            file_end: match spec.conditions.operation {
+                // sendfile, splice and copy_file_range refuse a file with O_APPEND.
+                Operation::Copy => FileEnd::Positioned,
+                _ if writers.is_none() && techniques.iter().any(|name| is_in_flight(*name)) => {
+                    FileEnd::Positioned
+                }
+                _ => FileEnd::Appended,
             },
-        });
-        if max_calls == 0 {
-            // Closes its ends of a FIFO, which could not be opened again.
-            drop(cell);
-            return self.begin_copy(spec, techniques, DrainChoice::Thread);
+            is_alone: writers.is_some(),
+        };
+        for _ in 0..writers.unwrap_or(1) / sharers(spec) {
+            let opened = self
+                .opener
+                .open(spec, &self.directory, self.reader_cpu, choice)?;
+            let OpenTarget {
+                sink,
+                drain_mode,
+                file_system,
+                span_bytes,
+            } = opened;
+            let bytes = match drain_mode {
+                DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
+                    span_bytes.unwrap_or(0)
+                }
+                DrainMode::NotNeeded => FILE_SPAN_BYTES,
+                DrainMode::Thread | DrainMode::Peer => THREAD_BYTES,
+                DrainMode::BetweenSamples => 0,
+            };
+            end = End {
+                mode: drain_mode,
+                room: room(bytes / u64::from(writers.unwrap_or(1)), spec),
+                file_system,
+                span_bytes,
+                drain: None,
+            };
+            sinks.push(sink);
         }
-        cell.first = ends.first(max_calls, call_bytes);
-        if known_fitting.is_none() {
-            cell.prove(self.clock)?;
-            self.opened.push(OpenedCell {
-                spec: spec.clone(),
-                techniques: techniques.to_vec(),
-                drain,
-                fitting: max_calls,
-            });
-        }
-        let untimed = u32::from(cell.first.is_in_batch() && max_calls > 1);
-        self.cell = Some(OpenCell::Copy(Box::new(cell)));
-        Ok(CellSetup {
-            max_calls: max_calls - untimed,
-            drain: ends.drain(),
-            file_system,
-            span_bytes: to.span_bytes.or(from.span_bytes),
-            ..CellSetup::default()
-        })
+        Ok((sinks, end))
     }
 
-    /// Opens the source of a cell, with the way it is filled and the number of
-    /// calls that it can serve at once.
+    /// Opens what is read or copied.
     fn open_source(
         &mut self,
         spec: &CellSpec,
         drain: DrainChoice,
-    ) -> Result<(Box<dyn Source>, CellSetup), MeasureError> {
+    ) -> Result<(Option<Box<dyn Source>>, End), MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
-        let up_to = |bytes: u64| calls_within(bytes, spec);
         if spec.conditions.target == Target::File {
             let directory = spec.conditions.directory_or(&self.directory).to_owned();
             let page_cache = spec.conditions.page_cache.unwrap_or_default();
@@ -551,20 +454,17 @@ impl DescriptorSampler<'_> {
             let file = self
                 .pattern_file(&directory, spec.half_batch_bytes(), spec.conditions.direct)
                 .map_err(what("create"))?;
-            let span_bytes = file.span_bytes;
-            let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
-            let setup = CellSetup {
-                max_calls: match page_cache {
-                    PageCache::Hot => up_to(span_bytes),
+            let end = End {
+                room: match page_cache {
+                    PageCache::Hot => room(file.span_bytes, spec),
                     PageCache::Cold => 1,
                 },
-                calls_multiple: calls_multiple(spec),
-                sample_ns: None,
-                drain: None,
                 file_system: Some(described.file_system),
-                span_bytes: Some(span_bytes),
+                span_bytes: Some(file.span_bytes),
+                ..End::default()
             };
-            return Ok((Box::new(source), setup));
+            let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
+            return Ok((Some(Box::new(source)), end));
         }
         let Some(stream) = StreamKind::of(&spec.conditions) else {
             let nothing = io::Error::other("this kind of target can only be written");
@@ -573,25 +473,25 @@ impl DescriptorSampler<'_> {
         if drain == DrainChoice::Probe && EMPTIES_BETWEEN_SAMPLES {
             let mut source = StreamSource::open(stream.clone(), self.pattern, call_bytes)
                 .map_err(what("open"))?;
-            let fitting = source.probe(MAX_CALLS + 1).map_err(what("fill"))?;
-            if fitting > 0 {
-                let setup = CellSetup {
-                    max_calls: fitting,
+            let room = source.probe(MAX_CALLS + 1).map_err(what("fill"))?;
+            if room > 0 {
+                let end = End {
+                    room,
                     drain: Some(Drain::BetweenSamples),
-                    ..CellSetup::default()
+                    ..End::default()
                 };
-                return Ok((Box::new(source), setup));
+                return Ok((Some(Box::new(source)), end));
             }
         }
         let pair = stream.open().map_err(what("open"))?;
         let source = FeedThreadSource::start(pair, self.pattern, self.reader_cpu)
             .map_err(what("start a writer thread for"))?;
-        let setup = CellSetup {
-            max_calls: up_to(THREAD_BYTES),
+        let end = End {
+            room: room(THREAD_BYTES, spec),
             drain: Some(Drain::WriterThread),
-            ..CellSetup::default()
+            ..End::default()
         };
-        Ok((Box::new(source), setup))
+        Ok((Some(Box::new(source)), end))
     }
 
     /// The pattern file in a directory, past the page cache or through it. Creates a new one if there is none yet
@@ -636,88 +536,56 @@ impl Sampler for DescriptorSampler<'_> {
             return Err(MeasureError::io(what)(io::Error::other(why)));
         }
         self.alignment = alignment_of(spec);
-        if spec.conditions.writers.is_some() {
-            return self.begin_writers(spec);
-        }
-        match spec.conditions.operation {
-            Operation::Write => self.begin_write(spec, techniques, drain),
-            Operation::Read => self.begin_read(spec, techniques, drain),
-            Operation::Copy => self.begin_copy(spec, techniques, drain),
-        }
+        self.open(spec, techniques, drain)
     }
 
     fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
         let start_bytes = aligned_start(&mut self.rng, self.alignment);
-        let (name, outcome) = match self.cell.as_mut().expect("begin_cell comes first") {
-            OpenCell::Write(cell) => {
-                cell.round = round;
-                cell.supply.lay_out();
-                cell.start_bytes = start_bytes;
-                (&cell.name, cell.sink.lay_out(&mut self.rng))
-            }
-            OpenCell::Read(cell) => {
-                cell.round = round;
-                cell.buffers.iter_mut().for_each(Payload::lay_out);
-                cell.start_bytes = start_bytes;
-                (&cell.name, cell.source.lay_out(&mut self.rng))
-            }
-            OpenCell::Copy(cell) => {
-                cell.start_bytes = start_bytes;
-                let sides = cell.source.lay_out(&mut self.rng);
-                (
-                    &cell.name,
-                    sides.and_then(|()| cell.sink.lay_out(&mut self.rng)),
-                )
-            }
-            OpenCell::Writers(cell) => {
-                cell.round = round;
-                return Ok(());
-            }
-        };
-        outcome.map_err(MeasureError::io(format!("cannot reopen {name}")))
+        let cell = self.cell.as_mut().expect("begin_cell comes first");
+        cell.lay_out(round, start_bytes, &mut self.rng)
     }
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        match self.cell.as_mut().expect("begin_cell comes first") {
-            OpenCell::Write(cell) => cell.sample(contender, calls, self.clock),
-            OpenCell::Read(cell) => cell.sample(contender, calls, self.clock),
-            OpenCell::Copy(cell) => cell.sample(contender, calls, self.clock),
-            OpenCell::Writers(cell) => cell.sample(contender, calls),
-        }
+        let cell = self.cell.as_mut().expect("begin_cell comes first");
+        cell.sample(contender, calls, self.clock)
     }
 
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
-        Ok(match self.cell.take() {
-            Some(OpenCell::Write(mut cell)) => {
-                let extras = CellExtras {
-                    zerocopy: cell.take_zerocopy(),
-                    proof_calls: cell.proof_calls,
-                    latencies: cell
-                        .latencies
-                        .map_or_else(Vec::new, TechniqueLatencies::into_inner),
-                    ..CellExtras::default()
-                };
-                self.keep_memory(cell.supply);
-                extras
-            }
-            Some(OpenCell::Read(cell)) => CellExtras {
-                proof_calls: cell.proof_calls,
-                latencies: cell
-                    .latencies
-                    .map_or_else(Vec::new, TechniqueLatencies::into_inner),
-                ..CellExtras::default()
-            },
-            Some(OpenCell::Copy(cell)) => CellExtras {
-                proof_calls: cell.proof_calls,
-                ..CellExtras::default()
-            },
-            Some(OpenCell::Writers(cell)) => CellExtras {
-                proof_calls: cell.proof_calls,
-                writers: cell.samples,
-                ..CellExtras::default()
-            },
-            None => CellExtras::default(),
-        })
+        let cell = self.cell.take();
+        Ok(cell.map_or_else(CellExtras::default, |cell| self.close(cell)))
+    }
+}
+
+/// What is known of the source or of the target of a cell.
+struct End {
+    /// The most calls that it has room for, the untimed ones included.
+    room: u32,
+    /// How a target is emptied.
+    mode: DrainMode,
+    /// How a source is filled. `None`: it is a file.
+    drain: Option<Drain>,
+    file_system: Option<String>,
+    span_bytes: Option<u64>,
+}
+
+impl Default for End {
+    /// Of a cell that has no such end.
+    fn default() -> Self {
+        End {
+            room: u32::MAX,
+            mode: DrainMode::NotNeeded,
+            drain: None,
+            file_system: None,
+            span_bytes: None,
+        }
+    }
+}
+
+/// The writers that share a target: each connection has one.
+fn sharers(spec: &CellSpec) -> u32 {
+    match spec.conditions.writers {
+        Some(writers) if spec.conditions.target.is_shared_by_writers() => writers,
+        _ => 1,
     }
 }
 
@@ -736,17 +604,21 @@ fn payload(spec: &CellSpec, seed: u64) -> Payload {
     )
 }
 
-/// How many timed calls of a cell fit into a target with the untimed ones that keep its queue full, within
-/// [`MAX_CALLS`]. At least 1.
-fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
-    let fitting = bytes / spec.workload.total_bytes() as u64;
+/// How many calls of a cell fit into so many bytes: at least 1.
+fn room(bytes: u64, spec: &CellSpec) -> u32 {
+    let calls = bytes / spec.workload.total_bytes() as u64;
+    u32::try_from(calls.max(1)).unwrap_or(u32::MAX)
+}
+
+/// How many of the calls for which there is room are timed: at least 1, and at most [`MAX_CALLS`].
+fn calls_within(room: u32, spec: &CellSpec, first: FirstCall) -> u32 {
     let untimed = match spec.conditions.queue_depth {
-        0 | 1 => 0,
+        0 | 1 => u32::from(first.is_in_batch()),
+        // They keep the queue full.
         depth => 2 * depth - 1,
     };
-    fitting
-        .saturating_sub(untimed.into())
-        .clamp(1, MAX_CALLS.max(calls_multiple(spec)).into()) as u32
+    let most = MAX_CALLS.max(calls_multiple(spec));
+    room.saturating_sub(untimed).clamp(1, most)
 }
 
 /// Samples of a deep queue have a multiple of twice as many calls as are in flight, so that the time of at least as many as are in
@@ -758,10 +630,19 @@ fn calls_multiple(spec: &CellSpec) -> u32 {
     }
 }
 
-/// Whether the list goes into a pipe and is longer than [`UNREAD_PIPE_BYTES`].
-fn is_read_meanwhile(spec: &CellSpec) -> bool {
-    let is_pipe = matches!(spec.conditions.target, Target::Pipe | Target::Fifo);
-    is_pipe && spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES
+/// Whether a thread works at the other end in any case: beside several writers, at both ends of a long copy, and at a pipe into
+/// which a list longer than [`UNREAD_PIPE_BYTES`] goes.
+fn is_emptied_meanwhile(spec: &CellSpec) -> bool {
+    let asked = &spec.conditions;
+    let is_long = spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES;
+    match asked.operation {
+        Operation::Write => {
+            let is_pipe = matches!(asked.target, Target::Pipe | Target::Fifo);
+            asked.writers.is_some() || is_pipe && is_long
+        }
+        Operation::Read => false,
+        Operation::Copy => is_long,
+    }
 }
 
 /// Both floors, then the techniques.

@@ -3,10 +3,10 @@
 
 use fastrand::Rng;
 use vectored_machine::FakeClock;
-use vectored_results::model::{CellSpec, Operation, RecordCounts, Role, TechniqueName};
+use vectored_results::model::{CellSpec, Operation, Role, TechniqueName};
 use vectored_results::stats::WriterSamples;
 
-use crate::measure::cell::technique_latencies::{TechniqueLatencies, depth_of};
+use crate::measure::cell::latencies::{TechniqueLatencies, depth_of};
 use crate::measure::sampler::cell_extras::{CellExtras, entry};
 use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
@@ -196,11 +196,6 @@ fn writer_samples(writers: u32, calls: u32, elapsed_ns: u64) -> WriterSamples {
         .collect();
     WriterSamples {
         record_ns: vec![record_ns],
-        records: RecordCounts {
-            records: u64::from(writers) * u64::from(calls),
-            ..RecordCounts::default()
-        },
-        whole_records_promised: true,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use vectored_report::words;
 use vectored_results::model::{
-    Cache, CellSpec, IovecSetup, Layout, MAX_WRITERS, Operation, PageCache, RECORD_HEAD_BYTES,
-    SyncMode, Target, TechniqueName,
+    Cache, CellSpec, IovecSetup, Layout, MAX_WRITERS, Operation, PageCache, SyncMode, Target,
+    TechniqueName,
 };
 
 use crate::measure::sampler::cold_pool::MAX_COLD_CALL_BYTES;
@@ -12,7 +12,7 @@ use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
-/// Maximum bytes of one record of each writer. Each writer keeps them in memory, and they are read back at once.
+/// Maximum bytes of one record of each writer. Each writer keeps its own in memory, and they are read back at once.
 const MAX_RECORDS_BYTES: usize = 128 << 20;
 
 /// Bytes of a page of memory on Windows, on every processor that it runs on.
@@ -187,7 +187,7 @@ fn direct(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     } else if asked.cache == Cache::Cold {
         "--cache cold, since the device reads the segments, not the CPU: omit one of the two options".to_owned()
     } else if asked.writers.is_some() {
-        "--writers, whose records are not aligned: omit one of the two options".to_owned()
+        "--writers, whose lists are not aligned: omit one of the two options".to_owned()
     } else {
         return None;
     };
@@ -320,7 +320,7 @@ fn writers(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let conflict = if asked.operation == Operation::Read {
         "--operation read, since writers write: omit one of the two options".to_owned()
     } else if asked.cache == Cache::Cold {
-        "--cache cold, since each record needs memory of its own for its head: omit one of the two options"
+        "--cache cold, since each writer would need a pool of its own: omit one of the two options"
             .to_owned()
     } else if !WRITERS_TARGETS.contains(&asked.target) {
         format!(
@@ -329,11 +329,6 @@ fn writers(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
         )
     } else if !(1..=MAX_WRITERS).contains(&count) {
         format!("{count}: their number must be from 1 to {MAX_WRITERS}")
-    } else if bytes < RECORD_HEAD_BYTES {
-        format!(
-            "such lists: a record has at least {RECORD_HEAD_BYTES} bytes, which name its writer and its number; use \
-             longer lists"
-        )
     } else if bytes.saturating_mul(count as usize) > MAX_RECORDS_BYTES {
         format!(
             "more than {} in one record of each of {count} writers: use fewer, or shorter lists",

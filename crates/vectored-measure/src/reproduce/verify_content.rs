@@ -17,10 +17,7 @@ pub fn check_repeated(
     technique: &str,
     experiment: &str,
 ) -> Result<(), MeasureError> {
-    let batch = Batch {
-        calls,
-        call_bytes: image.len() as u64,
-    };
+    let batch = Batch::new(calls, image.len() as u64);
     let mut comparison = ByteComparison::new(Some(image), batch);
     let mut piece = vec![0; PIECE_BYTES];
     let mut at = 0;

@@ -306,7 +306,7 @@ fn cells_whose_transfers_would_not_be_aligned_or_not_bypass_the_cache_are_refuse
             spec.conditions.writers = Some(2);
         }),
         TechniqueName::WRITEV,
-        "records are not aligned",
+        "lists are not aligned",
     );
     let hot = |spec: &mut CellSpec| {
         spec.conditions.operation = Operation::Read;

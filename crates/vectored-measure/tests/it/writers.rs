@@ -12,8 +12,8 @@ use vectored_measure::measure::{
 };
 use vectored_report::{json, parse};
 use vectored_results::model::{
-    Cache, Cell, CellSpec, Drain, Experiment, Layout, RecordCounts, Results, Target, TechniqueName,
-    Workload, WriterFigures, ZerocopyCounts,
+    Cache, Cell, CellSpec, Drain, Experiment, Layout, Results, Target, TechniqueName, Workload,
+    WriterFigures, ZerocopyCounts,
 };
 use vectored_results::stats::WriterSamples;
 
@@ -48,11 +48,10 @@ fn with_writers(target: Target, workload: Workload, count: u32) -> CellSpec {
 }
 
 #[test]
-fn every_record_of_several_threads_is_found() {
+fn every_byte_of_several_threads_is_found() {
     let mut cells = Vec::new();
     for target in [Target::File, Target::Pipe, Target::Unix, Target::Tcp] {
         for count in [1, 3] {
-            // The head lies in one segment or in several.
             for sizes in [vec![5; 7], vec![40, 3, 700], vec![30_000, 1]] {
                 cells.push(with_writers(target, Workload::from_sizes(sizes), count));
             }
@@ -71,7 +70,6 @@ fn every_record_of_several_threads_is_found() {
                 cell.conditions.target, technique.name
             );
             assert_eq!(figures.writer_median_ns.len(), writers as usize, "{what}");
-            assert!(figures.records.records >= 4 * u64::from(writers), "{what}");
             assert!(figures.fairness_min <= figures.fairness, "{what}");
             let lowest = 1.0 / f64::from(writers);
             assert!(
@@ -79,22 +77,9 @@ fn every_record_of_several_threads_is_found() {
                 "{what}: {}",
                 figures.fairness_min
             );
-            let is_alone = writers == 1 || !cell.conditions.target.is_shared_by_writers();
-            if is_alone || figures.whole_records_promised {
-                assert!(figures.records.is_sound(), "{what}: {:?}", figures.records);
-            }
-            // No byte is ever lost by these targets, so neither is a record whose head is in one segment.
-            let is_short = cell.segment_bytes == Some(5);
-            assert!(
-                is_short || figures.records.lost == 0,
-                "{what}: {:?}",
-                figures.records
-            );
-            assert_eq!(figures.records.doubled, 0, "{what}");
-            if is_alone {
-                assert!(figures.whole_records_promised, "{what}");
-            }
         }
+        // Each contender makes a call for each writer.
+        assert_eq!(cell.proof_calls, 6 * u64::from(writers));
     }
 }
 
@@ -117,7 +102,7 @@ fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Ways to write a list wrongly.
-const WRONG: [WriteList; 6] = [
+const WRONG: [WriteList; 7] = [
     |fd, bytes| {
         write(fd, &bytes[20..])?;
         write(fd, &bytes[..20])
@@ -137,6 +122,11 @@ const WRONG: [WriteList; 6] = [
     },
     |_, _| Err(io::ErrorKind::StorageFull.into()),
     |_, _| panic!("a panic on purpose"),
+    |fd, bytes| {
+        let mut bytes = bytes.to_vec();
+        bytes[7] ^= 1;
+        write(fd, &bytes)
+    },
 ];
 
 /// The movers of the floor, and techniques that write as `WRONG[WAY]` does.
@@ -155,11 +145,31 @@ fn message_of(cell: CellSpec, make_mover: WriterMovers) -> String {
 
 #[test]
 fn what_writers_do_wrong_is_an_error_that_blocks_nobody() {
-    let (file, pipe) = (Target::File, Target::Pipe);
+    let (file, pipe, unix) = (Target::File, Target::Pipe, Target::Unix);
     for (make, target, bytes, count, words) in [
-        (wrong::<0> as WriterMovers, file, 100, 2, "torn"),
-        (wrong::<1>, file, 100, 2, "lost"),
-        (wrong::<2>, file, 100, 2, "doubled"),
+        (
+            wrong::<0> as WriterMovers,
+            file,
+            100,
+            1,
+            "differs in call 0",
+        ),
+        (wrong::<0>, unix, 100, 2, "differs in call 0"),
+        (
+            wrong::<1>,
+            file,
+            100,
+            2,
+            "0 bytes arrived, but 400 were sent",
+        ),
+        (
+            wrong::<2>,
+            file,
+            100,
+            2,
+            "800 bytes arrived, but 400 were sent",
+        ),
+        (wrong::<6>, file, 100, 2, "bytes of value"),
         (
             wrong::<3>,
             pipe,
@@ -178,7 +188,7 @@ fn what_writers_do_wrong_is_an_error_that_blocks_nobody() {
 }
 
 #[test]
-fn each_writer_has_a_connection_to_another_program_whose_records_are_unknown() {
+fn each_writer_has_a_connection_to_another_program_whose_bytes_are_unknown() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, ended) = channel();
@@ -195,7 +205,6 @@ fn each_writer_has_a_connection_to_another_program_whose_records_are_unknown() {
     assert_eq!((cell.drain, cell.proof_calls), (Some(Drain::Peer), 0));
     let figures = cell.techniques[0].writers.as_ref().unwrap();
     assert_eq!(figures.writer_median_ns.len(), 3);
-    assert_eq!(figures.records, RecordCounts::default());
     // Each visit of the cell has three new connections.
     for bytes in ended.iter().take(3) {
         assert!(bytes.unwrap() > 0);
@@ -212,10 +221,8 @@ fn cells_that_cannot_have_writers_are_refused() {
     let count = |count| usual.clone().with(|asked| asked.writers = Some(count));
     check(count(0), "from 1 to 256");
     check(count(257), "from 1 to 256");
-    let short = with_writers(Target::File, Workload::uniform(5, 3), 2);
-    check(short, "at least 16 bytes");
     let cold = usual.clone().with(|asked| asked.cache = Cache::Cold);
-    check(cold, "memory of its own");
+    check(cold, "a pool of its own");
     let null = with_writers(Target::Null, Workload::uniform(2, 100), 2);
     check(null, "has one writer");
 }
@@ -227,12 +234,6 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     assert!(!json(&saved).contains("writers") && parse::<Results>(&json(&saved)).unwrap() == saved);
     let samples = WriterSamples {
         record_ns: vec![vec![100.0, 150.0]; 3],
-        records: RecordCounts {
-            records: 100,
-            torn: 7,
-            ..RecordCounts::default()
-        },
-        whole_records_promised: false,
     };
     let cell = &mut saved.cells[0];
     cell.conditions.writers = Some(2);
@@ -250,7 +251,6 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
     let page = html(&again);
     for text in [shown, markdown(&saved), page] {
         assert!(text.contains("Several writers: file"), "{text}");
-        assert!(text.contains("7.0 % torn?"), "{text}");
     }
     let refused = |change: &dyn Fn(&mut Cell), words: &str| {
         let mut wrong = saved.clone();
@@ -280,10 +280,6 @@ fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
         "fairness is not from 0 to 1",
     );
     refused(&figures(&|one| one.records_per_s = -1.0), "throughput");
-    refused(
-        &figures(&|one| one.records.lost = 94),
-        "more records torn or lost",
-    );
     let copied = |cell: &mut Cell| cell.techniques[1].zerocopy.as_mut().unwrap().copied = 10;
     refused(&copied, "more copied sends");
 }

@@ -254,11 +254,8 @@ of transfers. A cell may have up to 128 MiB in flight.",
 Writers that write at the same time, for example 1,2,4
 
 From 1 to 256; a range grows as in --segments. Each number is a cell of its own, so that the result says how the fastest \
-technique changes with it. All writers start a sample together. Each list is a record, which carries the numbers of its \
-writer and of itself; all records are read back, and torn, lost and doubled ones are counted. For all targets but \
-file-overwrite, null, FIFOs and devices, and for lists of 16 bytes or more. Writers are threads. All write to one file \
-(with O_APPEND) or one pipe; to sockets each has a connection of its own. Records that another program reads cannot be \
-looked for.",
+technique changes with it. Writers are threads, which start a sample together. All write to one file (with O_APPEND) or \
+one pipe; to sockets each has a connection of its own. For all targets but file-overwrite, null, FIFOs and devices.",
         values: Values::Numbers {
             max: MAX_WRITERS,
             default: None,

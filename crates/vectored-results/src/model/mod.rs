@@ -47,4 +47,4 @@ pub use crate::model::sync::SyncMode;
 pub use crate::model::target::{REMOTE_SCHEME, Target};
 pub use crate::model::technique::{Role, TechniqueName};
 pub use crate::model::workload::{Cache, IovecSetup, Layout, PageCache, Workload};
-pub use crate::model::writers::{MAX_WRITERS, RECORD_HEAD_BYTES, RecordCounts, WriterFigures};
+pub use crate::model::writers::{MAX_WRITERS, WriterFigures};

@@ -1,12 +1,9 @@
-//! Several writers at once: threads that write records to one file or pipe, or each to a connection of its own.
+//! Several writers at once: threads that write lists, called records, to one file or pipe, or each to a connection of its own.
 
 use serde::{Deserialize, Serialize};
 
 /// The most writers at once.
 pub const MAX_WRITERS: u32 = 256;
-
-/// The bytes at the head of each record that name its writer and its number. A shorter record cannot be checked.
-pub const RECORD_HEAD_BYTES: usize = 16;
 
 /// The figures of several writers that use one technique.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,41 +21,4 @@ pub struct WriterFigures {
     pub fairness: f64,
     /// The lowest index of a round.
     pub fairness_min: f64,
-    /// Whether the kernel writes each record whole: see [`RecordCounts`].
-    pub whole_records_promised: bool,
-    /// The records that were read back: none if another program read them.
-    #[serde(flatten)]
-    pub records: RecordCounts,
-}
-
-/// The records that arrived in a target, those of trials included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecordCounts {
-    /// Records that were written and looked for.
-    pub records: u64,
-    /// Records of which the head arrived, but not the whole record in one piece: bytes of other records stand between
-    /// its own, or are in their place.
-    pub torn: u64,
-    /// Records of which not even the head arrived in one piece.
-    pub lost: u64,
-    /// Whole records that arrived more often than they were written: the surplus.
-    pub doubled: u64,
-    /// Whole records that arrived before an earlier record of the same writer.
-    pub out_of_order: u64,
-}
-
-impl RecordCounts {
-    /// Whether each record arrived whole, once, and in the order of its writer.
-    pub fn is_sound(&self) -> bool {
-        self.torn + self.lost + self.doubled + self.out_of_order == 0
-    }
-
-    /// Adds the counts of another check.
-    pub fn add(&mut self, other: RecordCounts) {
-        self.records += other.records;
-        self.torn += other.torn;
-        self.lost += other.lost;
-        self.doubled += other.doubled;
-        self.out_of_order += other.out_of_order;
-    }
 }

@@ -154,7 +154,7 @@ fn ranks(figures: &RankFigures, ranks: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Each writer has a time, and records are counted once.
+/// Each writer has a time.
 fn writers(figures: &WriterFigures, writers: u32) -> Result<(), String> {
     let times = &figures.writer_median_ns;
     if times.len() != writers as usize || !times.iter().all(|&ns| is_positive(ns)) {
@@ -168,10 +168,6 @@ fn writers(figures: &WriterFigures, writers: u32) -> Result<(), String> {
     }
     if !is_positive(figures.records_per_s) || !is_positive(figures.bytes_per_s) {
         return Err("whose throughput is not a positive number".to_owned());
-    }
-    let counts = &figures.records;
-    if counts.torn.saturating_add(counts.lost) > counts.records {
-        return Err("with more records torn or lost than were written".to_owned());
     }
     Ok(())
 }

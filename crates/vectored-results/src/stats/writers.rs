@@ -1,6 +1,6 @@
 //! The figures of several writers at once.
 
-use crate::model::{RecordCounts, WriterFigures};
+use crate::model::WriterFigures;
 use crate::stats::summary::{hundredths, median, ten_thousandths};
 
 /// The samples of one technique in a cell with several writers.
@@ -8,18 +8,12 @@ use crate::stats::summary::{hundredths, median, ten_thousandths};
 pub struct WriterSamples {
     /// For each sample the time of a record for each writer, from the common start to the end of the writer, in ns.
     pub record_ns: Vec<Vec<f64>>,
-    /// The records that were looked for.
-    pub records: RecordCounts,
-    /// Whether the kernel writes each record whole.
-    pub whole_records_promised: bool,
 }
 
 impl WriterSamples {
     /// Adds the samples of another visit.
     pub fn merge(&mut self, other: WriterSamples) {
         self.record_ns.extend(other.record_ns);
-        self.records.add(other.records);
-        self.whole_records_promised = other.whole_records_promised;
     }
 
     /// The figures for records of `record_bytes` bytes. `None` without samples.
@@ -42,8 +36,6 @@ impl WriterSamples {
             bytes_per_s: (records_per_s * record_bytes as f64).round(),
             fairness: ten_thousandths(median(&indices)?),
             fairness_min: ten_thousandths(indices.iter().copied().fold(1.0, f64::min)),
-            whole_records_promised: self.whole_records_promised,
-            records: self.records,
         })
     }
 }
@@ -79,8 +71,6 @@ mod tests {
     fn figures_are_medians_over_the_samples() {
         let samples = WriterSamples {
             record_ns: vec![vec![100.0, 200.0], vec![100.0, 100.0], vec![300.0, 400.0]],
-            whole_records_promised: true,
-            ..WriterSamples::default()
         };
         let figures = samples.figures(10).unwrap();
         assert_eq!(figures.writer_median_ns, [100.0, 200.0]);

@@ -1,7 +1,12 @@
-//! Open cells: what lies at the ends of their descriptors, the techniques that move the bytes, and the proof that they arrived.
+//! Open cells. [`OpenCell`](open_cell::OpenCell) has the loop of batches, the proof of their bytes and the words for failures. The
+//! operations differ in their [`Step`](step::Step) alone.
 
-pub(crate) mod copy;
-pub(crate) mod read;
-pub(crate) mod technique_latencies;
-pub(crate) mod write;
-pub(crate) mod writers;
+pub(crate) mod copying;
+pub(crate) mod crew;
+pub(crate) mod first_call;
+mod gate;
+pub(crate) mod latencies;
+pub(crate) mod open_cell;
+pub(crate) mod reading;
+pub(crate) mod step;
+pub(crate) mod writing;

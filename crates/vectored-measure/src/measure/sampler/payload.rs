@@ -140,11 +140,6 @@ impl Payload {
     }
 }
 
-/// A random offset below [`START_RANGE`], a multiple of [`ALIGNMENT`].
-pub fn random_start(rng: &mut Rng) -> usize {
-    aligned_start(rng, ALIGNMENT)
-}
-
 /// A random offset below [`START_RANGE`], a multiple of `alignment`.
 pub fn aligned_start(rng: &mut Rng, alignment: usize) -> usize {
     alignment * rng.usize(..START_RANGE / alignment)

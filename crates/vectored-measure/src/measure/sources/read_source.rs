@@ -141,10 +141,7 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
     let attempt = || -> Result<(), Mismatch> {
         let file = PatternFile::with_span(directory, Pattern::new(1), 8 << 20)?;
         let mut source = FileSource::new(Rc::new(file), PageCache::Cold, 1)?;
-        let batch = Batch {
-            calls: 1,
-            call_bytes: PAGE_BYTES,
-        };
+        let batch = Batch::new(1, PAGE_BYTES);
         source.aim(batch);
         source.begin(batch)?;
         plain_calls::read(source.fd(), &mut [0; PAGE_BYTES as usize])?;

@@ -32,7 +32,7 @@ impl DrainThreadSink {
 
 impl Sink for DrainThreadSink {
     fn fd(&self) -> BorrowedFd<'_> {
-        (**self.reader.writer()).as_fd()
+        self.reader.writer().as_fd()
     }
 
     fn begin(&mut self, batch: Batch) -> io::Result<()> {

@@ -50,14 +50,9 @@ impl ForeignSocketSink {
         ForeignSocketSink { socket }
     }
 
-    /// The connection.
-    pub fn socket(&self) -> &Arc<OwnedFd> {
-        &self.socket
-    }
-
     /// Waits until the peer has read everything; over TCP, until its kernel has acknowledged everything. Discards
     /// the bytes that the peer sends: a peer blocked on its answers would stop reading.
-    pub fn wait(&self) -> io::Result<()> {
+    fn wait(&self) -> io::Result<()> {
         let mut since = Instant::now();
         let mut left = u64::MAX;
         loop {
@@ -142,7 +137,7 @@ fn try_out(socket: &OwnedFd) -> io::Result<()> {
 }
 
 /// The error of a call on a connection, with the remedy.
-pub(crate) fn explained(error: io::Error) -> io::Error {
+fn explained(error: io::Error) -> io::Error {
     match error.kind() {
         // Writes block for `PATIENCE`.
         ErrorKind::WouldBlock => stuck(),

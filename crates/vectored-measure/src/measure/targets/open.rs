@@ -100,7 +100,8 @@ impl TargetOpener {
                 ))
             }
             _ => {
-                let sink = path.ok_or_else(nameless).and_then(|path| self.peer(path));
+                let sink = path.ok_or_else(nameless);
+                let sink = sink.and_then(|path| self.peer(path, choice.is_alone));
                 let sink = sink.map_err(what("connect to"))?;
                 Ok(OpenTarget::new(sink, DrainMode::Peer))
             }
@@ -145,15 +146,18 @@ impl TargetOpener {
         Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
     }
 
-    /// A sink on the connection to the program at a path or an address.
+    /// A sink on the connection to the program at a path or an address, or on a new one if it is for one cell alone.
     #[cfg(unix)]
-    fn peer(&mut self, path: &str) -> io::Result<Box<dyn Sink>> {
-        let known = self.peers.iter().find(|(this, _)| this == path);
+    fn peer(&mut self, path: &str, is_alone: bool) -> io::Result<Box<dyn Sink>> {
+        let mut peers = self.peers.iter();
+        let known = peers.find(|(this, _)| this == path && !is_alone);
         let socket = match known {
             Some((_, socket)) => Arc::clone(socket),
             None => {
                 let socket = ForeignSocketSink::connect(Path::new(path))?;
-                self.peers.push((path.to_owned(), Arc::clone(&socket)));
+                if !is_alone {
+                    self.peers.push((path.to_owned(), Arc::clone(&socket)));
+                }
                 socket
             }
         };
@@ -161,7 +165,7 @@ impl TargetOpener {
     }
 
     #[cfg(windows)]
-    fn peer(&mut self, _path: &str) -> io::Result<Box<dyn Sink>> {
+    fn peer(&mut self, _path: &str, _is_alone: bool) -> io::Result<Box<dyn Sink>> {
         Err(lacks("sockets of other programs"))
     }
 }
@@ -171,6 +175,8 @@ impl TargetOpener {
 pub(crate) struct OpenChoice {
     pub drain: DrainChoice,
     pub file_end: FileEnd,
+    /// Whether a connection to another program is for this cell alone: each of several writers has one.
+    pub is_alone: bool,
 }
 
 /// The error of a target that needs a path and has none.
@@ -212,13 +218,15 @@ pub(crate) enum DrainMode {
 }
 
 impl DrainMode {
-    /// As the results name it.
-    pub fn of_cell(self) -> Option<Drain> {
-        match self {
-            DrainMode::NotNeeded => None,
-            DrainMode::BetweenSamples => Some(Drain::BetweenSamples),
-            DrainMode::Thread => Some(Drain::ReaderThread),
-            DrainMode::Peer => Some(Drain::Peer),
+    /// The threads that work at the ends of a cell, as the results name them, if its source is filled in this way.
+    pub fn beside(self, filled: Option<Drain>) -> Option<Drain> {
+        match (filled, self) {
+            (Some(Drain::WriterThread), DrainMode::Thread) => Some(Drain::BothThreads),
+            (_, DrainMode::Thread) => Some(Drain::ReaderThread),
+            (Some(Drain::WriterThread), _) => Some(Drain::WriterThread),
+            (_, DrainMode::Peer) => Some(Drain::Peer),
+            (_, DrainMode::BetweenSamples) => Some(Drain::BetweenSamples),
+            (filled, DrainMode::NotNeeded) => filled,
         }
     }
 }

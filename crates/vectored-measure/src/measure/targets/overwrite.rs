@@ -174,10 +174,7 @@ mod tests {
         let file = span_file(24 << 20);
         let mut sink = OverwriteSink::new(Rc::clone(&file)).unwrap();
         let image = vec![7; 24 << 20];
-        let batch = Batch {
-            calls: 1,
-            call_bytes: image.len() as u64,
-        };
+        let batch = Batch::new(1, image.len() as u64);
         let mut begins = Vec::new();
         for _ in 0..4 {
             sink.begin(batch).unwrap();
@@ -194,10 +191,7 @@ mod tests {
     fn old_bytes_do_not_pass_for_new_ones() {
         let file = span_file(8);
         let mut sink = OverwriteSink::new(Rc::clone(&file)).unwrap();
-        let batch = Batch {
-            calls: 1,
-            call_bytes: 8,
-        };
+        let batch = Batch::new(1, 8);
         file.file.write_all_at(b"12345678", 0).unwrap();
         sink.poison(batch).unwrap();
         sink.begin(batch).unwrap();

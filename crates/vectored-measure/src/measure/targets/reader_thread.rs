@@ -24,7 +24,7 @@ const SUSPICION: Duration = Duration::from_millis(100);
 /// A stream with a reader thread, which uses the bytes of each batch.
 pub(crate) struct ReaderThread {
     stream: StreamKind,
-    writer: Option<Arc<OwnedFd>>,
+    writer: Option<OwnedFd>,
     /// A duplicate of the reading end, to query the bytes left in it.
     residue: OwnedFd,
     orders: Option<Sender<Order>>,
@@ -67,7 +67,7 @@ impl ReaderThread {
             })?;
         Ok(ReaderThread {
             stream,
-            writer: Some(Arc::new(writer)),
+            writer: Some(writer),
             residue,
             orders: Some(orders),
             reports,
@@ -77,7 +77,7 @@ impl ReaderThread {
     }
 
     /// The writing end.
-    pub fn writer(&self) -> &Arc<OwnedFd> {
+    pub fn writer(&self) -> &OwnedFd {
         self.writer.as_ref().expect("open until dropped")
     }
 
@@ -92,7 +92,7 @@ impl ReaderThread {
     pub fn finish(&self, bytes: u64, batch: Use) -> Result<Vec<u8>, Mismatch> {
         self.order(Order::Use(batch))?;
         let report = self.report(bytes)?;
-        self.stream.settle(&**self.writer(), &self.residue)?;
+        self.stream.settle(self.writer(), &self.residue)?;
         match report.surplus_bytes + plain_calls::ioctl_fionread(&self.residue)? {
             0 => report.used,
             surplus => Err(Mismatch::wrong_count(bytes + surplus, bytes)),

@@ -91,9 +91,20 @@ pub struct Batch {
     pub calls: u32,
     /// Bytes of each call.
     pub call_bytes: u64,
+    /// Whether several writers make them at the same time: their bytes may be mixed.
+    pub is_mixed: bool,
 }
 
 impl Batch {
+    /// Calls of one writer.
+    pub fn new(calls: u32, call_bytes: u64) -> Self {
+        Batch {
+            calls,
+            call_bytes,
+            is_mixed: false,
+        }
+    }
+
     /// Bytes of all calls.
     pub fn bytes(self) -> u64 {
         u64::from(self.calls) * self.call_bytes

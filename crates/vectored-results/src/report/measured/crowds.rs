@@ -4,7 +4,7 @@ use vectored_report::sort;
 use vectored_report::words::{grouped, percent, time};
 use vectored_report::{Block, Cell as Entry, Column, Section, Table};
 
-use crate::model::{Cell, Rank, RecordCounts, Results, TechniqueResult, WriterFigures};
+use crate::model::{Cell, Rank, Results, TechniqueResult};
 use crate::report::ranks::RANKS;
 use crate::report::scaling::Crowd;
 use crate::report::shape_text::list_of_cell;
@@ -18,13 +18,7 @@ const MAX_NAMED: usize = 4;
 
 /// A section for each set of conditions other than the number of writers or of ranks, and one of the ranks.
 pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let of_writers = [
-        "fastest writer",
-        "slowest writer",
-        "records/s",
-        "fairness",
-        "not whole",
-    ];
+    let of_writers = ["fastest writer", "slowest writer", "records/s", "fairness"];
     let of_ranks = ["fastest rank", "slowest rank", "calls/s", "stragglers"];
     let mut sections = crowd(&WRITERS, &of_writers, writer_rows, results);
     sections.extend(crowd(&RANKS, &of_ranks, rank_rows, results));
@@ -71,7 +65,6 @@ fn writer_rows(cell: &Cell) -> Vec<Vec<String>> {
         let rest = vec![
             grouped(figures.records_per_s as u64),
             format!("{:.2}", figures.fairness),
-            not_whole(figures),
         ];
         Some((&figures.writer_median_ns, rest))
     })
@@ -113,37 +106,6 @@ fn extremes(times_ns: &[f64]) -> [String; 2] {
     [
         time(times().fold(f64::INFINITY, f64::min)),
         time(times().fold(0.0, f64::max)),
-    ]
-}
-
-/// `0`; `3.1 % torn`, with a `?` if the kernel does not promise whole records; `unknown` if another program read them.
-fn not_whole(figures: &WriterFigures) -> String {
-    if figures.records.records == 0 {
-        return "unknown".to_owned();
-    }
-    let sign = if figures.whole_records_promised { "" } else { "?" };
-    if figures.records.is_sound() {
-        return format!("0{sign}");
-    }
-    let all = figures.records.records.max(1) as f64;
-    let parts = kinds(&figures.records)
-        .into_iter()
-        .filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts
-        .map(|(count, what)| match count as f64 / all {
-            share if share < 0.001 => format!("<0.1 % {what}"),
-            share => format!("{} {what}", percent(share)),
-        })
-        .collect();
-    format!("{}{sign}", parts.join(", "))
-}
-
-fn kinds(counts: &RecordCounts) -> [(u64, &'static str); 4] {
-    [
-        (counts.torn, "torn"),
-        (counts.lost, "lost"),
-        (counts.doubled, "doubled"),
-        (counts.out_of_order, "out of order"),
     ]
 }
 
@@ -213,27 +175,6 @@ fn rank_row(rank: &Rank) -> Vec<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_observation_without_a_promise_is_marked() {
-        let figures = |records, torn, whole_records_promised| WriterFigures {
-            writer_median_ns: vec![1.0],
-            records_per_s: 1.0,
-            bytes_per_s: 1.0,
-            fairness: 1.0,
-            fairness_min: 1.0,
-            whole_records_promised,
-            records: RecordCounts {
-                records,
-                torn,
-                ..RecordCounts::default()
-            },
-        };
-        assert_eq!(not_whole(&figures(0, 0, true)), "unknown");
-        assert_eq!(not_whole(&figures(1000, 0, true)), "0");
-        assert_eq!(not_whole(&figures(1000, 0, false)), "0?");
-        assert_eq!(not_whole(&figures(1000, 31, false)), "3.1 % torn?");
-    }
 
     #[test]
     fn many_stragglers_are_counted_and_many_ranks_shown_by_slowness() {

@@ -1,0 +1,89 @@
+//! The untimed call before a sample.
+
+use vectored_results::model::{CellSpec, Drain, Operation, PageCache, SyncMode};
+
+use crate::measure::sampler::interface::{Contender, Timing};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FirstCall {
+    /// The untimed call is in the batch of the timed calls.
+    InBatch,
+    /// So it is, although it may take as long as the sample: it fills the stream, so that the thread at the other end works.
+    Filling,
+    /// The untimed call is a batch of its own: the stream holds one call but not two, so it is filled or emptied in
+    /// between.
+    Separate,
+    /// No untimed call: the sample shall find everything cold, or each call
+    /// waits for a device.
+    None,
+}
+
+/// A call of this time, in ns, warms nothing up that the call before it has not: it makes a sample by itself.
+const LONG_CALL_NS: u64 = 75_000;
+
+/// The longest call that may be made to fill a stream that is written: eight times the capacity of a pipe. Longer calls fill
+/// it many times over by themselves.
+const FILLING_BYTES: u64 = 512 << 10;
+
+impl FirstCall {
+    /// The untimed call of a cell whose ends are filled and emptied in this way, and have room for `room` calls.
+    pub fn of(spec: &CellSpec, drain: Option<Drain>, room: u32) -> FirstCall {
+        let asked = &spec.conditions;
+        let waits_for_device = asked.direct || asked.sync != SyncMode::None;
+        let is_cold = asked.page_cache == Some(PageCache::Cold);
+        match drain {
+            // Writers start together, and the first call of each is part of that.
+            _ if waits_for_device || is_cold || asked.writers.is_some() => FirstCall::None,
+            Some(Drain::BetweenSamples) if room == 1 => FirstCall::Separate,
+            Some(Drain::BetweenSamples) | None => FirstCall::InBatch,
+            Some(_) if asked.operation == Operation::Read => FirstCall::Filling,
+            Some(_) if spec.workload.total_bytes() as u64 <= FILLING_BYTES => FirstCall::Filling,
+            Some(_) => FirstCall::InBatch,
+        }
+    }
+
+    /// Whether an untimed call is in the batch of the timed calls.
+    pub fn is_in_batch(self) -> bool {
+        matches!(self, FirstCall::InBatch | FirstCall::Filling)
+    }
+
+    /// The untimed call of the next samples of a cell, after a sample of `calls` calls. A floor with long calls ends the untimed
+    /// ones, of all contenders alike: they would take as long as the samples.
+    pub fn after(self, contender: Contender, timing: Timing, calls: u32) -> FirstCall {
+        let is_long = timing.elapsed_ns >= LONG_CALL_NS * u64::from(calls);
+        match self {
+            FirstCall::InBatch if is_long && contender == Contender::Floor => FirstCall::None,
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_calls_of_the_floor_end_the_untimed_ones() {
+        let after = |contender, calls: u32, call_ns: u64| {
+            let elapsed_ns = u64::from(calls) * call_ns;
+            let timing = Timing {
+                elapsed_ns,
+                cpu_ns: 0,
+            };
+            FirstCall::InBatch.after(contender, timing, calls)
+        };
+        assert_eq!(after(Contender::Floor, 1, 75_000), FirstCall::None);
+        assert_eq!(after(Contender::Floor, 1, 74_999), FirstCall::InBatch);
+        assert_eq!(after(Contender::Floor, 10, 20_000), FirstCall::InBatch);
+        // A technique may be slower than the others.
+        assert_eq!(after(Contender::FloorAgain, 1, 75_000), FirstCall::InBatch);
+        let long = Timing {
+            elapsed_ns: 75_000,
+            cpu_ns: 0,
+        };
+        let filling = FirstCall::Filling.after(Contender::Floor, long, 1);
+        assert_eq!(filling, FirstCall::Filling);
+        let separate = FirstCall::Separate.after(Contender::Floor, Timing::default(), 1);
+        assert_eq!(separate, FirstCall::Separate);
+    }
+}

@@ -1,0 +1,369 @@
+//! An open cell: the loop of its batches, the proof that their bytes arrived, and the words for what failed.
+
+use std::io;
+
+use fastrand::Rng;
+use vectored_machine::Clock;
+use vectored_results::model::{CellSpec, SyncMode};
+use vectored_results::stats::Latencies;
+
+use crate::measure::cell::first_call::FirstCall;
+use crate::measure::cell::latencies::{TechniqueLatencies, depth_of};
+use crate::measure::cell::step::{Step, Turn};
+use crate::measure::sampler::cell_extras::CellExtras;
+use crate::measure::sampler::cold_pool::PoolMemory;
+use crate::measure::sampler::interface::{Contender, MAX_CALLS, MeasureError, Timing};
+use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::sources::read_source::Source;
+use crate::measure::targets::{Batch, Mismatch, Sink};
+
+/// Bytes sent through a stream with a reader thread before it is measured.
+const AGE_BYTES: u64 = 32 << 20;
+
+/// The longest time for that.
+const AGE_NS: u64 = 100_000_000;
+
+/// Approximate size of the batches in which [`AGE_BYTES`] are sent.
+const AGE_BATCH_BYTES: u64 = 1 << 20;
+
+/// Of the samples of a technique, the first after the cell is opened and then one
+/// in this many is compared.
+const PROOF_EVERY: u32 = 5;
+
+/// Attempts at a cold sample: one is repeated if its pages turn out to have been
+/// in the page cache.
+const MAX_TRIES: u32 = 8;
+
+pub(crate) struct OpenCell {
+    pub name: String,
+    /// Dropped before the sinks: writers in threads keep descriptors of them.
+    pub step: Box<dyn Step>,
+    /// What is read or copied.
+    pub source: Option<Box<dyn Source>>,
+    /// What is written to: several if each of several writers has a target of its own.
+    pub sinks: Vec<Box<dyn Sink>>,
+    /// The writers that share each sink.
+    pub sharers: u32,
+    /// The contenders, with the number of their samples so far.
+    pub contenders: Vec<(Contender, u32)>,
+    pub call_bytes: u64,
+    /// The untimed call before each sample.
+    pub first: FirstCall,
+    /// Times of single transfers, if an asynchronous technique takes part.
+    pub latencies: Option<TechniqueLatencies>,
+    /// Settings of the calls.
+    pub timed: Timed,
+    /// Directory and file system, for [`MeasureError::NotCold`].
+    pub not_cold: (String, String),
+    pub round: u32,
+    pub start_bytes: usize,
+    pub batches: u64,
+    pub proof_calls: u64,
+}
+
+/// The step in which a batch failed.
+enum Failed {
+    Filling(io::Error),
+    Moving(io::Error),
+    Arriving(Mismatch),
+}
+
+/// The settings of the calls of a cell.
+pub(crate) fn settings(spec: &CellSpec) -> Timed {
+    Timed {
+        iovec_setup: spec.conditions.iovec_setup,
+        fsync: spec.conditions.sync == SyncMode::Fsync,
+        queue_depth: spec.conditions.queue_depth,
+        ..Timed::calls(1)
+    }
+}
+
+impl OpenCell {
+    /// Returns how many calls, up to `most`, fit into the ends if nobody empties them meanwhile: the minimum over all
+    /// contenders.
+    pub fn probe(
+        &mut self,
+        most: u32,
+        clock: &dyn Clock,
+        rng: &mut Rng,
+    ) -> Result<u32, MeasureError> {
+        let mut fewest = most.min(MAX_CALLS + 1);
+        for index in 0..self.contenders.len() {
+            let (contender, _) = self.contenders[index];
+            let fitting = self.fitting(contender, fewest, clock);
+            fewest = fitting.map_err(|failed| self.explain(failed, contender))?;
+            // Bytes of calls that did not fit may be left at both ends.
+            let emptied = self.sinks.iter_mut().try_for_each(|sink| sink.discard());
+            let emptied = emptied.and_then(|()| match &mut self.source {
+                Some(source) => source.lay_out(rng),
+                None => Ok(()),
+            });
+            emptied.map_err(MeasureError::io(format!("cannot empty {}", self.name)))?;
+            if fewest == 0 {
+                break;
+            }
+        }
+        Ok(fewest)
+    }
+
+    fn fitting(
+        &mut self,
+        contender: Contender,
+        most: u32,
+        clock: &dyn Clock,
+    ) -> Result<u32, Failed> {
+        let filled = Batch::new(most, self.call_bytes);
+        let turn = self.turn(contender, Timed::calls(1), 0, filled);
+        self.step.prepare(&turn).map_err(Failed::Moving)?;
+        if let Some(source) = &mut self.source {
+            source.begin(filled).map_err(Failed::Filling)?;
+        }
+        for fitting in 0..most {
+            match self.step_once(&turn, Meter::whole(clock)) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(fitting),
+                Err(error) => return Err(Failed::Moving(error)),
+            }
+            let bytes = u64::from(fitting + 1) * self.call_bytes;
+            for sink in &mut self.sinks {
+                if !sink.holds(bytes).map_err(Failed::Filling)? {
+                    return Ok(fitting);
+                }
+            }
+        }
+        Ok(most)
+    }
+
+    /// Sends bytes through a new stream until it behaves like one in use.
+    ///
+    /// Pages that one CPU fills and another frees spread over memory with time,
+    /// and are no longer cached when they are reused. Calls to a pipe that a
+    /// thread reads take a third longer after about the first 10 MiB.
+    ///
+    /// On a busy machine, where each wait for the thread takes milliseconds, it ends after [`AGE_NS`].
+    pub fn age(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
+        let end_ns = clock.now_ns() + AGE_NS;
+        let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MAX_CALLS.into());
+        for _ in 0..AGE_BYTES.div_ceil(calls * self.call_bytes) {
+            if clock.now_ns() >= end_ns {
+                break;
+            }
+            let timed = Timed::calls(calls as u32);
+            self.batch((Contender::Floor, timed, 0), false, clock, None)?;
+        }
+        Ok(())
+    }
+
+    /// Makes one call of each contender and compares every byte, if the ends can be read back.
+    pub fn prove(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
+        for index in 0..self.contenders.len() {
+            let (contender, _) = self.contenders[index];
+            let batch = self.batch_of(1);
+            for sink in &mut self.sinks {
+                let cannot = MeasureError::io(format!("cannot prepare {}", self.name));
+                sink.poison(batch).map_err(cannot)?;
+            }
+            self.batch((contender, Timed::calls(1), 0), true, clock, None)?;
+            let provable = self.sinks.iter().filter(|sink| sink.can_prove()).count() as u64;
+            // Reads are compared in memory.
+            let proved = if self.sinks.is_empty() { 1 } else { provable };
+            self.proof_calls += proved * u64::from(batch.calls);
+        }
+        Ok(())
+    }
+
+    /// Times `calls` calls of a contender and checks their bytes.
+    pub fn sample(
+        &mut self,
+        contender: Contender,
+        calls: u32,
+        clock: &dyn Clock,
+    ) -> Result<Timing, MeasureError> {
+        let index = self.place(contender);
+        let samples = &mut self.contenders[index].1;
+        let proof = samples.is_multiple_of(PROOF_EVERY);
+        *samples += 1;
+        if self.first == FirstCall::Separate {
+            self.batch((contender, Timed::calls(1), 0), true, clock, None)?;
+        }
+        let timed = Timed {
+            calls,
+            untimed_first: self.first.is_in_batch(),
+            queue_depth: depth_of(contender, self.timed.queue_depth),
+            ..self.timed
+        };
+        let timing = self.batch((contender, timed, self.round), proof, clock, None)?;
+        self.first = self.first.after(contender, timing, calls);
+        if let Some(mut all) = self.latencies.take() {
+            let latencies = all.due(contender, self.round);
+            if latencies.is_some() {
+                self.batch((contender, timed, self.round), false, clock, latencies)?;
+            }
+            self.latencies = Some(all);
+        }
+        Ok(timing)
+    }
+
+    /// Begins a round: everything is moved to other memory.
+    pub fn lay_out(
+        &mut self,
+        round: u32,
+        start_bytes: usize,
+        rng: &mut Rng,
+    ) -> Result<(), MeasureError> {
+        (self.round, self.start_bytes) = (round, start_bytes);
+        self.step.lay_out();
+        let source = self.source.iter_mut();
+        let mut ends = source.map(|source| source.lay_out(rng)).collect::<Vec<_>>();
+        ends.extend(self.sinks.iter_mut().map(|sink| sink.lay_out(rng)));
+        let outcome = ends.into_iter().collect::<io::Result<()>>();
+        outcome.map_err(MeasureError::io(format!("cannot reopen {}", self.name)))
+    }
+
+    /// What is known of the cell beside its samples, and the memory of its cold pool.
+    pub fn close(self) -> (CellExtras, Option<PoolMemory>) {
+        let latencies = self.latencies.map(TechniqueLatencies::into_inner);
+        let mut extras = CellExtras {
+            proof_calls: self.proof_calls,
+            latencies: latencies.unwrap_or_default(),
+            ..CellExtras::default()
+        };
+        let memory = self.step.close(&mut extras);
+        (extras, memory)
+    }
+
+    /// Makes a batch and checks it, with each of its bytes compared if it is a `proof`: again if the page cache turns out not
+    /// to have been cold. With `latencies`, which get the time of each call, there is no other time.
+    fn batch(
+        &mut self,
+        batch: (Contender, Timed, u32),
+        proof: bool,
+        clock: &dyn Clock,
+        mut latencies: Option<&mut Latencies>,
+    ) -> Result<Timing, MeasureError> {
+        let mut tries = 1..MAX_TRIES;
+        loop {
+            let latencies = latencies.as_deref_mut();
+            match self.attempt(batch, proof, Meter { clock, latencies }) {
+                Err(Failed::Arriving(Mismatch::NotCold)) if tries.next().is_some() => {}
+                outcome => return outcome.map_err(|failed| self.explain(failed, batch.0)),
+            }
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        (contender, timed, round): (Contender, Timed, u32),
+        proof: bool,
+        meter: Meter<'_>,
+    ) -> Result<Timing, Failed> {
+        let taken = Batch::new(timed.all_calls(), self.call_bytes);
+        let sent = self.batch_of(timed.all_calls());
+        let turn = self.turn(contender, timed, round, taken);
+        self.step.prepare(&turn).map_err(Failed::Moving)?;
+        for sink in &mut self.sinks {
+            sink.begin(sent).map_err(Failed::Filling)?;
+        }
+        if let Some(source) = &mut self.source {
+            source.begin(taken).map_err(Failed::Filling)?;
+        }
+        let timing = self.step_once(&turn, meter).map_err(Failed::Moving)?;
+        let mut outcome = match &mut self.source {
+            Some(source) => source.finish(taken),
+            None => Ok(()),
+        };
+        let is_compared = proof && self.sinks.iter().any(|sink| sink.can_prove());
+        let image = is_compared.then(|| self.step.sent(&turn));
+        for sink in &mut self.sinks {
+            // What arrived is removed, whatever was taken.
+            let arrived = sink.finish(sent, image.as_deref());
+            outcome = outcome.and(arrived);
+        }
+        outcome
+            .and_then(|()| self.step.check_memory(&turn))
+            .map_err(Failed::Arriving)?;
+        Ok(timing)
+    }
+
+    /// Has the step make its calls.
+    fn step_once(&mut self, turn: &Turn, meter: Meter<'_>) -> io::Result<Timing> {
+        let from = self.source.as_ref().map(|source| source.fd());
+        let to = self.sinks.first().map(|sink| sink.fd());
+        let ends = from.or(to).zip(to.or(from));
+        let ends = ends.expect("a cell has an end");
+        let moved = self.step.sample(turn, ends, meter);
+        moved.map_err(|error| match self.sinks.first() {
+            Some(sink) => sink.explain(error),
+            None => error,
+        })
+    }
+
+    /// The batch of each sink, if each writer makes `calls` calls.
+    fn batch_of(&self, calls: u32) -> Batch {
+        Batch {
+            is_mixed: self.sharers > 1,
+            ..Batch::new(calls * self.sharers, self.call_bytes)
+        }
+    }
+
+    /// The turn of a contender, for which the source is aimed at a batch.
+    fn turn(&mut self, contender: Contender, timed: Timed, round: u32, filled: Batch) -> Turn {
+        self.batches += 1;
+        // Distinct for each batch, and for each contender and round.
+        let number = self.place(contender) as u64 + 1;
+        let batches = self.batches.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Turn {
+            contender,
+            timed,
+            round,
+            position: self.source.as_mut().map_or(0, |source| source.aim(filled)),
+            mark: (number << 56) ^ (u64::from(round) << 24) ^ batches,
+            start_bytes: self.start_bytes,
+        }
+    }
+
+    fn place(&self, contender: Contender) -> usize {
+        let mut contenders = self.contenders.iter();
+        contenders
+            .position(|(known, _)| *known == contender)
+            .expect("begin_cell named every contender that is sampled")
+    }
+
+    fn explain(&self, failed: Failed, contender: Contender) -> MeasureError {
+        use io::ErrorKind::{ConnectionReset, UnexpectedEof, WouldBlock};
+        let wrong = |difference| MeasureError::WrongBytes {
+            contender: contender.to_string(),
+            cell: self.name.clone(),
+            difference,
+        };
+        let is_read = self.sinks.is_empty();
+        match failed {
+            // At a full target or an empty source. The engine restarts the cell with threads at its ends, where a
+            // technique that takes too much meets the end of the source.
+            Failed::Filling(error) if error.kind() == WouldBlock => MeasureError::DidNotFit,
+            Failed::Moving(error) if error.kind() == WouldBlock && !is_read => {
+                MeasureError::DidNotFit
+            }
+            // The thread at the source has closed it, TCP by a reset.
+            Failed::Moving(error)
+                if self.source.is_some()
+                    && [WouldBlock, UnexpectedEof, ConnectionReset].contains(&error.kind()) =>
+            {
+                wrong("it tried to take more bytes than were sent".to_owned())
+            }
+            Failed::Filling(error) => MeasureError::io(format!("cannot fill {}", self.name))(error),
+            Failed::Moving(error) => MeasureError::of_call(contender, &self.name, error),
+            Failed::Arriving(Mismatch::Bytes(difference)) => wrong(difference),
+            Failed::Arriving(Mismatch::Io(error)) => {
+                MeasureError::io(format!("cannot check {}", self.name))(error)
+            }
+            Failed::Arriving(Mismatch::NotCold) => {
+                let (directory, file_system) = self.not_cold.clone();
+                MeasureError::NotCold {
+                    directory,
+                    file_system,
+                }
+            }
+        }
+    }
+}
