@@ -17,7 +17,6 @@ use vectored::{
 };
 
 use crate::outcome::{Outcome, Takes};
-use crate::sys::uninit;
 
 /// Fills a list from the cursor on, and advances the cursor by the bytes that were read.
 pub type ReadFn =
@@ -60,8 +59,6 @@ pub enum CallScope {
     /// One call reads like [`List`](CallScope::List), and reads bytes after the list as well, which are kept for the
     /// next list.
     ListAndReadAhead,
-    /// One call reads one segment.
-    Segment,
 }
 
 /// The properties that most ways share.
@@ -200,19 +197,6 @@ pub const READ_WAYS: &[ReadWay] = &[
         },
         ..EXACT_READ_WAY
     },
-    ReadWay {
-        name: "read_exact_uninit, segment by segment",
-        call_scope: CallScope::Segment,
-        make: || segment_by_segment(uninit::read_exact),
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "read_up_to_eof_uninit, segment by segment",
-        at_eof: AtEof::Stops,
-        call_scope: CallScope::Segment,
-        make: || segment_by_segment(uninit::read_up_to_eof),
-        ..EXACT_READ_WAY
-    },
 ];
 
 /// A defective way, which proves that the suite detects one: its cursor advances one byte too far after
@@ -319,23 +303,6 @@ pub(crate) fn buffered(capacity: usize) -> ReadFn {
                 reader.resume_read(segments, cursor)
             })
         })
-    })
-}
-
-/// Adapts a function that fills one buffer.
-fn segment_by_segment(read: fn(BorrowedFd<'_>, &mut [u8]) -> Result<u64, TransferError>) -> ReadFn {
-    whole_list(move |fd, segments| {
-        let mut transferred = 0;
-        for segment in segments {
-            let asked = segment.len() as u64;
-            let outcome = Outcome::from(read(fd, segment));
-            transferred += outcome.transferred;
-            if outcome.transferred < asked {
-                let error = outcome.error;
-                return Outcome { transferred, error };
-            }
-        }
-        Ok(transferred).into()
     })
 }
 

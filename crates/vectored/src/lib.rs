@@ -156,7 +156,7 @@
 //! | copy from one descriptor to another, as fast as the two kinds allow | [`copy()`]; with a limit, progress or a technique [`copy::Options`] |
 //! | write durably | `files::write_all_with(…, WriteFlags::DSYNC, …)`, or `File::sync_data` afterwards |
 //! | write past the page cache | [`files::write_all_direct_at`] |
-//! | write a `bytes::Buf` (feature `bytes`) | `buffered::BufSender`, or `SegmentQueue::push_buf` for many long chunks |
+//! | write a `bytes::Buf` (feature `bytes`) | `SegmentQueue::push_buf` |
 //! | have many transfers in flight | `uring` (feature `uring`, Linux), `windows` |
 //! | tune what is copied | [`CostModel`] with [`cost::TargetKind`] or [`cost::CalibrationTarget`]; of a queue [`queue::QueuePolicy`] |
 //! | make the calls yourself | [`SegmentCursor`], [`limits`] |
@@ -189,8 +189,7 @@
 //!
 //! None is on by default.
 //!
-//! - `bytes`: `buffered::BufSender` writes any [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), and a
-//!   [`SegmentQueue`] takes one and is one.
+//! - `bytes`: a [`SegmentQueue`] takes any [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), and is one.
 //! - `serde`: a [`CostModel`] can be saved and loaded.
 //! - `tokio`: a [`SegmentQueue`] writes itself to an `AsyncWrite`.
 //! - `uring`: the module `uring`, on Linux.
@@ -271,9 +270,4 @@ pub mod files {
 /// The limits of one system call, for programs that make the calls themselves by a [`SegmentCursor`].
 pub mod limits {
     pub use crate::sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
-}
-
-/// Reads into memory that is not initialized.
-pub mod uninit {
-    pub use crate::read::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 }

@@ -1,8 +1,7 @@
-//! Signals, and reads into uninitialised memory. `unsafe` code is allowed nowhere else in this crate.
+//! Signals. `unsafe` code is allowed nowhere else in this crate.
 
 mod interval;
 pub mod signals;
-pub(crate) mod uninit;
 
 use std::io;
 

@@ -8,7 +8,6 @@ mod buffered;
 #[cfg(unix)]
 mod copied;
 mod queued;
-mod segments_buf;
 
 use std::fmt;
 #[cfg(unix)]
@@ -18,7 +17,7 @@ use std::os::unix::net::UnixStream;
 
 #[cfg(unix)]
 use vectored::bindings::BorrowedDescriptor;
-use vectored::buffered::{BufSender, VectoredWrite};
+use vectored::buffered::VectoredWrite;
 use vectored::cost::TargetKind;
 use vectored::files::write_all_at;
 #[cfg(unix)]
@@ -35,7 +34,6 @@ use crate::outcome::Takes;
 use adapters::by_hand;
 use adapters::{counted, record_by_record};
 use buffered::{PlainWrites, list_by_list, slice_by_slice};
-use segments_buf::SegmentsBuf;
 
 /// A function that writes a list.
 pub struct WriteWay {
@@ -136,17 +134,6 @@ pub const WRITE_WAYS: &[WriteWay] = &[
                 counted(segments, cursor, |cursor| {
                     gathers.resume_write(&mut gather, segments, cursor)
                 })
-            })
-        },
-    },
-    WriteWay {
-        name: "BufSender",
-        takes: Takes::All,
-        make: || {
-            whole_list(|fd, segments| {
-                BufSender::new(SegmentsBuf::of(segments))
-                    .write_to(fd)
-                    .into()
             })
         },
     },

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use vectored_conformance::host::{role, under_strace};
 use vectored_conformance::model::mixed_sizes;
 use vectored_conformance::outcome::Takes;
-use vectored_conformance::read_ways::{AtEof, CallScope, READ_WAYS, ReadWay};
+use vectored_conformance::read_ways::{AtEof, READ_WAYS, ReadWay};
 use vectored_conformance::signals::SignalStorm;
 use vectored_conformance::source::{Arrival, Feed, Source};
 
@@ -49,10 +49,7 @@ fn a_non_blocking_source_is_resumed_where_it_had_no_more() {
 ///
 /// strace counts the calls of each thread, so each way gets a thread of its own.
 fn answered_by_the_kernel(check: fn(&ReadWay, Arrival)) {
-    for way in READ_WAYS
-        .iter()
-        .filter(|way| way.call_scope != CallScope::Segment)
-    {
+    for way in READ_WAYS {
         let thread = std::thread::spawn(move || {
             let sizes = vec![900; 3000];
             let source = Source::file(build_directory(), Feed::new(content(&sizes), &[])).unwrap();

@@ -3,7 +3,7 @@
 use super::Technique;
 use super::run::{Plan, SMALL_BYTES};
 use crate::cost::{CostModel, TargetKind};
-use crate::sys::file_identity::{CopyEnd, FileKind};
+use crate::sys::open_file::{CopyEnd, FileKind};
 
 const PAGE_BYTES: u64 = 4096;
 

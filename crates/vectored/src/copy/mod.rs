@@ -20,9 +20,9 @@ use self::choice::{Output, Wishes};
 use self::run::{Calls, Run};
 use crate::cost::CostModel;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
-use crate::sys::file_identity::{CopyEnd, FileKind};
 #[cfg(target_os = "linux")]
 use crate::sys::moves;
+use crate::sys::open_file::{CopyEnd, FileKind};
 use crate::sys::{files, syscalls};
 use crate::transfer::message_sockets::refuse_copying_messages;
 

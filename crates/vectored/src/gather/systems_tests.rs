@@ -11,8 +11,6 @@ use crate::read::all::receive_directly;
 use crate::sys::limits::{Limits, MAX_CALL_BYTES};
 use crate::testing::systems::{RuledKernel, SYSTEMS, SystemRules};
 use crate::transfer::read_loop::AtEof;
-use crate::transfer::support_cache::SupportCache;
-use crate::transfer::support_cache::testing::identity;
 use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 use crate::{CostModel, Gather, SegmentCursor};
@@ -55,12 +53,11 @@ proptest! {
         for rules in SYSTEMS {
             for gathers in [false, true] {
                 let mut kernel = RuledKernel::new(rules);
-                let support = SupportCache::new();
-                let mut calls = ListCalls::new(&support);
+                let mut calls = ListCalls::default();
                 let limits = limits_on(rules);
                 let cursor = &mut SegmentCursor::new();
                 let sink = |slices: &[IoSlice<'_>]| {
-                    calls.write(slices, || identity(1), |slices| kernel.write(slices))
+                    calls.write(slices, true, |slices| kernel.write(slices))
                 };
                 let written = if gathers {
                     let model = CostModel {

@@ -4,7 +4,6 @@ use std::io::IoSlice;
 
 use bytes::{Buf, Bytes};
 
-use crate::buffered::buf_sender::next_chunk;
 use crate::queue::SegmentQueue;
 
 impl SegmentQueue {
@@ -33,8 +32,15 @@ impl SegmentQueue {
     /// ```
     pub fn push_buf(&mut self, mut buf: impl Buf) {
         while buf.has_remaining() {
-            let chunk = next_chunk(&buf);
+            // Not `chunks_vectored`, which may skip data: https://github.com/tokio-rs/bytes/issues/701
+            let chunk = buf.chunk();
             let bytes = chunk.len();
+            // Otherwise an empty chunk would make the loop endless.
+            assert!(
+                bytes > 0,
+                "the Buf has {} bytes remaining, but its chunk() is empty",
+                buf.remaining()
+            );
             if bytes <= self.policy.copy_below_bytes {
                 self.put_slice(chunk);
                 buf.advance(bytes);
@@ -86,5 +92,50 @@ impl Buf for SegmentQueue {
             self.advance(here);
         }
         Bytes::from(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::QueuePolicy;
+    use crate::testing::bufs::any_shape;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Some of the trees show other bytes by `chunks_vectored` than they hold.
+        #[test]
+        fn any_tree_of_bufs_is_queued_whole_and_in_order(
+            shape in any_shape(), copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)]
+        ) {
+            let tree = shape.build(&mut (0..251).cycle());
+            let mut policy = QueuePolicy::default();
+            policy.copy_below_bytes = copy_below_bytes;
+            let mut queue = SegmentQueue::with_policy(policy);
+            queue.push_buf(tree.buf);
+            let queued: Vec<_> = queue.segments().collect();
+            prop_assert_eq!(queued.concat(), tree.bytes);
+        }
+    }
+
+    /// Breaks the contract of `Buf`: it has bytes remaining but an empty chunk.
+    struct Hollow;
+
+    impl Buf for Hollow {
+        fn remaining(&self) -> usize {
+            3
+        }
+
+        fn chunk(&self) -> &[u8] {
+            &[]
+        }
+
+        fn advance(&mut self, _: usize) {}
+    }
+
+    #[test]
+    #[should_panic(expected = "the Buf has 3 bytes remaining, but its chunk() is empty")]
+    fn a_buf_with_bytes_but_an_empty_chunk_is_a_panic() {
+        SegmentQueue::new().push_buf(Hollow);
     }
 }

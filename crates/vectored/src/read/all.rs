@@ -7,7 +7,6 @@ use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::runs::RunPolicy;
 use crate::sys;
-use crate::sys::file_identity::FileIdentity;
 use crate::sys::limits::Limits;
 use crate::transfer::message_sockets::before_each_read;
 use crate::transfer::read_loop::{AtEof, Receiver};
@@ -242,13 +241,10 @@ pub(crate) fn stream_source(
     fd: BorrowedDescriptor<'_>,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
     let mut check = before_each_read(fd);
-    let mut calls = ListCalls::of_process();
+    let mut calls = ListCalls::default();
     move |slices| {
         check()?;
-        let identity = || FileIdentity::of(fd);
-        calls.read(slices, identity, |slices| {
-            sys::syscalls::read_slices(fd, slices)
-        })
+        calls.read(slices, fd, |slices| sys::syscalls::read_slices(fd, slices))
     }
 }
 
@@ -257,10 +253,9 @@ pub(crate) fn file_source(
     fd: BorrowedDescriptor<'_>,
     offset: u64,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    let mut calls = ListCalls::of_process();
+    let mut calls = ListCalls::default();
     at_offset(offset, move |slices, at| {
-        let identity = || FileIdentity::of(fd);
-        calls.read(slices, identity, |slices| {
+        calls.read(slices, fd, |slices| {
             sys::syscalls::read_slices_at(fd, slices, at)
         })
     })

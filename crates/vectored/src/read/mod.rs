@@ -2,4 +2,3 @@
 
 pub(crate) mod all;
 pub(crate) mod scatter;
-pub(crate) mod uninit;

@@ -8,10 +8,10 @@ pub(crate) mod copy;
 #[cfg(test)]
 mod copy_tests;
 pub(crate) mod entry;
-pub(crate) mod file_identity;
 pub(crate) mod limits;
 #[cfg(target_os = "linux")]
 pub(crate) mod moves;
+pub(crate) mod open_file;
 pub(crate) mod owned_bytes;
 #[cfg(unix)]
 pub(crate) mod raw;

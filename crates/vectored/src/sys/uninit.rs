@@ -20,14 +20,6 @@ impl<'b> Filling<'b> {
         Filling { buf, filled: 0 }
     }
 
-    pub(crate) fn filled_bytes(&self) -> usize {
-        self.filled
-    }
-
-    pub(crate) fn is_full(&self) -> bool {
-        self.filled == self.buf.len()
-    }
-
     /// Lets `read` fill up to `most` of the next bytes, and returns the number of bytes that it filled. `read` returns the
     /// part that it initialised, which begins where the slice that it got begins.
     ///

@@ -3,17 +3,16 @@
 use crate::descriptor::BorrowedDescriptor;
 use crate::error::TransferError;
 use crate::sys::codes;
-use crate::sys::file_identity::{FileIdentity, FileKind};
+use crate::sys::open_file::{FileKind, OpenFile};
 
 /// Whether `fd` is a regular file or block device that is open with `O_DIRECT`. (On a pipe the flag means packets.)
 pub(crate) fn is_direct(fd: BorrowedDescriptor<'_>) -> bool {
     let kinds = [FileKind::Regular, FileKind::Block];
-    FileIdentity::of(fd).is_some_and(|file| file.is_direct && kinds.contains(&file.kind))
+    OpenFile::of(fd).is_some_and(|file| file.is_direct && kinds.contains(&file.kind))
 }
 
 /// Sends the rest of a list without copying if a file that is open with `O_DIRECT` refused a copying transfer with
-/// `EINVAL`; returns any other error. `resend` sends the rest, which begins after the given number of bytes. (A
-/// `BufSender` has no list to send again. It copies to an aligned address.)
+/// `EINVAL`; returns any other error. `resend` sends the rest, which begins after the given number of bytes.
 ///
 /// The staging buffer is aligned, so this is for lists of which a call ends within a segment, as with a
 /// [`ChunkPolicy`](crate::cost::ChunkPolicy), and for storage whose alignment is more than a page. A list that is not aligned

@@ -5,6 +5,5 @@ pub(crate) mod direct_retry;
 pub(crate) mod message_sockets;
 pub(crate) mod read_loop;
 pub(crate) mod read_plan;
-pub(crate) mod support_cache;
 pub(crate) mod unvectored;
 pub(crate) mod write_loop;

@@ -12,21 +12,14 @@ use crate::descriptor::borrowed::BorrowedDescriptor;
 use crate::sys;
 use crate::sys::codes;
 use crate::sys::copy::copy_into;
-use crate::sys::file_identity::{FileIdentity, FileKind};
+use crate::sys::open_file::{FileKind, OpenFile};
 use crate::sys::span::{Span, part, part_mut};
 use crate::sys::staging::StagingBuffer;
 use crate::transfer::direct_retry::is_direct;
-use crate::transfer::support_cache::{SupportCache, is_refusal};
 use crate::transfer::write_loop::Sink;
-
-/// The bits of a [`SupportCache`] for lists that are written and lists that are read: a driver may know one of them.
-const WRITES: u32 = 1;
-const READS: u32 = 2;
 
 /// The most bytes that are copied for one plain call. No value or message of such a file is longer.
 const MAX_STAGED_BYTES: usize = 256 * 1024;
-
-static SUPPORT: SupportCache = SupportCache::new();
 
 type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
 type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
@@ -34,7 +27,7 @@ type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
 /// The [`Sink`] of a descriptor that is written at its own position.
 pub(crate) struct Stream<'fd> {
     fd: BorrowedDescriptor<'fd>,
-    calls: ListCalls<'static>,
+    calls: ListCalls,
 }
 
 impl<'fd> Stream<'fd> {
@@ -42,17 +35,15 @@ impl<'fd> Stream<'fd> {
     pub(crate) fn of(fd: BorrowedDescriptor<'fd>) -> Stream<'fd> {
         Stream {
             fd,
-            calls: ListCalls::of_process(),
+            calls: ListCalls::default(),
         }
     }
 
     #[cold]
     fn retry_unvectored(&mut self, error: io::Error, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let fd = self.fd;
-        let identity = || FileIdentity::of(fd);
         let mut call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
-        self.calls
-            .retry_write_unvectored(error, slices, &identity, &mut call)
+        self.calls.retry_write(error, slices, fd, &mut call)
     }
 }
 
@@ -65,7 +56,7 @@ impl Sink for Stream<'_> {
         may_adjoin: bool,
     ) -> Result<(), io::Result<usize>> {
         let is_list = slices.len() > 1;
-        let result = if is_list && self.calls.may_be_refused(WRITES) {
+        let result = if is_list && self.calls.is_refused {
             self.call(slices)
         } else {
             // The call is made here, not in a closure: a closure would be a function that is left after the system
@@ -96,9 +87,8 @@ impl Sink for Stream<'_> {
     #[inline]
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let fd = self.fd;
-        let identity = || FileIdentity::of(fd);
         let call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
-        self.calls.write(slices, identity, call)
+        self.calls.write(slices, fd, call)
     }
 
     fn is_direct(&self) -> bool {
@@ -114,29 +104,28 @@ pub(crate) fn into_stream(
     move |slices| stream.call(slices)
 }
 
+/// What may get a plain call in place of a list.
+pub(crate) trait MayGetPlainCall {
+    fn may_get_plain_call(&self) -> bool;
+}
+
+impl MayGetPlainCall for BorrowedDescriptor<'_> {
+    /// Sockets and files that are open with `O_DIRECT` get no plain call: the kernel takes lists for every socket, and
+    /// the buffer is not aligned for direct I/O.
+    fn may_get_plain_call(&self) -> bool {
+        OpenFile::of(*self).is_some_and(|file| file.kind != FileKind::Socket && !file.is_direct)
+    }
+}
+
 /// The calls of one transfer, by plain calls if the file refuses lists.
-pub(crate) struct ListCalls<'r> {
-    support: &'r SupportCache,
-    /// Whether this file refuses lists, once that was looked up.
-    is_refused: Option<bool>,
-    // The buffer is not kept: to drop it would be a part of each transfer.
+// The buffer is not kept: to drop it would be a part of each transfer.
+#[derive(Default)]
+pub(crate) struct ListCalls {
+    /// Whether this file has refused a list that a plain call then moved.
+    is_refused: bool,
 }
 
-impl ListCalls<'static> {
-    /// The calls of a transfer of this process.
-    pub(crate) fn of_process() -> ListCalls<'static> {
-        ListCalls::new(&SUPPORT)
-    }
-}
-
-impl<'r> ListCalls<'r> {
-    pub(crate) fn new(support: &'r SupportCache) -> ListCalls<'r> {
-        ListCalls {
-            support,
-            is_refused: None,
-        }
-    }
-
+impl ListCalls {
     /// Makes one call that writes as much of `slices` as the kernel takes.
     ///
     /// `call` makes the plain call for one slice and the vectored call for several. It is compiled into the caller's
@@ -145,17 +134,15 @@ impl<'r> ListCalls<'r> {
     pub(crate) fn write(
         &mut self,
         slices: &[IoSlice<'_>],
-        identity: impl Fn() -> Option<FileIdentity>,
+        fd: impl MayGetPlainCall,
         mut call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let is_list = slices.len() > 1;
-        if is_list && self.may_be_refused(WRITES) && self.refuses_lists(WRITES, &identity) {
-            return self.write_unvectored(slices, &mut call);
+        if is_list && self.is_refused {
+            return write_unvectored(slices, &mut call);
         }
         match call(slices) {
-            Err(error) if is_list => {
-                self.retry_write_unvectored(error, slices, &identity, &mut call)
-            }
+            Err(error) if is_list => self.retry_write(error, slices, fd, &mut call),
             result => result,
         }
     }
@@ -165,138 +152,94 @@ impl<'r> ListCalls<'r> {
     pub(crate) fn read(
         &mut self,
         slices: &mut [IoSliceMut<'_>],
-        identity: impl Fn() -> Option<FileIdentity>,
+        fd: impl MayGetPlainCall,
         mut call: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let is_list = slices.len() > 1;
-        if is_list && self.may_be_refused(READS) && self.refuses_lists(READS, &identity) {
-            return self.read_unvectored(slices, &mut call);
+        if is_list && self.is_refused {
+            return read_unvectored(slices, &mut call);
         }
         match call(slices) {
-            Err(error) if is_list => {
-                self.retry_read_unvectored(error, slices, &identity, &mut call)
-            }
+            Err(error) if is_list => self
+                .retry(&error, fd, || read_unvectored(slices, &mut call))
+                .unwrap_or(Err(error)),
             result => result,
         }
     }
 
-    /// Whether this file may be known to refuse lists: some file of this process does, and which one was not looked up,
-    /// or it is this one.
-    #[inline(always)]
-    fn may_be_refused(&self, direction: u32) -> bool {
-        match self.is_refused {
-            Some(is_refused) => is_refused,
-            None => self.support.has_any(direction),
-        }
-    }
-
     #[cold]
-    fn refuses_lists(
-        &mut self,
-        direction: u32,
-        identity: &dyn Fn() -> Option<FileIdentity>,
-    ) -> bool {
-        let support = self.support;
-        *self
-            .is_refused
-            .get_or_insert_with(|| support.known(direction, identity) != 0)
-    }
-
-    #[cold]
-    fn retry_write_unvectored(
+    fn retry_write(
         &mut self,
         error: io::Error,
         slices: &[IoSlice<'_>],
-        identity: &dyn Fn() -> Option<FileIdentity>,
+        fd: impl MayGetPlainCall,
         call: &mut WriteCall<'_>,
     ) -> io::Result<usize> {
-        self.retry_unvectored(error, WRITES, identity, |calls| {
-            calls.write_unvectored(slices, call)
-        })
+        self.retry(&error, fd, || write_unvectored(slices, call))
+            .unwrap_or(Err(error))
     }
 
+    /// Makes the plain call after a refusal, and returns its result. `None` after any other error.
     #[cold]
-    fn retry_read_unvectored(
+    fn retry(
         &mut self,
-        error: io::Error,
-        slices: &mut [IoSliceMut<'_>],
-        identity: &dyn Fn() -> Option<FileIdentity>,
-        call: &mut ReadCall<'_>,
-    ) -> io::Result<usize> {
-        self.retry_unvectored(error, READS, identity, |calls| {
-            calls.read_unvectored(slices, call)
-        })
-    }
-
-    /// Makes the plain call after a refusal, and returns its result. Returns any other error as it is.
-    ///
-    /// Sockets and files that are open with `O_DIRECT` get no plain call: the kernel takes lists for every socket, and
-    /// the buffer is not aligned for direct I/O.
-    fn retry_unvectored(
-        &mut self,
-        error: io::Error,
-        direction: u32,
-        identity: &dyn Fn() -> Option<FileIdentity>,
-        plain: impl FnOnce(&mut Self) -> io::Result<usize>,
-    ) -> io::Result<usize> {
-        if !is_refusal(&error) {
-            return Err(error);
+        error: &io::Error,
+        fd: impl MayGetPlainCall,
+        plain: impl FnOnce() -> io::Result<usize>,
+    ) -> Option<io::Result<usize>> {
+        if !is_refusal(error) || !fd.may_get_plain_call() {
+            return None;
         }
-        let is_ambiguous = error.raw_os_error() == Some(codes::EINVAL);
-        let identity = match identity() {
-            Some(identity) if identity.kind != FileKind::Socket && !identity.is_direct => identity,
-            _ => return Err(error),
-        };
-        let result = plain(self);
+        let result = plain();
         // Only a plain call that moved bytes proves that the list was refused: it may fail for the same reason.
-        if matches!(result, Ok(1..)) {
-            self.is_refused = Some(true);
-            // `EINVAL` may have been about the bytes of this list, so the next transfer tries a list again.
-            if !is_ambiguous {
-                self.support.learn(direction, || Some(identity));
-            }
-        }
-        result
+        self.is_refused |= matches!(result, Ok(1..));
+        Some(result)
     }
+}
 
-    #[cold]
-    fn write_unvectored(
-        &mut self,
-        slices: &[IoSlice<'_>],
-        call: &mut WriteCall<'_>,
-    ) -> io::Result<usize> {
-        if slices[0].byte_len() >= MAX_STAGED_BYTES {
-            return call(&slices[..1]);
-        }
-        let bytes = slices.iter().map(Span::byte_len);
-        let mut staging = StagingBuffer::with_capacity(staged_bytes(bytes));
-        for slice in slices {
-            let here = slice.byte_len().min(staging.free_bytes());
-            staging.push(&part(slice, 0, here));
-        }
-        call(&[IoSlice::new(&staging)])
-    }
+/// Whether the error may mean that the kernel, or this kind of file, does not support the call.
+pub(crate) fn is_refusal(error: &io::Error) -> bool {
+    // ENOTSUP and EOPNOTSUPP are one number on Linux and two elsewhere.
+    let refusals = [
+        codes::EOPNOTSUPP,
+        codes::ENOTSUP,
+        codes::ENOSYS,
+        codes::EINVAL,
+    ];
+    error
+        .raw_os_error()
+        .is_some_and(|code| refusals.contains(&code))
+}
 
-    #[cold]
-    fn read_unvectored(
-        &mut self,
-        slices: &mut [IoSliceMut<'_>],
-        call: &mut ReadCall<'_>,
-    ) -> io::Result<usize> {
-        if slices[0].byte_len() >= MAX_STAGED_BYTES {
-            return call(&mut slices[..1]);
-        }
-        let bytes = slices.iter().map(Span::byte_len);
-        let mut staging = vec![0; staged_bytes(bytes)];
-        let read = call(&mut [IoSliceMut::new(&mut staging)])?;
-        let mut rest = &staging[..read];
-        for slice in slices {
-            let (here, after) = rest.split_at(rest.len().min(slice.byte_len()));
-            copy_into(here, &mut part_mut(slice, 0, here.len()));
-            rest = after;
-        }
-        Ok(read)
+#[cold]
+fn write_unvectored(slices: &[IoSlice<'_>], call: &mut WriteCall<'_>) -> io::Result<usize> {
+    if slices[0].byte_len() >= MAX_STAGED_BYTES {
+        return call(&slices[..1]);
     }
+    let bytes = slices.iter().map(Span::byte_len);
+    let mut staging = StagingBuffer::with_capacity(staged_bytes(bytes));
+    for slice in slices {
+        let here = slice.byte_len().min(staging.free_bytes());
+        staging.push(&part(slice, 0, here));
+    }
+    call(&[IoSlice::new(&staging)])
+}
+
+#[cold]
+fn read_unvectored(slices: &mut [IoSliceMut<'_>], call: &mut ReadCall<'_>) -> io::Result<usize> {
+    if slices[0].byte_len() >= MAX_STAGED_BYTES {
+        return call(&mut slices[..1]);
+    }
+    let bytes = slices.iter().map(Span::byte_len);
+    let mut staging = vec![0; staged_bytes(bytes)];
+    let read = call(&mut [IoSliceMut::new(&mut staging)])?;
+    let mut rest = &staging[..read];
+    for slice in slices {
+        let (here, after) = rest.split_at(rest.len().min(slice.byte_len()));
+        copy_into(here, &mut part_mut(slice, 0, here.len()));
+        rest = after;
+    }
+    Ok(read)
 }
 
 /// The number of bytes that are copied of slices with these lengths.

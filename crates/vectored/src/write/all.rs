@@ -34,12 +34,8 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 /// more than 256 KiB is sent in parts. No plain call is made on a socket, nor on a file that is open with
 /// `O_DIRECT`: the function returns the error.
 ///
-/// If the plain call moves bytes, the refusal is remembered. `EINVAL` is remembered for the rest of the
-/// transfer, since its cause may be this list. `EOPNOTSUPP` and `ENOSYS` are remembered for that file
-/// (`st_dev`, `st_ino`, and the device of a special file) for the life of the process. While any refusal is
-/// remembered, each list to any descriptor costs one more fstat(2) and fcntl(2). Nothing is remembered for
-/// anonymous inodes (eventfd(2), timerfd, signalfd, inotify and others), which share one device and usually one
-/// inode. So a refusal by one of them does not change the calls on another.
+/// If the plain call moves bytes, the rest of this list is moved by plain calls. The next list is tried as a list again, so
+/// each list to such a file costs one refused call, one fstat(2) and one fcntl(2).
 ///
 /// A driver that supports plain calls only may also accept a list: Linux hands it each segment by itself, and reports
 /// no error. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the second is refused, the

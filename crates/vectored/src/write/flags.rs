@@ -9,11 +9,9 @@ use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::sys;
 use crate::sys::codes;
-use crate::sys::file_identity::FileIdentity;
 use crate::sys::limits::Limits;
 use crate::transfer::message_sockets::refuse_messages;
-use crate::transfer::support_cache::{SupportCache, is_refusal};
-use crate::transfer::unvectored::ListCalls;
+use crate::transfer::unvectored::{ListCalls, is_refusal};
 use crate::write::all::send_all_referenced;
 use crate::write::positional::check_end;
 
@@ -154,9 +152,8 @@ pub enum OnRefusal {
 /// [`write_all_at`](crate::files::write_all_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each call of the
 /// transfer has the flags. With an empty set of flags it does the same as those functions.
 ///
-/// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) is cached for the life of the process, for each flag
-/// and file (`st_dev` and `st_ino`), and separately for `O_DIRECT`. A flag that is known to be refused is not tried again.
-/// Nothing is cached for anonymous inodes (eventfd(2), inotify and others), which cannot be told apart. `EINVAL` has other
+/// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) holds for the rest of the list: each list that is
+/// written with a refused flag costs one more call, with several flags up to one for each set of them. `EINVAL` has other
 /// causes as well. It counts as a refusal only with [`Fallback`](OnRefusal::Fallback), and only if the same call succeeds
 /// without the flag. The same holds for the error of Linux before 4.13 for unknown flags.
 ///
@@ -166,7 +163,7 @@ pub enum OnRefusal {
 ///
 /// - [`Unsupported`](io::ErrorKind::Unsupported), with a message that names the flag, if one is
 ///   refused and `on_refusal` is [`Error`](OnRefusal::Error), or the flag is
-///   [`APPEND`](WriteFlags::APPEND). If several flags are refused together for the first time, the
+///   [`APPEND`](WriteFlags::APPEND). If one of several flags is refused, the
 ///   message names all of them, since the kernel does not say which one it refuses;
 /// - with [`Fallback`](OnRefusal::Fallback), the error of fdatasync(2) or fsync(2): the bytes are written, but may
 ///   not be durable. One of these is also called after another error if bytes were written before it. If both fail,
@@ -196,7 +193,6 @@ pub fn write_all_with(
     flags: WriteFlags,
     on_refusal: OnRefusal,
 ) -> Result<u64, TransferError> {
-    static SUPPORT: SupportCache = SupportCache::new();
     let fd = fd.as_descriptor();
     if let Some(offset) = offset {
         check_end(segments, offset)?;
@@ -206,8 +202,8 @@ pub fn write_all_with(
         // Sockets have no offsets.
         Some(_) => Ok(()),
     };
-    let mut calls = FlaggedCalls::new(flags, on_refusal, &SUPPORT);
-    let mut plain_calls = ListCalls::of_process();
+    let mut calls = FlaggedCalls::new(flags, on_refusal);
+    let mut plain_calls = ListCalls::default();
     let mut next = offset;
     let result = send_all_referenced(
         segments,
@@ -215,21 +211,17 @@ pub fn write_all_with(
         Limits::default(),
         may_split,
         |slices| {
-            let written = calls.call(
-                || FileIdentity::of(fd),
-                |flags| {
-                    let identity = || FileIdentity::of(fd);
-                    let call = |slices: &[IoSlice<'_>]| {
-                        sys::syscalls::write_slices_with(fd, slices, next, flags.0)
-                    };
-                    // A call with flags may be refused for its flags.
-                    if flags.is_empty() {
-                        plain_calls.write(slices, identity, call)
-                    } else {
-                        call(slices)
-                    }
-                },
-            )?;
+            let written = calls.call(|flags| {
+                let call = |slices: &[IoSlice<'_>]| {
+                    sys::syscalls::write_slices_with(fd, slices, next, flags.0)
+                };
+                // A call with flags may be refused for its flags.
+                if flags.is_empty() {
+                    plain_calls.write(slices, fd, call)
+                } else {
+                    call(slices)
+                }
+            })?;
             next = next.map(|offset| offset + written as u64);
             Ok(written)
         },
@@ -245,87 +237,50 @@ pub fn write_all_with(
 }
 
 /// The calls of one transfer: with all flags first, then without the refused ones.
-struct FlaggedCalls<'r> {
+struct FlaggedCalls {
     asked: WriteFlags,
     flags: WriteFlags,
     on_refusal: OnRefusal,
-    support: &'r SupportCache,
-    has_looked_up: bool,
 }
 
-impl<'r> FlaggedCalls<'r> {
-    fn new(
-        flags: WriteFlags,
-        on_refusal: OnRefusal,
-        support: &'r SupportCache,
-    ) -> FlaggedCalls<'r> {
+impl FlaggedCalls {
+    fn new(flags: WriteFlags, on_refusal: OnRefusal) -> FlaggedCalls {
         FlaggedCalls {
             asked: flags,
             flags,
             on_refusal,
-            support,
-            has_looked_up: false,
         }
     }
 
     /// Makes calls until the kernel does not refuse one for its flags.
     fn call(
         &mut self,
-        identity: impl Fn() -> Option<FileIdentity>,
         mut kernel: impl FnMut(WriteFlags) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        if !self.has_looked_up {
-            self.has_looked_up = true;
-            let known = self.support.known(self.flags.0, &identity);
-            self.leave_out(WriteFlags(known))?;
-        }
         let mut last = match kernel(self.flags) {
             Err(error) if !self.flags.is_empty() && is_refusal(&error) => error,
             result => return result,
         };
         if self.on_refusal == OnRefusal::Error {
-            if is_ambiguous(&last) {
-                return Err(last);
-            }
-            if self.flags.0.count_ones() == 1 {
-                self.support.learn(self.flags.0, &identity);
-            }
-            return Err(refused(self.flags));
+            return Err(if is_ambiguous(&last) { last } else { refused(self.flags) });
         }
         // The smallest set of flags without which the call is accepted is the refused one. Refused calls have written
-        // nothing, so all sets can be tried, once for a file.
+        // nothing, so all sets can be tried.
         for refused in self.flags.without(WriteFlags::APPEND).subsets() {
             match kernel(self.flags.without(refused)) {
                 Err(error) if is_refusal(&error) => last = error,
                 // `EINVAL` has other causes: only a success proves that the flag was the cause.
                 Err(error) if is_ambiguous(&last) => return Err(error),
                 result => {
-                    self.support.learn(refused.0, &identity);
                     self.flags = self.flags.without(refused);
                     return result;
                 }
             }
         }
         if self.flags.contains(WriteFlags::APPEND) && !is_ambiguous(&last) {
-            self.support.learn(WriteFlags::APPEND.0, &identity);
             return Err(refused(WriteFlags::APPEND));
         }
         Err(last)
-    }
-
-    /// Leaves out flags that are known to be refused, or fails if the caller does not allow that.
-    fn leave_out(&mut self, known: WriteFlags) -> io::Result<()> {
-        if known.is_empty() {
-            return Ok(());
-        }
-        if self.on_refusal == OnRefusal::Error {
-            return Err(refused(known));
-        }
-        if known.contains(WriteFlags::APPEND) {
-            return Err(refused(WriteFlags::APPEND));
-        }
-        self.flags = self.flags.without(known);
-        Ok(())
     }
 
     /// Makes the data durable if a flag for that was left out.

@@ -56,9 +56,8 @@ use crate::transfer::write_loop::FnSink;
 /// read such a pipe by calls of `PIPE_BUF` bytes.
 ///
 /// The functions that read a stream into a list ([`read_exact`](crate::read_exact),
-/// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read), those of
-/// [`Scatter`](crate::Scatter), [`read_exact_uninit`](crate::uninit::read_exact_uninit) and
-/// [`read_up_to_eof_uninit`](crate::uninit::read_up_to_eof_uninit)) refuse such a socket for every list, with
+/// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read), the methods of
+/// [`Scatter`](crate::Scatter)) refuse such a socket for every list, with
 /// [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. The end of a message that is longer than the
 /// list would be lost, which no read call reports. Shorter messages would be joined. An empty one would look like the
 /// end of the file. Receive each message with recvmsg(2).
@@ -69,7 +68,6 @@ use crate::transfer::write_loop::FnSink;
 /// 1.15 times as long. Lists without bytes and reads at an offset do not ask.
 ///
 /// [`ScatterReader`](crate::ScatterReader) takes any reader, and cannot ask whether that is a socket.
-/// [`refusing_messages`](crate::ScatterReader::refusing_messages) asks once, before any read.
 ///
 /// # Errors
 ///

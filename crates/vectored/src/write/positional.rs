@@ -6,7 +6,6 @@ use crate::cursor::SegmentCursor;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::sys;
-use crate::sys::file_identity::FileIdentity;
 use crate::sys::limits::Limits;
 use crate::transfer::direct_retry::is_direct;
 use crate::transfer::unvectored::ListCalls;
@@ -87,10 +86,9 @@ pub(crate) fn into_file(
     fd: BorrowedDescriptor<'_>,
     offset: u64,
 ) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
-    let mut calls = ListCalls::of_process();
+    let mut calls = ListCalls::default();
     at(offset, move |slices, offset| {
-        let identity = || FileIdentity::of(fd);
-        calls.write(slices, identity, |slices| {
+        calls.write(slices, fd, |slices| {
             sys::syscalls::pwrite_slices(fd, slices, offset)
         })
     })

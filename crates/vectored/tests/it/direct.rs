@@ -246,52 +246,6 @@ fn a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying() {
     assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
 }
 
-/// Chunks that are aligned blocks, of a rope that shows all of them and of a chain.
-#[cfg(feature = "bytes")]
-#[test]
-fn aligned_chunks_reach_a_direct_file_copied_or_not() {
-    use crate::buf::Rope;
-    use bytes::{Buf, Bytes};
-    use vectored::buffered::BufSender;
-
-    const NAME: &str = "aligned_chunks_reach_a_direct_file_copied_or_not";
-    let path = TemporaryFile::new("direct-chunks");
-    let Some((mut file, alignment)) = direct_file(NAME, &path) else {
-        return;
-    };
-    // Calls of 300 bytes end within blocks, so copied bytes are refused.
-    let chunk_policy = Some(ChunkPolicy {
-        threshold_bytes: 2000,
-        chunk_bytes: 300,
-    });
-    let usual = copying_up_to(8192);
-    for model in [usual, usual.with(|costs| costs.chunk_policy = chunk_policy)] {
-        for counts in [&[1; 16][..], &[1, 1, 40, 1, 1], &[1; 2000]] {
-            let blocks = blocks(alignment, counts);
-            let expected = concat(&blocks);
-            let chunks: Vec<Bytes> = blocks.into_iter().map(Bytes::from_owner).collect();
-            let rope = Rope(chunks.iter().cloned().collect());
-            file.set_len(0).unwrap();
-            file.rewind().unwrap();
-            let chain = rope.clone().chain(Bytes::new());
-            let written = BufSender::with_model(chain, &model).write_to(&file);
-            assert_eq!(written.unwrap(), expected.len() as u64);
-            assert!(fs::read(&path.0).unwrap() == expected);
-            // A misaligned segment stays an error, after the bytes before it.
-            file.set_len(0).unwrap();
-            file.rewind().unwrap();
-            let mut mixed = rope.clone().chain(&b"odd"[..]);
-            let left = mixed.remaining() as u64;
-            let mut sender = BufSender::with_model(&mut mixed, &model);
-            let error = sender.write_to(&file).unwrap_err();
-            assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
-            assert_eq!(error.transferred() + sender.remaining_bytes(), left);
-            let sent = &expected[..error.transferred() as usize];
-            assert!(fs::read(&path.0).unwrap() == sent);
-        }
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

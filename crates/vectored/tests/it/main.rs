@@ -5,8 +5,6 @@
     reason = "tests are built by the newest compiler"
 )]
 
-#[cfg(all(feature = "bytes", unix))]
-mod buf;
 #[cfg(unix)]
 mod copy;
 mod cursor;

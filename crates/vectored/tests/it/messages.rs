@@ -1,16 +1,12 @@
 //! Sockets that keep messages apart.
 
-use std::fs::File;
-use std::io::{ErrorKind, IoSlice, IoSliceMut, Read as _, Write as _};
-use std::mem::MaybeUninit;
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Read as _};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
-use vectored::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 use vectored::{
-    Scatter, ScatterReader, SegmentCursor, TransferError, read_exact, read_up_to_eof, resume_read,
-    resume_write,
+    Scatter, SegmentCursor, TransferError, read_exact, read_up_to_eof, resume_read, resume_write,
 };
 
 use crate::support::{list, payload, writers};
@@ -129,17 +125,6 @@ fn readers() -> Vec<(&'static str, Read)> {
             "Scatter::read_up_to_eof",
             Box::new(|fd, list| Scatter::default().read_up_to_eof(fd, list)),
         ),
-        (
-            "read_exact_uninit",
-            Box::new(|fd, _| read_exact_uninit(fd, &mut [MaybeUninit::uninit(); 6]).map(|_| 6)),
-        ),
-        (
-            "read_up_to_eof_uninit",
-            Box::new(|fd, _| {
-                let memory = &mut [MaybeUninit::uninit(); 6];
-                read_up_to_eof_uninit(fd, memory).map(|bytes| bytes.len() as u64)
-            }),
-        ),
     ]
 }
 
@@ -169,25 +154,6 @@ fn stream_functions_read_nothing_from_message_sockets() {
             }
         }
     }
-}
-
-#[test]
-fn a_reader_of_records_can_refuse_message_sockets() {
-    for kind in [SocketType::DGRAM, SocketType::SEQPACKET] {
-        let (_sender, receiver) = pair(kind);
-        let error = ScatterReader::new(File::from(receiver))
-            .refusing_messages()
-            .unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("recvmsg"), "{error}");
-    }
-    let (mut sender, receiver) = std::os::unix::net::UnixStream::pair().unwrap();
-    sender.write_all(b"record").unwrap();
-    let mut reader = ScatterReader::new(receiver).refusing_messages().unwrap();
-    let mut record = [0; 6];
-    let mut segments = [IoSliceMut::new(&mut record)];
-    reader.read_exact_vectored(&mut segments).unwrap();
-    assert_eq!(&record, b"record");
 }
 
 /// A list without bytes takes no message, and is not refused.

@@ -2,14 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSliceMut, Read, Seek, Write};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::fs::OFlags;
 use vectored::files::{read_exact_at, read_up_to_eof_at};
-use vectored::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 use vectored::{Scatter, SegmentCursor, TransferError, read_exact, read_up_to_eof, resume_read};
 
 use crate::support::{mixed_sizes, payload};
@@ -308,22 +306,4 @@ fn a_pipe_has_no_offsets() {
     let mut buffers = blank(&[1, 1]);
     let error = read_exact_at(&reader, &mut list_mut(&mut buffers), 0).unwrap_err();
     assert_eq!(error.io_error().raw_os_error(), Some(29), "ESPIPE");
-}
-
-#[test]
-fn a_pipe_fills_the_spare_capacity_of_a_vec_and_keeps_the_rest() {
-    let (mut reader, mut writer) = io::pipe().unwrap();
-    writer.write_all(b"hello and more").unwrap();
-    drop(writer);
-    let mut vec: Vec<u8> = Vec::with_capacity(5);
-    let bytes = read_exact_uninit(&reader, &mut vec.spare_capacity_mut()[..5]).unwrap();
-    assert_eq!(bytes, b"hello");
-    let mut byte = [0];
-    reader.read_exact(&mut byte).unwrap();
-    let mut memory = [MaybeUninit::uninit(); 100];
-    let bytes = read_up_to_eof_uninit(&reader, &mut memory).unwrap();
-    assert_eq!(bytes, b"and more");
-    let error = read_exact_uninit(&reader, &mut memory).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
-    assert_eq!(error.transferred(), 0);
 }

@@ -4,11 +4,9 @@ use std::fmt;
 use std::io::{self, BufRead, IoSliceMut, Read};
 
 use crate::cursor::SegmentCursor;
-use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::runs::RunPolicy;
 use crate::sys::limits::Limits;
-use crate::transfer::message_sockets::refuse_reading_messages;
 use crate::transfer::read_loop::{AtEof, recycle, retry_interrupted, unexpected_eof};
 use crate::transfer::read_plan::{copy_out, plan_read};
 
@@ -32,8 +30,9 @@ const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 /// a [`Scatter`](crate::Scatter).
 ///
 /// The inner reader should fill several buffers in one call, as descriptors and sockets do. A reader whose
-/// `read_vectored` fills only the first buffer (the default of the trait) works too, with more calls. It should be a
-/// stream of bytes: for a descriptor, [`refusing_messages`](ScatterReader::refusing_messages) checks that.
+/// `read_vectored` fills only the first buffer (the default of the trait) works too, with more calls. It must be a
+/// stream of bytes: from a socket that keeps messages apart it loses the end of each message that does not fit, and joins the
+/// other messages ([details](crate::write_once#messages)).
 ///
 /// # Examples
 ///
@@ -157,43 +156,6 @@ impl<R> ScatterReader<R> {
         cursor.advance(segments, copied);
         self.start += copied;
         copied
-    }
-}
-
-impl<R: AsDescriptor> ScatterReader<R> {
-    /// Returns this reader, unless its descriptor is a socket that keeps messages apart.
-    ///
-    /// [`new`](ScatterReader::new) takes any reader, and cannot check. From such a socket (wrapped in a `File`,
-    /// say) it would lose the end of each message that does not fit, and join the other messages. Call this method
-    /// if the program cannot know what a descriptor is, as with its standard input. It checks once; the functions that
-    /// borrow a descriptor check for every list ([why](crate::write_once#messages)).
-    ///
-    /// # Errors
-    ///
-    /// - [`InvalidInput`](io::ErrorKind::InvalidInput) if it is a socket of any type but
-    ///   `SOCK_STREAM`. The reader is dropped then; to keep the inner reader, pass a reference to it, such as `&File`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::fs::File;
-    /// use std::os::fd::OwnedFd;
-    /// use std::os::unix::net::UnixDatagram;
-    /// use vectored::ScatterReader;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let (stream, _writer) = std::io::pipe()?;
-    /// assert!(ScatterReader::new(stream).refusing_messages().is_ok());
-    ///
-    /// let messages = File::from(OwnedFd::from(UnixDatagram::unbound()?));
-    /// let error = ScatterReader::new(messages).refusing_messages().unwrap_err();
-    /// assert!(error.to_string().contains("SOCK_DGRAM"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn refusing_messages(self) -> io::Result<ScatterReader<R>> {
-        refuse_reading_messages(self.inner.as_descriptor())?;
-        Ok(self)
     }
 }
 

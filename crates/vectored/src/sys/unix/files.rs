@@ -6,16 +6,14 @@ use rustix::fs::{FileType, OFlags};
 use rustix::net::{SocketType, sockopt};
 
 use crate::descriptor::borrowed::BorrowedDescriptor;
-use crate::sys::file_identity::{CopyEnd, FileIdentity, FileKind};
+use crate::sys::open_file::{CopyEnd, FileKind, OpenFile};
 
 /// A pipe takes a call of up to this many bytes in one piece.
 pub(crate) const PIPE_BUF: usize = libc::PIPE_BUF;
 
-impl FileIdentity {
-    /// The identity of an open file; `None` if fstat(2) fails.
-    // The integers' types differ between systems.
-    #[allow(clippy::unnecessary_cast)]
-    pub(crate) fn of(fd: BorrowedDescriptor<'_>) -> Option<FileIdentity> {
+impl OpenFile {
+    /// `None` if fstat(2) fails.
+    pub(crate) fn of(fd: BorrowedDescriptor<'_>) -> Option<OpenFile> {
         let stat = rustix::fs::fstat(fd).ok()?;
         #[cfg(target_os = "linux")]
         let is_direct = {
@@ -25,10 +23,7 @@ impl FileIdentity {
         // Other systems have no such flag.
         #[cfg(not(target_os = "linux"))]
         let is_direct = false;
-        Some(FileIdentity {
-            device: stat.st_dev as u64,
-            inode: stat.st_ino as u64,
-            special: stat.st_rdev as u64,
+        Some(OpenFile {
             kind: kind(FileType::from_raw_mode(stat.st_mode)),
             is_direct,
         })

@@ -23,42 +23,24 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
 use super::{native, sockets};
 use crate::descriptor::borrowed::BorrowedDescriptor;
-use crate::sys::file_identity::{CopyEnd, FileIdentity, FileKind};
 use crate::sys::limits::MAX_CALL_BYTES;
+use crate::sys::open_file::{CopyEnd, FileKind, OpenFile};
 
 /// Windows documents no number of bytes that a pipe keeps in one piece, so no record is refused for its length.
 pub(crate) const PIPE_BUF: usize = MAX_CALL_BYTES;
 
-impl FileIdentity {
-    /// The identity of an open file; `None` if it has none.
-    pub(crate) fn of(descriptor: BorrowedDescriptor<'_>) -> Option<FileIdentity> {
-        let handle = match descriptor {
-            BorrowedDescriptor::Handle(handle) => handle,
-            BorrowedDescriptor::Socket(_) => {
-                return Some(FileIdentity {
-                    device: 0,
-                    inode: 0,
-                    special: 0,
-                    kind: FileKind::Socket,
-                    is_direct: false,
-                });
-            }
-        };
-        let kind = kind(handle);
-        let (device, inode) = match kind {
-            FileKind::Regular => volume_and_index(handle)?,
-            // Pipes and devices have neither.
-            _ => (0, 0),
-        };
-        Some(FileIdentity {
-            device,
-            inode,
-            special: 0,
-            kind: match kind {
-                FileKind::Regular => kind,
-                _ => FileKind::Unknown,
+impl OpenFile {
+    /// Always `Some`.
+    pub(crate) fn of(descriptor: BorrowedDescriptor<'_>) -> Option<OpenFile> {
+        Some(match descriptor {
+            BorrowedDescriptor::Handle(handle) => OpenFile {
+                kind: kind(handle),
+                is_direct: mode(handle).is_ok_and(|mode| mode.is_unbuffered),
             },
-            is_direct: mode(handle).is_ok_and(|mode| mode.is_unbuffered),
+            BorrowedDescriptor::Socket(_) => OpenFile {
+                kind: FileKind::Socket,
+                is_direct: false,
+            },
         })
     }
 }

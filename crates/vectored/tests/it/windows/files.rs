@@ -2,12 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
-use std::mem::MaybeUninit;
 use std::thread;
 
 use proptest::prelude::*;
 use vectored::files::{read_exact_at, write_all_at};
-use vectored::uninit::read_exact_uninit;
 use vectored::{AsDescriptor, Scatter, TransferError, read_exact, read_up_to_eof, write_once};
 
 use crate::support::{TemporaryFile, file_writers, list, mixed_sizes, payload, writers};
@@ -128,8 +126,9 @@ fn a_pipe_is_read_up_to_its_end() {
     let (reader, mut writer) = io::pipe().unwrap();
     writer.write_all(b"0123456789").unwrap();
     drop(writer);
-    let mut memory = [MaybeUninit::uninit(); 4];
-    assert_eq!(read_exact_uninit(&reader, &mut memory).unwrap(), b"0123");
+    let mut four = [0; 4];
+    read_exact(&reader, &mut [IoSliceMut::new(&mut four)]).unwrap();
+    assert_eq!(&four, b"0123");
     let (mut two, mut rest) = ([0; 2], [b'-'; 10]);
     let mut segments = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut rest)];
     assert_eq!(read_up_to_eof(&reader, &mut segments).unwrap(), 6);

@@ -1,12 +1,10 @@
 //! Sockets, whose calls take lists.
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
 use vectored::files::write_all_at;
-use vectored::uninit::read_exact_uninit;
 use vectored::{
     AsDescriptor, Gather, GatherWriter, Scatter, SegmentCursor, read_exact, resume_read,
     resume_write, write_all, write_once,
@@ -110,17 +108,6 @@ fn an_empty_socket_would_block_and_the_cursor_resumes() {
         thread::yield_now();
     }
     assert_eq!((&head, &body), (b"head", b"body"));
-}
-
-#[test]
-fn memory_that_is_not_initialised_is_filled_up_to_the_end() {
-    let (reader, mut writer) = tcp_pair();
-    writer.write_all(b"hello").unwrap();
-    drop(writer);
-    let mut memory = [MaybeUninit::uninit(); 5];
-    assert_eq!(read_exact_uninit(&reader, &mut memory).unwrap(), b"hello");
-    let error = read_exact_uninit(&reader, &mut memory).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
 }
 
 #[test]

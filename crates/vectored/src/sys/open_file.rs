@@ -1,14 +1,8 @@
-//! The kind of file that a descriptor is open on, and which file.
+//! What a descriptor is open on.
 
-/// The identity of an open file.
+/// The kind of an open file, and how it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileIdentity {
-    /// `st_dev`; on Windows the serial number of the volume.
-    pub(crate) device: u64,
-    /// `st_ino`; on Windows the index of the file.
-    pub(crate) inode: u64,
-    /// `st_rdev`: 0 except for device files, and on Windows.
-    pub(crate) special: u64,
+pub(crate) struct OpenFile {
     pub(crate) kind: FileKind,
     /// Open with `O_DIRECT`; on Windows with `FILE_FLAG_NO_BUFFERING`.
     pub(crate) is_direct: bool,
