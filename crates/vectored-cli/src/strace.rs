@@ -2,8 +2,10 @@
 //! stay the command's.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
@@ -15,10 +17,14 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vectored_machine::platform::processes::{Usage, wait_for};
+use vectored_report::visible;
 
 use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
 use crate::notes::Notes;
+
+/// Bytes at the beginning of a file in which the kernel looks for an interpreter.
+const HEAD_BYTES: u64 = 256;
 
 /// The name of the program.
 const STRACE: &str = "strace";
@@ -145,7 +151,13 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let files: Vec<&PathBuf> = candidates.iter().filter(|path| path.is_file()).collect();
     let is_runnable = |path: &&&PathBuf| is_executable(path);
     if let Some(found) = files.iter().find(is_runnable) {
-        return Ok((*found).clone());
+        return match interpreter_problem(found) {
+            None => Ok((*found).clone()),
+            Some(why) => Err(Failure {
+                error: anyhow::anyhow!("cannot run '{shown}': {why}"),
+                code: 126,
+            }),
+        };
     }
     Err(match (files.first(), is_path && Path::new(name).is_dir()) {
         (None, false) => Failure {
@@ -169,6 +181,34 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
             error: anyhow::anyhow!("cannot run '{shown}': it is a directory"),
             code: 126,
         },
+    })
+}
+
+/// Why the kernel would not run a script.
+fn interpreter_problem(path: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    // The kernel runs what this user may not read.
+    File::open(path)
+        .ok()?
+        .take(HEAD_BYTES)
+        .read_to_end(&mut head)
+        .ok()?;
+    let Some(line) = head.strip_prefix(b"#!") else {
+        // Other programs have a NUL near their beginning, and may have a handler of their own.
+        return (!head.contains(&0)).then(|| {
+            "it is a script without a first line that names its interpreter: add one such as #!/bin/sh".to_owned()
+        });
+    };
+    let line = line.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(|byte| matches!(byte, b' ' | b'\t'));
+    let interpreter = OsStr::from_bytes(words.find(|word| !word.is_empty())?);
+    let interpreter = Path::new(interpreter);
+    let is_missing = interpreter.is_absolute() && matches!(interpreter.try_exists(), Ok(false));
+    is_missing.then(|| {
+        format!(
+            "its first line names the interpreter '{}', which does not exist",
+            visible(&interpreter.display().to_string())
+        )
     })
 }
 

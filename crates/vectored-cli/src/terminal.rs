@@ -200,6 +200,20 @@ pub fn can_redraw() -> bool {
     io::stderr().is_terminal() && !is_dumb(&variable)
 }
 
+/// Whether standard output and standard error are the same terminal, file or pipe.
+#[cfg(unix)]
+pub fn are_read_together() -> bool {
+    let identity = |found: rustix::fs::Stat| (found.st_dev, found.st_ino);
+    let output = rustix::fs::fstat(io::stdout()).map(identity);
+    output.is_ok() && output == rustix::fs::fstat(io::stderr()).map(identity)
+}
+
+/// Whether standard output and standard error are the console.
+#[cfg(windows)]
+pub fn are_read_together() -> bool {
+    io::stdout().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Whether messages on standard error must be ASCII.
 pub fn messages_are_ascii() -> bool {
     Screen::on(&io::stderr()).is_ascii

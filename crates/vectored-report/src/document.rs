@@ -13,10 +13,25 @@ pub struct Document {
     /// The answer: what a reader must not miss, in sentences. Each format decides where it stands: on a terminal last, where
     /// it is in sight; elsewhere first.
     pub answer: Vec<Block>,
+    /// What disturbed the measurement, or makes the answer less certain: next to the answer, which stands last on a terminal and
+    /// first elsewhere.
+    pub warnings: Vec<Block>,
     /// The maps, tables and findings behind it.
     pub body: Vec<Block>,
     /// All other figures. A terminal shows them only if the details are asked for.
     pub sections: Vec<Section>,
+}
+
+impl Document {
+    /// The answer and then the warnings, as all formats but that of a terminal have them.
+    pub(crate) fn answer_first(&self) -> Vec<Block> {
+        [&*self.answer, &*self.warnings].concat()
+    }
+
+    /// The warnings and then the answer.
+    pub(crate) fn answer_last(&self) -> Vec<Block> {
+        [&*self.warnings, &*self.answer].concat()
+    }
 }
 
 /// A part of a document.

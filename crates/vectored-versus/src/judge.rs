@@ -1,11 +1,20 @@
 //! From runs to ratios with intervals, and to the exit status of a gate.
 
+use vectored_report::words::count;
 use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
 use crate::model::{Calls, Change, Compared, Range, RuledLimit, Ruling, Run};
 
 /// Rounds that the interval of a ratio needs. Without one, a ratio says nothing.
 pub const LEAST_ROUNDS: usize = 6;
+
+/// `2 rounds, and an interval needs 6`, with the remedy.
+pub fn too_few_rounds(rounds: usize) -> String {
+    format!(
+        "{}, and an interval needs {LEAST_ROUNDS}: raise --budget, or give --rounds {LEAST_ROUNDS}",
+        count(rounds, "round")
+    )
+}
 
 /// A figure of a run.
 type Figure = (&'static str, fn(&Run) -> f64);
@@ -167,8 +176,32 @@ pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &
             .all(|new| times_are_narrow(figures(old, again, new)))
 }
 
-/// The name of a command, its figures, and the calls of the base and its own.
-pub type Ruled<'a> = (&'a str, &'a [Compared], Option<(&'a Calls, &'a Calls)>);
+/// A command to which limits apply.
+#[derive(Clone, Copy)]
+pub struct Ruled<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its figures.
+    pub figures: &'a [Compared],
+    /// The calls of the base and its own.
+    pub calls: Option<(&'a Calls, &'a Calls)>,
+    /// The rounds behind the figures.
+    pub rounds: usize,
+}
+
+impl Ruled<'_> {
+    /// Why a figure has no interval.
+    fn unknown(&self, figure: &str) -> String {
+        match figure {
+            name if is_count(name) => "the calls were not counted".to_owned(),
+            _ if self.rounds < LEAST_ROUNDS => too_few_rounds(self.rounds),
+            "peak_bytes" => "the peak memory is not known, because it is hardly above that of vectored, which the kernel \
+                             counts for all that it starts"
+                .to_owned(),
+            _ => "not all of its figures are known".to_owned(),
+        }
+    }
+}
 
 /// The limits of time, calls and memory, each if it was set, applied to each command.
 pub fn rulings<'a>(
@@ -183,19 +216,23 @@ pub fn rulings<'a>(
         ("peak_bytes", memory, "--fail-if-more-memory"),
     ];
     let mut all = Vec::new();
-    for (name, figures, calls) in commands {
+    for command in commands {
         for (figure, share, option) in limits {
             let Some(share) = share else { continue };
-            let found = figures.iter().find(|one| one.figure == figure);
+            let found = command.figures.iter().find(|one| one.figure == figure);
+            let calls = command.calls;
             let of_calls = calls.and_then(|(old, new)| ruling_of_calls(figure, old, new, share));
-            let of_figure = || found.map(|found| ruling(found, share));
+            let interval = found.filter(|found| found.low.is_some());
+            let of_figure = || interval.map(|found| ruling(found, share));
+            let ruling = of_calls.or_else(of_figure);
             all.push(RuledLimit {
                 option: option.to_owned(),
                 share,
-                new: name.to_owned(),
+                new: command.name.to_owned(),
                 figure: figure.to_owned(),
-                ruling: of_calls.or_else(of_figure).unwrap_or(Ruling::Undecided),
+                ruling: ruling.unwrap_or(Ruling::Undecided),
                 compared: found.cloned(),
+                unknown: ruling.map_or_else(|| command.unknown(figure), |_| String::new()),
             });
         }
     }

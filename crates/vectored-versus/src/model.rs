@@ -138,6 +138,8 @@ pub struct RuledLimit {
     pub ruling: Ruling,
     /// The figure of both; none if it is not known.
     pub compared: Option<Compared>,
+    /// Why there is no interval, if therefore the limit is not decided.
+    pub unknown: String,
 }
 
 /// Whether a limit is kept.

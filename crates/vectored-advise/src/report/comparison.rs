@@ -298,7 +298,7 @@ pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
             .into(),
         answer: vec![Block::Sentence(answer)],
         body,
-        sections: Vec::new(),
+        ..Document::default()
     }
 }
 

@@ -45,6 +45,7 @@ pub fn document(advisory: &Advisory, top: usize) -> Document {
         answer,
         body,
         sections,
+        ..Document::default()
     }
 }
 

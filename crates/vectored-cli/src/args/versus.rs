@@ -73,7 +73,7 @@ pub struct VersusArgs {
     #[arg(long, value_name = "COMMAND")]
     pub cleanup: Option<String>,
 
-    /// Standard input of each run; by default it is empty
+    /// Standard input of each run, a regular file; by default it is empty
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
 

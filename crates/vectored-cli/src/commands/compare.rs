@@ -10,10 +10,12 @@ use vectored_results::report;
 use vectored_results::stats::compare;
 use vectored_versus::judge::rulings;
 use vectored_versus::model::{RuledLimit, Ruling};
-use vectored_versus::report::{compare_versus, limits_in_words, versus_comparison_document};
+use vectored_versus::report::{
+    CommandChange, compare_versus, limits_in_words, versus_comparison_document,
+};
 
 use crate::args::{CompareArgs, Format};
-use crate::commands::rendered::rendered;
+use crate::commands::rendered::{is_read_with_messages, rendered};
 use crate::failure::Failure;
 use crate::output_file::{OutputFile, Outputs};
 use crate::results_store::{ResultKind, ResultName, paths};
@@ -95,10 +97,20 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if slower.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    Err(Failure {
-        error: anyhow::anyhow!("{}", slower.join("; ")),
-        code: REGRESSION,
-    })
+    let is_read = is_read_with_messages(args.format, output.as_ref());
+    Err(exceeded(&slower.join("; "), REGRESSION, is_read))
+}
+
+/// The failure of limits. What the answer says in full is said in short here, if both are read together.
+fn exceeded(in_full: &str, code: u8, is_read: bool) -> Failure {
+    let in_short = match code {
+        REGRESSION => "a limit is exceeded",
+        _ => "a limit could not be decided",
+    };
+    Failure {
+        error: anyhow::anyhow!("{}", if is_read { in_short } else { in_full }),
+        code,
+    }
 }
 
 /// Compares two results of advise.
@@ -124,8 +136,8 @@ fn compare_advisories(
     let comparison = compare_advice(&old_side, &new_side);
     let limit = args.fail_if_more_calls;
     let limit = limit.filter(|limit| comparison.has_more_calls(*limit));
-    let exceeded = limit.map(|limit| more_calls_in_words(&comparison, limit));
-    let document = with_warnings(advice_comparison_document(&comparison), exceeded.as_slice());
+    let in_full = limit.map(|limit| more_calls_in_words(&comparison, limit));
+    let document = with_warnings(advice_comparison_document(&comparison), in_full.as_slice());
     let screen = Screen::of_output(output.is_some());
     let text = rendered(
         args.format,
@@ -138,11 +150,11 @@ fn compare_advisories(
     if let Some(page) = page {
         page.write(&html(&[document]))?;
     }
-    match exceeded {
-        Some(exceeded) => Err(Failure {
-            error: anyhow::anyhow!("{exceeded}"),
-            code: REGRESSION,
-        }),
+    match in_full {
+        Some(in_full) => {
+            let is_read = is_read_with_messages(args.format, output);
+            Err(exceeded(&in_full, REGRESSION, is_read))
+        }
         None => Ok(ExitCode::SUCCESS),
     }
 }
@@ -161,8 +173,7 @@ fn compare_two_versus(
         (&args.against, std::slice::from_ref(&later)),
     )?;
     let mut comparison = compare_versus(&earlier, &later);
-    let commands = comparison.new.iter();
-    let commands = commands.map(|one| (&*one.name, &one.figures[..], one.calls()));
+    let commands = comparison.new.iter().map(CommandChange::ruled);
     let limits = (args.fail_if_slower, args.fail_if_more_calls, None);
     comparison.limits = rulings(commands, limits);
     let screen = Screen::of_output(output.is_some());
@@ -177,7 +188,8 @@ fn compare_two_versus(
     if let Some(page) = page {
         page.write(&html(&[versus_comparison_document(&comparison)]))?;
     }
-    ruled(&comparison.limits, "the earlier result")
+    let is_read = is_read_with_messages(args.format, output);
+    ruled(&comparison.limits, "the earlier result", is_read)
 }
 
 /// A document whose answer says which limits were exceeded.
@@ -291,8 +303,8 @@ fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
         .collect()
 }
 
-/// The exit code by these limits against `base`.
-pub fn ruled(limits: &[RuledLimit], base: &str) -> Result<ExitCode, Failure> {
+/// The exit code by these limits against `base`. `is_read`: whether the answer, which has them, is read with the message.
+pub fn ruled(limits: &[RuledLimit], base: &str, is_read: bool) -> Result<ExitCode, Failure> {
     let said = limits_in_words(limits, base);
     let of = |wanted: Ruling| -> Vec<&str> {
         let found = said.iter().filter(|(ruling, _)| *ruling == wanted);
@@ -304,8 +316,5 @@ pub fn ruled(limits: &[RuledLimit], base: &str) -> Result<ExitCode, Failure> {
         ([], undecided) => (undecided, UNDECIDED),
         (beyond, _) => (beyond, REGRESSION),
     };
-    Err(Failure {
-        error: anyhow::anyhow!("{}", messages.join("; ")),
-        code,
-    })
+    Err(exceeded(&messages.join("; "), code, is_read))
 }

@@ -1,13 +1,17 @@
 //! `vectored versus`.
 
+use std::fmt::Display;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
+use rustix::fs::major;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, html, json};
-use vectored_versus::judge::rulings;
+use vectored_versus::judge::{Ruled, rulings};
 use vectored_versus::model::{
     Comparison, RuledLimit, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus,
 };
@@ -15,7 +19,7 @@ use vectored_versus::report::{document, failures};
 
 use crate::args::{StdoutTo, VersusArgs};
 use crate::commands::compare::ruled;
-use crate::commands::rendered::rendered;
+use crate::commands::rendered::{is_read_with_messages, rendered};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
@@ -25,6 +29,9 @@ use crate::results_store::{ResultKind, Store, time_of};
 use crate::strace;
 use crate::terminal::Screen;
 use crate::versus_runs::{Plan, Program, Surroundings, measure};
+
+/// The major number of `/dev/null`, `/dev/zero` and the like.
+const MEMORY_DEVICES: u32 = 1;
 
 /// Exit code for outputs that differ.
 const DIFFERENT: u8 = 5;
@@ -67,7 +74,8 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = interrupt.exit_code() {
         return Ok(ExitCode::from(code));
     }
-    verdict(args, &result)
+    let is_read = is_read_with_messages(args.format, outputs.file.as_ref());
+    verdict(args, &result, is_read)
 }
 
 fn show(args: &VersusArgs, result: &Versus, json: String, outputs: &Outputs) -> anyhow::Result<()> {
@@ -94,13 +102,7 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         )));
     }
     if let Some(input) = &args.input {
-        let opened = std::fs::File::open(input);
-        opened.map_err(|error| {
-            Failure::usage(format!(
-                "cannot open --input '{}': {error}",
-                input.display()
-            ))
-        })?;
+        check_input(input)?;
     }
     let name = |index: usize| match index {
         0 => "old".to_owned(),
@@ -136,6 +138,23 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         is_traced,
         seed: fastrand::u64(..),
     })
+}
+
+/// Refuses an input that cannot be read by each run anew: to open a FIFO would wait for a writer, and what one run reads from it or
+/// from a terminal the next one lacks.
+fn check_input(input: &Path) -> Result<(), Failure> {
+    let refused = |why: &dyn Display| {
+        Failure::usage(format!("cannot use --input '{}': {why}", input.display()))
+    };
+    let found = fs::metadata(input).map_err(|error| refused(&error))?;
+    let is_memory = found.file_type().is_char_device() && major(found.rdev()) == MEMORY_DEVICES;
+    if !found.is_file() && !is_memory {
+        return Err(refused(
+            &"it is no regular file, which each run could read from its beginning: copy what it gives into a file",
+        ));
+    }
+    fs::File::open(input).map_err(|error| refused(&error))?;
+    Ok(())
 }
 
 /// The result before anything has run.
@@ -177,9 +196,11 @@ fn limits(args: &VersusArgs, result: &Versus) -> Vec<RuledLimit> {
     if has_failed(result) || differ(args, result) {
         return Vec::new();
     }
-    let commands = result.new.iter().map(|one| {
-        let calls = result.old.calls.as_ref().zip(one.side.calls.as_ref());
-        (&*one.side.name, &one.figures[..], calls)
+    let commands = result.new.iter().map(|one| Ruled {
+        name: &one.side.name,
+        figures: &one.figures,
+        calls: result.old.calls.as_ref().zip(one.side.calls.as_ref()),
+        rounds: result.old.runs.len(),
     });
     let limits = (
         args.fail_if_slower,
@@ -197,16 +218,15 @@ fn differ(args: &VersusArgs, result: &Versus) -> bool {
     !args.ignore_output && result.new.iter().any(|one| !one.differences.is_empty())
 }
 
-/// The exit code.
-fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
+/// The exit code. `is_read`: whether the answer, which says more, is read with the message.
+fn verdict(args: &VersusArgs, result: &Versus, is_read: bool) -> Result<ExitCode, Failure> {
     if has_failed(result) {
         let old = failures(&result.old, 2 * result.old.runs.len());
         let new = result.new.iter();
         let new = new.filter_map(|one| failures(&one.side, one.side.runs.len()));
         let all: Vec<String> = old.into_iter().chain(new).collect();
-        return Err(
-            anyhow::anyhow!("{}: give --ignore-failure if that is meant", all.join("; ")).into(),
-        );
+        let what = if is_read { "a run failed".to_owned() } else { all.join("; ") };
+        return Err(anyhow::anyhow!("{what}: give --ignore-failure if that is meant").into());
     }
     if differ(args, result) {
         return Err(Failure {
@@ -216,5 +236,5 @@ fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
             code: DIFFERENT,
         });
     }
-    ruled(&result.limits, "old")
+    ruled(&result.limits, "old", is_read)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::advise::strace_is_missing;
-use crate::support::{Bench, entries, said_by, skip, stderr_of, stdout_of};
+use crate::support::{Bench, VECTORED, entries, said_by, skip, stderr_of, stdout_of};
 
 macro_rules! needs_strace {
     ($test:expr) => {
@@ -262,6 +262,12 @@ fn a_run_that_fails_is_named_and_no_times_are_compared() {
             assert!(text.contains(first), "{first}: {text}");
             assert!(!text.contains(" of the time of old"), "{text}");
         }
+        let csv = stdout_of(&mut bench.command("report --csv -"));
+        assert!(
+            csv.starts_with("outputs_equal,old_command,new_command,old_failed,new_failed,"),
+            "{csv}"
+        );
+        assert!(csv.lines().count() > 1, "{csv}");
         let result = bench.only_result();
         assert_eq!(result["limits"], serde_json::json!([]));
         let figures = result["new"][0]["figures"].to_string();
@@ -472,9 +478,49 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
         4,
     );
     assert!(
-        stderr.contains("no interval of the time is known, which needs 6 rounds"),
+        stderr.contains("1 round, and an interval needs 6: raise --budget, or give --rounds 6"),
         "{stderr}"
     );
+    // Where both are read together, the message does not repeat the answer.
+    let mut together = bench.program("sh");
+    together.args([
+        "-c",
+        "exec \"$0\" \"$@\" 2>&1",
+        VECTORED,
+        "versus",
+        "--rounds",
+        "1",
+    ]);
+    together.args(["--fail-if-more-calls=1%", NEW, OLD]);
+    let (text, _) = said_by(&mut assert_cmd::Command::from_std(together), 3);
+    assert_eq!(text.matches("beyond the limit").count(), 1, "{text}");
+    assert!(text.contains("\nerror: a limit is exceeded\n"), "{text}");
+}
+
+#[test]
+fn an_input_that_no_run_could_read_again_is_refused_at_once() {
+    needs_strace!("an_input_that_no_run_could_read_again_is_refused_at_once");
+    let bench = bench();
+    let made = Command::new("mkfifo")
+        .arg(bench.work().join("fifo"))
+        .status();
+    assert!(made.unwrap().success());
+    for (input, words) in [
+        ("fifo", "cannot use --input 'fifo': it is no regular file"),
+        (".", "copy what it gives into a file"),
+        ("/dev/ptmx", "it is no regular file"),
+        ("missing", "cannot use --input 'missing': No such file"),
+    ] {
+        let stderr = stderr_of(
+            &mut versus(&bench, "1", &["--input", input, "cat", "cat"]),
+            2,
+        );
+        assert!(stderr.contains(words), "{stderr}");
+    }
+    for input in ["in", "/dev/null", "/dev/zero"] {
+        let read = "head -c 3";
+        stdout_of(&mut versus(&bench, "1", &["--input", input, read, read]));
+    }
 }
 
 #[test]
@@ -635,4 +681,29 @@ fn a_command_that_cannot_run_has_the_exit_status_of_a_shell() {
     );
     let stderr = stderr_of(&mut versus(&bench, "1", &["./in", "true"]), 126);
     assert!(stderr.contains("it is not executable"), "{stderr}");
+    for (script, words) in [
+        (
+            "echo a\n",
+            "a script without a first line that names its interpreter: add one such as #!/bin/sh",
+        ),
+        ("", "a script without a first line"),
+        (
+            "#!/no/such/sh\n",
+            "names the interpreter '/no/such/sh', which does not exist",
+        ),
+        (
+            "#! /bin/sh\r\necho a\r\n",
+            "names the interpreter '/bin/sh\\r', which does not exist",
+        ),
+    ] {
+        let path = bench.work().join("script");
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        for words_before in [["./script", "true"], ["true", "./script"]] {
+            let stderr = stderr_of(&mut versus(&bench, "1", &words_before), 126);
+            assert!(stderr.contains(words), "{stderr}");
+        }
+        let stderr = stderr_of(&mut bench.command("advise -- ./script"), 126);
+        assert!(stderr.contains(words), "{stderr}");
+    }
 }

@@ -8,7 +8,7 @@ pub fn markdown(document: &Document) -> String {
     if !document.title.is_empty() {
         text += &format!("# {}\n", escaped(&document.title));
     }
-    blocks(&document.answer, &mut text);
+    blocks(&document.answer_first(), &mut text);
     blocks(&document.body, &mut text);
     for section in &document.sections {
         gap(&mut text);

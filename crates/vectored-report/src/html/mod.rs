@@ -82,7 +82,7 @@ fn content(document: &Document, is_one_of_several: bool) -> Markup {
         @if !document.lead.is_empty() {
             p.lead { (document.lead) }
         }
-        (blocks(&document.answer))
+        (blocks(&document.answer_first()))
         (blocks(&document.body))
         @for section in &document.sections {
             section {

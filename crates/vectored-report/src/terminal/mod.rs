@@ -48,10 +48,11 @@ pub fn terminal(document: &Document, options: &TerminalOptions) -> String {
         screen.gap();
     }
     screen.blocks(&document.body);
-    if !document.answer.is_empty() {
+    let answer = document.answer_last();
+    if !answer.is_empty() {
         screen.gap();
     }
-    screen.blocks(&document.answer);
+    screen.blocks(&answer);
     screen.text
 }
 

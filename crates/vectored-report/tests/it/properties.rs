@@ -87,6 +87,7 @@ fn of_texts(next: &mut dyn FnMut() -> String, drawn: &mut dyn FnMut() -> String)
         title: next().into(),
         lead: drawn().into(),
         answer,
+        warnings: vec![Block::Sentence(Sentence::toned(Tone::Warning, next()))],
         body: vec![Block::Item(item), Block::Details(details)],
         sections: vec![Section {
             title: next().into(),

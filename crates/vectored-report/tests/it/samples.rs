@@ -11,11 +11,11 @@ pub fn everything() -> Document {
     Document {
         title: "Copy or gather? An invented machine".into(),
         lead: "This page shows which way of sending several buffers takes the least time.".into(),
+        warnings: vec![Block::Sentence(Sentence::toned(
+            Tone::Warning,
+            "The machine was busy: its load was 3.2 on 2 CPUs. Stop other programs and measure again.",
+        ))],
         answer: vec![
-            Block::Sentence(Sentence::toned(
-                Tone::Warning,
-                "The machine was busy: its load was 3.2 on 2 CPUs. Stop other programs and measure again.",
-            )),
             Block::Sentence(Sentence::of(
                 "file",
                 "copy below 1.40 KiB, gather above; never write one by one, which takes 1.4 to 39 times as long.",

@@ -12,11 +12,9 @@ use crate::report::target_names::conditions_in_words;
 use crate::report::words::Words;
 use crate::stats::MIN_RUNS;
 
-/// The comparison as a document: differences of the environment and reported changes are the answer.
+/// The comparison as a document: the reported changes are the answer, beside differences of the environment.
 pub fn comparison_document(comparison: &Comparison) -> Document {
-    let sentences = summary(comparison)
-        .into_iter()
-        .map(|text| Block::Sentence(Sentence::toned(Tone::Plain, text)));
+    let sentence = |text| Block::Sentence(Sentence::toned(Tone::Plain, text));
     let mut body: Vec<Block> = tables(comparison).into_iter().map(Block::Table).collect();
     body.extend(bars(comparison).map(Block::Bars));
     body.extend(
@@ -32,9 +30,10 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
         )
         .into(),
         lead: LEAD.into(),
-        answer: sentences.collect(),
+        answer: vec![sentence(summary(comparison))],
+        warnings: environment(comparison).into_iter().map(sentence).collect(),
         body,
-        sections: Vec::new(),
+        ..Document::default()
     }
 }
 
@@ -48,7 +47,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
     csv(&serde_json::json!({ "compared": rows }), &["compared"])
 }
 
-fn summary(comparison: &Comparison) -> Vec<String> {
+fn environment(comparison: &Comparison) -> Vec<String> {
     let mut text = Vec::new();
     for difference in &comparison.environment {
         let side = |values: &[String]| {
@@ -65,19 +64,20 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     if text.is_empty() {
         text.push("The environment is the same.".to_owned());
     }
+    text
+}
+
+fn summary(comparison: &Comparison) -> String {
     if comparison.cells.is_empty() {
-        text.push(
-            "Nothing was compared: no cell was measured under the same conditions in every run."
-                .to_owned(),
-        );
-        return text;
+        return "Nothing was compared: no cell was measured under the same conditions in every run."
+            .to_owned();
     }
     let reported = |change: Change| {
         let all = comparison.targets.iter().chain(&comparison.cells);
         all.filter(|compared| compared.change == change).count()
     };
     let (slower, faster) = (reported(Change::Slower), reported(Change::Faster));
-    text.push(format!(
+    format!(
         "{} against {}: {slower} slower and {faster} faster among {} and {}; the others changed by \
          less than {:.0} %, or not significantly.",
         words::count(comparison.base.len(), "base run"),
@@ -85,8 +85,7 @@ fn summary(comparison: &Comparison) -> Vec<String> {
         words::count(comparison.targets.len(), "target mean"),
         words::count(comparison.cells.len(), "cell result"),
         comparison.called_from * 100.0,
-    ));
-    text
+    )
 }
 
 fn tables(comparison: &Comparison) -> Vec<Table> {

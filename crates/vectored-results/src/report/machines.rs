@@ -46,7 +46,7 @@ pub fn machines_document(runs: &[&Results]) -> Document {
         lead: LEAD.into(),
         answer,
         body,
-        sections: Vec::new(),
+        ..Document::default()
     }
 }
 

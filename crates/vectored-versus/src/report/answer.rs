@@ -3,11 +3,22 @@
 use vectored_report::words::{count, enumerated, grouped};
 use vectored_report::{Block, Sentence, Tone};
 
-use crate::judge::{LEAST_ROUNDS, is_count};
-use crate::model::{Change, Compared, Comparison, Phase, RuledLimit, Ruling, Side, Versus};
+use crate::judge::{is_count, too_few_rounds};
+use crate::model::{
+    Calls, Change, Compared, Comparison, Phase, Range, RuledLimit, Ruling, Side, Versus,
+};
 
 /// Rounds in which a command failed and that are named.
 const SHOWN_ROUNDS: usize = 5;
+
+/// The largest share by which times that are called equal may differ.
+const EQUAL_WITHIN: f64 = 0.1;
+
+/// The remedy for a wide interval.
+pub(super) const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
+
+/// What is said of calls that are equally many.
+const EQUAL_CALLS: &str = "makes as many system calls";
 
 /// The logarithm of the distance of two ratios from which on a reader notices it.
 const SHOWN_DISTANCE: f64 = 0.01;
@@ -16,58 +27,85 @@ const SHOWN_DISTANCE: f64 = 0.01;
 /// 40,025`. Counts lead where times say nothing.
 pub fn answer(versus: &Versus, of: &Comparison) -> String {
     let name = &of.side.name;
-    let counted = of.figure("calls").map(|_| match &calls(of)[..] {
-        [] => "makes as many system calls".to_owned(),
-        calls => format!("makes {}", enumerated(calls)),
-    });
-    let wall = of.figure("wall_ns");
-    match (
-        wall.and_then(|wall| times(wall, of.figure("cpu_ns"))),
-        counted,
-    ) {
-        (Some(times), Some(counted)) => format!("{name} {times}, and {counted}"),
-        (Some(times), None) => format!("{name} {times}"),
-        (None, counted) => {
-            let why = match wall {
-                _ if versus.is_spoiled(of) => {
-                    "no times are compared, since a run failed".to_owned()
-                }
-                None => "it was not timed".to_owned(),
-                Some(_) => format!(
-                    "no times are compared ({}; an interval needs {LEAST_ROUNDS})",
-                    count(versus.old.runs.len(), "round")
-                ),
-            };
-            match counted {
-                Some(counted) if counted.contains(" as many ") => {
-                    format!("{name} {counted} as old; {why}")
-                }
-                Some(counted) => format!("{name} {counted}; {why}"),
-                None => format!("{name}: {why}"),
-            }
-        }
+    let (mut told, silent) = times(versus, of);
+    let both = versus.old.calls.as_ref().zip(of.side.calls.as_ref());
+    let both = both.filter(|_| of.figure("calls").is_some());
+    if let Some((old, new)) = both {
+        let as_old = if told.is_empty() { " as old" } else { "" };
+        told.push(calls(old, new).replace(EQUAL_CALLS, &format!("{EQUAL_CALLS}{as_old}")));
+    }
+    let told = told.join(", and ");
+    match (&*told, silent) {
+        ("", silent) => format!("{name}: {}", silent.unwrap_or_default()),
+        (told, Some(silent)) => format!("{name} {told}; {silent}"),
+        (told, None) => format!("{name} {told}"),
     }
 }
 
-/// `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`; `None` without an interval.
-fn times(wall: &Compared, cpu: Option<&Compared>) -> Option<String> {
-    let of_time = ratio_in_words(wall).filter(|_| wall.low.is_some())?;
+/// What the times tell: `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`; and why
+/// they, or some of them, tell nothing.
+fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
+    if versus.is_spoiled(of) {
+        let why = "no times are compared, since a run failed";
+        return (Vec::new(), Some(why.to_owned()));
+    }
+    let Some(wall) = of.figure("wall_ns") else {
+        return (Vec::new(), Some("it was not timed".to_owned()));
+    };
+    let Some(ratio) = ratio_in_words(wall).filter(|_| wall.low.is_some()) else {
+        let why = too_few_rounds(versus.old.runs.len());
+        return (Vec::new(), Some(format!("no times are compared ({why})")));
+    };
+    let within = |figure: &Compared| {
+        let mut noise = versus.noise.iter();
+        equal_within(figure, noise.find(|noise| noise.figure == figure.figure))
+    };
     // The reader divides the columns of the table.
     let by_rounds = if quotient_of_columns(wall).is_some() { ", round by round" } else { "" };
-    let is_found = |one: &Compared| one.change != Change::NotFound;
-    let of_cpu = cpu.and_then(|cpu| Some((ratio_in_words(cpu)?, is_found(cpu))));
-    Some(match (is_found(wall), of_cpu) {
-        (true, Some((of_cpu, _))) => {
-            format!("takes {of_time} of the time of old{by_rounds} and {of_cpu} of its CPU time")
-        }
-        (true, None) => format!("takes {of_time} of the time of old{by_rounds}"),
-        (false, Some((of_cpu, true))) => {
-            format!(
-                "takes {of_cpu} of the CPU time of old; no difference of the whole time was found ({of_time})"
-            )
-        }
-        (false, _) => format!("takes as long as old: no difference was found ({of_time})"),
-    })
+    let cpu = of.figure("cpu_ns");
+    let cpu = cpu.and_then(|cpu| Some((cpu, ratio_in_words(cpu).filter(|_| cpu.low.is_some())?)));
+    let open =
+        |what: &str, ratio: &str| Some(format!("the {what} do not tell ({ratio}): {MORE_ROUNDS}"));
+    match (is_found(wall), within(wall), cpu) {
+        (true, _, Some((cpu, of_cpu))) if is_found(cpu) || within(cpu).is_some() => (
+            vec![format!(
+                "takes {ratio} of the time of old{by_rounds} and {of_cpu} of its CPU time"
+            )],
+            None,
+        ),
+        (true, _, cpu) => (
+            vec![format!("takes {ratio} of the time of old{by_rounds}")],
+            cpu.and_then(|(_, of_cpu)| open("CPU times", &of_cpu)),
+        ),
+        (false, Some(within), Some((cpu, of_cpu))) if is_found(cpu) => (
+            vec![
+                format!("takes {of_cpu} of the CPU time of old"),
+                format!("as long within {within} % ({ratio})"),
+            ],
+            None,
+        ),
+        (false, Some(within), _) => (
+            vec![format!("takes as long as old within {within} % ({ratio})")],
+            None,
+        ),
+        (false, None, Some((cpu, of_cpu))) if is_found(cpu) => (
+            vec![format!("takes {of_cpu} of the CPU time of old")],
+            open("whole times", &ratio),
+        ),
+        (false, None, _) => (Vec::new(), open("times", &ratio)),
+    }
+}
+
+fn is_found(of: &Compared) -> bool {
+    of.change != Change::NotFound
+}
+
+/// The per cent by which figures differ at most in which no difference was found, by their interval and the one of the old
+/// command against itself; `None` if that is too much to call them equal.
+pub(super) fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
+    let most = |of: &Compared| Some((of.high? - 1.0).max(1.0 - of.low?));
+    let most = most(of)?.max(noise.and_then(most).unwrap_or(0.0));
+    (most <= EQUAL_WITHIN).then(|| ((most * 100.0).ceil() as u64).max(1))
 }
 
 /// The quotient of the medians in the columns of a timed figure, if it is not the ratio, the mean of the ratios of the rounds:
@@ -154,20 +192,29 @@ pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> 
                 "peak_bytes" => "peak memory",
                 figure => figure,
             };
-            match (limit.compared.as_ref().and_then(ratio_in_words), worst) {
-                (Some(ratio), _) => format!("{ratio} times the {figure}"),
-                (None, Ruling::Beyond) => format!("{figure} instead of none"),
-                (None, _) => format!(
-                    "no interval of the {figure} is known, which needs {LEAST_ROUNDS} rounds"
-                ),
+            let ratio = limit.compared.as_ref().and_then(ratio_in_words);
+            match (ratio, worst, &*limit.unknown) {
+                (_, Ruling::Undecided, unknown) if !unknown.is_empty() => unknown.to_owned(),
+                (Some(ratio), ..) => format!("{ratio} times the {figure}"),
+                (None, ..) => format!("{figure} instead of none"),
             }
         });
         let shown = enumerated(&shown.collect::<Vec<_>>());
+        let is_wide = |limit: &RuledLimit| {
+            limit.ruling == Ruling::Undecided
+                && limit.unknown.is_empty()
+                && !is_count(&limit.figure)
+        };
         let text = match worst {
             Ruling::Within => format!("{new} is within the limit of {limit}"),
             Ruling::Beyond => format!("{new} is beyond the limit of {limit}: {shown}"),
             Ruling::Undecided => {
-                format!("{new} may be within the limit of {limit} or beyond it: {shown}")
+                let remedy = if limits.iter().any(is_wide) {
+                    format!("; {MORE_ROUNDS}")
+                } else {
+                    String::new()
+                };
+                format!("{new} may be within the limit of {limit} or beyond it: {shown}{remedy}")
             }
         };
         (worst, text)
@@ -184,33 +231,43 @@ pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<I
     })
 }
 
-/// `120 writes instead of 40,025`, for each count that differs.
-pub(super) fn calls(of: &Comparison) -> Vec<String> {
-    let changed = |figure: &str, one: &str, many: &str| {
-        let found = of
-            .figure(figure)
-            .filter(|one| one.change != Change::NotFound)?;
-        let [old, new] = [found.old, found.new].map(|count| count.round() as u64);
-        let calls = if new == 1 { one } else { many };
-        Some(format!(
-            "{} {calls} instead of {}",
-            grouped(new),
-            grouped(old)
-        ))
+/// `makes 120 writes instead of 40,025`, with each count of transfers that differs; or what is known of all calls.
+pub(super) fn calls(old: &Calls, new: &Calls) -> String {
+    let changed = |noun: &str, of: fn(&Calls) -> Range| {
+        let (old, new) = (of(old), of(new));
+        let nouns = if new == (Range { low: 1, high: 1 }) { "" } else { "s" };
+        let is_apart = new.high < old.low || new.low > old.high;
+        is_apart.then(|| format!("{} {noun}{nouns} instead of {}", range(new), range(old)))
     };
-    let transfers: Vec<String> = [
-        changed("writes", "write", "writes"),
-        changed("reads", "read", "reads"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if transfers.is_empty() {
-        changed("calls", "system call", "system calls")
-            .into_iter()
-            .collect()
+    let transfers = [
+        changed("write", |calls| calls.writes),
+        changed("read", |calls| calls.reads),
+    ];
+    let mut all: Vec<String> = transfers.into_iter().flatten().collect();
+    if all.is_empty() {
+        all.extend(changed("system call", |calls| calls.calls));
+    }
+    let (of_old, of_new) = (old.calls, new.calls);
+    if !all.is_empty() {
+        format!("makes {}", enumerated(&all))
+    } else if of_old == of_new && of_old.low == of_old.high {
+        EQUAL_CALLS.to_owned()
     } else {
-        transfers
+        // The numbers vary from run to run.
+        format!(
+            "makes {} system calls instead of {}",
+            range(of_new),
+            range(of_old)
+        )
+    }
+}
+
+/// `3`, or `3 to 5`.
+pub(super) fn range(of: Range) -> String {
+    if of.low == of.high {
+        grouped(of.low)
+    } else {
+        format!("{} to {}", grouped(of.low), grouped(of.high))
     }
 }
 

@@ -7,8 +7,9 @@ use vectored_report::{Block, Column, Document, Sentence, Table, Tone, csv};
 
 use crate::judge;
 use crate::model::{Calls, Change, Compared, Comparison, RuledLimit, Versus};
-use crate::report::answer::{calls, limit_sentences, ratio_in_words};
+use crate::report::answer::{calls, equal_within, limit_sentences, ratio_in_words};
 use crate::report::document::{ROWS, change};
+use crate::report::saved::limited;
 
 /// The schema of [`VersusComparison`].
 pub const VERSUS_COMPARISON_SCHEMA: &str = "vectored-versus-comparison/1";
@@ -37,6 +38,8 @@ pub struct CommandChange {
     pub later: [String; 2],
     /// Times and memory as ratios to the old command of the same result, whatever the machine; counts as they are.
     pub figures: Vec<Compared>,
+    /// The rounds of the shorter result.
+    pub rounds: usize,
     #[serde(skip)]
     sides: [Comparison; 2],
 }
@@ -51,6 +54,7 @@ pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
         earlier: commands(earlier, one),
         later: commands(later, other),
         figures: figures(one, other),
+        rounds: earlier.old.runs.len().min(later.old.runs.len()),
         sides: [one.clone(), other.clone()],
     });
     let both = earlier.new.len().min(later.new.len());
@@ -94,17 +98,35 @@ fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
 }
 
 impl CommandChange {
+    /// What limits apply to.
+    pub fn ruled(&self) -> judge::Ruled<'_> {
+        judge::Ruled {
+            name: &self.name,
+            figures: &self.figures,
+            calls: self.calls(),
+            rounds: self.rounds,
+        }
+    }
+
     /// The calls of the new command in the earlier result and in the later one.
-    pub fn calls(&self) -> Option<(&Calls, &Calls)> {
+    fn calls(&self) -> Option<(&Calls, &Calls)> {
         let [earlier, later] = self.sides.each_ref().map(|one| one.side.calls.as_ref());
         earlier.zip(later)
     }
 }
 
 impl VersusComparison {
-    /// One row for each figure of each new command.
+    /// One row for each figure of each new command, with its limit.
     pub fn csv(&self) -> String {
-        csv(&json!({ "new": self.new }), &["new", "figures"])
+        let new = self.new.iter().map(|one| {
+            let mut row = json!(one);
+            row["figures"] = json!(limited(&one.name, &one.figures, &self.limits));
+            row
+        });
+        csv(
+            &json!({ "new": new.collect::<Vec<_>>() }),
+            &["new", "figures"],
+        )
     }
 }
 
@@ -114,30 +136,28 @@ fn answer(of: &CommandChange) -> String {
         .sides
         .each_ref()
         .map(|side| ratio_in_words(side.figure("wall_ns")?));
-    let is_found = |name: &str| {
-        let figure = of.figures.iter().find(|one| one.figure == name);
-        figure.is_some_and(|one| one.change != Change::NotFound)
-    };
-    let mut parts: Vec<String> = Vec::new();
+    let (mut parts, mut silent) = (Vec::new(), String::new());
     if let (Some(earlier), Some(later)) = (earlier, later) {
-        parts.push(if is_found("wall_ns") {
-            format!("takes {later} of the time of old, {earlier} before")
-        } else {
-            format!("takes as much of the time of old as before ({later}, {earlier} before)")
-        });
+        let wall = of.figures.iter().find(|one| one.figure == "wall_ns");
+        let within = wall.and_then(|wall| equal_within(wall, None));
+        match (wall.filter(|wall| wall.low.is_some()), within) {
+            (Some(wall), _) if wall.change != Change::NotFound => {
+                parts.push(format!("takes {later} of the time of old, {earlier} before"));
+            }
+            (_, Some(within)) => parts.push(format!(
+                "takes as much of the time of old as before within {within} % ({later}, {earlier} before)"
+            )),
+            _ => {
+                silent = format!("; the times do not tell ({later} of the time of old, {earlier} before)");
+            }
+        }
     }
-    let counted = calls(&Comparison {
-        figures: of.figures.clone(),
-        ..Comparison::default()
-    });
-    if !counted.is_empty() {
-        parts.push(format!("makes {}", enumerated(&counted)));
-    } else if of.calls().is_some() {
-        parts.push("makes as many system calls".to_owned());
-    } else if parts.is_empty() {
+    if let Some((earlier, later)) = of.calls() {
+        parts.push(calls(earlier, later));
+    } else if parts.is_empty() && silent.is_empty() {
         parts.push("was neither timed nor counted in both results".to_owned());
     }
-    format!("{} {}", of.name, parts.join(", and "))
+    format!("{} {}{silent}", of.name, parts.join(", and ")).replace(" ; ", ": ")
 }
 
 /// The answer for each new command, and its figures.
@@ -178,7 +198,7 @@ pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
         lead: "Two results of `vectored versus`. A change is reported if the intervals of both have nothing in common.".into(),
         answer: answers,
         body,
-        sections: Vec::new(),
+        ..Document::default()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::{
     Versus,
 };
 use crate::report::answer::{
-    answer, end_in_words, failures, limit_sentences, quotient_of_columns, ratio_in_words,
+    answer, end_in_words, failures, limit_sentences, quotient_of_columns, range, ratio_in_words,
 };
 
 const LEAD: &str = "\
@@ -50,10 +50,12 @@ fn whole(count: f64) -> String {
 
 /// The answer of each new command, its figures, and the calls that differ; in sections all calls and files.
 pub fn document(versus: &Versus) -> Document {
-    let (mut answer, mut body, mut sections) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut answer, mut warnings) = (Vec::new(), Vec::new());
+    let (mut body, mut sections) = (Vec::new(), Vec::new());
     answer.extend(failures_of(&versus.old, 2));
     for comparison in &versus.new {
         answer.extend(answers(versus, comparison));
+        warnings.extend(self::warnings(versus, comparison));
         body.extend(compared(versus, comparison));
         sections.extend(details(versus, comparison));
     }
@@ -70,6 +72,7 @@ pub fn document(versus: &Versus) -> Document {
         .into(),
         lead: LEAD.into(),
         answer,
+        warnings,
         body,
         sections,
     }
@@ -85,10 +88,9 @@ fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
     Block::Sentence(Sentence::toned(tone, text))
 }
 
-/// What spoils the comparison, and its outcome.
-fn answers(versus: &Versus, of: &Comparison) -> Vec<Block> {
+/// What makes the comparison less than it seems.
+fn warnings(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
-    blocks.extend(failures_of(&of.side, 1));
     if of.side.ended == versus.old.ended && !matches!(&*of.side.ended, "" | "exit status 0") {
         let end = end_in_words(&of.side.ended, &of.side.said);
         blocks.push(sentence(
@@ -111,6 +113,13 @@ fn answers(versus: &Versus, of: &Comparison) -> Vec<Block> {
         let files = some_of(of.side.files.iter());
         blocks.push(sentence(Tone::Warning, format!("{what}: {files}")));
     }
+    blocks
+}
+
+/// The failures and differences that decide, and the outcome.
+fn answers(versus: &Versus, of: &Comparison) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    blocks.extend(failures_of(&of.side, 1));
     let differs = |one: &Difference| {
         let text = format!("{} of {} differs: {}", one.of, of.side.name, one.how);
         sentence(Tone::Warning, capital(&text))
@@ -127,7 +136,9 @@ fn compared(versus: &Versus, of: &Comparison) -> Vec<Block> {
     if let Some(files) = own_files(&versus.old, &of.side).filter(|_| !of.same_files) {
         blocks.push(Block::Sentence(Sentence::of("files", files)));
     }
-    blocks.push(Block::Table(figures(of)));
+    if !of.figures.is_empty() {
+        blocks.push(Block::Table(figures(of)));
+    }
     let changed = kinds(&versus.old, &of.side, true);
     let shown = Table {
         rows: changed.rows.iter().take(SHOWN_KINDS).cloned().collect(),
@@ -229,15 +240,6 @@ pub(super) fn change(of: &Compared) -> Cell {
         Change::NotFound => "",
     };
     Cell::with_role(word, role(of))
-}
-
-/// `3`, or `3 to 5`.
-fn range(of: Range) -> String {
-    if of.low == of.high {
-        grouped(of.low)
-    } else {
-        format!("{} to {}", grouped(of.low), grouped(of.high))
-    }
 }
 
 /// The calls by name, those first that differ most; or those alone that differ.

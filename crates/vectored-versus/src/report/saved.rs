@@ -1,9 +1,9 @@
 //! The saved form: its rows, and what is checked when it is read.
 
-use serde_json::{Value, json};
-use vectored_report::{SavedResult, with_field};
+use serde_json::{Map, Value, json};
+use vectored_report::SavedResult;
 
-use crate::model::{Calls, VERSUS_SCHEMA, Versus};
+use crate::model::{Calls, Compared, Comparison, RuledLimit, VERSUS_SCHEMA, Versus};
 
 impl SavedResult for Versus {
     const SCHEMA: &'static str = VERSUS_SCHEMA;
@@ -60,15 +60,63 @@ impl SavedResult for Versus {
         [&self.host.name, &self.host.kernel, &self.started_at]
     }
 
-    /// One for each figure of each new command.
+    /// One for each figure of each new command, with its limit.
     fn rows(&self) -> Value {
         let new = self.new.iter().map(|one| {
-            let words = json!({ "old_command": self.old.command, "new_command": one.side.command });
-            let equal = one.differences.is_empty();
-            let mut row = with_field("outputs_equal", equal, &words);
-            row["figures"] = json!(one.figures);
-            row
+            json!({
+                "outputs_equal": is_compared(one).then(|| one.differences.is_empty()),
+                "old_command": self.old.command,
+                "new_command": one.side.command,
+                "old_failed": self.old.failed.len(),
+                "new_failed": one.side.failed.len(),
+                "figures": limited(&one.side.name, &one.figures, &self.limits),
+            })
         });
         json!({ "new": new.collect::<Vec<Value>>() })
     }
+}
+
+/// Whether outputs were compared: not if a run had failed by then.
+fn is_compared(new: &Comparison) -> bool {
+    !new.figures.is_empty() || !new.differences.is_empty()
+}
+
+/// A figure without any value.
+fn unknown(name: Option<&str>) -> Value {
+    let names = ["figure", "old", "new", "ratio", "low", "high", "change"];
+    let mut row: Map<String, Value> = names
+        .map(|name| (name.to_owned(), Value::Null))
+        .into_iter()
+        .collect();
+    row["figure"] = json!(name);
+    row.into()
+}
+
+/// The figures of a new command, each with its limit. A limit of a figure that is not known has a row, too, and so has a command
+/// without figures.
+pub(super) fn limited(name: &str, figures: &[Compared], limits: &[RuledLimit]) -> Vec<Value> {
+    let own = || limits.iter().filter(|limit| limit.new == name);
+    let row = |figure: &Value, limit: Option<&RuledLimit>| {
+        let mut row = figure.clone();
+        row["limit"] = json!(limit.map(|limit| limit.share));
+        row["ruling"] = json!(limit.map(|limit| limit.ruling));
+        row
+    };
+    let known = figures.iter().map(|figure| {
+        row(
+            &json!(figure),
+            own().find(|limit| limit.figure == figure.figure),
+        )
+    });
+    let mut rows: Vec<Value> = known.collect();
+    let is_unknown = |limit: &&RuledLimit| limit.compared.is_none();
+    rows.extend(
+        own()
+            .filter(is_unknown)
+            .map(|limit| row(&unknown(Some(&limit.figure)), Some(limit))),
+    );
+    if rows.is_empty() {
+        rows.push(row(&unknown(None), None));
+    }
+    rows
 }

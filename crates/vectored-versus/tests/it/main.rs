@@ -6,10 +6,12 @@ use proptest::prelude::*;
 use vectored_report::{Document, TerminalOptions, csv_of, html, json, markdown, parse, terminal};
 use vectored_versus::judge;
 use vectored_versus::model::{
-    Calls, Change, Comparison, Difference, FailedRun, File, FileUse, Phase, Range, Run, Side,
-    VERSUS_SCHEMA, Versus,
+    Calls, Change, Compared, Comparison, Difference, FailedRun, File, FileUse, Phase, Range,
+    Ruling, Run, Side, VERSUS_SCHEMA, Versus,
 };
-use vectored_versus::report::{compare_versus, document, versus_comparison_document};
+use vectored_versus::report::{
+    VersusComparison, answer, compare_versus, document, limits_in_words, versus_comparison_document,
+};
 
 #[path = "../../../vectored-measure/tests/it/damage.rs"]
 mod damage;
@@ -144,6 +146,15 @@ fn all_of_it_in_markdown() {
     insta::assert_snapshot!(markdown(&document(&result())));
 }
 
+fn ruled<'a>(versus: &'a Versus, new: &'a Comparison) -> judge::Ruled<'a> {
+    judge::Ruled {
+        name: &new.side.name,
+        figures: &new.figures,
+        calls: versus.old.calls.as_ref().zip(new.side.calls.as_ref()),
+        rounds: versus.old.runs.len(),
+    }
+}
+
 /// A result with all that may be said.
 fn spoiled() -> Versus {
     let mut spoiled = result();
@@ -179,10 +190,7 @@ fn spoiled() -> Versus {
         .into();
     spoiled.new.push(untimed);
     spoiled.limits = judge::rulings(
-        spoiled.new.iter().map(|one| {
-            let calls = spoiled.old.calls.as_ref().zip(one.side.calls.as_ref());
-            (&*one.side.name, &one.figures[..], calls)
-        }),
+        spoiled.new.iter().map(|one| ruled(&spoiled, one)),
         (Some(-0.5), Some(0.01), Some(0.0)),
     );
     spoiled
@@ -243,6 +251,243 @@ fn a_ratio_has_changed_if_the_intervals_of_both_results_are_apart() {
         assert_eq!([wall.low, wall.high], ends.map(Some));
         assert_eq!((wall.ratio, wall.change), (Some(later[1] / 0.8), change));
     }
+}
+
+#[test]
+fn a_sentence_says_what_its_interval_supports() {
+    let (narrow, wide) = ([0.99, 1.012], [0.002, 173.0]);
+    let (less, same) = (Change::Less, Change::NotFound);
+    for (wall, cpu, noise, words) in [
+        (
+            (narrow, same),
+            (narrow, same),
+            narrow,
+            "takes as long as old within 2 % (1.000 [0.990, 1.012]), and makes 120 writes",
+        ),
+        (
+            (wide, same),
+            (narrow, same),
+            narrow,
+            "makes 120 writes instead of 40,025; the times do not tell (0.588 [0.00200, 173]): use more rounds",
+        ),
+        // Old against itself differs by more.
+        (
+            (narrow, same),
+            (narrow, same),
+            wide,
+            "40,025; the times do not tell (1.000 [0.990, 1.012]): use more rounds",
+        ),
+        (
+            (wide, same),
+            (narrow, less),
+            narrow,
+            "takes 1.000 [0.990, 1.012] of the CPU time of old, and makes 120 writes instead of 40,025; the whole times do not tell",
+        ),
+        (
+            (narrow, same),
+            (narrow, less),
+            narrow,
+            "of the CPU time of old, and as long within 2 % (1.000 [0.990, 1.012]), and makes",
+        ),
+        (
+            (narrow, less),
+            (narrow, same),
+            narrow,
+            "of the time of old, round by round and 1.000 [0.990, 1.012] of its CPU time, and makes",
+        ),
+        (
+            (narrow, less),
+            (wide, same),
+            narrow,
+            "of the time of old, round by round, and makes 120 writes instead of 40,025; the CPU times do not tell (0.588",
+        ),
+    ] {
+        let mut result = result();
+        let set =
+            |figures: &mut [Compared], name: &str, ([low, high], change): ([f64; 2], Change)| {
+                let one = figures.iter_mut().find(|one| one.figure == name).unwrap();
+                (one.low, one.high, one.ratio, one.change) = (
+                    Some(low),
+                    Some(high),
+                    Some((low * high).sqrt().min(1.0)),
+                    change,
+                );
+            };
+        set(&mut result.noise, "wall_ns", (noise, same));
+        set(&mut result.new[0].figures, "wall_ns", wall);
+        set(&mut result.new[0].figures, "cpu_ns", cpu);
+        let said = answer(&result, &result.new[0]);
+        assert!(said.contains(words), "{said}");
+        let later = compare_versus(&result, &result);
+        let compared = screen(&versus_comparison_document(&later), false);
+        let is_open = compared.contains("the times do not tell");
+        assert_eq!(is_open, wall.0 == wide, "{compared}");
+    }
+}
+
+#[test]
+fn calls_that_vary_are_ranges() {
+    for (old, new, words) in [
+        ((49, 49), (49, 49), "makes as many system calls as old"),
+        (
+            (49, 52),
+            (50, 51),
+            "makes 50 to 51 system calls instead of 49 to 52",
+        ),
+        (
+            (49, 52),
+            (49, 52),
+            "makes 49 to 52 system calls instead of 49 to 52",
+        ),
+        (
+            (49, 52),
+            (9, 12),
+            "makes 9 to 12 system calls instead of 49 to 52",
+        ),
+    ] {
+        let mut result = result();
+        result.new[0]
+            .figures
+            .retain(|one| judge::is_count(&one.figure));
+        let ranges = [old, new].map(|(low, high)| Range { low, high });
+        for (side, calls) in std::iter::zip([&mut result.old, &mut result.new[0].side], ranges) {
+            side.calls = Some(Calls {
+                calls,
+                ..Calls::default()
+            });
+        }
+        assert_eq!(
+            answer(&result, &result.new[0]),
+            format!("new {words}; it was not timed")
+        );
+    }
+}
+
+#[test]
+fn an_undecided_limit_has_its_own_reason() {
+    let with = |rounds: usize, peak: Option<u64>| {
+        let mut result = result();
+        let Versus {
+            old,
+            old_again_runs,
+            new,
+            ..
+        } = &mut result;
+        for runs in [&mut old.runs, old_again_runs, &mut new[0].side.runs] {
+            runs.truncate(rounds);
+            runs.iter_mut()
+                .step_by(3)
+                .for_each(|run| run.peak_bytes = peak);
+        }
+        new[0].figures = judge::figures(&old.runs, old_again_runs, &new[0].side.runs);
+        new[0].side.calls = None;
+        result
+    };
+    let wide = |result: &mut Versus, name: &str| {
+        let mut figures = result.new[0].figures.iter_mut();
+        let one = figures.find(|one| one.figure == name).unwrap();
+        (one.low, one.high) = (Some(0.5), Some(2.0));
+    };
+    let mut of_time = with(40, None);
+    wide(&mut of_time, "wall_ns");
+    let mut of_memory = with(40, Some(9 << 20));
+    wide(&mut of_memory, "peak_bytes");
+    for (result, limits, words) in [
+        (
+            with(2, None),
+            [Some(0.1), None, None],
+            "beyond it: 2 rounds, and an interval needs 6: raise --budget, or give --rounds 6",
+        ),
+        (
+            with(2, None),
+            [None, None, Some(0.1)],
+            "beyond it: 2 rounds, and an interval needs 6",
+        ),
+        (
+            with(40, None),
+            [None, None, Some(0.1)],
+            "beyond it: the peak memory is not known, because it is hardly above",
+        ),
+        (
+            with(40, None),
+            [None, Some(0.1), None],
+            "beyond it: the calls were not counted",
+        ),
+        (
+            of_time,
+            [Some(0.1), None, None],
+            "[0.500, 2.000] times the time; use more rounds, by --rounds or --budget",
+        ),
+        (
+            of_memory,
+            [None, None, Some(0.1)],
+            "[0.500, 2.000] times the peak memory; use more rounds",
+        ),
+    ] {
+        let [time, calls, memory] = limits;
+        let limits = judge::rulings([ruled(&result, &result.new[0])], (time, calls, memory));
+        let said = limits_in_words(&limits, "old");
+        assert_eq!((said.len(), said[0].0), (1, Ruling::Undecided));
+        assert!(said[0].1.contains(words), "{said:?}");
+        assert!(
+            !words.contains("not counted") || !said[0].1.contains("rounds"),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn the_rows_have_limits_and_failures() {
+    let rows = |result: &Versus| -> Vec<Vec<String>> {
+        let text = csv_of(&[result]);
+        text.lines()
+            .map(|line| line.split(',').map(str::to_owned).collect())
+            .collect()
+    };
+    let mut limited = spoiled();
+    limited.new.truncate(1);
+    let of_calls = limited
+        .limits
+        .iter()
+        .position(|limit| limit.figure == "calls")
+        .unwrap();
+    limited.limits[of_calls].compared = None;
+    limited.new[0].figures.retain(|one| one.figure != "calls");
+    limited.old.failed = limited.new[0].side.failed.clone();
+    let all = rows(&limited);
+    let column = |name: &str| all[0].iter().position(|head| head == name).unwrap();
+    let ruling = |figure: &str| {
+        let row = all
+            .iter()
+            .find(|row| row[column("figure")] == figure)
+            .unwrap();
+        [&*row[column("limit")], &*row[column("ruling")]].map(str::to_owned)
+    };
+    assert_eq!(ruling("wall_ns"), ["-0.5", "beyond"]);
+    assert_eq!(ruling("calls"), ["0.01", "within"]);
+    assert_eq!(ruling("faults"), ["", ""]);
+    // Where a run failed, there may be no figures.
+    let mut failed = spoiled();
+    failed.new.remove(0);
+    failed.new[0].figures.clear();
+    failed.new[0].differences.clear();
+    failed.limits.clear();
+    let all = rows(&failed);
+    let column = |name: &str| all[0].iter().position(|head| head == name).unwrap();
+    assert_eq!(all.len(), 2);
+    let fields = ["old_failed", "new_failed", "outputs_equal", "ratio"];
+    let fields = fields.map(|name| &*all[1][column(name)]);
+    assert_eq!(fields, ["0", "3", "", ""]);
+    let compared = compare_versus(&result(), &result());
+    let compared = VersusComparison {
+        limits: limited.limits.clone(),
+        ..compared
+    };
+    assert!(
+        compared.csv().contains(",-0.5,beyond\n"),
+        "{}",
+        compared.csv()
+    );
 }
 
 #[test]

@@ -34,7 +34,8 @@ pub fn document(experiments: &Experiments) -> Document {
         )
         .into(),
         lead: LEAD.into(),
-        answer: warnings.chain(findings).collect(),
+        answer: findings.collect(),
+        warnings: warnings.collect(),
         body: all.iter().flat_map(body).collect(),
         sections: vec![Section {
             title: "The run".into(),

@@ -40,7 +40,7 @@ descriptors, the size and the machine. This page shows measurements, and what ea
 /// The document of a run. With a [rate](Results::rate_per_s), the answer says what the choice is worth at it.
 pub fn document(results: &Results) -> Document {
     let groups = groups(results);
-    let mut answer = warnings::warnings(results);
+    let mut answer = Vec::new();
     let (sentences, last) = answers::answers(&groups, results);
     for (group, sentence) in std::iter::zip(&groups, sentences) {
         answer.extend(sentence);
@@ -84,6 +84,7 @@ pub fn document(results: &Results) -> Document {
         title: format!("{question} {}, {}", results.host.name, results.started_at).into(),
         lead: lead.into(),
         answer,
+        warnings: warnings::warnings(results),
         body: maps::maps(&groups, results),
         sections: parts,
     }
