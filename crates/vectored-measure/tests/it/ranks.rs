@@ -394,6 +394,29 @@ fn wrong_bytes_on_a_rank_are_wrong_bytes_of_the_run() {
 }
 
 #[test]
+fn a_technique_that_the_kernel_of_one_rank_refuses_is_left_out_on_all() {
+    let is_first = AtomicBool::new(true);
+    let refused = move |rank, _| {
+        let refuses = rank == 2 && is_first.swap(false, Ordering::Relaxed);
+        refuses.then(|| MeasureError::Refused {
+            technique: TechniqueName::WRITEV,
+            source: std::io::Error::from_raw_os_error(1),
+        })
+    };
+    let outcome = with_failing_ranks(refused).unwrap();
+    let cell = &outcome.cells[0];
+    let [refused] = &cell.refused[..] else {
+        panic!("{:?}", cell.refused)
+    };
+    assert_eq!(refused.technique, TechniqueName::WRITEV);
+    assert_eq!(
+        refused.error,
+        "Operation not permitted (os error 1), rank 2 on n2"
+    );
+    assert!(cell.technique(TechniqueName::WRITEV).is_none() && cell.rounds == 12);
+}
+
+#[test]
 fn if_a_sample_does_not_fit_on_one_rank_all_start_the_cell_over() {
     let outcome = with_a_failing_rank(|drain| match drain {
         DrainChoice::Probe => Some(MeasureError::DidNotFit),

@@ -1,7 +1,9 @@
 //! Ranks agree that all of them succeeded, or learn which did not.
 
+use std::io;
+
 use crate::measure::ranks::group::{Group, gathered};
-use crate::measure::sampler::interface::MeasureError;
+use crate::measure::sampler::interface::{MeasureError, ranks_in_words};
 use crate::measure::sampler::rank_failure::RankFailure;
 
 /// How an operation ended on one rank, ordered by what the others have to know.
@@ -34,6 +36,12 @@ pub(crate) fn failures<T>(
             host: host.to_owned(),
             message: error.to_string(),
             is_wrong_bytes: error.is_wrong_bytes(),
+            refused: match error {
+                MeasureError::Refused { technique, source } => {
+                    Some((*technique, source.to_string()))
+                }
+                _ => None,
+            },
         }),
     )
 }
@@ -41,8 +49,23 @@ pub(crate) fn failures<T>(
 fn of_all(group: &dyn Group, own: Option<RankFailure>) -> MeasureError {
     let all = gathered(group, &own);
     match group.rank() {
-        0 => MeasureError::Ranks(all.into_iter().flatten().collect()),
+        0 => of_failures(all.into_iter().flatten().collect()),
         _ => MeasureError::OtherRank,
+    }
+}
+
+/// The error of these ranks. If kernels refuse one technique and nothing else failed, the engine goes on without it.
+fn of_failures(failed: Vec<RankFailure>) -> MeasureError {
+    let technique = |one: &RankFailure| one.refused.as_ref().map(|(technique, _)| *technique);
+    match failed.first().and_then(|first| first.refused.clone()) {
+        Some((refused, error)) if failed.iter().all(|one| technique(one) == Some(refused)) => {
+            let ranks = ranks_in_words(failed.iter());
+            MeasureError::Refused {
+                technique: refused,
+                source: io::Error::other(format!("{error}, {ranks}")),
+            }
+        }
+        _ => MeasureError::Ranks(failed),
     }
 }
 
@@ -68,6 +91,7 @@ pub fn agree<T, E: std::fmt::Display>(
                 host: host.to_owned(),
                 message: error.to_string(),
                 is_wrong_bytes: false,
+                refused: None,
             }),
         )),
     }

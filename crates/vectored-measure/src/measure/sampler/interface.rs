@@ -18,7 +18,7 @@ pub(crate) const MAX_CALLS: u32 = 1024;
 const MAX_NAMED_RANKS: usize = 3;
 
 /// `rank 2 on n1`; `rank 2 on n1, rank 3 on n1 and 62 more`.
-fn ranks_in_words<'a>(ranks: impl Iterator<Item = &'a RankFailure>) -> String {
+pub(crate) fn ranks_in_words<'a>(ranks: impl Iterator<Item = &'a RankFailure>) -> String {
     let mut names: Vec<String> = ranks
         .map(|failure| format!("rank {} on {}", failure.rank, failure.host))
         .collect();

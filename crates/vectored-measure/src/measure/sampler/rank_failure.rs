@@ -1,6 +1,7 @@
 //! Ranks that failed.
 
 use serde::{Deserialize, Serialize};
+use vectored_results::model::TechniqueName;
 
 /// A rank that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,4 +14,6 @@ pub struct RankFailure {
     pub message: String,
     /// Whether a technique moved wrong bytes there.
     pub is_wrong_bytes: bool,
+    /// The technique whose calls the kernel of its node refuses, and the kernel's error.
+    pub refused: Option<(TechniqueName, String)>,
 }
