@@ -314,6 +314,9 @@ pub struct Tally {
     pub others_write: bool,
     /// Whether a signal killed one of the processes: it would lose what is in a buffer.
     pub killed: bool,
+    /// Whether one of the processes was forked, and ran the program of its parent: its end may not flush.
+    #[serde(default)]
+    pub forked: bool,
     /// Calls by file, the most first, up to 16 files. `descriptor` and `path` are those of the first.
     pub files: Vec<FileCalls>,
     /// Number of further files.

@@ -91,7 +91,7 @@ fn stalls(advisory: &Advisory) -> String {
             "since the message before it was written in parts",
         ),
         _ => (
-            "One write for each answer at the other end of TCP, or TCP_NODELAY there,",
+            "One write for each answer by the end of TCP that sends it, or TCP_NODELAY there,",
             "since it came in parts",
         ),
     };
@@ -181,6 +181,13 @@ fn counted(advisory: &Advisory) -> String {
         return format!("{begin} {saving} {interval}{of}.");
     }
     format!("{begin} {saving} {interval}{of}: {left} {of_calls} instead of {calls}.")
+}
+
+/// Whether an edit of the program itself is worth a proof.
+pub fn is_worth_an_edit(advisory: &Advisory) -> bool {
+    let is_own_stall = |one: &Finding| one.key.kind == FindingKind::Stall;
+    advisory.findings.iter().any(is_own_stall)
+        || calls(advisory).any(|one| one.saving_s > 0.0) && !is_doubtful_or_little(advisory)
 }
 
 /// Whether merging calls may save nothing, or saves a small share of the program's time.

@@ -28,7 +28,7 @@ pub struct AdviceComparison {
     pub old: SideOfAdvice,
     /// After it.
     pub new: SideOfAdvice,
-    /// Whether both sides are commands, which differ in more than an `.old` at the end of words.
+    /// Whether both sides are commands, which differ in more than an `.old` at the end of words, or before their extension.
     pub commands_differ: bool,
     /// The findings of both, those that differ most in calls first.
     pub findings: Vec<ComparedFinding>,
@@ -62,7 +62,7 @@ pub struct ComparedFinding {
     pub kind: FindingKind,
     /// Whether it is counted; otherwise it is only listed.
     pub counted: bool,
-    /// The program, without `.old` at the end.
+    /// The program, without `.old`.
     pub program: String,
     /// The kind of descriptor.
     pub target: DescriptorKind,
@@ -151,24 +151,28 @@ pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
 fn commands_differ(old: &Advisory, new: &Advisory) -> bool {
     let words = |side: &Advisory| {
         let words = side.sources.iter().flat_map(|source| source.split(' '));
-        let words = words.map(|word| word.strip_suffix(".old").unwrap_or(word).to_owned());
+        let words = words.map(without_old);
         words.collect::<Vec<String>>()
     };
     // The CPU time is known of commands only.
     old.cpu_s.and(new.cpu_s).is_some() && words(old) != words(new)
 }
 
+/// The name of a program of which this may be a copy from before an edit: `prog.old`, `x.old.mjs`.
+fn without_old(name: &str) -> String {
+    let end = name.rfind(".old").filter(|&at| {
+        let rest = &name[at + 4..];
+        rest.is_empty() || rest.starts_with('.') && !rest.contains('/')
+    });
+    end.map_or(name.to_owned(), |at| {
+        name[..at].to_owned() + &name[at + 4..]
+    })
+}
+
 fn place(key: &FindingKey, is_counted: bool) -> Place {
-    let program = key.program.strip_suffix(".old").unwrap_or(&key.program);
+    let program = without_old(&key.program);
     let (file, site) = (key.file.clone(), key.site.clone());
-    (
-        key.kind,
-        is_counted,
-        program.to_owned(),
-        key.target,
-        file,
-        site,
-    )
+    (key.kind, is_counted, program, key.target, file, site)
 }
 
 fn add(known: &mut FindingCounts, tally: &Tally, pattern: &str, saving_s: f64) {

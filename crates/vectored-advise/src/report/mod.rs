@@ -12,7 +12,7 @@ mod saved;
 mod selection;
 mod shares;
 
-pub use crate::report::answer::answer;
+pub use crate::report::answer::{answer, is_worth_an_edit};
 pub use crate::report::comparison::{
     ADVICE_COMPARISON_SCHEMA, AdviceComparison, advice_comparison_document, compare_advice,
     compared_in_words, more_calls_in_words,

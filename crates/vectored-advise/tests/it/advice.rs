@@ -594,7 +594,7 @@ fn the_first_sentence_is_the_largest_saving_of_any_kind() {
     let own = "One write for each message over TCP, or TCP_NODELAY, would save 2.26 s, 53 % of the estimated wall time: \
                47 answers waited for a delayed acknowledgement, since the message before it was written in parts.";
     assert_eq!(with(FindingKind::Stall, 2.26, true), own);
-    let of_peer = "One write for each answer at the other end of TCP, or TCP_NODELAY there, would save 2.26 s, 53 % of";
+    let of_peer = "One write for each answer by the end of TCP that sends it, or TCP_NODELAY there, would save 2.26 s, 53 % of";
     assert!(with(FindingKind::PeerStall, 2.26, true).starts_with(of_peer));
     // A smaller one is not said in the same breath.
     for kind in [FindingKind::Stall, FindingKind::PeerStall] {

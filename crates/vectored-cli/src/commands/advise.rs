@@ -7,8 +7,10 @@ use std::time::SystemTime;
 
 use signal_hook::consts::SIGINT;
 use vectored_advise::advisor::Options;
-use vectored_advise::model::{Advisory, Finding, FindingKind};
-use vectored_advise::report::{advice_comparison_document, compare_advice, document};
+use vectored_advise::model::Advisory;
+use vectored_advise::report::{
+    advice_comparison_document, compare_advice, document, is_worth_an_edit,
+};
 use vectored_report::{Block, Sentence, Tone, csv_of, html, json};
 
 use crate::advise_pipeline::{
@@ -183,12 +185,8 @@ fn show(
         (screen, false),
         || {
             let mut advice = document(advisory, args.top);
-            // An edit of the other end is no edit of this command.
-            let is_here = |one: &Finding| one.key.kind != FindingKind::PeerStall;
-            let mut findings = advisory.findings.iter();
-            let saves = findings.any(|one| one.saving_s > 0.0 && is_here(one));
             let input = Input::of_this_process();
-            let proves = saves && !args.command.is_empty();
+            let proves = is_worth_an_edit(advisory) && !args.command.is_empty();
             let proof = proves
                 .then(|| proof(&args.command, &input, advisory))
                 .flatten();

@@ -1,13 +1,13 @@
 //! The command that proves an edit of a program, in the form in which it can be typed.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use vectored_advise::advisor::runtime_of_interpreter;
+use vectored_advise::advisor::{operation_of, runtime_of_interpreter};
 use vectored_advise::model::Advisory;
-use vectored_machine::model::Operation;
+use vectored_machine::model::{DescriptorKind, Operation};
 
 use crate::strace;
 
@@ -48,7 +48,7 @@ pub fn proof(command: &[OsString], input: &Input, advisory: &Advisory) -> Option
     if let Input::File(path) = input {
         options += &format!(" --input {}", quoted(&near(path)?));
     }
-    for path in written(advisory) {
+    for path in written(&words, advisory) {
         options += &format!(" --same {}", quoted(&near(path)?));
     }
     let missing = match input {
@@ -75,7 +75,7 @@ pub fn proof(command: &[OsString], input: &Input, advisory: &Advisory) -> Option
         Some(found) => near(found)?,
         None => words[edited].to_owned(),
     };
-    let keep = format!("{name}.old");
+    let keep = kept(&name);
     let mut old = words.clone();
     old[edited] = &keep;
     Some(format!(
@@ -108,21 +108,50 @@ fn edited(words: &[&str]) -> Option<usize> {
     Path::new(words[edited]).is_file().then_some(edited)
 }
 
-/// The files that the program wrote and that are still there, except its standard streams.
-fn written(advisory: &Advisory) -> impl Iterator<Item = &Path> {
-    let uses = advisory.descriptors.iter();
-    let files = uses.filter(|one| {
-        one.operation == Operation::Write && one.kind == "file" && one.descriptor > 2
+/// The name of a copy beside a program. Interpreters that take a file for what its extension says find that at the end.
+fn kept(name: &str) -> String {
+    let extension = Path::new(name).extension().and_then(OsStr::to_str);
+    match extension {
+        None | Some("py" | "rb" | "pl" | "sh" | "php" | "lua" | "awk" | "tcl") => {
+            format!("{name}.old")
+        }
+        Some(extension) => format!(
+            "{}.old.{extension}",
+            &name[..name.len() - extension.len() - 1]
+        ),
+    }
+}
+
+/// The files that the program wrote and that are still there, except its standard streams: those of the findings first.
+fn written<'a>(words: &[&str], advisory: &'a Advisory) -> Vec<&'a Path> {
+    let findings = advisory.findings.iter();
+    let found = findings.filter(|one| {
+        one.key.target == DescriptorKind::File && operation_of(&one.key) == Operation::Write
     });
-    let paths = files.filter_map(|one| one.path.as_deref().map(Path::new));
-    // A program's files for a while have a name of their own in each run.
+    let found = found.map(|one| (one.tally.descriptor, one.tally.path.as_deref()));
+    let uses = advisory.descriptors.iter();
+    let used = uses.filter(|one| one.operation == Operation::Write && one.kind == "file");
+    let used = used.map(|one| (one.descriptor, one.path.as_deref()));
+    // A program's files for a while have a name of their own in each run, which its command does not have.
     let here = env::current_dir().unwrap_or_default();
-    let lasts = move |path: &&Path| {
+    let is_named = |path: &Path| {
+        let mut named = words.iter().map(|word| here.join(word));
+        named.any(|named| path.starts_with(named))
+    };
+    let lasts = |path: &&Path| {
         path.is_file()
-            && (path.starts_with(&here) || !path.starts_with(env::temp_dir()))
+            && (path.starts_with(&here) || !path.starts_with(env::temp_dir()) || is_named(path))
             && path.extension().is_none_or(|extension| extension != "pyc")
     };
-    paths.filter(lasts).take(SAME_MAX)
+    let files = found.chain(used).filter(|(descriptor, _)| *descriptor > 2);
+    let paths = files.filter_map(|(_, path)| path.map(Path::new));
+    let mut written: Vec<&Path> = Vec::new();
+    for path in paths.filter(lasts) {
+        if !written.contains(&path) && written.len() < SAME_MAX {
+            written.push(path);
+        }
+    }
+    written
 }
 
 /// A path as it is typed: from the working directory if it lies there.
@@ -162,13 +191,16 @@ mod tests {
     fn the_file_to_keep_is_the_program_or_the_script_of_an_interpreter() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().to_str().unwrap();
-        for name in ["w.py", "q.bin", "prog", "a#b"] {
+        for name in ["w.py", "q.bin", "prog", "a#b", "x.mjs", "Main.java"] {
             fs::write(format!("{dir}/{name}"), "").unwrap();
         }
         for (typed, kept) in [
             ("/usr/bin/python3 -u DIR/w.py DIR/q.bin 30", Some("w.py")),
             ("sh DIR/w.py DIR/w.py", Some("w.py")),
             ("DIR/prog DIR/q.bin", Some("prog")),
+            ("node --no-warnings DIR/x.mjs", Some("x.mjs")),
+            ("java DIR/Main.java 3", Some("Main.java")),
+            ("DIR/x.mjs", Some("x.mjs")),
             ("DIR/missing DIR/q.bin", None),
             ("sort DIR/q.bin", None),
             ("/usr/bin/sort DIR/q.bin", None),
@@ -186,9 +218,15 @@ mod tests {
             let expected = match kept {
                 Some(kept) => {
                     let kept = format!("{dir}/{kept}");
-                    let old = typed.replacen(&kept, &format!("{kept}.old"), 1);
+                    let copy = match kept.rsplit_once('.') {
+                        Some((stem, extension @ ("mjs" | "java"))) => {
+                            format!("{stem}.old.{extension}")
+                        }
+                        _ => format!("{kept}.old"),
+                    };
+                    let old = typed.replacen(&kept, &copy, 1);
                     format!(
-                        "Before the edit: cp {kept} {kept}.old. After it: vectored versus '{old}' '{typed}'"
+                        "Before the edit: cp {kept} {copy}. After it: vectored versus '{old}' '{typed}'"
                     )
                 }
                 None => format!(

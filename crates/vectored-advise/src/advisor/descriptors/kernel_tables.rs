@@ -32,12 +32,14 @@ pub(crate) struct Process {
     pub(crate) parent: Option<ProcessId>,
     /// Event of that fork; 0 if it did not show or its order is unknown.
     pub(crate) born: u64,
+    /// The last event of a fork by any of its threads: the child has a copy of what all of them have in buffers.
+    pub(crate) forked: u64,
     pub(super) table: usize,
     pub(super) threads: u32,
     /// Its fork has not shown; it may come later in the log.
     pub(super) is_found: bool,
     /// It has called `execve`.
-    pub(super) has_executed: bool,
+    pub(crate) has_executed: bool,
     /// Whether it is in [`KernelTables::process_count`].
     pub(crate) is_counted: bool,
 }
@@ -186,6 +188,7 @@ impl KernelTables {
             folder: Vec::new(),
             parent: None,
             born: 0,
+            forked: 0,
             table,
             threads: 0,
             is_found,

@@ -522,6 +522,12 @@ impl FileGroups {
         }
     }
 
+    /// Whether another thread looked at a file since an event.
+    pub(crate) fn is_seen(&self, key: usize, event: u64, thread: u64) -> bool {
+        let group = self.groups.get(key).filter(|_| key != 0);
+        group.is_some_and(|group| group.looked_at.by_others(thread as usize) > event)
+    }
+
     /// The barrier between two transfers of a thread through the open file description `by`: what was done to the file since
     /// `event`, the first of them.
     #[inline]

@@ -29,6 +29,8 @@ pub(crate) struct RunOwner<'a> {
     pub(crate) process: u32,
     /// Whether a signal killed it.
     pub(crate) killed: bool,
+    /// Whether it was forked, and runs the program of its parent.
+    pub(crate) forked: bool,
     /// Whether others may write to the file or pipe, too.
     pub(crate) others_write: bool,
     /// Kind of file behind the descriptor.
@@ -134,6 +136,7 @@ impl PatternCounts {
                 descriptor: row.descriptor,
                 runtime: owner.runtime,
                 killed: owner.killed,
+                forked: owner.forked,
                 others_write: owner.others_write,
                 ..row.tally.clone()
             },
@@ -373,6 +376,7 @@ mod tests {
                 runtime: None,
                 process: 1,
                 killed: false,
+                forked: false,
                 others_write: false,
                 target: DescriptorKind::File,
                 path: path.as_bytes(),

@@ -61,6 +61,7 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
         add_ends(&mut known.ends, call, *runs);
     }
     known.killed |= new.killed;
+    known.forked |= new.forked;
     known.others_write |= new.others_write;
     known.order_between = first(known.order_between.take(), &new.order_between);
     for site in &new.sites {

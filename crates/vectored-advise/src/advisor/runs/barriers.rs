@@ -43,6 +43,8 @@ pub(crate) enum Barrier {
     SameFile,
     /// Another process looked at the file while it was written.
     Observed,
+    /// Another process looked at a file that was written in turn with it.
+    Announced,
     /// inotify or fanotify.
     Watched,
     /// A pipe or socket whose other end the same process reads.
@@ -83,13 +85,13 @@ pub(crate) enum Barrier {
     LongRoundTrip,
     /// Several threads or processes write to the same file, pipe or socket.
     SeveralWriters,
-    /// Names changed: `rename`, `unlink`, `mkdir`.
+    /// Names, or what else is known of a file, changed: `rename`, `unlink`, `mkdir`, `utime`.
     Names,
     /// Locks, `fcntl`.
     Lock,
     /// `ioctl`, `setsockopt`, `ftruncate`: their effect is not tracked.
     Control,
-    /// `connect`, `accept`, `listen`.
+    /// `connect`, `accept`, `listen`, `open` of a FIFO.
     Connect,
     /// A call that the advisor does not know.
     UnknownCall,
@@ -162,6 +164,7 @@ impl Barrier {
                 | Barrier::ReadElsewhere
                 | Barrier::SyncElsewhere
                 | Barrier::Observed
+                | Barrier::Announced
                 | Barrier::Watched
                 | Barrier::Mapped
                 | Barrier::SharedOffset
@@ -270,6 +273,7 @@ impl Barrier {
             Barrier::Elsewhere => ELSEWHERE,
             Barrier::SameFile => "a use of the same file through another descriptor between them",
             Barrier::Observed => OBSERVED,
+            Barrier::Announced => ANNOUNCED,
             Barrier::Watched => "inotify or fanotify watches it: each write is an event",
             Barrier::WakeUp => {
                 "the same process reads the other end: each write wakes one of its threads"
@@ -310,10 +314,10 @@ impl Barrier {
             Barrier::SeveralWriters => {
                 "several threads or processes write to it: a merged call changes the order of their bytes"
             }
-            Barrier::Names => "rename, unlink or the like between them",
+            Barrier::Names => "rename, unlink, utime or the like between them",
             Barrier::Lock => "fcntl or a lock between them",
             Barrier::Control => "ioctl, setsockopt, ftruncate or the like between them",
-            Barrier::Connect => "connect, accept or the like between them",
+            Barrier::Connect => "connect, accept, open of a FIFO or the like between them",
             Barrier::UnknownCall => "a call between them that is not known to be harmless",
             Barrier::Unread => "a line between them that could not be read",
             Barrier::Gap => "a gap",
@@ -362,6 +366,8 @@ const POLLED: &str =
 const ELSEWHERE: &str = "another thread or process uses the same file or descriptor between them";
 const OBSERVED: &str =
     "another thread or process reads the file, or asks for its size, while it is written";
+const ANNOUNCED: &str =
+    "another thread or process looks at a file that is written between them, and may wait for that";
 const OTHER_FORM: &str =
     "sendfile, a write at an offset or one with flags to the same descriptor between them";
 const OFFSET_USED: &str = "the offset is used by more than the next call: lseek(SEEK_CUR), sendfile, or a call without a seek before it";

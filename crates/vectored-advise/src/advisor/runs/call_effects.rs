@@ -123,14 +123,14 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
             (ExposesWrites(Barrier::Size), NONE)
         }
         b"getsockopt" => (ExposesWrites(Barrier::Control), NONE),
-        // Only the times of a file.
-        b"utimensat" | b"utime" | b"utimes" | b"futimesat" => (ObservesSize(Barrier::Stat), NONE),
         b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"fstat" | b"fstat64" | b"newfstatat"
         | b"fstatat64" | b"statx" => (ObservesSize(Barrier::Stat), NONE),
         b"rename" | b"renameat" | b"renameat2" | b"unlink" | b"unlinkat" | b"rmdir" | b"mkdir"
         | b"mkdirat" | b"link" | b"linkat" | b"symlink" | b"symlinkat" | b"chmod" | b"fchmod"
         | b"fchmodat" | b"fchmodat2" | b"chown" | b"fchown" | b"lchown" | b"fchownat"
-        | b"mknod" | b"mknodat" => (ExposesWrites(Barrier::Names), NONE),
+        | b"mknod" | b"mknodat" | b"utimensat" | b"utime" | b"utimes" | b"futimesat" => {
+            (ExposesWrites(Barrier::Names), NONE)
+        }
         b"sync" | b"syncfs" => (ExposesWrites(Barrier::SyncAll), NONE),
         b"fsync" | b"fdatasync" | b"sync_file_range" | b"msync" => {
             (ExposesWrites(Barrier::SyncOther), NONE)

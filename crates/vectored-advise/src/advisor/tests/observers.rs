@@ -89,6 +89,56 @@ fn what_another_process_looks_at_is_not_counted_at_all() {
 }
 
 #[test]
+fn a_file_that_announces_what_is_in_a_pipe_is_looked_at() {
+    let message = "write(4<pipe:[7]>, \"x\"..., 20) = 20";
+    let state = "openat(AT_FDCWD</>, \"/tmp/s\", O_RDWR|O_CREAT|O_EXCL, 0666) = 6</tmp/s>";
+    let counted = ["adjacent-writes pipe 4→1: write 5 [harmless-between]"];
+    let announced = [
+        "adjacent-writes pipe 4→1: write 5 (another thread or process looks at a file that is written between them, \
+                      and may wait for that)",
+    ];
+    // A barrier.
+    let utime = ["adjacent-writes pipe 2→1: write 5 [adjacent]"];
+    let touch =
+        "utimensat(AT_FDCWD</>, \"/tmp/s\", [{tv_sec=1, tv_nsec=0}, {tv_sec=1, tv_nsec=0}], 0) = 0";
+    let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
+    for (change, by_2, expected) in [
+        (
+            "pwrite64(6</tmp/s>, \"x\"..., 8, 0) = 8",
+            "pread64(6</tmp/s>, \"x\"..., 8, 0) = 8",
+            &announced[..],
+        ),
+        (
+            "write(6</tmp/s>, \"x\"..., 8) = 8",
+            "stat(\"/tmp/s\", {st_size=8}) = 0",
+            &announced,
+        ),
+        (
+            "write(6</tmp/s>, \"x\"..., 8) = 8",
+            "getpid() = 2",
+            &counted,
+        ),
+        (touch, "getpid() = 2", &utime),
+    ] {
+        let mut log = log_of(&["pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0", state, fork]);
+        for round in [40, 50] {
+            for (place, (by, call)) in [(1, message), (1, change), (2, by_2), (1, message)]
+                .iter()
+                .enumerate()
+            {
+                log += &format!("{by} 1795312736.000{}0 {call}\n", round + place);
+            }
+        }
+        let found = found_in(&log, true);
+        let found: Vec<&String> = found
+            .iter()
+            .filter(|line| line.starts_with("adjacent-writes pipe"))
+            .collect();
+        assert_eq!(found, expected, "{log}");
+    }
+}
+
+#[test]
 fn what_is_watched_is_not_counted() {
     let watched = [
         "adjacent-writes file 4→1: write 5 (inotify or fanotify watches it: each write is an event)",

@@ -323,7 +323,8 @@ fn a_result_that_depends_on_the_size_is_a_barrier_to_writes() {
 
 #[test]
 fn a_file_that_a_call_makes_may_be_waited_for() {
-    let names = "adjacent-writes file 2→1: write 5 (rename, unlink or the like between them)";
+    let names =
+        "adjacent-writes file 2→1: write 5 (rename, unlink, utime or the like between them)";
     for made in [
         r#"openat(AT_FDCWD</>, "/tmp/done", O_WRONLY|O_CREAT|O_EXCL, 0666) = 4</tmp/done>"#,
         r#"creat("/tmp/done", 0666) = 4</tmp/done>"#,
@@ -547,6 +548,46 @@ fn a_fork_or_a_sync_is_named_whatever_comes_before_it() {
 }
 
 #[test]
+fn a_buffer_of_a_process_that_forks_or_was_forked_is_flushed() {
+    let thread = "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2";
+    let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 3";
+    let wait = "wait4(-1, NULL, 0, NULL) = 3";
+    let end = "+++ exited with 0 +++";
+    let parent = [(1, WRITE), (1, WRITE)];
+    // Another thread of the process forks.
+    let log = log_of_threads(
+        &[
+            &[(1, OPEN), (1, thread)][..],
+            &parent,
+            &[(2, fork), (3, end)],
+            &parent,
+        ]
+        .concat(),
+    );
+    let text = actions(&log).concat();
+    assert!(text.contains("before fork or execve (once), and"), "{text}");
+    // A child writes, too.
+    let child = [(3, WRITE), (3, WRITE), (3, end)];
+    let log = log_of_threads(
+        &[
+            &[(1, OPEN)][..],
+            &parent,
+            &[(1, fork)],
+            &child,
+            &[(1, wait)],
+            &parent,
+        ]
+        .concat(),
+    );
+    let text = actions(&log).concat();
+    let own = "it flushes its own buffer before it ends";
+    assert!(
+        text.contains("before fork or execve (once)") && text.contains(own),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_remedy_reaches_no_further_than_what_lies_between_the_calls() {
     let other = r#"openat(AT_FDCWD</>, "/tmp/f", O_WRONLY) = 4</tmp/f>"#;
     let change = "pwrite64(4</tmp/f>, \"x\"..., 20, 0) = 20";
@@ -662,6 +703,10 @@ fn a_path_may_lead_to_a_fifo_or_to_a_file_with_another_name() {
         log_of(&lines) + &format!("2 1795312736.000040 {stat}\n1 1795312736.000050 {WRITE}\n");
     let observed = "adjacent-writes file 2→1: write 5 (another thread or process reads the file, or asks for its size, while it is written)";
     assert_eq!(summary(&read_with(&log, options).0), [observed]);
+    let cut = r#"openat(AT_FDCWD</>, "/tmp/g", O_WRONLY|O_TRUNC) = 5</tmp/g>"#;
+    let log = log_of(&lines) + &format!("2 1795312736.000040 {cut}\n1 1795312736.000050 {WRITE}\n");
+    let cut = "adjacent-writes file 2→1: write 5 (another thread or process uses the same file or descriptor between them)";
+    assert_eq!(summary(&read_with(&log, options).0), [cut]);
 }
 
 #[test]

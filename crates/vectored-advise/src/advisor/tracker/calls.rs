@@ -214,6 +214,10 @@ impl Tracker {
         self.kernel
             .fork(event, process, child, same_process, shares_descriptors);
         self.mark_wait(caller, Barrier::Process);
+        if !same_process && let Some(process) = self.kernel.process_mut(process) {
+            process.forked = event;
+            self.forked = event;
+        }
     }
 
     /// Another program runs in the process of the caller.

@@ -72,7 +72,6 @@ impl Tracker {
         if kind == FdKind::File && flags.append {
             self.reopen(&mut open_file, caller);
         }
-        let group = open_file.group;
         let close_on_exec = flags.close_on_exec;
         let key = self
             .kernel
@@ -85,6 +84,12 @@ impl Tracker {
                 let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
                 self.identify(key, inode(seen), inode(folder));
             }
+            // By another name it is in a group already.
+            let group = self
+                .kernel
+                .open_files
+                .get(key)
+                .map_or(0, |known| known.group);
             if flags.truncates {
                 let serial = self.serial(caller);
                 self.groups.note(group, self.event, key, serial, false);

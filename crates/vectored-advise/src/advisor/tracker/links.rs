@@ -22,6 +22,8 @@ pub(super) struct LinkContext<'a> {
     pub(super) submitted: u64,
     /// The last event that may have been any call of any thread.
     pub(super) lost: u64,
+    /// The last fork of its process.
+    pub(super) forked: u64,
     /// Whether the transfer before it went through another descriptor of the process, which is still open.
     pub(super) takes_turns: bool,
     /// The last event that may have asked for the size of any file.
@@ -189,6 +191,9 @@ impl LinkContext<'_> {
         if own.is_some() {
             return own;
         }
+        if !is_read && self.forked > runs.last {
+            return Some(Barrier::Process);
+        }
         if !is_read && group != 0 && self.looked_at > runs.last {
             return Some(Barrier::Stat);
         }
@@ -292,7 +297,7 @@ pub(super) fn barriers_since_last(
     open_file: &OpenFile,
     is_read: bool,
     thread: Option<&Thread>,
-    (groups, synced, lost): (&FileGroups, &Latest, u64),
+    (groups, synced, lost, forked): (&FileGroups, &Latest, u64, u64),
     into: &mut Vec<Barrier>,
 ) {
     let runs = &open_file.runs[usize::from(is_read)];
@@ -311,6 +316,9 @@ pub(super) fn barriers_since_last(
     }
     if lost > runs.last {
         into.push(Barrier::Unread);
+    }
+    if forked > runs.last && !is_read {
+        into.push(Barrier::Process);
     }
     let (elsewhere, own): (Vec<_>, Vec<_>) = runs
         .barriers

@@ -46,6 +46,8 @@ pub(super) struct Tracker {
     submitted: FxHashMap<ProcessId, u64>,
     /// The last event that may have been any call of any thread.
     lost: u64,
+    /// The last fork.
+    forked: u64,
     /// The last event that may have asked for the size of any file.
     looked_at: u64,
     /// Hashes of the last parts of names that were made, with the serial number of the thread.
@@ -99,6 +101,7 @@ impl Tracker {
             awaited_count: 0,
             submitted: FxHashMap::default(),
             lost: 0,
+            forked: 0,
             looked_at: 0,
             made: FxHashMap::default(),
             synced: Latest::default(),

@@ -33,8 +33,11 @@ impl Tracker {
         let thread = self
             .kernel
             .thread_at(open_file.runs[direction].last_caller.key);
+        let caller = open_file.runs[direction].last_caller;
+        let forked = self.kernel.process(caller.process);
+        let forked = forked.map_or(0, |process| process.forked);
         let mut ends = std::mem::take(&mut self.ends);
-        let known = (&self.groups, &self.synced, self.lost);
+        let known = (&self.groups, &self.synced, self.lost, forked);
         barriers_since_last(key, open_file, is_read, thread, known, &mut ends);
         let by_link = match link {
             Link::Barrier(reason) => Some(reason),
@@ -194,6 +197,9 @@ impl Tracker {
             runtime: process.as_ref().and_then(|process| process.runtime),
             process: user.process_number,
             killed: direction == WRITES && process.as_ref().is_some_and(|process| process.killed),
+            forked: process
+                .as_ref()
+                .is_some_and(|process| process.parent.is_some() && !process.has_executed),
             others_write: direction == WRITES && open_file.has_other_writers,
             target,
             path: name,

@@ -156,6 +156,9 @@ impl Tracker {
         };
         let number = transfer.descriptor.number;
         let before = self.kernel.open_files.get(key);
+        let has_forked = before.is_some_and(|known| self.forked > known.runs[direction].last);
+        let process = has_forked.then(|| self.kernel.process(caller.process));
+        let forked = process.flatten().map_or(0, |process| process.forked);
         let before = before.map_or(number, |open_file| open_file.runs[direction].number);
         let takes_turns =
             before != number && self.kernel.open_file_of(caller.process, before) == Some(key);
@@ -172,6 +175,7 @@ impl Tracker {
             },
             submitted,
             lost: self.lost,
+            forked,
             looked_at: self.looked_at,
             synced: self.synced.by_others(thread.serial as usize),
             groups: &self.groups,
@@ -181,7 +185,9 @@ impl Tracker {
         };
         let link = surroundings.link(key, open_file, transfer, sought);
         let (between, other) = user.written_before.of_others(key);
-        let in_turn = !is_read && between > open_file.runs[direction].last;
+        let last = open_file.runs[direction].last;
+        let in_turn = !is_read && last != 0 && between > last;
+        let (has_peer, serial) = (open_file.kind.has_peer(), thread.serial);
         let limits = self.limits.of(
             is_read && open_file.kind == FdKind::File,
             open_file.most_bytes(),
@@ -211,6 +217,14 @@ impl Tracker {
         runs.barriers.clear();
         if in_turn && matches!(link, Link::Joined { .. }) {
             self.note_order(key, other);
+            let group = self
+                .kernel
+                .open_files
+                .get(other)
+                .map_or(0, |other| other.group);
+            if has_peer && self.groups.is_seen(group, last, serial) {
+                self.list_writes(key, Barrier::Announced);
+            }
         }
         if matches!(link, Link::Barrier(Barrier::Observed)) {
             self.list_writes(key, Barrier::Observed);

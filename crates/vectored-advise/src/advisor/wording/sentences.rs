@@ -178,8 +178,9 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         }
         FindingKind::Datagrams => "Send several datagrams in one call, sendmmsg(2)".to_owned(),
         FindingKind::PeerStall => {
-            "The other end should write its whole message in one call, or set TCP_NODELAY: it keeps the last part until this \
-             end acknowledges the first, which takes 40 ms. Where it cannot change, acknowledge at once at this end"
+            "The end that sends the message, in this program or another, should write all of it in one call, or set TCP_NODELAY: \
+             it keeps the last part until this end acknowledges the first, which takes 40 ms. Where it cannot change, \
+             acknowledge at once at this end"
                 .to_owned()
         }
         FindingKind::Stall => {
@@ -192,6 +193,8 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         Grade::ReadsAhead => BEFORE_POLL.to_owned(),
         _ => order_in_words(tally) + if tally.killed { KILLED } else { "" },
     };
+    let is_worker = tally.forked && what.contains(EVERY_END);
+    let order = order + if is_worker { FORKED } else { "" };
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
         let of = if tally.merged_calls == 1 { "call" } else { "calls" };
@@ -288,6 +291,8 @@ fn times(number: u64) -> String {
 /// Advice for a program with an event loop.
 const BEFORE_POLL: &str =
     " Empty the buffer before poll or select: they do not report bytes that are in it.";
+
+const FORKED: &str = " A forked process wrote it: it flushes its own buffer before it ends.";
 
 const KILLED: &str =
     " A signal killed a process that wrote it: it would lose the bytes that are in a buffer then.";
