@@ -273,7 +273,7 @@ def free_ports(count):
 
 @contextlib.contextmanager
 def slurm(folder):
-    """`munged`, `slurmctld` and `slurmd` with folders, ports and a key of their own."""
+    """`munged`, `slurmctld` and `slurmd` with folders, ports and a key of their own, and with the patience that a busy machine needs."""
     for name in "state", "spool":
         os.makedirs(f"{folder}/{name}")
     with open(os.open(folder + "/key", os.O_WRONLY | os.O_CREAT, 0o600), "wb") as key:
@@ -290,7 +290,8 @@ def slurm(folder):
             SlurmctldLogFile={folder}/slurmctld.log\nSlurmdLogFile={folder}/slurmd.log
             ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none
             SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nMpiDefault=none\nReturnToService=2
-            SlurmdParameters=config_overrides\nAccountingStorageType=accounting_storage/none
+            MessageTimeout=100\nTCPTimeout=60\nBatchStartTimeout=600\nKillWait=600\nUnkillableStepTimeout=600
+            SlurmdTimeout=600\nSlurmctldTimeout=600\nSlurmdParameters=config_overrides\nAccountingStorageType=accounting_storage/none
             JobAcctGatherType=jobacct_gather/none
             NodeName={host} NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
             PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n""".replace("\n            ", "\n"))
@@ -311,9 +312,10 @@ def slurm(folder):
         for path in (f"{folder}/{name}.pid" for name in ("slurmd", "slurmctld", "munged")):
             if os.path.exists(path):
                 pid = open(path).read().strip()
-                os.kill(int(pid), signal.SIGTERM)
+                with contextlib.suppress(ValueError, ProcessLookupError):  # It could not start, or has ended.
+                    os.kill(int(pid), signal.SIGTERM)
                 # Its folder is removed next.
-                wait_for(f"the end of {path}", lambda: not os.path.exists("/proc/" + pid))
+                wait_for(f"the end of {path}", lambda: not (pid and os.path.exists("/proc/" + pid)))
 
 
 def is_well(*checks):

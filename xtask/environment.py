@@ -24,10 +24,12 @@ def make(folder, requirements):
         # Written last: an environment without it was not finished.
         installed, python = folder / "requirements.txt", folder / "bin/python"
         wanted = requirements.read_text()
-        if installed.exists() and installed.read_text() == wanted and not subprocess.run([python, "-c", ""]).returncode:
+        # Its Python may be gone, as it is a link to one of the system.
+        is_whole = installed.exists() and installed.read_text() == wanted and python.exists()
+        if is_whole and not subprocess.run([python, "-c", ""]).returncode:
             return
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        install = [python, *PIP[1:], "--require-hashes", "--retries=1", "--timeout=15", "-r", requirements]
+        install = [python, *PIP[1:], "--require-hashes", "--retries=4", "--timeout=30", "-r", requirements]
         subprocess.run(install, check=True)
         installed.write_text(wanted)
 

@@ -61,6 +61,6 @@ install_wheel() { # ENVIRONMENT WHEEL
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps "$2"
 }
 install_listed() { # ENVIRONMENT REQUIREMENTS
-    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 --only-binary :all: \
+    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --retries 4 --timeout 30 --only-binary :all: \
         --require-hashes -r "$2"
 }

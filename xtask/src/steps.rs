@@ -16,9 +16,9 @@ use crate::{root, skips};
 /// The lists that run at the same time. Each machine that runs all steps has two processors.
 const LANES: usize = 2;
 
-/// The longest that a step of a list may take: some minutes are usual. A step that hangs would otherwise use up the time of
-/// the whole run, without a word which step it was.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
+/// The longest that a step of a list may take: some minutes are usual, and four times as many on a busy machine. A step that
+/// hangs would otherwise use up the time of the whole run, without a word which step it was.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// The variable by which the processes of a step are found. It has the step's name and this process.
 const MARK: &str = "VECTORED_STEP";

@@ -1,5 +1,6 @@
 //! `vectored versus`.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -41,7 +42,7 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     let notes = Notes { quiet: args.quiet };
     let inputs = [args.input.as_slice(), &args.same].concat();
     let outputs = Outputs::check(args.output.as_deref(), args.html.as_deref(), &inputs)?;
-    let tracing = strace::check().map_err(|failure| failure.error.to_string());
+    let tracing = strace::check().map_err(|failure| format!("{:#}", failure.error));
     if let (Err(why), Some(_)) = (&tracing, args.fail_if_more_calls) {
         return Err(anyhow::anyhow!("--fail-if-more-calls cannot be decided: {why}").into());
     }
@@ -104,6 +105,21 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
     if let Some(input) = &args.input {
         check_input(input)?;
     }
+    let shell = args.shell.clone().unwrap_or_else(|| "sh".to_owned());
+    for (option, typed) in [
+        ("--setup", &args.setup),
+        ("--prepare", &args.prepare),
+        ("--cleanup", &args.cleanup),
+    ] {
+        if let (Some(typed), Err(failure)) = (typed, strace::find(OsStr::new(&shell))) {
+            return Err(Failure {
+                error: failure.error.context(format!(
+                    "cannot run the command of {option} ('{typed}') by a shell"
+                )),
+                ..failure
+            });
+        }
+    }
     let name = |index: usize| match index {
         0 => "old".to_owned(),
         1 => "new".to_owned(),
@@ -119,7 +135,7 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         surroundings: Surroundings {
             input: args.input.clone(),
             directory: args.working_dir.clone(),
-            shell: args.shell.clone().unwrap_or_else(|| "sh".to_owned()),
+            shell,
             prepare: args.prepare.clone(),
         },
         setup: args.setup.clone(),

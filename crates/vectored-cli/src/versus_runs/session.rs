@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use vectored_machine::platform::command_run::{Ended, LEFT_BEHIND_LIMIT, RunError, run};
 use vectored_versus::ends::{RunEnd, failed, usual};
 use vectored_versus::model::{Calls, Comparison, Difference, Phase, Run, Side, Stdout, Versus};
@@ -23,6 +24,9 @@ use crate::progress::Bar;
 /// A counted run may take this many times as long as an untraced one: strace takes 50 µs for a call, or more on a busy
 /// machine, and a call alone may take 100 ns.
 const TRACED_FACTOR: u32 = 1000;
+
+/// The error of a process that has as many open files as it may.
+const EMFILE: i32 = Errno::MFILE.raw_os_error();
 
 /// Counted runs of each command.
 const COUNTED_RUNS: u64 = 2;
@@ -103,6 +107,9 @@ impl Halt {
                          unless --input names a file"
                     }
                     RunError::LeftBehind(_) => ": compare commands that end all that they start",
+                    RunError::Io(_, ref error) if error.raw_os_error() == Some(EMFILE) => {
+                        ": raise the limit of open files (ulimit -n)"
+                    }
                     RunError::Stopped | RunError::Io(..) => "",
                 };
                 Halt::Failed(anyhow::anyhow!("{what}: {error}{remedy}").into())

@@ -347,6 +347,30 @@ fn no_shell_is_needed() {
         std::os::unix::fs::symlink(found, programs.join(name)).unwrap();
     }
     stdout_of(versus(&bench, "1", &["true", "true"]).env("PATH", &programs));
+    for option in ["--setup=exit 9", "--prepare=exit 9", "--cleanup=exit 9"] {
+        let mut command = versus(&bench, "1", &[option, "true", "true"]);
+        let stderr = stderr_of(command.env("PATH", &programs), 127);
+        let words = "('exit 9') by a shell: command 'sh' not found in PATH";
+        assert!(stderr.contains(words), "{stderr}");
+    }
+}
+
+#[test]
+fn what_the_surroundings_lack_is_named() {
+    needs_strace!("what_the_surroundings_lack_is_named");
+    let bench = bench();
+    let mut without_descriptors = bench.program("sh");
+    without_descriptors.args([
+        "-c",
+        "ulimit -n 6; exec \"$0\" versus --rounds 1 true true",
+        VECTORED,
+    ]);
+    let stderr = stderr_of(&mut assert_cmd::Command::from_std(without_descriptors), 1);
+    assert!(stderr.contains("Too many open files"), "{stderr}");
+    assert!(
+        stderr.contains("raise the limit of open files (ulimit -n)"),
+        "{stderr}"
+    );
 }
 
 #[test]

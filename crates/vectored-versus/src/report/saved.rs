@@ -64,7 +64,7 @@ impl SavedResult for Versus {
     fn rows(&self) -> Value {
         let new = self.new.iter().map(|one| {
             json!({
-                "outputs_equal": is_compared(one).then(|| one.differences.is_empty()),
+                "outputs_equal": is_compared(one).then_some(one.differences.is_empty()),
                 "old_command": self.old.command,
                 "new_command": one.side.command,
                 "old_failed": self.old.failed.len(),
