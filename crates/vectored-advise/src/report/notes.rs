@@ -33,7 +33,7 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
         .iter()
         .any(|one| one.reason.contains("trace again"))
     {
-        notes.push("To trace again: strace -f -s1 -v -yy -ttt -T -o trace.log COMMAND".to_owned());
+        notes.push("To trace again: strace -f -s1 -v -yy -ttt -T -o trace.log COMMAND, or -p PID in its place".to_owned());
     }
     let used = |price: &&Price| {
         let of_price =

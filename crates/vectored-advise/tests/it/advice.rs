@@ -528,7 +528,7 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
     advisory.uncounted[0].tally.runtime = Some(Runtime::Go);
     let text = markdown(&advisory);
     assert!(
-        text.contains("if one goroutine writes them, bufio saves at most 3.80 s"),
+        text.contains("every way out, saves at most 3.80 s"),
         "{text}"
     );
     advisory.uncounted[0].reason = "the file is closed and opened again between them".to_owned();

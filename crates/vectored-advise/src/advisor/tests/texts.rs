@@ -184,7 +184,7 @@ fn a_fifo_is_no_file() {
 
 #[test]
 fn a_log_of_some_classes_of_calls_is_not_believed() {
-    let filtered = "adjacent-writes file 2→1: write 5 (the log may have been filtered, and waits would not show: trace again without -e)";
+    let filtered = "adjacent-writes file 2→1: write 5 (the log has few kinds of calls, as with -e, which would hide waits: trace again without -e, from the start of the program)";
     let writes = [OPEN, WRITE, WRITE];
     let poll = "poll([{fd=9, events=POLLIN}], 1, 0) = 0 (Timeout)";
     let wait = "wait4(-1, NULL, 0, NULL) = 7";
@@ -650,6 +650,15 @@ fn a_seek_whose_offset_is_used_stays() {
     ] {
         check(&[OPEN, &one, WRITE, &two, WRITE, use_of_offset], &[listed]);
     }
+    // C needs a seek between a read and a write, which may move nothing.
+    let stay = |at: u64| format!("lseek(3</tmp/f>, {at}, SEEK_SET) = {at}");
+    let (one, two, three) = (stay(20), stay(40), stay(60));
+    let both = [OPEN, READ, &one, WRITE, &two, READ, &three, WRITE];
+    for calls in [&both[..], &both[1..]] {
+        let found = found_in(&log_of(calls), true);
+        let sought = found.iter().find(|line| line.starts_with("seek-then"));
+        assert_eq!(sought, None, "{calls:?}");
+    }
 }
 
 #[test]
@@ -658,6 +667,8 @@ fn a_clock_that_is_set_back_leaves_an_unknown_gap() {
         format!("1 02:59:59.999990 {OPEN}\n1 02:59:59.999995 {WRITE}\n1 02:00:00.000010 {WRITE}\n");
     let unknown = "adjacent-writes file 2→1: write 5 (the clock was set back between them: the time is not known)";
     assert_eq!(found_in(&log, true), [unknown]);
+    let span_ns = tallies_of(&log, true).span_ns;
+    assert!(span_ns.is_some_and(|ns| ns < 1_000_000), "{span_ns:?}");
 }
 
 #[test]

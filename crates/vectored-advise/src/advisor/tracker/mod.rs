@@ -81,6 +81,10 @@ pub(super) struct Tracker {
     evidence: FilterEvidence,
     began_ns: u64,
     ended_ns: u64,
+    /// What `began_ns` was before the event.
+    began_before_ns: u64,
+    /// The time until the clock was set back.
+    earlier_ns: u64,
     call_times: CallTimes,
     deflates: bool,
 }
@@ -124,6 +128,8 @@ impl Tracker {
             evidence: if options.shows_all { FilterEvidence::ALL } else { FilterEvidence::NONE },
             began_ns: u64::MAX,
             ended_ns: 0,
+            began_before_ns: u64::MAX,
+            earlier_ns: 0,
             call_times: CallTimes::default(),
             deflates: options.deflates,
         }
@@ -167,7 +173,10 @@ impl Tracker {
         into.awaited += self.awaited_count;
         let span_ns = match self.event {
             0 => Some(0),
-            _ => self.ended_ns.checked_sub(self.began_ns),
+            _ => self
+                .ended_ns
+                .checked_sub(self.began_ns)
+                .map(|ns| ns.saturating_add(self.earlier_ns)),
         };
         into.span_ns = into
             .span_ns
@@ -317,6 +326,11 @@ impl Tracker {
         };
         if began_ns < std::mem::replace(&mut thread.began_ns, began_ns) {
             self.mark_wait(caller, Barrier::ClockSetBack);
+            if began_ns < self.began_before_ns {
+                let until = self.ended_ns.saturating_sub(self.began_before_ns);
+                self.earlier_ns = self.earlier_ns.saturating_add(until);
+                self.ended_ns = began_ns.saturating_add(event.took_ns.unwrap_or(0));
+            }
         }
     }
 
@@ -324,6 +338,7 @@ impl Tracker {
     fn note_time(&mut self, event: &Event<'_>) {
         self.call_times.note(event);
         if let Some(began_ns) = event.began_ns {
+            self.began_before_ns = self.began_ns;
             self.began_ns = self.began_ns.min(began_ns);
             let ended_ns = began_ns.saturating_add(event.took_ns.unwrap_or(0));
             self.ended_ns = self.ended_ns.max(ended_ns);

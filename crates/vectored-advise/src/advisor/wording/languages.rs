@@ -146,7 +146,7 @@ languages! {
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
     }
 
-    Ruby "Ruby" ends "exit!, abort in a thread and signals flush nothing" {
+    Ruby "Ruby" ends "exit!, exec and signals flush nothing" {
         Writes WriteBuffer "`io.sync = false` ($stdout as well), `io.write(a)` in place of `io.syswrite`" => "io.flush"
         Writes WriteBuffer "Logger: `Logger.new(io)` of such a file, in place of `Logger.new(path)`" => "io.flush"
         Writes Join "`io.write(a, b)` for one record"
@@ -193,7 +193,7 @@ languages! {
         QuickAck EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
     }
 
-    Shell "Shell" ends "kill and exec flush nothing of awk" {
+    Shell "Shell" ends "signals flush nothing of awk" {
         Writes WriteBuffer "each echo or printf is a write: let one `awk` make all lines, in place of the loop. Do not collect them in a variable, which is copied each time" => "fflush()"
         Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
         SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
@@ -211,7 +211,7 @@ languages! {
         Reopened EachCall "no `close(file)` after each line"
     }
 
-    Tcl "Tcl" ends "signals and exec's kill flush nothing" {
+    Tcl "Tcl" ends "signals flush nothing" {
         Writes WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`, in place of `-buffering none` or line" => "flush $file"
         Writes Join "`puts -nonewline $file $header$body`, then `flush $file`"
         SocketWrites Join "`puts -nonewline $file $header$body`, then `flush $file`"
@@ -305,7 +305,7 @@ languages! {
         Reads ReadAhead "`read(fd, buffer, 65536)`"
     }
 
-    => "In general" ends "ends without a return from main, and signals, flush nothing" {
+    => "In general" ends "signals and some ways out flush nothing" {
         Writes WriteBuffer "a buffer of 64 KiB that collects the bytes" => "write(fd, buffer, used)"
         Writes Join "one record whose pieces lie apart: writev(2), or join them"
         SocketWrites Join "join the pieces, or sendmsg(2) or writev(2) with all, continued after a short call"
