@@ -119,7 +119,7 @@ fn seconds(elapsed_ns: u64, budget_ns: u64) -> String {
 fn reproducing(progress: &ReproduceProgress) -> String {
     let ReproduceProgress {
         experiment,
-        row,
+        step,
         left_s,
         ..
     } = progress;
@@ -129,7 +129,7 @@ fn reproducing(progress: &ReproduceProgress) -> String {
         (0, seconds) => format!("{seconds} s"),
         (minutes, seconds) => format!("{minutes} min {seconds} s"),
     };
-    format!("{experiment}, {row}  {left} left")
+    format!("{experiment}, {step}  {left} left")
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
     fn the_bar_knows_how_long_is_left() {
         let at = |left_s| ReproduceProgress {
             experiment: ExperimentName::Apue35,
-            row: "buffer of 1 B".to_owned(),
+            step: "buffer of 1 B".to_owned(),
             done_s: 3.0,
             left_s,
         };

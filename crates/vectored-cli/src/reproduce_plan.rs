@@ -1,19 +1,25 @@
 //! From the options of `vectored reproduce` to plans of experiments.
 
-#[cfg(unix)]
-mod unix_alone;
+#[cfg(target_os = "linux")]
+mod copies;
 
 use vectored_measure::reproduce::{BufferList, PassPlan, Plan};
+#[cfg(unix)]
+use vectored_measure::reproduce::{ElementPlan, RecordPlan};
 use vectored_report::words;
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 use vectored_results::model::ExperimentName;
 
-#[cfg(unix)]
-use crate::args::CopiesArgs;
-use crate::args::{Experiments, PassesArgs, ReproduceArgs};
+use crate::args::{CopiesArgs, Experiments, PassesArgs, ReproduceArgs};
 use crate::failure::Failure;
+
+/// `--quick` divides the number of records by this.
 #[cfg(unix)]
-use crate::reproduce_plan::unix_alone::{copies, elements, records};
+const QUICK_RECORDS: u32 = 16;
+
+/// `--quick` divides the calls for each technique by this.
+#[cfg(unix)]
+const QUICK_CALLS: u32 = 10;
 
 /// `--quick`: passes of each repeat.
 const QUICK_PASSES: u32 = 2;
@@ -24,49 +30,82 @@ const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 /// Memory for each buffer besides its bytes: the allocation and its entries in the lists.
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
+type Planned = Result<Box<dyn Plan>, Failure>;
+
 /// The plans of the experiments to run.
-pub fn plans(experiments: &Experiments, args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
-    Ok(match experiments {
-        Experiments::Passes(of) => vec![Plan::Passes(passes(of, args)?)],
-        #[cfg(unix)]
-        Experiments::Copies(of) => vec![Plan::Copies(copies(of, args)?)],
-        #[cfg(unix)]
-        Experiments::Records => vec![Plan::Records(records(args))],
-        #[cfg(unix)]
-        Experiments::Elements => vec![Plan::Elements(elements(args))],
-        #[cfg(unix)]
+pub fn plans(
+    experiments: &Experiments,
+    args: &ReproduceArgs,
+) -> Result<Vec<Box<dyn Plan>>, Failure> {
+    let plans = match experiments {
+        Experiments::Copies(of) => vec![copies(of, args)],
+        Experiments::Records => vec![records(args)],
+        Experiments::Elements => vec![elements(args)],
+        Experiments::Passes(of) => vec![passes(of, args)],
         Experiments::All => vec![
-            Plan::Copies(copies(&CopiesArgs::default(), args)?),
-            Plan::Records(records(args)),
-            Plan::Elements(elements(args)),
-            Plan::Passes(passes(&PassesArgs::default(), args)?),
+            copies(&CopiesArgs::default(), args),
+            records(args),
+            elements(args),
+            passes(&PassesArgs::default(), args),
         ],
-        #[cfg(windows)]
-        Experiments::Copies(_) | Experiments::All => {
-            return Err(unavailable(ExperimentName::Apue35));
-        }
-        #[cfg(windows)]
-        Experiments::Records => return Err(unavailable(ExperimentName::Apue1428)),
-        #[cfg(windows)]
-        Experiments::Elements => return Err(unavailable(ExperimentName::Kalinin)),
-    })
-}
-
-/// The refusal of an experiment whose techniques Windows does not have.
-#[cfg(windows)]
-fn unavailable(experiment: ExperimentName) -> Failure {
-    let why = match experiment {
-        ExperimentName::Apue35 => {
-            "it needs the usage of a child by wait4(2), and descriptors that a child inherits"
-        }
-        _ => "it compares writev(2) on files, and WriteFile takes one buffer",
     };
-    Failure::usage(format!(
-        "{experiment} cannot be repeated on Windows: {why}; 'vectored reproduce mincer' can"
-    ))
+    plans.into_iter().collect()
 }
 
-fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Result<PassPlan, Failure> {
+#[cfg(target_os = "linux")]
+fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Planned {
+    Ok(Box::new(copies::copies(of, args.quick)?))
+}
+
+#[cfg(unix)]
+fn records(args: &ReproduceArgs) -> Planned {
+    let mut plan = RecordPlan::published();
+    if args.quick {
+        plan.records /= QUICK_RECORDS;
+        plan.reduced = true;
+    }
+    Ok(Box::new(plan))
+}
+
+#[cfg(unix)]
+fn elements(args: &ReproduceArgs) -> Planned {
+    let mut plan = ElementPlan::published();
+    if args.quick {
+        plan.calls /= QUICK_CALLS;
+        plan.reduced = true;
+    }
+    Ok(Box::new(plan))
+}
+
+/// The refusal of an experiment that this system cannot repeat.
+#[cfg(not(target_os = "linux"))]
+fn unavailable(experiment: ExperimentName, why: &str) -> Planned {
+    Err(Failure::usage(format!(
+        "{experiment} cannot be repeated on {}: {why}; 'vectored reproduce mincer' can",
+        std::env::consts::OS
+    )))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copies(_: &CopiesArgs, _: &ReproduceArgs) -> Planned {
+    let why = "it waits for all processes of a copy, and counts their reads, as only Linux can";
+    unavailable(ExperimentName::Apue35, why)
+}
+
+#[cfg(windows)]
+const NO_WRITEV: &str = "it compares writev(2) on files, and WriteFile takes one buffer";
+
+#[cfg(windows)]
+fn records(_: &ReproduceArgs) -> Planned {
+    unavailable(ExperimentName::Apue1428, NO_WRITEV)
+}
+
+#[cfg(windows)]
+fn elements(_: &ReproduceArgs) -> Planned {
+    unavailable(ExperimentName::Kalinin, NO_WRITEV)
+}
+
+fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Planned {
     let published = PassPlan::published();
     let lists = match of.size.zip(of.count) {
         None => published.lists,
@@ -113,5 +152,5 @@ fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Result<PassPlan, Failure> {
         reduced: is_less,
         ..published
     };
-    Ok(plan.with_direct(&args.dir))
+    Ok(Box::new(plan.with_direct(&args.dir)))
 }

@@ -37,7 +37,7 @@ pub fn run(options: &Options, cpu: usize) -> Result<()> {
         all_agree &= agreement::in_turn(
             options.rounds,
             |round| plain.measure(&experiment, (repeats, round), cpu, directory),
-            |round| engine(&experiment.plan(repeats), round as u64, directory),
+            |round| engine(experiment.plan(repeats), round as u64, directory),
         )?;
     }
     super::verdict(all_agree)
@@ -78,14 +78,14 @@ impl Experiment {
         }
     }
 
-    fn plan(&self, repeats: usize) -> Plan {
+    fn plan(&self, repeats: usize) -> Box<dyn Plan> {
         match *self {
-            Experiment::Records(records) => Plan::Records(RecordPlan {
+            Experiment::Records(records) => Box::new(RecordPlan {
                 records,
                 repeats,
                 reduced: false,
             }),
-            Experiment::Elements(bytes) => Plan::Elements(ElementPlan {
+            Experiment::Elements(bytes) => Box::new(ElementPlan {
                 element_bytes: vec![bytes],
                 calls: CALLS,
                 repeats,
@@ -115,7 +115,7 @@ impl Experiment {
 }
 
 /// Ratios as `vectored reproduce` has them.
-fn engine(plan: &Plan, seed: u64, directory: &Path) -> Result<Medians> {
+fn engine(plan: Box<dyn Plan>, seed: u64, directory: &Path) -> Result<Medians> {
     let mut nobody = |_: &_| ();
     let mut bench = Bench {
         clock: &MonotonicClock,
@@ -127,7 +127,7 @@ fn engine(plan: &Plan, seed: u64, directory: &Path) -> Result<Medians> {
         eta: EtaTracker::new(&mut nobody),
         stop: &AtomicBool::new(false),
     };
-    let (done, failure) = reproduce(std::slice::from_ref(plan), &mut bench);
+    let (done, failure) = reproduce(&[plan], &mut bench);
     if let Some(error) = failure {
         bail!("{error}");
     }
@@ -141,7 +141,12 @@ fn ratios_of(reproduction: &Reproduction) -> Medians {
     let ratios = reproduction.ratios.iter();
     ratios
         .filter(|ratio| ratio.measure == Measure::Cpu)
-        .map(|ratio| (name_of(&reproduction.rows[ratio.of].technique), ratio.ratio))
+        .map(|ratio| {
+            (
+                name_of(&reproduction.rows[ratio.of].key.technique),
+                ratio.ratio,
+            )
+        })
         .collect()
 }
 

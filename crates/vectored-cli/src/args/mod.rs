@@ -42,9 +42,9 @@ pub use host::HostArgs;
 pub use man::ManArgs;
 pub use measure::MeasureArgs;
 pub use report::ReportArgs;
-#[cfg(unix)]
-pub use reproduce::{CopiesArgs, CopyTo};
-pub use reproduce::{Experiments, PassesArgs, ReproduceArgs};
+#[cfg(target_os = "linux")]
+pub use reproduce::CopyTo;
+pub use reproduce::{CopiesArgs, Experiments, PassesArgs, ReproduceArgs};
 #[cfg(target_os = "linux")]
 pub use versus::StdoutTo;
 pub use versus::VersusArgs;

@@ -6,7 +6,7 @@ use std::io::{self, PipeReader, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -119,7 +119,8 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
             (Some(reader), Some(writer))
         });
         let counter = reader.map(|reader| scope.spawn(|| count(reader, &named)));
-        let ended = run(command, counting.limit, LEFT_BEHIND_LIMIT, counting.stop);
+        let is_stopped = || counting.stop.load(Ordering::Relaxed);
+        let ended = run(command, counting.limit, LEFT_BEHIND_LIMIT, is_stopped);
         // strace has opened the pipe, and has ended.
         drop(writer);
         let join = "the threads that read do not panic";

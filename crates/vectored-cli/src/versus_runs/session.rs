@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -180,16 +181,18 @@ impl Session<'_> {
         self.plan.rounds.is_none().then_some(self.plan.budget)
     }
 
+    fn is_stopped(&self) -> bool {
+        self.interrupt.flag().load(Ordering::Relaxed)
+    }
+
     /// Runs a command of an option by a shell.
     fn helper(&self, option: &str, typed: &str) -> Result<(), Halt> {
         let command = self.plan.surroundings.helper(typed);
-        let stop = self.interrupt.flag();
-        // `--cleanup` runs after a signal, too.
-        let never = std::sync::atomic::AtomicBool::new(false);
-        let stop = if option == "--cleanup" { &never } else { stop };
+        // `--cleanup` runs after a signal as well.
+        let is_stopped = || option != "--cleanup" && self.is_stopped();
         let what = format!("the command of {option} ('{typed}') failed");
-        let ended =
-            run(command, None, LEFT_BEHIND_LIMIT, stop).map_err(|error| Halt::of(&what, error))?;
+        let ended = run(command, None, LEFT_BEHIND_LIMIT, is_stopped)
+            .map_err(|error| Halt::of(&what, error))?;
         if ended.status.success() {
             return Ok(());
         }
@@ -222,12 +225,8 @@ impl Session<'_> {
         if let Some(file) = errors.and_then(|errors| errors.try_clone().ok()) {
             command.stderr(file);
         }
-        let ended = run(
-            command,
-            self.limit(),
-            LEFT_BEHIND_LIMIT,
-            self.interrupt.flag(),
-        );
+        let is_stopped = || self.is_stopped();
+        let ended = run(command, self.limit(), LEFT_BEHIND_LIMIT, is_stopped);
         let ended = ended.map_err(failed)?;
         let said = self.errors.as_mut().map_or_else(String::new, last_error);
         self.ends[index].push(run_end(ended.status, phase, number, said));
@@ -408,8 +407,8 @@ impl Session<'_> {
     /// The memory from which on that of a command is known; that of none is if this is not known itself. The kernel counts for a
     /// command what this process had when it forked: a run of this program that does nothing shows how much that is.
     fn memory_floor(&self) -> u64 {
-        let stop = self.interrupt.flag();
-        let ended = run(does_nothing(), self.limit(), LEFT_BEHIND_LIMIT, stop);
+        let is_stopped = || self.is_stopped();
+        let ended = run(does_nothing(), self.limit(), LEFT_BEHIND_LIMIT, is_stopped);
         ended.map_or(u64::MAX, |ended| ended.usage.peak_bytes + GROWTH_BYTES)
     }
 

@@ -5,9 +5,6 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::AtomicBool;
-#[cfg(target_os = "linux")]
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 #[cfg(target_os = "linux")]
 use std::time::Instant;
@@ -73,7 +70,8 @@ impl fmt::Display for RunError {
     }
 }
 
-/// Runs a command in a session of its own. This process must have no other children, and be the one that adopts orphans:
+/// Runs a command in a session of its own, until it ends or `is_stopped`, which is asked several times a second. This
+/// process must have no other children, and be the one that adopts orphans:
 /// [`adopt_orphans`](crate::platform::processes::adopt_orphans).
 ///
 /// # Errors
@@ -84,10 +82,10 @@ pub fn run(
     mut command: Command,
     limit: Option<Duration>,
     left_behind_limit: Duration,
-    stop: &AtomicBool,
+    mut is_stopped: impl FnMut() -> bool,
 ) -> Result<Ended, RunError> {
     // A run that is short is never seen running.
-    if stop.load(Ordering::Relaxed) {
+    if is_stopped() {
         return Err(RunError::Stopped);
     }
     in_own_session(&mut command);
@@ -102,7 +100,7 @@ pub fn run(
     let counts = File::open(format!("/proc/{}/io", child.id()));
     // Closes our copies of its pipes.
     drop(command);
-    let outcome = end_of(process, began, limit, stop);
+    let outcome = end_of(process, began, limit, &mut is_stopped);
     let took = began.elapsed();
     if outcome.is_err() {
         // It may have ended already.
@@ -113,7 +111,7 @@ pub fn run(
     let left_behind = match &outcome {
         Ok(()) => left_behind(
             limit.map_or(left_behind_limit, |limit| limit.min(left_behind_limit)),
-            stop,
+            &mut is_stopped,
         ),
         Err(_) => Err(RunError::Stopped),
     };
@@ -141,7 +139,7 @@ pub fn run(
     _: Command,
     _: Option<Duration>,
     _: Duration,
-    _: &AtomicBool,
+    _: impl FnMut() -> bool,
 ) -> Result<Ended, RunError> {
     Err(RunError::Io(
         "it cannot be run".to_owned(),
@@ -155,12 +153,12 @@ fn end_of(
     process: Pid,
     began: Instant,
     limit: Option<Duration>,
-    stop: &AtomicBool,
+    mut is_stopped: impl FnMut() -> bool,
 ) -> Result<(), RunError> {
     let failed = |error| RunError::Io("its end cannot be waited for".to_owned(), error);
     let end = ChildEnd::of(process).map_err(failed)?;
     while !end.within(POLL_INTERVAL).map_err(failed)? {
-        if stop.load(Ordering::Relaxed) {
+        if is_stopped() {
             return Err(RunError::Stopped);
         }
         if let Some(limit) = limit.filter(|limit| began.elapsed() > *limit) {
@@ -180,9 +178,8 @@ fn reads_in(counts: File) -> Option<u64> {
 
 /// Waits for the processes that a command has left behind; returns how many there were.
 #[cfg(target_os = "linux")]
-fn left_behind(limit: Duration, stop: &AtomicBool) -> Result<u64, RunError> {
+fn left_behind(limit: Duration, mut is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
     let began = Instant::now();
-    let is_stopped = || stop.load(Ordering::Relaxed);
     let waited = wait_for_all(|| !is_stopped() && began.elapsed() < limit);
     match waited {
         Ok((ended, true)) => Ok(ended),

@@ -1,52 +1,42 @@
-//! Computes everything that follows from the samples of an experiment; pure
-//! functions.
+//! What follows from the samples of an experiment: medians, rates, ratios, crossovers and the finding.
 
-use vectored_results::model::{ExperimentName, ExperimentRow, Measure, Reproduction};
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, Measure, PageCache, PublishedRatio, Ratio, Reproduction, RowKey,
+    Times,
+};
 use vectored_results::report::experiments::{finding, other_buffer};
+use vectored_results::stats::median;
 
 use crate::reproduce::crossover::crossovers;
-use crate::reproduce::mincer;
-use crate::reproduce::repeats::{middle_of, summarize};
-#[cfg(unix)]
-use crate::reproduce::{apue_3_5, apue_14_28, kalinin};
 
-/// Fills in the medians, rates, ratios, crossovers and the finding from the
-/// samples of the rows. Deterministic.
+/// The fewest repeats whose range encloses the median with a probability of 95 %.
+const MIN_REPEATS: usize = 6;
+
+/// Buffer size above which the book sees no effect of read-ahead.
+const READ_AHEAD_BYTES: u64 = 128 << 10;
+
+/// The names of the one call for a list, by operation and system.
+const VECTORED: [&str; 4] = ["writev", "readv", "write-file-gather", "read-file-scatter"];
+
+/// Fills in all that follows from the samples of the rows. Deterministic.
 pub fn conclude(experiment: &mut Reproduction) {
     let file_bytes = experiment.setting.file_bytes;
     for row in &mut experiment.rows {
         summarize(row);
-        let call_bytes = row.segment_bytes.zip(row.segment_count);
+        let call_bytes = row.key.segment_bytes.zip(row.key.segment_count);
         let call_bytes = call_bytes.map(|(bytes, count)| (bytes * count) as u64);
-        row.bytes_per_s = file_bytes
-            .or(call_bytes)
-            .zip(row.clock_s)
-            .map(|(bytes, clock_s)| bytes as f64 / clock_s);
+        let moved = file_bytes.or(call_bytes).zip(row.times.clock_s);
+        row.bytes_per_s = moved.map(|(bytes, clock_s)| bytes as f64 / clock_s);
     }
     if let Some(file_bytes) = file_bytes {
         scale(&mut experiment.rows, file_bytes);
     }
-    let start_s = experiment
-        .start_of("read-write")
-        .and_then(|row| row.clock_s);
-    experiment.setting.start_s = middle_of(&experiment.setting.start_s_samples).or(start_s);
     if let Some(note) = other_buffer(experiment)
         && !experiment.notes.contains(&note)
     {
         experiment.notes.insert(0, note);
     }
-    experiment.ratios = match experiment.name {
-        #[cfg(unix)]
-        ExperimentName::Apue35 => apue_3_5::ratios(experiment),
-        #[cfg(unix)]
-        ExperimentName::Apue1428 => apue_14_28::ratios(experiment),
-        #[cfg(unix)]
-        ExperimentName::Kalinin => kalinin::ratios(experiment),
-        ExperimentName::Mincer => mincer::ratios(experiment),
-        // Not measured here.
-        #[cfg(windows)]
-        _ => Vec::new(),
-    };
+    experiment.ratios = ratios(experiment);
     // Only this experiment measures a series of sizes of one kind of list.
     if experiment.name == ExperimentName::Kalinin {
         experiment.crossovers = [Measure::Cpu, Measure::Clock]
@@ -57,11 +47,30 @@ pub fn conclude(experiment: &mut Reproduction) {
     experiment.finding = finding(experiment);
 }
 
+/// Fills in the medians. A time without any sample has no median.
+fn summarize(row: &mut ExperimentRow) {
+    let samples = || row.samples.iter().flatten();
+    let middle = |of: fn(&Times) -> Option<f64>| {
+        let sampled: Vec<f64> = samples().filter_map(|sample| of(&sample.times)).collect();
+        median(&sampled)
+    };
+    row.times = Times {
+        user_s: middle(|times| times.user_s),
+        system_s: middle(|times| times.system_s),
+        cpu_s: middle(|times| times.cpu_s),
+        clock_s: middle(|times| times.clock_s),
+    };
+    let passes: Vec<f64> = samples().flat_map(|sample| sample.pass_s.clone()).collect();
+    row.pass_median_s = median(&passes);
+    row.repeats = samples().count();
+    row.loops = samples().last().and_then(|sample| sample.loops);
+}
+
 /// Scales the times of copies of a prefix to the whole file, but for the time of a copy of nothing: the start. A time of
 /// less than twice the start would be scaled noise, so there is none then. CPU and wall time are scaled both or not at all.
 /// A process that waited longer in its start than in its copy, by chance, keeps a wall time of at least its CPU time.
 fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
-    let starts = rows.iter().filter(|row| row.copied_bytes == Some(0));
+    let starts = rows.iter().filter(|row| row.is_start());
     let starts: Vec<ExperimentRow> = starts.cloned().collect();
     for row in rows {
         let Some(bytes) = row.copied_bytes else {
@@ -69,25 +78,220 @@ fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
         };
         row.bytes_per_s = None;
         let mut starts = starts.iter().filter(|_| bytes > 0);
-        let Some(start) = starts.find(|start| start.technique == row.technique) else {
+        let Some(start) = starts.find(|start| start.key.technique == row.key.technique) else {
             continue;
         };
         let factor = file_bytes as f64 / bytes as f64;
-        let scaled = |time: Option<f64>, start: Option<f64>| {
-            let (time, start) = (time?, start?);
+        let scaled = |of: fn(&Times) -> Option<f64>| {
+            let (time, start) = (of(&row.times)?, of(&start.times)?);
             (time >= 2.0 * start).then_some(start + (time - start) * factor)
         };
-        let is_on_one_cpu = |row: &ExperimentRow| row.cpu_s <= row.clock_s;
-        let is_on_one_cpu = is_on_one_cpu(row) && is_on_one_cpu(start);
-        let cpu_s = scaled(row.cpu_s, start.cpu_s);
-        let clock_s = scaled(row.clock_s, start.clock_s);
-        let both = cpu_s.zip(clock_s).map(|(cpu_s, clock_s)| {
+        let is_on_one_cpu = |times: &Times| times.cpu_s <= times.clock_s;
+        let is_on_one_cpu = is_on_one_cpu(&row.times) && is_on_one_cpu(&start.times);
+        let both = scaled(|times| times.cpu_s).zip(scaled(|times| times.clock_s));
+        let both = both.map(|(cpu_s, clock_s)| {
             let least_s = if is_on_one_cpu { cpu_s } else { 0.0 };
             (cpu_s, clock_s.max(least_s))
         });
-        row.user_s = scaled(row.user_s, start.user_s).filter(|_| both.is_some());
-        row.system_s = scaled(row.system_s, start.system_s).filter(|_| both.is_some());
-        (row.cpu_s, row.clock_s) = both.unzip();
-        row.bytes_per_s = row.clock_s.map(|clock_s| file_bytes as f64 / clock_s);
+        let (cpu_s, clock_s) = both.unzip();
+        row.times = Times {
+            user_s: scaled(|times| times.user_s).filter(|_| both.is_some()),
+            system_s: scaled(|times| times.system_s).filter(|_| both.is_some()),
+            cpu_s,
+            clock_s,
+        };
+        row.bytes_per_s = clock_s.map(|clock_s| file_bytes as f64 / clock_s);
+    }
+}
+
+/// The ratios of all rows to the rows that they are compared with, by each time that the experiment compares.
+fn ratios(experiment: &Reproduction) -> Vec<Ratio> {
+    let measures: &[Measure] = match experiment.name {
+        ExperimentName::Apue35 if experiment.setting.program.is_some() => &[experiment.compared()],
+        // The wall time of a file that is in memory says no more.
+        ExperimentName::Apue35 if experiment.cache == PageCache::Hot => &[Measure::Cpu],
+        ExperimentName::Mincer => &[Measure::Clock],
+        _ => &[Measure::Cpu, Measure::Clock],
+    };
+    let rows = &experiment.rows;
+    let mut ratios = Vec::new();
+    for &measure in measures {
+        for (of, row) in rows.iter().enumerate() {
+            let over = rows.iter().position(|base| {
+                base.copied_bytes.is_none() && is_base(experiment, row, base, measure)
+            });
+            let pair = over.filter(|&over| over != of && row.copied_bytes.is_none());
+            ratios.extend(pair.and_then(|over| ratio(experiment, (of, over), measure)));
+        }
+    }
+    ratios
+}
+
+/// Whether `base` is the row that `row` is compared with.
+fn is_base(
+    experiment: &Reproduction,
+    row: &ExperimentRow,
+    base: &ExperimentRow,
+    measure: Measure,
+) -> bool {
+    let technique = base.key.technique.as_str();
+    let key = match experiment.name {
+        ExperimentName::Apue35 => {
+            let buffer_bytes = if experiment.setting.program.is_some() {
+                let is_it = row.key.technique == "program";
+                row.key.buffer_bytes.filter(|_| is_it)
+            } else if measure == Measure::Cpu {
+                // Chosen beforehand, it stands for all that are larger than a block.
+                experiment.setting.st_blksize.map(|block| 16 * block)
+            } else {
+                Some(READ_AHEAD_BYTES)
+            };
+            let is_it = technique == "read-write" && buffer_bytes.is_some();
+            return is_it && base.key.buffer_bytes == buffer_bytes;
+        }
+        ExperimentName::Apue1428 | ExperimentName::Kalinin => "copy-then-write",
+        ExperimentName::Mincer if VECTORED.contains(&technique) => technique,
+        ExperimentName::Mincer => return false,
+    };
+    let wanted = RowKey {
+        technique: key.to_owned(),
+        ..row.key.clone()
+    };
+    base.key == wanted
+}
+
+/// The ratio of two rows; `None` if no repeat has both. A copy by a program of the user, and ours beside it, are without
+/// the start of the process, and must be longer than the noise of the starts.
+fn ratio(experiment: &Reproduction, (of, over): (usize, usize), measure: Measure) -> Option<Ratio> {
+    let is_beside = experiment.setting.program.is_some();
+    let samples = |row: &ExperimentRow| -> Option<Vec<Option<f64>>> {
+        let of = |row: &ExperimentRow| -> Vec<Option<f64>> {
+            let samples = row.samples.iter();
+            samples
+                .map(|sample| sample.as_ref()?.times.of(measure))
+                .collect()
+        };
+        if !is_beside {
+            return Some(of(row));
+        }
+        experiment.copying_s(row, measure)?;
+        let start = of(experiment.start_of(&row.key.technique)?);
+        let pairs = std::iter::zip(of(row), start);
+        Some(pairs.map(|(whole, start)| Some(whole? - start?)).collect())
+    };
+    let (above, below) = (&experiment.rows[of], &experiment.rows[over]);
+    let logs: Vec<f64> = std::iter::zip(samples(above)?, samples(below)?)
+        .filter_map(|(above, below)| Some((above? / below?).ln()))
+        // A coarse clock may measure 0, which has no ratio.
+        .filter(|log| log.is_finite())
+        .collect();
+    let range = |of: fn(f64, f64) -> f64| logs.iter().copied().reduce(of).map(f64::exp);
+    let range = |of| range(of).filter(|_| logs.len() >= MIN_REPEATS);
+    Some(Ratio {
+        of,
+        over,
+        measure,
+        repeats: logs.len(),
+        ratio: median(&logs)?.exp(),
+        ratio_low: range(f64::min),
+        ratio_high: range(f64::max),
+        published: published_ratios(&experiment.published, (&above.key, &below.key), measure),
+    })
+}
+
+/// The ratios of the rows of these keys in each publication. No publication used `O_DIRECT`.
+fn published_ratios(
+    published: &[ExperimentRow],
+    (above, below): (&RowKey, &RowKey),
+    measure: Measure,
+) -> Vec<PublishedRatio> {
+    let above = published.iter().filter(|row| row.key == *above);
+    let ratio = |above: &ExperimentRow| {
+        let mut rows = published.iter();
+        let below = rows.find(|row| row.key == *below && row.source == above.source)?;
+        let ratio = above.times.of(measure)? / below.times.of(measure)?;
+        ratio.is_finite().then(|| PublishedRatio {
+            source: above.source.clone(),
+            ratio,
+        })
+    };
+    above.filter_map(ratio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use vectored_results::model::Sample;
+
+    use super::*;
+    use crate::reproduce::published;
+
+    fn row(technique: &str, cpu_s: &[Option<f64>]) -> ExperimentRow {
+        let sample = |cpu_s: f64| Sample {
+            times: Times {
+                cpu_s: Some(cpu_s),
+                ..Times::default()
+            },
+            ..Sample::default()
+        };
+        ExperimentRow {
+            samples: cpu_s.iter().map(|cpu_s| cpu_s.map(sample)).collect(),
+            ..ExperimentRow::here(RowKey {
+                technique: technique.to_owned(),
+                segment_count: Some(2),
+                ..RowKey::default()
+            })
+        }
+    }
+
+    fn concluded(above: &[Option<f64>], below: &[Option<f64>]) -> Reproduction {
+        let mut made = Reproduction {
+            name: ExperimentName::Apue1428,
+            reduced: false,
+            complete: true,
+            cache: PageCache::Hot,
+            setting: Default::default(),
+            rows: vec![row("writev", above), row("copy-then-write", below)],
+            published: published(ExperimentName::Apue1428),
+            ratios: Vec::new(),
+            crossovers: Vec::new(),
+            missing: Vec::new(),
+            notes: Vec::new(),
+            finding: String::new(),
+        };
+        conclude(&mut made);
+        made
+    }
+
+    #[test]
+    fn the_interval_of_seven_repeats_is_their_range() {
+        // The order has no trend.
+        let above = [1.1, 1.4, 1.0, 1.3, 1.6, 1.2, 1.5].map(Some);
+        let made = concluded(&above, &[Some(1.0); 7]);
+        assert_eq!(made.ratios.len(), 1, "no wall time was measured");
+        let ratio = &made.ratios[0];
+        let is = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-12;
+        assert!(is(Some(ratio.ratio), 1.3) && is(made.rows[0].times.cpu_s, 1.3));
+        assert!(is(ratio.ratio_low, 1.0) && is(ratio.ratio_high, 1.6));
+        assert_eq!(ratio.published.len(), 4);
+        assert!(is(Some(ratio.published[0].ratio), 3.42 / 3.01));
+    }
+
+    #[test]
+    fn few_repeats_have_no_interval_and_only_common_repeats_count() {
+        let mut above = [Some(2.0); 7];
+        for repeat in [1, 2, 4, 5] {
+            above[repeat] = None;
+        }
+        let made = concluded(&above, &[Some(1.0); 7]);
+        let ratio = &made.ratios[0];
+        assert_eq!(
+            (ratio.repeats, ratio.ratio, ratio.ratio_low),
+            (3, 2.0, None)
+        );
+        assert_eq!(
+            (made.rows[0].repeats, made.rows[0].times.cpu_s),
+            (3, Some(2.0))
+        );
+        assert_eq!(made.rows[0].times.clock_s, None);
     }
 }

@@ -55,12 +55,12 @@ impl Point {
     fn new(rows: &[ExperimentRow], ratio: &Ratio) -> Option<Self> {
         let (of, over) = (&rows[ratio.of], &rows[ratio.over]);
         let faster = match (ratio.ratio_low, ratio.ratio_high) {
-            (Some(low), _) if low > 1.0 => Some(over.technique.clone()),
-            (_, Some(high)) if high < 1.0 => Some(of.technique.clone()),
+            (Some(low), _) if low > 1.0 => Some(over.key.technique.clone()),
+            (_, Some(high)) if high < 1.0 => Some(of.key.technique.clone()),
             _ => None,
         };
         Some(Point {
-            bytes: of.segment_bytes? as f64,
+            bytes: of.key.segment_bytes? as f64,
             log_ratio: ratio.ratio.ln(),
             faster,
         })
@@ -87,15 +87,19 @@ fn crossing(points: &[Point]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use vectored_results::model::RowKey;
+
     use super::*;
 
-    /// Pairs of rows, writev and copy, with the ratio of each pair.
-    fn made(points: &[(usize, f64, f64, f64)]) -> (Vec<ExperimentRow>, Vec<Ratio>) {
+    /// The crossovers of pairs of rows, writev and copying, with these sizes and ratios.
+    fn found(points: &[(usize, f64, f64, f64)]) -> Vec<ExperimentCrossover> {
         let rows = points.iter().flat_map(|&(bytes, ..)| {
-            ["writev", "copy-then-write"].map(|technique| ExperimentRow {
-                technique: technique.to_owned(),
-                segment_bytes: Some(bytes),
-                ..ExperimentRow::default()
+            ["writev", "copy-then-write"].map(|technique| {
+                ExperimentRow::here(RowKey {
+                    technique: technique.to_owned(),
+                    segment_bytes: Some(bytes),
+                    ..RowKey::default()
+                })
             })
         });
         let ratios = points.iter().enumerate().map(|(index, point)| Ratio {
@@ -108,38 +112,37 @@ mod tests {
             ratio_high: Some(point.3),
             published: Vec::new(),
         });
-        (rows.collect(), ratios.collect())
+        let (rows, ratios): (Vec<_>, Vec<_>) = (rows.collect(), ratios.collect());
+        assert_eq!(crossovers(&rows, &ratios, Measure::Clock), []);
+        crossovers(&rows, &ratios, Measure::Cpu)
     }
 
     #[test]
     fn a_crossover_lies_between_significant_sizes() {
-        let (rows, ratios) = made(&[
+        let found = found(&[
             (10, 2.0, 1.9, 2.1),
             (100, 1.1, 0.9, 1.2),
             (400, 1.0 / 1.1, 0.8, 1.05),
             (1000, 0.7, 0.6, 0.8),
         ]);
-        let found = crossovers(&rows, &ratios, Measure::Cpu);
-        assert_eq!(found.len(), 1);
-        assert_eq!(
-            (&*found[0].below, &*found[0].above),
-            ("copy-then-write", "writev")
-        );
-        assert_eq!((found[0].low_bytes, found[0].high_bytes), (10.0, 1000.0));
-        // The ratio at 100 B is as far above 1 as that at 400 B is below: the crossover is their geometric mean.
-        assert!((found[0].at_bytes - 200.0).abs() < 1e-9);
-        assert_eq!(crossovers(&rows, &ratios, Measure::Clock), []);
+        let [one] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((&*one.below, &*one.above), ("copy-then-write", "writev"));
+        assert_eq!((one.low_bytes, one.high_bytes), (10.0, 1000.0));
+        // The ratio at 100 B is as far above 1 as the ratio at 400 B is below: the crossover is their geometric mean.
+        assert!((one.at_bytes - 200.0).abs() < 1e-9);
     }
 
     #[test]
     fn there_may_be_no_crossover_or_two() {
-        let (rows, ratios) = made(&[(10, 2.0, 1.9, 2.1), (100, 1.1, 1.05, 1.2)]);
-        assert_eq!(crossovers(&rows, &ratios, Measure::Cpu), []);
-        let (rows, ratios) = made(&[
+        let falling = [(10, 2.0, 1.9, 2.1), (100, 1.1, 1.05, 1.2)];
+        assert_eq!(found(&falling), []);
+        let twice = [
             (10, 2.0, 1.9, 2.1),
             (100, 0.5, 0.4, 0.6),
             (1000, 1.5, 1.4, 1.6),
-        ]);
-        assert_eq!(crossovers(&rows, &ratios, Measure::Cpu).len(), 2);
+        ];
+        assert_eq!(found(&twice).len(), 2);
     }
 }

@@ -1,180 +1,272 @@
 //! Published experiments, repeated on this machine.
 //!
-//! A [`Plan`] describes one experiment. [`run`] measures its rows in interleaved
+//! A [`Plan`] describes one experiment: its steps, with the rows that each measures. [`run`] measures them in interleaved
 //! repeats and returns [`Reproduction`]s. Reports are computed from these alone:
 //! [`vectored_results::report::experiments`].
 //!
 //! `docs/experiments.md` describes each experiment and how to read its figures.
-//!
-//! [`Reproduction`]: vectored_results::model::Reproduction
 
-#[cfg(unix)]
-pub(crate) mod apue_14_28;
-#[cfg(unix)]
-pub(crate) mod apue_3_5;
 pub(crate) mod bench;
 pub(crate) mod conclude;
-#[cfg(unix)]
-pub(crate) mod copy_by_program;
-#[cfg(unix)]
-pub(crate) mod copy_process;
+pub(crate) mod content;
+#[cfg(target_os = "linux")]
+pub(crate) mod copies;
+#[cfg(target_os = "linux")]
+pub(crate) mod copy_program;
 pub(crate) mod crossover;
-pub(crate) mod eta;
 #[cfg(unix)]
-pub(crate) mod kalinin;
-pub(crate) mod mincer;
+pub(crate) mod elements;
+pub(crate) mod passes;
 pub(crate) mod published;
-pub(crate) mod ratios;
-pub(crate) mod repeats;
-pub(crate) mod verify_content;
+#[cfg(unix)]
+pub(crate) mod records;
 
 use std::path::Path;
 
+use fastrand::Rng;
 use vectored_machine::host::check_room;
 use vectored_machine::model::DirectoryInfo;
-use vectored_results::model::{ExperimentName, Reproduction};
+#[cfg(unix)]
+use vectored_machine::platform::processes::Usage;
+#[cfg(unix)]
+use vectored_results::model::Times;
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, PageCache, Reproduction, Sample, Setting,
+};
 
-use crate::measure::MeasureError;
-#[cfg(unix)]
-pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget};
-#[cfg(unix)]
-pub use crate::reproduce::apue_14_28::RecordPlan;
-pub use crate::reproduce::bench::Bench;
+use crate::measure::{BalancedOrder, MeasureError};
+pub use crate::reproduce::bench::{Bench, EtaTracker, ReproduceProgress};
 pub use crate::reproduce::conclude::conclude;
+#[cfg(target_os = "linux")]
+pub use crate::reproduce::copies::{CopyPlan, CopyTarget};
+#[cfg(target_os = "linux")]
+pub use crate::reproduce::copy_program::{BUFFER, CopyProgram, INPUT, OUTPUT};
 #[cfg(unix)]
-pub use crate::reproduce::copy_by_program::{BUFFER, CopyProgram, INPUT, OUTPUT};
-pub use crate::reproduce::eta::{EtaTracker, ReproduceProgress};
-#[cfg(unix)]
-pub use crate::reproduce::kalinin::ElementPlan;
-pub use crate::reproduce::mincer::{BufferList, PassPlan};
+pub use crate::reproduce::elements::ElementPlan;
+pub use crate::reproduce::passes::{BufferList, PassPlan};
 pub use crate::reproduce::published::published;
-pub use crate::reproduce::repeats::REPEATS;
+#[cfg(unix)]
+pub use crate::reproduce::records::RecordPlan;
 #[cfg(unix)]
 pub use crate::sys::stdio::copy_characters;
 
-/// The plan of one experiment.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Plan {
-    /// `apue-3.5`.
-    #[cfg(unix)]
-    Copies(CopyPlan),
-    /// `apue-14.28`.
-    #[cfg(unix)]
-    Records(RecordPlan),
-    /// `kalinin`.
-    #[cfg(unix)]
-    Elements(ElementPlan),
-    /// `mincer`.
-    Passes(PassPlan),
+/// Repeats of every row. The smallest and the largest of seven independent repeats enclose the median with a probability of
+/// 1 − 2 ÷ 2⁷, 98.4 %.
+pub const REPEATS: usize = 7;
+
+/// What is measured at once: one row, or several in turn.
+pub struct Step {
+    /// Its rows, without figures.
+    pub rows: Vec<ExperimentRow>,
+    /// Its name, for the progress.
+    pub name: String,
+    /// The number of its repeats.
+    pub repeats: usize,
+    /// The estimated duration of a repeat, in seconds.
+    pub guess_s: f64,
 }
 
-impl Plan {
+/// Measures a repeat of a step: a sample of each of its rows. `None` if the run was stopped.
+pub type Sampler<'a> = Box<
+    dyn FnMut(usize, &mut Bench<'_>, &mut Rng) -> Result<Option<Vec<Sample>>, MeasureError> + 'a,
+>;
+
+/// The plan of one experiment.
+pub trait Plan {
     /// The name of the experiment.
-    pub fn name(&self) -> ExperimentName {
-        match self {
-            #[cfg(unix)]
-            Plan::Copies(_) => ExperimentName::Apue35,
-            #[cfg(unix)]
-            Plan::Records(_) => ExperimentName::Apue1428,
-            #[cfg(unix)]
-            Plan::Elements(_) => ExperimentName::Kalinin,
-            Plan::Passes(_) => ExperimentName::Mincer,
-        }
-    }
+    fn name(&self) -> ExperimentName;
+
+    /// Whether it is smaller than the published experiment.
+    fn is_reduced(&self) -> bool;
+
+    /// The length of all files that exist at once.
+    fn file_bytes(&self) -> u64;
+
+    /// The steps, in the order of their rows.
+    fn steps(&self) -> Vec<Step>;
+
+    /// Proves what cannot be proven in the samples, and makes the files that are read. `None` if the run was stopped. What
+    /// is found is noted in the result.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be made, or a proof fails.
+    fn begin<'a>(
+        &'a self,
+        bench: &mut Bench<'_>,
+        result: &mut Reproduction,
+    ) -> Result<Option<Sampler<'a>>, MeasureError>;
 
     /// Checks that its files can be created in `directory`, and describes it.
     ///
     /// # Errors
     ///
-    /// If files cannot be created there, would not fit, or their pages must be
-    /// evicted and cannot be.
-    pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
-        let file_bytes = match self {
-            #[cfg(unix)]
-            Plan::Copies(plan) => return plan.check(directory),
-            #[cfg(unix)]
-            Plan::Records(plan) => plan.file_bytes(),
-            #[cfg(unix)]
-            Plan::Elements(plan) => plan.file_bytes(),
-            Plan::Passes(plan) => plan.file_bytes(),
-        };
-        Ok(check_room(directory, file_bytes)?)
+    /// If files cannot be created there, would not fit, or their pages must be evicted and cannot be.
+    fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
+        Ok(check_room(directory, self.file_bytes())?)
     }
 
-    /// Adds its rows to `eta`, with an estimate of their duration.
-    fn enter(&self, eta: &mut EtaTracker<'_>) {
-        match self {
-            #[cfg(unix)]
-            Plan::Copies(plan) => plan.enter(eta),
-            #[cfg(unix)]
-            Plan::Records(plan) => plan.enter(eta),
-            #[cfg(unix)]
-            Plan::Elements(plan) => plan.enter(eta),
-            Plan::Passes(plan) => plan.enter(eta),
-        }
-    }
-
-    /// The number of repeats of each row.
-    fn repeats(&self) -> Vec<usize> {
-        match self {
-            #[cfg(unix)]
-            Plan::Copies(plan) => plan.counts(),
-            #[cfg(unix)]
-            Plan::Records(plan) => plan.row_repeats(),
-            #[cfg(unix)]
-            Plan::Elements(plan) => plan.row_repeats(),
-            Plan::Passes(plan) => plan.row_repeats(),
-        }
-    }
-
-    /// Measures its samples, without anything that is computed from them.
-    fn run(&self, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
-        match self {
-            #[cfg(unix)]
-            Plan::Copies(plan) => apue_3_5::run(plan, bench),
-            #[cfg(unix)]
-            Plan::Records(plan) => apue_14_28::run(plan, bench),
-            #[cfg(unix)]
-            Plan::Elements(plan) => kalinin::run(plan, bench),
-            Plan::Passes(plan) => mincer::run(plan, bench),
-        }
+    /// The time in seconds after which no row is repeated.
+    fn limit_s(&self) -> f64 {
+        f64::INFINITY
     }
 }
 
-/// Whether a row has enough repeats of those that were planned. Beside a program, one is enough if the time was up.
-fn is_enough(plan: &Plan, bench: &Bench<'_>, repeats: usize, planned: usize) -> bool {
-    let is_beside_a_program = match plan {
-        #[cfg(unix)]
-        Plan::Copies(copies) => copies.program.is_some(),
-        _ => false,
-    };
-    if is_beside_a_program && !bench.is_stopped() {
-        repeats > 0
-    } else {
-        repeats == planned
-    }
-}
-
-/// Runs the experiments one after the other. An error ends the run; the result
-/// has everything measured before it.
-pub fn run(plans: &[Plan], bench: &mut Bench<'_>) -> (Vec<Reproduction>, Option<MeasureError>) {
+/// Runs the experiments one after the other. An error ends the run; the result has everything measured before it.
+pub fn run(
+    plans: &[Box<dyn Plan>],
+    bench: &mut Bench<'_>,
+) -> (Vec<Reproduction>, Option<MeasureError>) {
     for plan in plans {
-        plan.enter(&mut bench.eta);
+        for (index, step) in plan.steps().into_iter().enumerate() {
+            let time = (step.repeats, step.guess_s);
+            bench.eta.enter((plan.name(), index), step.name, time);
+        }
     }
     let mut done = Vec::new();
     for plan in plans {
         if bench.is_stopped() {
             break;
         }
-        let (mut reproduction, failure) = plan.run(bench);
-        conclude(&mut reproduction);
-        let mut rows = std::iter::zip(&reproduction.rows, plan.repeats());
-        reproduction.complete = failure.is_none()
-            && rows.all(|(row, repeats)| is_enough(plan, bench, row.repeats, repeats));
-        done.push(reproduction);
-        if failure.is_some() {
-            return (done, failure);
+        let steps = plan.steps();
+        let mut result = unmeasured(plan.as_ref(), &steps);
+        let outcome = measure(plan.as_ref(), &steps, bench, &mut result);
+        conclude(&mut result);
+        let is_complete = matches!(outcome, Ok(true));
+        result.complete = is_complete && result.rows.iter().all(|row| row.repeats > 0);
+        done.push(result);
+        if let Err(error) = outcome {
+            return (done, Some(error));
         }
     }
     (done, None)
+}
+
+/// An experiment before its first sample, with room for the samples of each row.
+fn unmeasured(plan: &dyn Plan, steps: &[Step]) -> Reproduction {
+    let repeats = steps.iter().map(|step| step.repeats).max().unwrap_or(0);
+    let rows = steps.iter().flat_map(|step| step.rows.clone());
+    Reproduction {
+        name: plan.name(),
+        reduced: plan.is_reduced(),
+        complete: false,
+        cache: PageCache::Hot,
+        setting: Setting {
+            repeats,
+            ..Setting::default()
+        },
+        rows: rows
+            .map(|row| ExperimentRow {
+                samples: vec![None; repeats],
+                ..row
+            })
+            .collect(),
+        published: published(plan.name()),
+        ratios: Vec::new(),
+        crossovers: Vec::new(),
+        missing: Vec::new(),
+        notes: Vec::new(),
+        finding: String::new(),
+    }
+}
+
+/// Measures the samples, without anything that is computed from them. Returns whether it came to its end.
+fn measure(
+    plan: &dyn Plan,
+    steps: &[Step],
+    bench: &mut Bench<'_>,
+    result: &mut Reproduction,
+) -> Result<bool, MeasureError> {
+    // Checked again, since other experiments may have used the space.
+    plan.check(bench.directory)?;
+    let Some(mut sample) = plan.begin(bench, result)? else {
+        return Ok(false);
+    };
+    let mut rng = Rng::with_seed(bench.seed);
+    let counts: Vec<usize> = steps.iter().map(|step| step.repeats).collect();
+    let first_ns = bench.clock.now_ns();
+    for (repeat, step) in interleaved(&counts, &mut rng) {
+        if bench.is_stopped() {
+            return Ok(false);
+        }
+        let began_ns = bench.clock.now_ns();
+        let limit_s = plan.limit_s();
+        if repeat > 0 && (began_ns - first_ns) as f64 / 1e9 > limit_s {
+            let note = format!("No row was repeated after {limit_s} s.");
+            result.notes.push(note);
+            return Ok(true);
+        }
+        bench.eta.begin(plan.name(), step);
+        let Some(samples) = sample(step, bench, &mut rng)? else {
+            return Ok(false);
+        };
+        let first: usize = steps[..step].iter().map(|step| step.rows.len()).sum();
+        for (row, sample) in std::iter::zip(&mut result.rows[first..], samples) {
+            row.samples[repeat] = Some(sample);
+        }
+        let took_ns = bench.clock.now_ns() - began_ns;
+        bench.eta.end(took_ns as f64 / 1e9);
+    }
+    Ok(true)
+}
+
+/// The order in which steps are measured, as `(repeat, step)`.
+///
+/// Every repeat takes the steps in another order, so that changes over time, and the effects of a step on the next, are
+/// spread over all steps. `counts` has the repeats of each step; the repeats of a step with fewer ones are spread over the
+/// whole run.
+fn interleaved(counts: &[usize], rng: &mut Rng) -> Vec<(usize, usize)> {
+    let repeats = counts.iter().copied().max().unwrap_or(0);
+    let mut orders = BalancedOrder::new(counts.len());
+    let mut all = Vec::new();
+    for repeat in 0..repeats {
+        let order = orders.next(rng).into_iter();
+        let taking_part = order.filter(|&step| takes_part(repeat, repeats, counts[step]));
+        all.extend(taking_part.map(|step| (repeat, step)));
+    }
+    all
+}
+
+/// Whether a step with `count` repeats takes part in a repeat: in the first and the last one, and in others evenly between.
+fn takes_part(repeat: usize, repeats: usize, count: usize) -> bool {
+    match count {
+        0 => false,
+        1 => repeat == 0,
+        _ => (0..count).any(|index| index * (repeats - 1) / (count - 1) == repeat),
+    }
+}
+
+/// The times of a thread or process that used this, in so much wall time.
+#[cfg(unix)]
+fn times(used: Usage, clock_s: f64) -> Times {
+    Times {
+        user_s: Some(used.user_s),
+        system_s: Some(used.system_s),
+        cpu_s: Some(used.user_s + used.system_s),
+        clock_s: Some(clock_s),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repeats_of_every_step_are_spread_over_the_run_in_changing_order() {
+        let all = interleaved(&[7, 3, 7, 1], &mut Rng::with_seed(1));
+        let repeats_of = |wanted| -> Vec<usize> {
+            let of_step = all.iter().filter(|(_, step)| *step == wanted);
+            of_step.map(|(repeat, _)| *repeat).collect()
+        };
+        assert_eq!(repeats_of(0), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(repeats_of(1), [0, 3, 6]);
+        assert_eq!(repeats_of(3), [0]);
+        assert!(all.is_sorted_by_key(|(repeat, _)| *repeat));
+        let all = interleaved(&[7; 5], &mut Rng::with_seed(1));
+        let orders: Vec<Vec<usize>> = all
+            .chunks(5)
+            .map(|repeat| repeat.iter().map(|(_, step)| *step).collect())
+            .collect();
+        assert!(orders.windows(2).all(|pair| pair[0] != pair[1]));
+    }
 }

@@ -70,8 +70,8 @@ pub struct Reproduction {
     /// The measured rows. Times are of a whole copy in `apue-3.5`, of a whole file in `apue-14.28`, of
     /// one call of 1000 elements in `kalinin`, and of one pass over all buffers in `mincer`.
     pub rows: Vec<ExperimentRow>,
-    /// The published rows, in the same form.
-    pub published: Vec<PublishedRow>,
+    /// The published rows.
+    pub published: Vec<ExperimentRow>,
     /// Pairs of rows, compared repeat by repeat.
     pub ratios: Vec<Ratio>,
     /// The sizes at which the better of two techniques changes.
@@ -100,15 +100,15 @@ impl Reproduction {
     /// The row of copies of an empty file: the start and the end of a process.
     pub fn start_of(&self, technique: &str) -> Option<&ExperimentRow> {
         let mut rows = self.rows.iter();
-        rows.find(|row| row.technique == technique && row.copied_bytes == Some(0))
+        rows.find(|row| row.key.technique == technique && row.is_start())
     }
 
     /// The median time of a copy without the start and the end of its process. `None` if that is less than twice the
     /// spread of the starts: it would be noise.
     pub fn copying_s(&self, row: &ExperimentRow, measure: Measure) -> Option<f64> {
-        let start = self.start_of(&row.technique)?;
-        let start_s = start.seconds(measure)?;
-        let copying_s = row.seconds(measure)? - start_s;
+        let start = self.start_of(&row.key.technique)?;
+        let start_s = start.times.of(measure)?;
+        let copying_s = row.times.of(measure)? - start_s;
         let spread_s = start.spread_s(measure).unwrap_or(start_s);
         (copying_s > 0.0 && copying_s >= 2.0 * spread_s).then_some(copying_s)
     }
@@ -130,14 +130,14 @@ impl Reproduction {
 /// Properties that all rows of an experiment share; `None` if a property does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Planned number of repeats of every row.
+    /// The largest number of repeats that was planned for a row.
     pub repeats: usize,
     /// Bytes of the file that is copied.
     pub file_bytes: Option<u64>,
     /// The destination of copies: `null`, `file` or `pipe`.
     pub to: Option<String>,
-    /// The command of the program that was timed beside ours, with its placeholders; its rows have the technique
-    /// `program`.
+    /// The command of the program that was timed beside `vectored copy`, with its placeholders; its rows have the
+    /// technique `program`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// How durable a call, or a whole copy, must be before it counts as done.
@@ -146,16 +146,14 @@ pub struct Setting {
     pub st_blksize: Option<u64>,
     /// Read-ahead of its device, in KiB.
     pub read_ahead_kb: Option<u64>,
-    /// Time to start and end a `vectored copy` that copies nothing; every row of its copies contains it.
-    pub start_s: Option<f64>,
-    /// `start_s` by repeat; empty beside a program, where the copies of an empty file are rows.
-    pub start_s_samples: Vec<Option<f64>>,
 }
 
-/// A row: medians over the repeats, and all repeats. Samples are aligned by repeat; `null` if the row was
-/// not sampled in a repeat.
+/// The source of rows that were measured.
+pub const HERE: &str = "here";
+
+/// What a row measures. Measured and published rows of one key are compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ExperimentRow {
+pub struct RowKey {
     /// `read-write`, `stdio`, `program`, or one of the techniques.
     pub technique: String,
     /// Whether segments are written or read, if an experiment has both.
@@ -168,102 +166,106 @@ pub struct ExperimentRow {
     pub segment_count: Option<usize>,
     /// Size of each segment, if all are equal.
     pub segment_bytes: Option<usize>,
-    /// Sizes as runs of `(count, bytes)` if they differ.
-    pub segment_sizes: Option<Vec<(usize, usize)>>,
     /// Size of the buffer of a copy, in bytes.
     pub buffer_bytes: Option<u64>,
-    /// Bytes that a copy of less than the whole file moved; 0 for a copy of an empty file. The medians of the times,
-    /// without that of an empty file, are scaled to the whole file; samples and `loops` are as measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub copied_bytes: Option<u64>,
-    /// Number of calls, or passes, in a repeat.
-    pub calls: Option<u64>,
-    /// Successful reads of a copy, without the last, which found the end of the file.
-    pub loops: Option<u64>,
-    /// Number of repeats that were measured.
-    pub repeats: usize,
-    /// CPU time in user mode. The kernel splits user and system time by clock ticks, which is coarse
-    /// below one second.
+}
+
+/// Times of a row or of one repeat of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// CPU time in user mode. The kernel splits user and system time by clock ticks, which is coarse below one second.
     pub user_s: Option<f64>,
-    /// CPU time in the kernel; see [`ExperimentRow::user_s`].
+    /// CPU time in the kernel; see [`Times::user_s`].
     pub system_s: Option<f64>,
     /// User and system time together, which is exact.
     pub cpu_s: Option<f64>,
     /// Wall time.
     pub clock_s: Option<f64>,
-    /// Median over all passes of all repeats (`clock_s` is the median of the repeats' means).
-    pub pass_median_s: Option<f64>,
-    /// Bytes moved ÷ `clock_s`.
-    pub bytes_per_s: Option<f64>,
-    /// CPU time in user mode, by repeat.
-    pub user_s_samples: Vec<Option<f64>>,
-    /// CPU time in the kernel, by repeat.
-    pub system_s_samples: Vec<Option<f64>>,
-    /// User and system time together, by repeat.
-    pub cpu_s_samples: Vec<Option<f64>>,
-    /// Wall time, by repeat.
-    pub clock_s_samples: Vec<Option<f64>>,
-    /// The passes of every repeat.
-    pub pass_s_samples: Vec<Vec<f64>>,
-    /// Bytes of the file that were in the page cache when the copy began (after the eviction, if it was to be cold),
-    /// by repeat.
-    pub resident_bytes_samples: Vec<Option<u64>>,
-    /// Bytes that the copy read from storage devices (`ru_inblock`), by repeat.
-    pub fetched_bytes_samples: Vec<Option<u64>>,
 }
 
-impl ExperimentRow {
-    /// The median of this time.
-    pub fn seconds(&self, measure: Measure) -> Option<f64> {
+impl Times {
+    /// The time of this measure.
+    pub fn of(&self, measure: Measure) -> Option<f64> {
         match measure {
             Measure::Cpu => self.cpu_s,
             Measure::Clock => self.clock_s,
         }
     }
+}
 
-    /// The samples of this time, by repeat.
-    pub fn samples(&self, measure: Measure) -> &[Option<f64>] {
-        match measure {
-            Measure::Cpu => &self.cpu_s_samples,
-            Measure::Clock => &self.clock_s_samples,
+/// A row, measured here or published: medians over the repeats, and all repeats.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentRow {
+    /// `here`, or the publication with its machine.
+    pub source: String,
+    /// What the row measures.
+    #[serde(flatten)]
+    pub key: RowKey,
+    /// Bytes that a copy of less than the whole file moved; 0 for a copy of an empty file. The medians of the times,
+    /// without the time of an empty file, are scaled to the whole file; samples and `loops` are as measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copied_bytes: Option<u64>,
+    /// Number of calls, or passes, in a repeat.
+    pub calls: Option<u64>,
+    /// Successful reads of a copy: not the last one, which found the end of the file.
+    pub loops: Option<u64>,
+    /// Number of repeats that were measured.
+    pub repeats: usize,
+    /// Medians of the repeats, or the published times.
+    #[serde(flatten)]
+    pub times: Times,
+    /// Median over all passes of all repeats (`clock_s` is the median of the repeats' means).
+    pub pass_median_s: Option<f64>,
+    /// Bytes moved ÷ `clock_s`.
+    pub bytes_per_s: Option<f64>,
+    /// The repeats, in their order; `null` if the row was not sampled in a repeat.
+    pub samples: Vec<Option<Sample>>,
+}
+
+impl ExperimentRow {
+    /// A row to be measured.
+    pub fn here(key: RowKey) -> Self {
+        ExperimentRow {
+            source: HERE.to_owned(),
+            key,
+            ..ExperimentRow::default()
         }
     }
 
-    /// The largest sample without the smallest; `None` if there are fewer than two.
+    /// Whether it was measured here.
+    pub fn is_here(&self) -> bool {
+        self.source == HERE
+    }
+
+    /// Whether it is the copy of an empty file: the start and the end of a process.
+    pub fn is_start(&self) -> bool {
+        self.copied_bytes == Some(0)
+    }
+
+    /// The largest sample less the smallest; `None` if there are fewer than two.
     pub fn spread_s(&self, measure: Measure) -> Option<f64> {
-        let sampled = || self.samples(measure).iter().copied().flatten();
-        let range = sampled().reduce(f64::max)? - sampled().reduce(f64::min)?;
-        (sampled().count() > 1).then_some(range)
+        let samples = self.samples.iter().flatten();
+        let sampled: Vec<f64> = samples.filter_map(|one| one.times.of(measure)).collect();
+        let largest = sampled.iter().copied().reduce(f64::max)?;
+        let smallest = sampled.iter().copied().reduce(f64::min)?;
+        (sampled.len() > 1).then_some(largest - smallest)
     }
 }
 
-/// A published row.
+/// One repeat of a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PublishedRow {
-    /// The publication, with its machine if it has several.
-    pub source: String,
-    /// See [`ExperimentRow::technique`].
-    pub technique: String,
-    /// See [`ExperimentRow::operation`].
-    pub operation: Option<Operation>,
-    /// See [`ExperimentRow::iovec_setup`].
-    pub iovec_setup: Option<IovecSetup>,
-    /// See [`ExperimentRow::segment_count`].
-    pub segment_count: Option<usize>,
-    /// See [`ExperimentRow::segment_bytes`].
-    pub segment_bytes: Option<usize>,
-    /// See [`ExperimentRow::buffer_bytes`].
-    pub buffer_bytes: Option<u64>,
-    /// Wall or CPU time as printed.
+pub struct Sample {
+    /// Its times.
+    #[serde(flatten)]
+    pub times: Times,
+    /// See [`ExperimentRow::loops`].
     pub loops: Option<u64>,
-    /// CPU time in user mode.
-    pub user_s: Option<f64>,
-    /// CPU time in the kernel.
-    pub system_s: Option<f64>,
-    /// CPU time, both together.
-    pub cpu_s: Option<f64>,
-    /// Wall time.
-    pub clock_s: Option<f64>,
+    /// The passes of this repeat.
+    pub pass_s: Vec<f64>,
+    /// Bytes of the file that were in the page cache when the copy began (after the eviction, if it was to be cold).
+    pub resident_bytes: Option<u64>,
+    /// Bytes that the copy read from storage devices (`ru_inblock`).
+    pub fetched_bytes: Option<u64>,
 }
 
 /// The measured quantity that a ratio compares.
@@ -311,7 +313,7 @@ pub struct Ratio {
 /// A ratio of published figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedRatio {
-    /// See [`PublishedRow::source`].
+    /// See [`ExperimentRow::source`].
     pub source: String,
     /// The ratio.
     pub ratio: f64,

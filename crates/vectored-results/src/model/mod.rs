@@ -33,8 +33,9 @@ pub use crate::model::direct_io::DirectIo;
 pub use crate::model::drain::Drain;
 pub use crate::model::experiment::{CellSpec, Experiment, MAX_QUEUE_DEPTH};
 pub use crate::model::experiments::{
-    EXPERIMENTS_SCHEMA, ExperimentCrossover, ExperimentName, ExperimentRow, Experiments, Measure,
-    PUBLISHED_FILE_BYTES, PublishedRatio, PublishedRow, Ratio, Reproduction, Setting,
+    EXPERIMENTS_SCHEMA, ExperimentCrossover, ExperimentName, ExperimentRow, Experiments, HERE,
+    Measure, PUBLISHED_FILE_BYTES, PublishedRatio, Ratio, Reproduction, RowKey, Sample, Setting,
+    Times,
 };
 pub use crate::model::list_shape::ListShape;
 pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};

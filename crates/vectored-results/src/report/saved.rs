@@ -43,23 +43,12 @@ impl SavedResult for Experiments {
         [&self.host.name, &self.host.kernel, &self.started_at]
     }
 
-    /// One row for each row of an experiment; measured rows have the source `here`.
+    /// One row for each measured row of an experiment, then one for each published row.
     fn rows(&self) -> Value {
-        let mut all = json!({ "experiments": self.experiments });
-        for experiment in all["experiments"].as_array_mut().into_iter().flatten() {
-            let measured = experiment["rows"].as_array().into_iter().flatten();
-            let mut rows: Vec<Value> = measured
-                .map(|row| with_field("source", "here", row))
-                .collect();
-            rows.extend(
-                experiment["published"]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .cloned(),
-            );
-            experiment["rows"] = Value::Array(rows);
+        let mut all = self.experiments.clone();
+        for experiment in &mut all {
+            experiment.rows.append(&mut experiment.published);
         }
-        all
+        json!({ "experiments": all })
     }
 }

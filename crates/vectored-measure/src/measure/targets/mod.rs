@@ -23,7 +23,6 @@ pub(crate) mod stream_sink;
 pub(crate) mod unix_alone;
 
 pub(crate) use crate::measure::targets::ballast::Ballast;
-pub(crate) use crate::measure::targets::comparison::ByteComparison;
 pub use crate::measure::targets::direct::check_direct;
 pub use crate::measure::targets::directory::check_directory;
 #[cfg(unix)]

@@ -1,13 +1,17 @@
 //! The results of `vectored reproduce`: the model in, a document out.
 //!
-//! Every figure in it is in the JSON.
+//! A [`Layout`](layout::Layout) says as data what each experiment shows; one table, one chart and one list of claims are
+//! built from it. Every figure is in the JSON.
 
-mod curves;
+mod chart;
 mod document;
+mod figure;
 mod finding;
-mod sheets;
-mod tooltips;
+mod layout;
+mod near_fastest;
+mod notes;
+mod table;
 
 pub use crate::report::experiments::document::document;
 pub use crate::report::experiments::finding::finding;
-pub use crate::report::experiments::sheets::other_buffer;
+pub use crate::report::experiments::near_fastest::other_buffer;

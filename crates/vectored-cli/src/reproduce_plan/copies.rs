@@ -1,31 +1,22 @@
-//! The plans of the experiments that Windows cannot repeat.
+//! The plan of `apue-3.5`.
 
-use vectored_measure::reproduce::{
-    BUFFER, CopyPlan, CopyProgram, CopyTarget, ElementPlan, INPUT, OUTPUT, RecordPlan,
-};
+use vectored_measure::reproduce::{BUFFER, CopyPlan, CopyProgram, CopyTarget, INPUT, OUTPUT};
 use vectored_report::words;
 use vectored_results::model::{PUBLISHED_FILE_BYTES, PageCache, SyncMode};
 use vectored_versus::{SplitError, split};
 
-use crate::args::{CopiesArgs, CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
+use crate::args::{CopiesArgs, CopyTo, MAX_BUFFER_BYTES};
 use crate::failure::Failure;
 use crate::strace;
 
-/// `--quick` divides the size of the copied file by this. The smallest buffers then take a second instead
-/// of a minute.
+/// `--quick` divides the size of the copied file by this. The smallest buffers then take a second instead of a minute.
 const QUICK_COPY: u64 = 32;
-
-/// `--quick` divides the number of records by this.
-const QUICK_RECORDS: u32 = 16;
-
-/// `--quick` divides the calls for each technique by this.
-const QUICK_CALLS: u32 = 10;
 
 /// Default of `--min` if every write waits for the device.
 const SYNCED_MIN_BYTES: u64 = 4096;
 
-/// Of `apue-3.5`.
-pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
+/// The plan from its options.
+pub fn copies(of: &CopiesArgs, is_quick: bool) -> Result<CopyPlan, Failure> {
     let to = match &of.to {
         None | Some(CopyTo::Null) => CopyTarget::Null,
         Some(CopyTo::File) => CopyTarget::File(None),
@@ -65,7 +56,7 @@ pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure
     }
     let file_bytes = match of.file_size {
         Some(bytes) => bytes,
-        None if args.quick => PUBLISHED_FILE_BYTES / QUICK_COPY,
+        None if is_quick => PUBLISHED_FILE_BYTES / QUICK_COPY,
         None => PUBLISHED_FILE_BYTES,
     };
     Ok(CopyPlan {
@@ -74,8 +65,6 @@ pub fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Result<CopyPlan, Failure
         page_cache: of.page_cache.unwrap_or(PageCache::Hot),
         to,
         sync,
-        // Independent of the range of sizes: its buffer belongs to the C library.
-        stdio: true,
         reduced: file_bytes < PUBLISHED_FILE_BYTES,
         program: of.program.as_deref().map(program).transpose()?,
     })
@@ -102,13 +91,11 @@ fn program(typed: &str) -> Result<CopyProgram, Failure> {
             "cannot run --program '{typed}': {unknown} is no placeholder: there are {BUFFER}, {INPUT} and {OUTPUT}"
         )));
     }
-    if !cfg!(target_os = "linux") {
-        return Err(Failure::usage("--program works on Linux alone"));
-    }
     strace::find(words[0].as_ref())?;
     Ok(CopyProgram {
         typed: typed.to_owned(),
         words,
+        is_ours: false,
     })
 }
 
@@ -119,32 +106,4 @@ fn unknown_placeholder(word: &str) -> Option<&str> {
     let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     let is_known = [BUFFER, INPUT, OUTPUT, "{print}"].contains(&braced);
     (is_name && !is_known).then_some(braced)
-}
-
-/// Of `apue-14.28`.
-pub fn records(args: &ReproduceArgs) -> RecordPlan {
-    let published = RecordPlan::published();
-    if args.quick {
-        RecordPlan {
-            records: published.records / QUICK_RECORDS,
-            reduced: true,
-            ..published
-        }
-    } else {
-        published
-    }
-}
-
-/// Of `kalinin`.
-pub fn elements(args: &ReproduceArgs) -> ElementPlan {
-    let published = ElementPlan::published();
-    if args.quick {
-        ElementPlan {
-            calls: published.calls / QUICK_CALLS,
-            reduced: true,
-            ..published
-        }
-    } else {
-        published
-    }
 }

@@ -8,15 +8,14 @@ use fastrand::Rng;
 use vectored::CostModel;
 use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored_machine::Clock;
-use vectored_machine::host::check_room;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::files::{set_direct, unnamed_file};
 use vectored_machine::platform::plain_calls::{
     NULL_DEVICE, OFlags, SeekFrom, fsync, ftruncate, seek,
 };
 use vectored_results::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
-    TechniqueName,
+    ExperimentName, ExperimentRow, IovecSetup, Operation, Reproduction, RowKey, Sample,
+    TechniqueName, Times,
 };
 
 #[cfg(windows)]
@@ -25,11 +24,8 @@ use crate::measure::{
     Contender, Lists, MeasureError, Meter, Mismatch, Mover, ReadMover, Timed, check_available,
     movers, read_movers,
 };
-use crate::reproduce::bench::Bench;
-use crate::reproduce::eta::EtaTracker;
-use crate::reproduce::ratios::ratio;
-use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
-use crate::reproduce::verify_content::{check_repeated, wrong};
+use crate::reproduce::content::{check_repeated, wrong};
+use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step};
 
 const NAME: ExperimentName = ExperimentName::Mincer;
 
@@ -132,12 +128,6 @@ impl PassPlan {
         self.direct.filter(fits)
     }
 
-    /// Length of the largest file. Only one exists at a time.
-    pub fn file_bytes(&self) -> u64 {
-        let bytes = self.lists.iter().map(|list| list.total_bytes());
-        bytes.max().unwrap_or(0)
-    }
-
     /// The runs. Each gives one row of writes and one of reads.
     fn runs(&self) -> Vec<Run> {
         let mut runs = Vec::new();
@@ -167,46 +157,72 @@ impl PassPlan {
         }
         runs
     }
+}
 
-    pub(super) fn enter(&self, eta: &mut EtaTracker<'_>) {
-        for (index, run) in self.runs().iter().enumerate() {
-            let bytes = run.list.total_bytes() as f64;
-            // A call with `O_DIRECT` takes the time of the device.
-            let call_s = if run.direct.is_some() { 2e-4 } else { 3e-6 };
-            let pass_s = 2e-3 + run.list.count as f64 * call_s + bytes * 1e-8;
-            let guess_s = f64::from(self.passes) * pass_s;
-            let name = format!(
-                "{} of {} × {} B",
-                run.names()[0],
-                run.list.count,
-                run.list.size_bytes
-            );
-            eta.enter(NAME, index, name, (REPEATS, guess_s));
-        }
+impl Plan for PassPlan {
+    fn name(&self) -> ExperimentName {
+        NAME
     }
 
-    pub(super) fn row_repeats(&self) -> Vec<usize> {
-        vec![REPEATS; self.rows().len()]
+    fn is_reduced(&self) -> bool {
+        self.reduced
     }
 
-    fn rows(&self) -> Vec<ExperimentRow> {
-        let rows = |run: &Run| {
-            let operations = [Operation::Write, Operation::Read];
-            let both: Vec<ExperimentRow> = std::iter::zip(operations, run.names())
-                .map(|(operation, technique)| ExperimentRow {
+    /// Only one file exists at a time.
+    fn file_bytes(&self) -> u64 {
+        let bytes = self.lists.iter().map(|list| list.total_bytes());
+        bytes.max().unwrap_or(0)
+    }
+
+    /// One step a run, with the rows of writing and of reading.
+    fn steps(&self) -> Vec<Step> {
+        let step = |run: Run| {
+            let BufferList { size_bytes, count } = run.list;
+            let rows = std::iter::zip([Operation::Write, Operation::Read], run.names());
+            let row = |(operation, technique): (Operation, &str)| ExperimentRow {
+                calls: Some(u64::from(self.passes)),
+                ..ExperimentRow::here(RowKey {
                     technique: technique.to_owned(),
                     operation: Some(operation),
                     iovec_setup: Some(run.setup),
                     direct: run.direct.is_some(),
-                    segment_count: Some(run.list.count),
-                    segment_bytes: Some(run.list.size_bytes),
-                    calls: Some(u64::from(self.passes)),
-                    ..ExperimentRow::default()
+                    segment_count: Some(count),
+                    segment_bytes: Some(size_bytes),
+                    ..RowKey::default()
                 })
-                .collect();
-            both
+            };
+            // A call with `O_DIRECT` takes the time of the device.
+            let call_s = if run.direct.is_some() { 2e-4 } else { 3e-6 };
+            let pass_s = 2e-3 + count as f64 * call_s + run.list.total_bytes() as f64 * 1e-8;
+            Step {
+                rows: rows.map(row).collect(),
+                name: format!("{} of {count} × {size_bytes} B", run.names()[0]),
+                repeats: REPEATS,
+                guess_s: f64::from(self.passes) * pass_s,
+            }
         };
-        self.runs().iter().flat_map(rows).collect()
+        self.runs().into_iter().map(step).collect()
+    }
+
+    fn begin<'a>(
+        &'a self,
+        _: &mut Bench<'_>,
+        result: &mut Reproduction,
+    ) -> Result<Option<Sampler<'a>>, MeasureError> {
+        result.missing.clone_from(&self.missing);
+        let runs = self.runs();
+        Ok(Some(Box::new(move |step, bench, rng| {
+            let passes = run_passes(self, bench, runs[step], rng)?;
+            let sample = |passes: Vec<f64>| Sample {
+                times: Times {
+                    clock_s: Some(passes.iter().sum::<f64>() / passes.len() as f64),
+                    ..Times::default()
+                },
+                pass_s: passes,
+                ..Sample::default()
+            };
+            Ok(passes.map(|passes| passes.into_iter().map(sample).collect()))
+        })))
     }
 }
 
@@ -383,85 +399,6 @@ fn once(iovec_setup: IovecSetup) -> Timed {
     }
 }
 
-pub(super) fn run(plan: &PassPlan, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
-    let setting = Setting {
-        repeats: REPEATS,
-        ..Setting::default()
-    };
-    let mut reproduction = Reproduction {
-        reduced: plan.reduced,
-        missing: plan.missing.clone(),
-        ..unmeasured(NAME, setting, plan.rows())
-    };
-    for row in &mut reproduction.rows {
-        row.pass_s_samples.resize(REPEATS, Vec::new());
-    }
-    let failure = measure(plan, bench, &mut reproduction.rows).err();
-    (reproduction, failure)
-}
-
-/// The ratios of all other ways to the vectored one. The rows of a list and a setup come one after another, each way
-/// written and read: one by one, vectored, and the asynchronous ones.
-pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
-    let Reproduction {
-        rows, published, ..
-    } = reproduction;
-    let key = |row: &ExperimentRow| {
-        let list = (row.segment_count, row.segment_bytes);
-        (list, row.iovec_setup, row.direct)
-    };
-    let mut ratios = Vec::new();
-    let mut first = 0;
-    for group in rows.chunk_by(|one, next| key(one) == key(next)) {
-        let end = first + group.len();
-        for operation in 0..2 {
-            let vectored = first + 2 + operation;
-            let others = (first + operation..end)
-                .step_by(2)
-                .filter(|row| *row != vectored);
-            let pairs = others
-                .map(|other| (other, vectored))
-                .filter(|_| vectored < end);
-            ratios.extend(pairs.filter_map(|pair| ratio(rows, pair, Measure::Clock, published)));
-        }
-        first = end;
-    }
-    ratios
-}
-
-fn measure(
-    plan: &PassPlan,
-    bench: &mut Bench<'_>,
-    rows: &mut [ExperimentRow],
-) -> Result<(), MeasureError> {
-    check_room(bench.directory, plan.file_bytes())?;
-    let runs = plan.runs();
-    let mut rng = Rng::with_seed(bench.seed);
-    for (repeat, index) in interleaved(&vec![REPEATS; runs.len()], &mut rng) {
-        if bench.is_stopped() {
-            return Ok(());
-        }
-        let began_ns = bench.clock.now_ns();
-        bench.eta.begin(NAME, index);
-        let Some(passes) = run_passes(plan, bench, runs[index], &mut rng)? else {
-            return Ok(());
-        };
-        for (operation, passes) in passes.into_iter().enumerate() {
-            let row = &mut rows[2 * index + operation];
-            let clock_s = passes.iter().sum::<f64>() / passes.len() as f64;
-            let sample = Sample {
-                clock_s,
-                ..Sample::default()
-            };
-            note(row, repeat, sample);
-            row.pass_s_samples[repeat] = passes;
-        }
-        let took_ns = bench.clock.now_ns() - began_ns;
-        bench.eta.end(took_ns as f64 / 1e9);
-    }
-    Ok(())
-}
-
 /// Writes, syncs and reads back once per pass. Returns the times of writing and
 /// of reading; `None` if the run was stopped.
 fn run_passes(
@@ -506,7 +443,7 @@ fn run_passes(
         set_direct(file.as_fd(), false).map_err(failed)?;
         let parts: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();
         let image = parts.concat();
-        check_repeated(file.as_fd(), &image, 1, write, NAME.name())?;
+        check_repeated(file.as_fd(), &image, 1, (write, NAME.name()))?;
         let mut pairs = std::iter::zip(&back, &buffers);
         let differs = pairs.position(|(back, sent)| **back != **sent);
         if differs.is_some() {

@@ -1,0 +1,471 @@
+//! `apue-3.5`: the copy program with buffers of different sizes.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use vectored_machine::host::{DirectoryError, check_room};
+use vectored_machine::model::DirectoryInfo;
+use vectored_machine::platform::fd::AsFd;
+use vectored_machine::platform::files::{reopened, unnamed_file};
+use vectored_report::words;
+use vectored_results::model::{
+    ExperimentName, ExperimentRow, PageCache, Reproduction, RowKey, Sample, SyncMode,
+};
+
+use crate::measure::{MeasureError, Pattern, PatternFile, check_eviction, sync_flags};
+use crate::reproduce::content::{ContentCheck, Expected, wrong};
+use crate::reproduce::copy_program::{BUFFER, Copied, CopyOrder, CopyOutput, CopyProgram, OUTPUT};
+use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step, times};
+
+/// Rows of buffers smaller than this have [`FEW_REPEATS`]: these rows take as long as all others together and vary little.
+const FEW_REPEATS_BELOW_BYTES: u64 = 64;
+const FEW_REPEATS: usize = 3;
+
+/// Beside a program of the user, which may be slow, rows of buffers smaller than this have few repeats.
+const FEW_REPEATS_BESIDE_BELOW_BYTES: u64 = 1024;
+
+/// Beside a program of the user, buffers smaller than this copy a prefix of the file, of so many buffers.
+const PREFIX_BELOW_BYTES: u64 = 64;
+const PREFIX_BUFFERS: u64 = 200_000;
+
+/// Beside a program of the user, no row is repeated after this time.
+const BESIDE_S: f64 = 40.0;
+
+/// How long a program of the user may take for the copy of a small file, of the whole file, and of one whose writes wait for
+/// the device.
+const PROOF_LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(20);
+const SYNCED_LIMIT: Duration = Duration::from_secs(600);
+
+/// Length of the copy that proves, for every row, that all bytes arrive: longer than all published buffers, and no multiple
+/// of a page.
+const PROOF_BYTES: u64 = (1 << 20) + 1234;
+
+/// Share of the pages that may remain after an eviction: the kernel keeps pages that are in use.
+const MAX_LEFT_SHARE: f64 = 0.01;
+
+/// The destination of copies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CopyTarget {
+    /// `/dev/null`, as in the book.
+    #[default]
+    Null,
+    /// An unnamed file in this directory, or in the directory of the input files if `None`.
+    File(Option<PathBuf>),
+    /// A pipe that a thread reads.
+    Pipe,
+}
+
+impl CopyTarget {
+    /// The name in JSON and tables.
+    fn name(&self) -> &'static str {
+        match self {
+            CopyTarget::Null => "null",
+            CopyTarget::File(_) => "file",
+            CopyTarget::Pipe => "pipe",
+        }
+    }
+}
+
+/// The file, the buffers and the destination of the copies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyPlan {
+    /// Length of the file.
+    pub file_bytes: u64,
+    /// The sizes of the buffer, one per row; none is 0.
+    pub buffer_bytes: Vec<u64>,
+    /// Whether the file is read beforehand (hot), or its pages are evicted before each copy (cold).
+    pub page_cache: PageCache,
+    /// The destination.
+    pub to: CopyTarget,
+    /// How durable each write, or the copy, must be before it ends.
+    pub sync: SyncMode,
+    /// Whether the plan is smaller than the published experiment.
+    pub reduced: bool,
+    /// A program that makes the same copies as ours. The files are then lines of text, buffers below 64 bytes copy a
+    /// prefix, and there is no row of the C library.
+    pub program: Option<CopyProgram>,
+}
+
+/// A row: who copies with which buffer, and the length of the file.
+struct PlannedCopy {
+    by: CopyProgram,
+    technique: &'static str,
+    buffer_bytes: Option<u64>,
+    bytes: u64,
+}
+
+impl CopyPlan {
+    /// The twenty sizes of the book: 1 to 524,288.
+    pub fn published_buffers() -> Vec<u64> {
+        (0..20).map(|power| 1 << power).collect()
+    }
+
+    /// The copies, in the order of their rows. The last ones, of an empty file, show how long a process takes to start.
+    fn copies(&self) -> Vec<PlannedCopy> {
+        let ours = |arguments: &[&str]| {
+            let fsync: &[&str] = if self.sync == SyncMode::Fsync { &["--sync"] } else { &[] };
+            CopyProgram::ours(&[arguments, fsync].concat())
+        };
+        let read_write = ours(&["--technique", "read-write", "--buffer-size", BUFFER]);
+        let copy = |by: &CopyProgram, buffer_bytes: Option<u64>, bytes| PlannedCopy {
+            by: by.clone(),
+            technique: if by.is_ours { "read-write" } else { "program" },
+            buffer_bytes,
+            bytes,
+        };
+        let sizes = self.buffer_bytes.iter();
+        let with_buffers = |by: &CopyProgram| -> Vec<PlannedCopy> {
+            let sizes = sizes.clone();
+            sizes
+                .map(|&size| copy(by, Some(size), self.bytes_with(size)))
+                .collect()
+        };
+        let mut copies = with_buffers(&read_write);
+        match &self.program {
+            Some(program) if program.names(BUFFER) => copies.extend(with_buffers(program)),
+            Some(program) => copies.push(copy(program, None, self.file_bytes)),
+            None => copies.push(PlannedCopy {
+                technique: "stdio",
+                ..copy(&ours(&["--technique", "stdio"]), None, self.file_bytes)
+            }),
+        }
+        copies.push(copy(&read_write, Some(4096), 0));
+        let any = self.buffer_bytes.last().copied();
+        copies.extend(self.program.as_ref().map(|program| copy(program, any, 0)));
+        copies
+    }
+
+    /// Length of the copy with a buffer of this size.
+    fn bytes_with(&self, buffer_bytes: u64) -> u64 {
+        if self.program.is_some() && buffer_bytes < PREFIX_BELOW_BYTES {
+            self.file_bytes.min(PREFIX_BUFFERS * buffer_bytes)
+        } else {
+            self.file_bytes
+        }
+    }
+
+    /// Lengths of the files that are copied: one for each row, or if they are hot, one for each length.
+    fn input_bytes(&self) -> Vec<u64> {
+        let mut lengths: Vec<u64> = self.copies().iter().map(|copy| copy.bytes).collect();
+        if self.page_cache == PageCache::Hot {
+            lengths.sort_unstable();
+            lengths.dedup();
+        }
+        lengths
+    }
+}
+
+impl Plan for CopyPlan {
+    fn name(&self) -> ExperimentName {
+        ExperimentName::Apue35
+    }
+
+    fn is_reduced(&self) -> bool {
+        self.reduced
+    }
+
+    fn file_bytes(&self) -> u64 {
+        let inputs = self.input_bytes().into_iter();
+        inputs.fold(0, u64::saturating_add)
+    }
+
+    fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
+        let inputs = self.file_bytes();
+        let described = match &self.to {
+            CopyTarget::File(None) => check_room(directory, inputs + self.file_bytes)?,
+            CopyTarget::File(Some(other)) => {
+                check_room(other, self.file_bytes).map_err(name_option_to)?;
+                check_room(directory, inputs)?
+            }
+            CopyTarget::Null | CopyTarget::Pipe => check_room(directory, inputs)?,
+        };
+        if self.page_cache == PageCache::Cold {
+            check_eviction(directory)?;
+        }
+        Ok(described)
+    }
+
+    fn limit_s(&self) -> f64 {
+        if self.program.is_some() { BESIDE_S } else { f64::INFINITY }
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let few_below = match self.program {
+            Some(_) => FEW_REPEATS_BESIDE_BELOW_BYTES,
+            None => FEW_REPEATS_BELOW_BYTES,
+        };
+        let step = |copy: PlannedCopy| {
+            let bytes = copy.bytes as f64;
+            let (name, guess_s) = match copy.buffer_bytes {
+                _ if copy.bytes == 0 => ("start".to_owned(), 2e-3),
+                Some(buffer_bytes) => {
+                    // 350 ns for a read and a write of 1 B each on a current machine.
+                    let calls_s = bytes / buffer_bytes as f64 * 350e-9;
+                    let name = format!("buffer of {buffer_bytes} B");
+                    (name, calls_s + bytes / 5e9 + 2e-3)
+                }
+                None => ("buffer of its own".to_owned(), bytes * 5e-9),
+            };
+            let is_slow = copy.buffer_bytes.is_some_and(|bytes| bytes < few_below);
+            Step {
+                rows: vec![ExperimentRow {
+                    copied_bytes: (copy.bytes < self.file_bytes).then_some(copy.bytes),
+                    ..ExperimentRow::here(RowKey {
+                        technique: copy.technique.to_owned(),
+                        buffer_bytes: copy.buffer_bytes.filter(|_| copy.bytes > 0),
+                        ..RowKey::default()
+                    })
+                }],
+                name: if copy.by.is_ours { name } else { format!("the program, {name}") },
+                repeats: if is_slow { FEW_REPEATS } else { REPEATS },
+                guess_s,
+            }
+        };
+        self.copies().into_iter().map(step).collect()
+    }
+
+    fn begin<'a>(
+        &'a self,
+        bench: &mut Bench<'_>,
+        result: &mut Reproduction,
+    ) -> Result<Option<Sampler<'a>>, MeasureError> {
+        let described = self.check(bench.directory)?;
+        result.cache = self.page_cache;
+        let setting = &mut result.setting;
+        setting.file_bytes = Some(self.file_bytes);
+        setting.to = Some(self.to.name().to_owned());
+        setting.sync = Some(self.sync);
+        setting.program = self.program.as_ref().map(|program| program.typed.clone());
+        setting.st_blksize = Some(described.st_blksize);
+        setting.read_ahead_kb = described.read_ahead_kb;
+        let pattern = match self.program {
+            Some(_) => Pattern::text(bench.seed),
+            None => Pattern::new(bench.seed),
+        };
+        let copies = self.copies();
+        let Some(reads_of_start) = self.prove(&copies, bench, pattern, &mut result.notes)? else {
+            return Ok(None);
+        };
+        let mut inputs = Vec::new();
+        for bytes in self.input_bytes() {
+            if bench.is_stopped() {
+                return Ok(None);
+            }
+            inputs.push(input(bench.directory, pattern, bytes)?);
+        }
+        Ok(Some(Box::new(move |step, bench, _| {
+            let copy = &copies[step];
+            let of_length = || inputs.iter().position(|file| file.span_bytes == copy.bytes);
+            let input = match self.page_cache {
+                PageCache::Cold => Some(step),
+                PageCache::Hot => of_length(),
+            };
+            let input = &inputs[input.expect("there is a file of each length")];
+            let mut sample = self.sample(copy, bench, (input, pattern))?;
+            if let Some(sample) = sample.as_mut().filter(|_| !copy.by.is_ours) {
+                let reads = &mut sample.loops;
+                *reads = reads.map(|reads| reads.saturating_sub(reads_of_start));
+            }
+            Ok(sample.map(|sample| vec![sample]))
+        })))
+    }
+}
+
+impl CopyPlan {
+    /// Makes a copy; `None` if the run was stopped.
+    fn sample(
+        &self,
+        planned: &PlannedCopy,
+        bench: &mut Bench<'_>,
+        (file, pattern): (&PatternFile, Pattern),
+    ) -> Result<Option<Sample>, MeasureError> {
+        let cannot = |error| {
+            let directory = bench.directory.display();
+            MeasureError::io(format!("cannot use a file in '{directory}'"))(error)
+        };
+        let mut resident_bytes = 0;
+        if planned.bytes > 0 {
+            let is_cold = self.page_cache == PageCache::Cold;
+            let brought = if is_cold { file.evict() } else { file.warm() };
+            let resident = brought.and_then(|()| file.resident_bytes());
+            resident_bytes = resident.map_err(cannot)?;
+            if is_cold && resident_bytes as f64 > MAX_LEFT_SHARE * planned.bytes as f64 {
+                let described = check_room(bench.directory, 0)?;
+                return Err(MeasureError::NotCold {
+                    directory: described.path,
+                    file_system: described.file_system,
+                });
+            }
+        }
+        let (output, kept) = match &self.to {
+            CopyTarget::Null => (CopyOutput::Null, None),
+            CopyTarget::Pipe => (CopyOutput::Pipe, None),
+            CopyTarget::File(other) => {
+                let directory = other.as_deref().unwrap_or(bench.directory);
+                let (file, kept) = output_file(directory, self.sync)?;
+                (CopyOutput::File(file), Some(kept))
+            }
+        };
+        let limit = match self.sync {
+            SyncMode::Dsync | SyncMode::Sync => SYNCED_LIMIT,
+            SyncMode::None | SyncMode::Fsync => LIMIT,
+        };
+        let order = CopyOrder {
+            buffer_bytes: planned.buffer_bytes,
+            input: reopened(&file.fd()).map_err(cannot)?,
+            input_bytes: planned.bytes,
+            output,
+            limit: (!planned.by.is_ours).then_some(limit),
+        };
+        let Some(copied) = planned.by.copy(bench, order)? else {
+            return Ok(None);
+        };
+        if let Some(written) = kept {
+            check(planned, &written, pattern, planned.bytes)?;
+        }
+        Ok(Some(Sample {
+            times: times(copied.usage, copied.clock_s),
+            loops: copied.reads,
+            resident_bytes: Some(resident_bytes),
+            fetched_bytes: Some(copied.usage.fetched_bytes),
+            pass_s: Vec::new(),
+        }))
+    }
+
+    /// Has every program copy a small file with each buffer, and compares each byte, since bytes written to `/dev/null`
+    /// cannot be read back. Returns the reads of a program of the user in a copy of an empty file; `None` if the run was
+    /// stopped.
+    fn prove(
+        &self,
+        copies: &[PlannedCopy],
+        bench: &mut Bench<'_>,
+        pattern: Pattern,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<u64>, MeasureError> {
+        let (mut reads_of_start, mut left_behind, mut said) = (0, 0, String::new());
+        for planned in copies {
+            let bytes = planned.bytes.min(PROOF_BYTES);
+            let Some(copied) = prove_copy(planned, bench, pattern, bytes)? else {
+                return Ok(None);
+            };
+            if planned.by.is_ours {
+                continue;
+            }
+            if bytes == 0 {
+                reads_of_start = copied.reads.unwrap_or(0);
+            }
+            left_behind = left_behind.max(copied.left_behind);
+            if said.is_empty() {
+                said = copied.said;
+            }
+        }
+        let (Some(program), Some(last)) = (&self.program, copies.last()) else {
+            return Ok(Some(0));
+        };
+        if !said.is_empty() {
+            notes.push(format!("The program writes to standard error: {said}"));
+        }
+        if left_behind > 0 {
+            let processes = words::count(left_behind as usize, "process");
+            notes.push(format!(
+                "The program ends before all that it has started ({processes}): what these do afterwards is in no column."
+            ));
+        }
+        let bytes = self.file_bytes.min(PROOF_BYTES);
+        match prove_copy(last, bench, Pattern::new(bench.seed), bytes) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(None),
+            Err(error @ MeasureError::Program { .. }) => notes.push(format!(
+                "The program copies text alone, which it was timed with. Bytes of any value: {error}."
+            )),
+            Err(error) => return Err(error),
+        }
+        if self.sync != SyncMode::None && (self.sync == SyncMode::Fsync || program.names(OUTPUT)) {
+            notes.push(format!(
+                "--sync {} holds for vectored copy alone: the program must do that itself.",
+                self.sync.name()
+            ));
+        }
+        Ok(Some(reads_of_start))
+    }
+}
+
+/// Copies a file to another and compares it; `None` if the run was stopped.
+fn prove_copy(
+    planned: &PlannedCopy,
+    bench: &mut Bench<'_>,
+    pattern: Pattern,
+    bytes: u64,
+) -> Result<Option<Copied>, MeasureError> {
+    let file = input(bench.directory, pattern, bytes)?;
+    let (output, kept) = output_file(bench.directory, SyncMode::None)?;
+    let order = CopyOrder {
+        buffer_bytes: planned.buffer_bytes,
+        input: reopened(&file.fd()).map_err(cannot_create(bench.directory))?,
+        input_bytes: bytes,
+        output: CopyOutput::File(output),
+        limit: (!planned.by.is_ours).then_some(PROOF_LIMIT),
+    };
+    let copied = planned.by.copy(bench, order)?;
+    if copied.is_some() {
+        check(planned, &kept, pattern, bytes)?;
+    }
+    Ok(copied)
+}
+
+/// Compares what a copy wrote.
+fn check(
+    planned: &PlannedCopy,
+    written: &File,
+    pattern: Pattern,
+    bytes: u64,
+) -> Result<(), MeasureError> {
+    let arrived = ContentCheck::of_file(Expected::Pattern(pattern), written.as_fd());
+    let arrived = arrived.map_err(|mismatch| wrong(mismatch, planned.technique, "apue-3.5"))?;
+    planned.by.check(planned.buffer_bytes, &arrived, bytes)
+}
+
+/// A file to be copied.
+fn input(directory: &Path, pattern: Pattern, bytes: u64) -> Result<PatternFile, MeasureError> {
+    PatternFile::with_span(directory, pattern, bytes).map_err(cannot_create(directory))
+}
+
+/// A file for a copy, and the same file to be read back. The copy has an open file description of its own: a duplicate
+/// would cost the child a lock in every write.
+fn output_file(directory: &Path, sync: SyncMode) -> Result<(File, File), MeasureError> {
+    let file = unnamed_file(directory, sync_flags(sync)).map(File::from);
+    let file = file.map_err(cannot_create(directory))?;
+    let kept = reopened(&file).map_err(cannot_create(directory))?;
+    Ok((file, kept))
+}
+
+/// Names `--to` instead of `--dir` in the error of a directory.
+fn name_option_to(error: DirectoryError) -> MeasureError {
+    match error {
+        DirectoryError::Unusable {
+            directory,
+            why,
+            source,
+            remedy,
+        } => MeasureError::Directory(DirectoryError::Unusable {
+            directory,
+            why,
+            source,
+            remedy: remedy.replace("--dir", "--to"),
+        }),
+        full @ DirectoryError::NoSpace { .. } => {
+            let what = full.to_string().replace("--dir", "--to");
+            MeasureError::io(what)(io::ErrorKind::StorageFull.into())
+        }
+    }
+}
+
+fn cannot_create(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + use<> {
+    MeasureError::io(format!(
+        "cannot create a file in '{}': name another directory with --dir",
+        directory.display()
+    ))
+}

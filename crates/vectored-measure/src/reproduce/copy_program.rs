@@ -1,0 +1,309 @@
+//! A program that copies, `vectored copy` or one of the user: its command, its runs, and in words what it did wrong.
+
+use std::fs::File;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use vectored_machine::platform::command_run::{RunError, run};
+use vectored_machine::platform::cpus;
+use vectored_machine::platform::processes::Usage;
+use vectored_report::words;
+
+use crate::measure::{MeasureError, Mismatch};
+use crate::reproduce::Bench;
+use crate::reproduce::content::{ContentCheck, wrong};
+
+/// Stands for the size of the buffer in a command.
+pub const BUFFER: &str = "{buffer}";
+/// Stands for the name of the input.
+pub const INPUT: &str = "{input}";
+/// Stands for the name of the output.
+pub const OUTPUT: &str = "{output}";
+
+/// How long its processes may run on after its end: no row counts that time.
+const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(1);
+
+/// How much of its standard error is kept.
+const SAID_BYTES: usize = 300;
+
+/// A program that copies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyProgram {
+    /// The command as typed.
+    pub typed: String,
+    /// Its words, with [`BUFFER`], [`INPUT`] and [`OUTPUT`]. A program whose words lack the name of the input reads its
+    /// standard input, and likewise for the output.
+    pub words: Vec<String>,
+    /// Whether it is `vectored`, whose words are arguments, and which reports what it copied.
+    pub is_ours: bool,
+}
+
+/// One copy to be made.
+pub struct CopyOrder {
+    pub buffer_bytes: Option<u64>,
+    /// This process must keep no other descriptor of the same open file description: that would cost the child a lock in
+    /// every call.
+    pub input: File,
+    pub input_bytes: u64,
+    pub output: CopyOutput,
+    /// How long it may take.
+    pub limit: Option<Duration>,
+}
+
+/// The standard output of the child.
+pub enum CopyOutput {
+    Null,
+    /// As for the input, this process must keep no other descriptor.
+    File(File),
+    /// A pipe that a thread of this process reads.
+    Pipe,
+}
+
+/// The result of a copy.
+pub struct Copied {
+    pub clock_s: f64,
+    pub usage: Usage,
+    /// Number of reads, the successful ones of `vectored copy`; unknown for the C library.
+    pub reads: Option<u64>,
+    /// Processes that ended later than the copy.
+    pub left_behind: u64,
+    /// The last line that it wrote to its standard error, but for its report.
+    pub said: String,
+}
+
+impl CopyProgram {
+    /// `vectored copy` with these arguments.
+    pub fn ours(arguments: &[&str]) -> Self {
+        let words = [&["copy", "--report"][..], arguments].concat();
+        CopyProgram {
+            typed: format!("vectored {}", words.join(" ")),
+            words: words.into_iter().map(str::to_owned).collect(),
+            is_ours: true,
+        }
+    }
+
+    /// Whether a placeholder is in its words.
+    pub fn names(&self, placeholder: &str) -> bool {
+        self.words.iter().any(|word| word.contains(placeholder))
+    }
+
+    fn command(&self, bench: &Bench<'_>, places: [(&str, &str); 3]) -> Command {
+        let mut words = self.words.iter().map(|word| {
+            let places = places.iter();
+            places.fold(word.clone(), |word, (name, value)| {
+                word.replace(name, value)
+            })
+        });
+        let mut command = if self.is_ours {
+            Command::new(bench.program)
+        } else {
+            Command::new(words.next().unwrap_or_default())
+        };
+        command.args(words);
+        command
+    }
+
+    /// An error that names the command with its buffer.
+    fn wrong(&self, buffer_bytes: Option<u64>, why: String) -> MeasureError {
+        let buffer = buffer_bytes.map_or_else(|| BUFFER.to_owned(), |bytes| bytes.to_string());
+        MeasureError::Program {
+            command: self.typed.replace(BUFFER, &buffer),
+            why,
+        }
+    }
+
+    /// Checks what arrived of a copy of `bytes` bytes.
+    pub fn check(
+        &self,
+        buffer_bytes: Option<u64>,
+        arrived: &ContentCheck<'_>,
+        bytes: u64,
+    ) -> Result<(), MeasureError> {
+        let difference = match arrived.end(bytes) {
+            Ok(()) => return Ok(()),
+            Err(Mismatch::Bytes(difference)) => difference,
+            Err(other) => return Err(wrong(other, "the program", "apue-3.5")),
+        };
+        let count = words::grouped(bytes);
+        let wrote = words::grouped(arrived.arrived_bytes());
+        let why = match arrived.arrived_bytes() {
+            0 => format!(
+                "wrote nothing, of {count} bytes: does it write to its standard output, or to {OUTPUT}?"
+            ),
+            more if more > bytes => format!(
+                "wrote {wrote} bytes, of {count} bytes: a write must be as long as the read before it"
+            ),
+            fewer if fewer < bytes => format!(
+                "wrote {wrote} bytes, of {count} bytes: it must read until read returns 0, and write all of it"
+            ),
+            _ => format!("wrote wrong bytes: of {count}, {difference}"),
+        };
+        Err(self.wrong(buffer_bytes, why))
+    }
+
+    /// Makes a copy and waits for its end; `None` if the run was stopped. The bytes are left for others to check.
+    pub fn copy(
+        &self,
+        bench: &mut Bench<'_>,
+        order: CopyOrder,
+    ) -> Result<Option<Copied>, MeasureError> {
+        let CopyOrder {
+            buffer_bytes,
+            input,
+            input_bytes,
+            output,
+            limit,
+        } = order;
+        let cannot = || MeasureError::io("cannot redirect a program");
+        // The name of a descriptor of this process: a file without a name has no other.
+        let path = |fd: i32| format!("/proc/{}/fd/{fd}", std::process::id());
+        let (stdin, input_path, _kept_input) = if self.names(INPUT) {
+            (Stdio::null(), path(input.as_raw_fd()), Some(input))
+        } else {
+            (Stdio::from(input), String::new(), None)
+        };
+        let (output, reader): (Option<OwnedFd>, _) = match output {
+            CopyOutput::Null => (None, None),
+            CopyOutput::File(file) => (Some(file.into()), None),
+            CopyOutput::Pipe => {
+                let (reader, writer) = io::pipe().map_err(cannot())?;
+                (Some(writer.into()), Some(reader))
+            }
+        };
+        let output_path = output.as_ref();
+        let output_path = output_path.map_or_else(
+            || "/dev/null".to_owned(),
+            |output| path(output.as_fd().as_raw_fd()),
+        );
+        let (stdout, kept_output) = match output {
+            Some(output) if self.names(OUTPUT) => (Stdio::null(), Some(output)),
+            Some(output) => (Stdio::from(output), None),
+            None => (Stdio::null(), None),
+        };
+        let (said, stderr) = io::pipe().map_err(cannot())?;
+        let buffer = buffer_bytes.map_or_else(String::new, |bytes| bytes.to_string());
+        let places = [
+            (BUFFER, &*buffer),
+            (INPUT, &*input_path),
+            (OUTPUT, &*output_path),
+        ];
+        let mut command = self.command(bench, places);
+        command.stdin(stdin).stdout(stdout).stderr(stderr);
+        let cpu = bench.reader_cpu;
+        let drained = reader.map(|reader| std::thread::spawn(move || drain(reader, cpu)));
+        let said = std::thread::spawn(move || last_line(said));
+        let began = Instant::now();
+        let mut is_stopped = || {
+            bench.eta.within(began.elapsed().as_secs_f64());
+            bench.is_stopped()
+        };
+        // It ends all processes, so the pipes end as well.
+        let ended = run(command, limit, LEFT_BEHIND_LIMIT, &mut is_stopped);
+        drop(kept_output);
+        let said = said.join().expect("the reading thread does not panic");
+        let said = said.map_err(MeasureError::io("cannot read its standard error"))?;
+        if let Some(drained) = drained {
+            let drained = drained.join().expect("the draining thread does not panic");
+            drained.map_err(MeasureError::io(
+                "cannot read what a program wrote to a pipe",
+            ))?;
+        }
+        let given = format!("given {} bytes", words::grouped(input_bytes));
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(RunError::Stopped) => return Ok(None),
+            Err(error) => {
+                let remedy = match error {
+                    RunError::TooLong(_) => {
+                        ": it must end when read returns 0; if it is slow, --quick copies less"
+                    }
+                    RunError::LeftBehind(_) => {
+                        ": it must wait for all that it starts, or what they do is not timed"
+                    }
+                    _ => "",
+                };
+                return Err(self.wrong(buffer_bytes, format!("failed, {given}: {error}{remedy}")));
+            }
+        };
+        if !ended.status.success() {
+            let end = ended.status.to_string().replacen(": ", " ", 1);
+            let said = match &*said {
+                "" => "it wrote nothing to standard error".to_owned(),
+                said => format!("it wrote to standard error: {said}"),
+            };
+            return Err(self.wrong(buffer_bytes, format!("ended with {end}, {given}: {said}")));
+        }
+        let mut copied = Copied {
+            clock_s: ended.took.as_secs_f64(),
+            usage: ended.usage,
+            reads: ended.reads,
+            left_behind: ended.left_behind,
+            said,
+        };
+        if self.is_ours {
+            let (bytes, reads) = parse_report(&copied.said).unwrap_or_default();
+            if bytes != input_bytes {
+                let why = format!("reported '{}', {given}", copied.said);
+                return Err(self.wrong(buffer_bytes, why));
+            }
+            copied.reads = reads;
+            copied.said.clear();
+        }
+        Ok(Some(copied))
+    }
+}
+
+/// Reads a pipe to its end, on `cpu` if it is `Some`.
+fn drain(mut reader: PipeReader, cpu: Option<usize>) -> io::Result<()> {
+    if let Some(cpu) = cpu {
+        cpus::pin(cpu)?;
+    }
+    let mut buffer = vec![0; 1 << 16];
+    while read_piece(&mut reader, &mut buffer)? > 0 {}
+    Ok(())
+}
+
+/// Reads a pipe to its end; returns the last line: the last line of a traceback says what was wrong.
+fn last_line(mut from: PipeReader) -> io::Result<String> {
+    let mut kept = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let count = read_piece(&mut from, &mut piece)?;
+        if count == 0 {
+            break;
+        }
+        kept.extend_from_slice(&piece[..count]);
+        let surplus = kept.len().saturating_sub(SAID_BYTES);
+        kept.drain(..surplus);
+    }
+    let text = String::from_utf8_lossy(&kept);
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    Ok(last.unwrap_or_default().trim().to_owned())
+}
+
+fn read_piece(from: &mut PipeReader, piece: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match from.read(piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+/// Parses a report such as `103316352 bytes, 25224 reads`, or only the bytes.
+fn parse_report(said: &str) -> Option<(u64, Option<u64>)> {
+    let mut parts = said.split(", ");
+    let bytes = parts.next()?.strip_suffix(" bytes")?.parse().ok()?;
+    let reads = match parts.next() {
+        None => None,
+        Some(part) => Some(
+            part.trim_end_matches('s')
+                .strip_suffix(" read")?
+                .parse()
+                .ok()?,
+        ),
+    };
+    parts.next().is_none().then_some((bytes, reads))
+}

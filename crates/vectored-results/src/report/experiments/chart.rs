@@ -1,0 +1,146 @@
+//! The chart of any experiment: curves by size, otherwise bars.
+
+use vectored_report::words;
+use vectored_report::{Bar, Bars, Block, Chart, Curve, Mark, Point, Series, Unit, sort};
+
+use crate::model::{ExperimentRow, Measure, Reproduction};
+use crate::report::experiments::figure::Figure;
+use crate::report::experiments::layout::{Layout, comparable, is_of_its_own};
+use crate::report::experiments::near_fastest::smallest_near_fastest;
+
+/// The chart of an experiment.
+pub fn chart(experiment: &Reproduction, layout: &Layout) -> Block {
+    // Ratios can be compared where times cannot.
+    let published = if layout.is_ratio() { &experiment.published } else { comparable(experiment) };
+    let rows: Vec<&ExperimentRow> = experiment.rows.iter().chain(published).collect();
+    if layout.is_curve {
+        Block::Chart(curves(experiment, layout, &rows))
+    } else {
+        Block::Bars(bars(experiment, layout, &rows))
+    }
+}
+
+fn curves(experiment: &Reproduction, layout: &Layout, rows: &[&ExperimentRow]) -> Chart {
+    let size = |row: &ExperimentRow| {
+        let segment = row.key.segment_bytes.map(|bytes| bytes as u64);
+        row.key.buffer_bytes.or(segment)
+    };
+    let sizes: Vec<u64> = rows.iter().filter_map(|row| size(row)).collect();
+    let (up, scale) = if layout.is_ratio() { (Unit::Ratio, 1.0) } else { (Unit::Nanoseconds, 1e9) };
+    let mut curves: Vec<Curve> = Vec::new();
+    for figure in layout.drawn {
+        for row in rows {
+            let value = figure.value(experiment, row).map(|value| value * scale);
+            let Some(value) = value.filter(|_| !figure.is_base(experiment, row)) else {
+                continue;
+            };
+            let name = name(layout, *figure, row);
+            let index = curves.iter().position(|curve| *curve.name == *name);
+            let index = index.unwrap_or_else(|| {
+                curves.push(Curve {
+                    name: name.as_str().into(),
+                    series: series(*figure, row),
+                    points: Vec::new(),
+                });
+                curves.len() - 1
+            });
+            let at = match size(row) {
+                Some(size) => vec![size],
+                None if is_of_its_own(row) => sizes.clone(),
+                None => Vec::new(),
+            };
+            curves[index].points.extend(at.into_iter().map(|at| Point {
+                at: at as f64,
+                value,
+                interval: None,
+                words: format!("{name}, {}: {}", words::bytes(at), up.words(value)).into(),
+            }));
+        }
+    }
+    for curve in &mut curves {
+        sort::sort_by(&mut curve.points, |a, b| a.at.total_cmp(&b.at));
+        curve.points.dedup_by(|a, b| a.at == b.at);
+    }
+    let near = experiment.setting.program.as_ref();
+    let near = near.and_then(|_| smallest_near_fastest(experiment, "program"));
+    Chart {
+        title: layout.chart.into(),
+        along: Unit::Bytes,
+        up,
+        curves,
+        marks: near
+            .map(|at| Mark {
+                at: at as f64,
+                low: at as f64,
+                high: at as f64,
+                label: words::bytes(at).into(),
+            })
+            .into_iter()
+            .collect(),
+        base: layout.is_ratio().then_some(1.0),
+        ..Chart::default()
+    }
+}
+
+/// `CPU here`, or where only one figure is drawn the group.
+fn name(layout: &Layout, figure: Figure, row: &ExperimentRow) -> String {
+    match layout.drawn {
+        [_] => (layout.group)(row),
+        _ => format!("{} {}", figure.meaning().0, row.source),
+    }
+}
+
+/// CPU time has the colour of copying, wall time the colour of gathering.
+fn series(figure: Figure, row: &ExperimentRow) -> Series {
+    let hue = match figure {
+        _ if row.key.technique == "program" => 1,
+        Figure::Cpu | Figure::Ratio(Measure::Cpu) => 2,
+        _ => 3,
+    };
+    Series {
+        hue,
+        is_other: !row.is_here(),
+    }
+}
+
+/// The rows of each line beside each other, those measured here first.
+fn bars(experiment: &Reproduction, layout: &Layout, rows: &[&ExperimentRow]) -> Bars {
+    let mut bars: Vec<(Vec<String>, Bar)> = Vec::new();
+    for figure in layout.drawn {
+        for row in rows {
+            let value = figure.value(experiment, row);
+            let Some(value) = value.filter(|_| !figure.is_base(experiment, row)) else {
+                continue;
+            };
+            let names = layout.names(row);
+            let (last, before) = names.split_last().unwrap_or((&row.source, &[]));
+            let interval = figure.interval(experiment, row);
+            let bar = Bar {
+                group: before.join(", ").into(),
+                name: if row.is_here() { last.clone() } else { format!("{last}, {}", row.source) }
+                    .into(),
+                series: series(*figure, row),
+                value: Some(value),
+                interval,
+                words: words::ratio_within(value, interval).into(),
+            };
+            bars.push((names, bar));
+        }
+    }
+    let order: Vec<Vec<String>> = bars.iter().map(|(names, _)| names.clone()).collect();
+    let group = |names: &[String]| {
+        let of_group = |other: &Vec<String>| other.split_last().map(|(_, before)| before.to_vec());
+        let this = of_group(&names.to_vec());
+        order.iter().position(|other| of_group(other) == this)
+    };
+    sort::sort_by_key(&mut bars, |(names, _)| {
+        (group(names), order.iter().position(|other| other == names))
+    });
+    Bars {
+        title: layout.chart.into(),
+        unit: Unit::Ratio,
+        base: Some(1.0),
+        bars: bars.into_iter().map(|(_, bar)| bar).collect(),
+        ..Bars::default()
+    }
+}

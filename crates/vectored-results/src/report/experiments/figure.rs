@@ -1,0 +1,176 @@
+//! The figures of a row: for tables and charts.
+
+use vectored_report::words;
+
+use crate::model::{ExperimentRow, Measure, Ratio, Reproduction};
+use crate::report::experiments::layout::{Layout, base_in_words, is_cold};
+
+/// A figure of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    User,
+    System,
+    Cpu,
+    Wall,
+    /// The compared time of a copy without the start of its process.
+    Copying,
+    PassMedian,
+    /// Megabytes in a second.
+    Rate,
+    Loops,
+    /// The time of the row ÷ the time of its base.
+    Ratio(Measure),
+    /// The largest part of the file that was still in the page cache when a copy began.
+    Left,
+    /// The least that a copy read from the device.
+    Fetched,
+}
+
+impl Figure {
+    /// Its number in a row, in seconds, bytes or as a ratio.
+    pub fn value(self, experiment: &Reproduction, row: &ExperimentRow) -> Option<f64> {
+        let samples = || row.samples.iter().flatten();
+        match self {
+            Figure::User => row.times.user_s,
+            Figure::System => row.times.system_s,
+            Figure::Cpu => row.times.cpu_s,
+            Figure::Wall => row.times.clock_s,
+            Figure::Copying if row.is_here() => experiment.copying_s(row, experiment.compared()),
+            Figure::Copying => row.times.of(experiment.compared()),
+            Figure::PassMedian => row.pass_median_s,
+            Figure::Rate => row.bytes_per_s.map(|rate| rate / 1e6),
+            Figure::Loops => row.loops.map(|loops| loops as f64),
+            Figure::Ratio(measure) => ratio(experiment, row, measure).map(|(ratio, _)| ratio),
+            Figure::Left | Figure::Fetched if !is_cold(experiment) => None,
+            // The worst of the repeats, since it has to hold for all.
+            Figure::Left => {
+                let left = samples().filter_map(|sample| sample.resident_bytes);
+                left.max().map(|bytes| bytes as f64)
+            }
+            Figure::Fetched => {
+                let fetched = samples().filter_map(|sample| sample.fetched_bytes);
+                fetched.min().map(|bytes| bytes as f64)
+            }
+        }
+    }
+
+    /// The ends of its interval.
+    pub fn interval(self, experiment: &Reproduction, row: &ExperimentRow) -> Option<(f64, f64)> {
+        match self {
+            Figure::Ratio(measure) => ratio(experiment, row, measure)?.1,
+            _ => None,
+        }
+    }
+
+    /// Whether it is the ratio of a row to itself.
+    pub fn is_base(self, experiment: &Reproduction, row: &ExperimentRow) -> bool {
+        matches!(self, Figure::Ratio(measure) if is_base(experiment, row, measure))
+    }
+
+    /// Its text in a cell.
+    pub fn text(
+        self,
+        experiment: &Reproduction,
+        layout: &Layout,
+        row: &ExperimentRow,
+    ) -> Option<String> {
+        let value = self.value(experiment, row)?;
+        Some(match self {
+            Figure::Ratio(_) if self.is_base(experiment, row) => "1".to_owned(),
+            Figure::Ratio(_) if row.is_here() => {
+                words::ratio_within(value, self.interval(experiment, row))
+            }
+            Figure::Ratio(_) => format!("{value:.2}"),
+            Figure::Rate => format!("{value:.0}"),
+            Figure::Loops => words::grouped(value as u64),
+            Figure::Left | Figure::Fetched => words::bytes(value as u64),
+            // As printed in the books.
+            _ if layout.in_seconds && !row.is_here() => format!("{value:.2}"),
+            // Milliseconds have a digit after them.
+            _ if layout.in_seconds => {
+                let places = if value < 0.0995 { 4 } else { 3 };
+                format!("{value:.places$}")
+            }
+            _ => words::time(value * 1e9),
+        })
+    }
+
+    /// The head of its column.
+    pub fn head(self, experiment: &Reproduction, layout: &Layout) -> String {
+        let (word, _) = self.meaning();
+        match self {
+            Figure::Ratio(measure) => format!("{word} ÷ {}", base_in_words(experiment, measure)),
+            Figure::User | Figure::System | Figure::Cpu | Figure::Wall if layout.in_seconds => {
+                format!("{word} s")
+            }
+            _ => word.to_owned(),
+        }
+    }
+
+    /// Its name, and its meaning in a sentence.
+    pub fn meaning(self) -> (&'static str, &'static str) {
+        match self {
+            Figure::User => ("user", "CPU time in user mode."),
+            Figure::System => ("system", "CPU time in the kernel."),
+            Figure::Cpu => ("CPU", "User and system time together."),
+            Figure::Wall => ("wall", "Wall time: from begin to end."),
+            Figure::Copying => ("copying", "Time without the start of the process."),
+            Figure::PassMedian => ("median", "Median wall time of a pass."),
+            Figure::Rate => ("MB/s", "Megabytes moved in a second."),
+            Figure::Loops => ("reads", "Successful reads of a copy."),
+            Figure::Ratio(Measure::Cpu) => (
+                "CPU",
+                "Ratio of CPU times, with the interval of its median if measured here.",
+            ),
+            Figure::Ratio(Measure::Clock) => (
+                "wall",
+                "Ratio of wall times, with the interval of its median if measured here.",
+            ),
+            Figure::Left => (
+                "left",
+                "The largest part of the file that was still in memory when a copy began.",
+            ),
+            Figure::Fetched => ("fetched", "The least that a copy read from the device."),
+        }
+    }
+}
+
+/// The ratio of a row to its base, and its interval if it was measured here. The ratio of a base is 1.
+fn ratio(
+    experiment: &Reproduction,
+    row: &ExperimentRow,
+    measure: Measure,
+) -> Option<(f64, Option<(f64, f64)>)> {
+    let mut ratios = experiment.ratios.iter();
+    let own = ratios.find(|ratio| {
+        let is_it = is_row(&experiment.rows[ratio.of], row);
+        is_it && ratio.measure == measure && in_source(ratio, row).is_some()
+    });
+    match own {
+        Some(own) => in_source(own, row),
+        None => is_base(experiment, row, measure).then_some((1.0, None)),
+    }
+}
+
+/// A ratio in the source of a row.
+fn in_source(ratio: &Ratio, row: &ExperimentRow) -> Option<(f64, Option<(f64, f64)>)> {
+    if row.is_here() {
+        return Some((ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high)));
+    }
+    let mut published = ratio.published.iter();
+    let published = published.find(|published| published.source == row.source)?;
+    Some((published.ratio, None))
+}
+
+fn is_row(one: &ExperimentRow, other: &ExperimentRow) -> bool {
+    one.key == other.key && one.is_start() == other.is_start()
+}
+
+/// Whether others are compared with this row, in its source.
+fn is_base(experiment: &Reproduction, row: &ExperimentRow, measure: Measure) -> bool {
+    let mut ratios = experiment.ratios.iter();
+    ratios.any(|ratio| {
+        let is_it = is_row(&experiment.rows[ratio.over], row);
+        is_it && ratio.measure == measure && in_source(ratio, row).is_some()
+    })
+}

@@ -1,0 +1,230 @@
+//! What the report of each experiment shows, as data.
+
+use vectored_report::words;
+
+use crate::model::{
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Reproduction,
+};
+use crate::report::experiments::figure::Figure;
+
+/// The name of a row in a column.
+type Name = fn(&ExperimentRow) -> String;
+
+/// What is shown of an experiment.
+pub struct Layout {
+    /// The columns that name a line, each with its head. Rows of the same names share a line.
+    pub names: &'static [(&'static str, Name)],
+    /// The group of columns in which the figures of a row stand.
+    pub group: Name,
+    /// The figures of each group; a column without any figure, or with those of bases alone, is left out.
+    pub figures: &'static [Figure],
+    /// Whether times are in seconds, as the publication has them, or with their units.
+    pub in_seconds: bool,
+    /// The title of the chart.
+    pub chart: &'static str,
+    /// The figures that the chart draws: curves by size, or bars if there is no size to draw them by.
+    pub drawn: &'static [Figure],
+    pub is_curve: bool,
+    /// How to read the figures.
+    pub notes: &'static [&'static str],
+}
+
+const CPU: Figure = Figure::Ratio(Measure::Cpu);
+const WALL: Figure = Figure::Ratio(Measure::Clock);
+
+const COPIES: Layout = Layout {
+    names: &[("buffer bytes", buffer)],
+    group: source,
+    figures: &[
+        Figure::User,
+        Figure::System,
+        Figure::Wall,
+        Figure::Loops,
+        Figure::Left,
+        Figure::Fetched,
+    ],
+    in_seconds: true,
+    chart: "Seconds a copy, by the size of the buffer",
+    drawn: &[Figure::Cpu, Figure::Wall],
+    is_curve: true,
+    notes: &[
+        "Times are those of a copy, with the start and the end of its process: the row \"empty file\". reads: successful \
+         reads; the book's are as printed.",
+        "The kernel splits user and system time by clock ticks, which is coarse in rows under a second; their sum is exact.",
+    ],
+};
+
+const BESIDE: Layout = Layout {
+    group: copier,
+    figures: &[Figure::Cpu, Figure::Wall, Figure::Loops, CPU, WALL],
+    chart: "Time of a copy without the start, by the size of the buffer",
+    drawn: &[Figure::Copying],
+    notes: &[
+        "Times are those of a copy, with the start and the end of its process: the row \"empty file\". The ratio, the finding \
+         and the chart are without the start. There is no ratio if copying takes less than twice the spread of the starts.",
+        "reads: calls that the kernel counted, without those of the start. *: so small a buffer copied only the first part of \
+         the file. Its times, but for the start, are scaled to the whole file, or left out (–) if they are less than twice \
+         the start. Its reads are not scaled.",
+    ],
+    ..COPIES
+};
+
+const RECORDS: Layout = Layout {
+    names: &[("technique", technique)],
+    group: source,
+    figures: &[Figure::User, Figure::System, Figure::Wall, CPU],
+    in_seconds: true,
+    chart: "CPU time ÷ time of copying",
+    drawn: &[CPU],
+    is_curve: false,
+    notes: &["Times are those of a new file, whose length and bytes are checked."],
+};
+
+const ELEMENTS: Layout = Layout {
+    names: &[("element", element)],
+    group: source_and_technique,
+    figures: &[Figure::Cpu, Figure::Wall, CPU, WALL],
+    in_seconds: false,
+    chart: "Time of writev ÷ time of copying, by the size of an element: below 1× writev wins",
+    drawn: &[CPU, WALL],
+    is_curve: true,
+    notes: &[
+        "Times are means of a call, with filling the array of iovec or copying every element.",
+    ],
+};
+
+const PASSES: Layout = Layout {
+    names: &[
+        ("buffers", list),
+        ("operation", operation),
+        ("array", array),
+        ("technique", technique),
+    ],
+    group: source,
+    figures: &[Figure::Wall, Figure::PassMedian, Figure::Rate, WALL],
+    in_seconds: false,
+    chart: "Wall time ÷ time of the vectored calls",
+    drawn: &[WALL],
+    is_curve: false,
+    notes: &[
+        "wall: the mean time of a pass; median: over all passes. array: filled within the timed call, or once before it. The \
+         published notes give rates and times in inconsistent units: compare times.",
+    ],
+};
+
+impl Layout {
+    /// The layout of an experiment.
+    pub fn of(experiment: &Reproduction) -> Layout {
+        match experiment.name {
+            ExperimentName::Apue35 if experiment.setting.program.is_some() => BESIDE,
+            ExperimentName::Apue35 => COPIES,
+            ExperimentName::Apue1428 => RECORDS,
+            ExperimentName::Kalinin => ELEMENTS,
+            ExperimentName::Mincer => PASSES,
+        }
+    }
+
+    /// Whether ratios are drawn, not times.
+    pub fn is_ratio(&self) -> bool {
+        matches!(self.drawn, [Figure::Ratio(_), ..])
+    }
+
+    /// The names of a row.
+    pub fn names(&self, row: &ExperimentRow) -> Vec<String> {
+        self.names.iter().map(|(_, name)| name(row)).collect()
+    }
+}
+
+/// The published rows whose times can be compared.
+pub fn comparable(experiment: &Reproduction) -> &[ExperimentRow] {
+    if experiment.name == ExperimentName::Apue35 && !experiment.is_as_published() {
+        return &[];
+    }
+    &experiment.published
+}
+
+/// What the ratios of this measure are over.
+pub fn base_in_words(experiment: &Reproduction, measure: Measure) -> String {
+    let is_it = |ratio: &&crate::model::Ratio| ratio.measure == measure;
+    let Some(ratio) = experiment.ratios.iter().find(is_it) else {
+        return String::new();
+    };
+    let base = &experiment.rows[ratio.over];
+    match (experiment.name, base.key.buffer_bytes) {
+        (ExperimentName::Apue35, _) if experiment.setting.program.is_some() => "ours".to_owned(),
+        (ExperimentName::Apue35, Some(bytes)) => words::bytes(bytes),
+        (ExperimentName::Mincer, _) => "vectored".to_owned(),
+        _ => technique_in_words(&base.key.technique).to_owned(),
+    }
+}
+
+/// Whether it is a copy of the whole file by a program that is not told the size of its buffer.
+pub fn is_of_its_own(row: &ExperimentRow) -> bool {
+    let key = &row.key;
+    (key.technique.as_str(), key.buffer_bytes, row.copied_bytes) == ("program", None, None)
+}
+
+/// Whether the file was read from its device.
+pub fn is_cold(experiment: &Reproduction) -> bool {
+    experiment.cache == PageCache::Cold
+}
+
+/// The technique in sentences.
+pub fn technique_in_words(technique: &str) -> &str {
+    match technique {
+        "copy-then-write" => "copying",
+        "read-write" => "vectored copy",
+        other => other,
+    }
+}
+
+fn source(row: &ExperimentRow) -> String {
+    row.source.clone()
+}
+
+fn copier(row: &ExperimentRow) -> String {
+    if row.is_here() {
+        technique_in_words(&row.key.technique).to_owned()
+    } else {
+        source(row)
+    }
+}
+
+fn source_and_technique(row: &ExperimentRow) -> String {
+    let source = if row.is_here() { "" } else { &row.source };
+    let technique = technique_in_words(&row.key.technique);
+    format!("{source} {technique}").trim_start().to_owned()
+}
+
+fn buffer(row: &ExperimentRow) -> String {
+    match row.key.buffer_bytes {
+        Some(bytes) => words::grouped(bytes),
+        None if row.is_start() => "empty file".to_owned(),
+        None if is_of_its_own(row) => "its own".to_owned(),
+        None => technique(row),
+    }
+}
+
+fn technique(row: &ExperimentRow) -> String {
+    row.key.technique.clone()
+}
+
+fn element(row: &ExperimentRow) -> String {
+    words::bytes(row.key.segment_bytes.unwrap_or(0) as u64)
+}
+
+/// The buffers of a pass.
+pub fn list(row: &ExperimentRow) -> String {
+    let (count, bytes) = (row.key.segment_count, row.key.segment_bytes);
+    words::list(&[(count.unwrap_or(0), bytes.unwrap_or(0))])
+}
+
+fn operation(row: &ExperimentRow) -> String {
+    let name = row.key.operation.map_or("", Operation::name);
+    let direct = if row.key.direct { ", direct" } else { "" };
+    format!("{name}{direct}")
+}
+
+fn array(row: &ExperimentRow) -> String {
+    row.key.iovec_setup.map_or("", IovecSetup::name).to_owned()
+}

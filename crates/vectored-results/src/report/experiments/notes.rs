@@ -1,0 +1,85 @@
+//! How to read the figures of an experiment.
+
+use vectored_report::{visible, words};
+
+use crate::model::{ExperimentName, ExperimentRow, PUBLISHED_FILE_BYTES, PageCache, Reproduction};
+use crate::report::experiments::layout::Layout;
+
+/// What this run says, then the legend.
+pub fn notes(experiment: &Reproduction, layout: &Layout) -> Vec<String> {
+    let mut notes: Vec<String> = experiment.notes.iter().map(|text| visible(text)).collect();
+    let repeats = experiment.rows.iter().map(|row| row.repeats);
+    let repeats = match (repeats.clone().min(), repeats.max()) {
+        (Some(fewest), Some(most)) if fewest < most => format!("{fewest} to {most}"),
+        (_, most) => most.unwrap_or(0).to_string(),
+    };
+    notes.push(format!(
+        "Medians of {repeats} repeats, whose order of rows changes. ÷: the median of the repeats' ratios, with the smallest \
+         and the largest of seven, which enclose the true median with 98.4 %. Machines differ: compare ratios, not times."
+    ));
+    notes.extend(layout.notes.iter().map(|&note| note.to_owned()));
+    match experiment.name {
+        ExperimentName::Apue35 => notes.extend(copies(experiment)),
+        ExperimentName::Mincer => notes.extend(passes(experiment)),
+        ExperimentName::Apue1428 | ExperimentName::Kalinin => {}
+    }
+    if !experiment.missing.is_empty() {
+        notes.push(format!("Not measured: {}.", experiment.missing.join(", ")));
+    }
+    notes
+}
+
+fn copies(experiment: &Reproduction) -> Vec<String> {
+    let setting = &experiment.setting;
+    let is_here = |bytes: &u64| {
+        let mut rows = experiment.rows.iter();
+        rows.any(|row| row.key.buffer_bytes == Some(*bytes))
+    };
+    let published = experiment.published.iter();
+    let published = published.filter_map(|row| row.key.buffer_bytes);
+    let left_out = published.filter(|bytes| !is_here(bytes)).map(words::bytes);
+    let left_out: Vec<String> = left_out.collect();
+    let cache = match experiment.cache {
+        PageCache::Hot => {
+            "The file was in the page cache before each copy. The book's was not: its wall times include a disk of \
+             2005. Use --page-cache cold to evict it."
+        }
+        PageCache::Cold => {
+            "Every row has a file of its own, evicted before each copy. left: the most that was still in the page cache \
+             when a copy began; fetched: the least that a copy read from the device."
+        }
+    };
+    let unlike = format!(
+        "The book copied {} B to /dev/null, so its figures are left out. Compare how times change from one buffer size to \
+         the next.",
+        words::grouped(PUBLISHED_FILE_BYTES)
+    );
+    let block = setting.st_blksize.map(|block| {
+        let ahead = setting.read_ahead_kb;
+        let ahead = ahead.map_or_else(|| "unknown".to_owned(), |kb| format!("{kb} KiB"));
+        format!("st_blksize {}; read-ahead {ahead}.", words::bytes(block))
+    });
+    let mut notes = Vec::new();
+    notes.extend((!experiment.is_as_published()).then_some(unlike));
+    if !left_out.is_empty() {
+        notes.push(format!("Left out: buffers of {}.", left_out.join(", ")));
+    }
+    notes.push(cache.to_owned());
+    notes.extend(block);
+    notes
+}
+
+fn passes(experiment: &Reproduction) -> Vec<String> {
+    let any = |is: fn(&ExperimentRow) -> bool| experiment.rows.iter().any(is);
+    let asynchronous = any(|row| ["io-uring", "linux-aio"].contains(&&*row.key.technique));
+    let asynchronous = asynchronous.then_some(
+        "io-uring, linux-aio: the whole list is one asynchronous transfer, and the program waits for its end. The queue of \
+         io-uring is consumed when it is written, so it has no rows of an array that is filled once.",
+    );
+    let direct = any(|row| row.key.direct).then_some(
+        "direct: the file was open with O_DIRECT, so the bytes went to the device and came from it, not through the page \
+         cache.",
+    );
+    let notes = asynchronous.into_iter().chain(direct);
+    notes.map(str::to_owned).collect()
+}
