@@ -498,12 +498,12 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
         actions(&log),
         [
             "Collect all writes to the descriptor in one buffer, and flush that when it is full, before fsync (3 times), \
-             fork or execve (once), and on every way out: 4 calls with a buffer of 64 KiB, instead of 20."
+             fork or execve (once), and on every way out: 4 calls with such a buffer, instead of 20."
         ]
     );
     let log = log_of(&[&[OPEN][..], &five].concat());
     let plain = "Collect all writes to the descriptor in one buffer, and flush that when it is full, and on every way out: \
-                 1 call with a buffer of 64 KiB, instead of 5.";
+                 1 call with such a buffer, instead of 5.";
     assert_eq!(actions(&log), [plain]);
     let killed = format!(
         "{plain} A signal killed a process that wrote it: it would lose the bytes that are in a buffer then."
@@ -607,7 +607,7 @@ fn a_remedy_reaches_no_further_than_what_lies_between_the_calls() {
                    (2 times): 3 calls instead of 9.";
     assert_eq!(actions(&log), [at_once]);
     let ahead =
-        "Read more at once, through a larger buffer: 1 call with a buffer of 64 KiB, instead of 3.";
+        "Read more at once, through a larger buffer: 1 call with such a buffer, instead of 3.";
     assert_eq!(actions(&log_of(&[&[OPEN][..], &reads].concat())), [ahead]);
     // The pieces of a record, and then a sync.
     let piece = "write(3</tmp/f>, \"x\"..., 9) = 9";
@@ -626,7 +626,7 @@ fn where_others_may_write_each_call_writes_whole_records() {
     assert_eq!(actions(&log_of(&[WRITE, WRITE])), [file]);
     let new = append.replace("O_CREAT", "O_CREAT|O_EXCL");
     let alone = "Collect all writes to the descriptor in one buffer, and flush that when it is full, and on every way out: \
-                 1 call with a buffer of 64 KiB, instead of 2.";
+                 1 call with such a buffer, instead of 2.";
     assert_eq!(actions(&log_of(&[&new, WRITE, WRITE])), [alone]);
     // A pipe from before the log began.
     let pipe = "write(1<pipe:[7]>, \"x\"..., 2000) = 2000";
