@@ -88,7 +88,18 @@ impl FromStr for Counts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Counts(list(text, |item| count(item, LIST_FORM))?))
+        Counts::from(1, text)
+    }
+}
+
+impl Counts {
+    /// Numbers of which none is below `min`.
+    pub fn from(min: usize, text: &str) -> Result<Self, String> {
+        let number = |item: &str| match item {
+            "0" if min == 0 => Ok(0),
+            _ => count(item, LIST_FORM),
+        };
+        Ok(Counts(list(text, number)?))
     }
 }
 
@@ -133,7 +144,8 @@ fn range(
         if first > last {
             return Err(format!("the range '{item}' is decreasing: swap its ends"));
         }
-        let steps = std::iter::successors(Some(first), |&at| at.checked_mul(STEP));
+        let next = |at: usize| if at == 0 { Some(1) } else { at.checked_mul(STEP) };
+        let steps = std::iter::successors(Some(first), |&at| next(at));
         Ok(steps.take_while(|&at| at < last).chain([last]).collect())
     };
     Some(numbers())
@@ -223,6 +235,7 @@ mod tests {
         }
         check("100,20", &[20, 100]);
         assert_eq!("2,16,1..3".parse::<Counts>().unwrap().0, [1, 2, 3, 16]);
+        assert_eq!(Counts::from(0, "0..9,16").unwrap().0, [0, 1, 4, 9, 16]);
         let all = format!("1..{}", usize::MAX);
         assert_eq!(all.parse::<Counts>().unwrap().0.len(), 33);
     }

@@ -84,11 +84,11 @@ fn argument(axis: &'static Axis) -> Arg {
                 .value_parser(PossibleValuesParser::new(words)),
             format!("; may be repeated [default: {}]", words[0]),
         ),
-        Values::Numbers { max, default } => (
+        Values::Numbers { min, max, default } => (
             argument
                 .value_name("LIST")
                 .allow_negative_numbers(true)
-                .value_parser(move |text: &str| numbers(text, axis, max)),
+                .value_parser(move |text: &str| numbers(text, axis, (min, max))),
             default.map_or_else(String::new, |default| format!(" [default: {default}]")),
         ),
         Values::Sizes { max, default } => (
@@ -107,8 +107,8 @@ fn argument(axis: &'static Axis) -> Arg {
     }
 }
 
-fn numbers(text: &str, axis: &Axis, max: u32) -> Result<Counts, String> {
-    let counts: Counts = text.parse()?;
+fn numbers(text: &str, axis: &Axis, (min, max): (u32, u32)) -> Result<Counts, String> {
+    let counts = Counts::from(min as usize, text)?;
     at_most(&counts.0, axis, max)?;
     Ok(counts)
 }

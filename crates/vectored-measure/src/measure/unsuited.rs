@@ -2,8 +2,7 @@
 
 use vectored_report::words;
 use vectored_results::model::{
-    Cache, CellSpec, IovecSetup, Layout, MAX_WRITERS, Operation, PageCache, SyncMode, Target,
-    TechniqueName,
+    AXES, Axis, Cache, CellSpec, MAX_WRITERS, Operation, PageCache, SyncMode, Target, TechniqueName,
 };
 
 use crate::measure::sampler::cold_pool::MAX_COLD_CALL_BYTES;
@@ -44,6 +43,8 @@ const USE_WRITERS_TARGET: &str = if cfg!(windows) {
 pub fn unsuited(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let checks = [
         operation,
+        ranks,
+        axes,
         copies,
         direct,
         page_cache,
@@ -53,7 +54,6 @@ pub fn unsuited(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
         pages,
         queue_depth,
         writers,
-        ranks,
         alignment,
     ];
     checks.iter().find_map(|check| check(spec, rivals))
@@ -72,19 +72,33 @@ fn operation(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     })
 }
 
-/// Options that only copies have, and those that copies lack.
+/// Axes that do not suit the operation.
+fn axes(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
+    let asked = &spec.conditions;
+    let unsuited = |axis: &&Axis| !axis.suits.contains(&asked.operation) && axis.is_set(asked);
+    let axis = AXES.iter().find(unsuited)?;
+    let option = axis.option();
+    let named = |name: fn(Operation) -> &'static str, between: &str| {
+        let names: Vec<&str> = axis.suits.iter().copied().map(name).collect();
+        names.join(between)
+    };
+    let calls = |operation| match operation {
+        Operation::Write => "writes",
+        Operation::Read => "reads",
+        Operation::Copy => "copies",
+    };
+    Some(format!(
+        "--{option} applies only to {}: use --operation {}, or omit --{option}",
+        named(calls, " and "),
+        named(Operation::name, " or ")
+    ))
+}
+
+/// The ends and the pipes of copies.
 fn copies(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     if asked.operation != Operation::Copy {
-        let of_copies = [
-            (asked.from.is_some(), "--from"),
-            (asked.buffer_bytes.is_some(), "--buffer-bytes"),
-            (asked.pipe_bytes.is_some(), "--pipe-bytes"),
-        ];
-        let given = of_copies.into_iter().find(|(is_given, _)| *is_given);
-        return given.map(|(_, option)| {
-            format!("{option} applies only to copies: use --operation copy, or omit {option}")
-        });
+        return None;
     }
     let ends = [asked.from, Some(asked.target)];
     if asked.pipe_bytes.is_some() && cfg!(not(target_os = "linux")) {
@@ -98,22 +112,6 @@ fn copies(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
             "copies to {} are measured from {}: name one of them with --from",
             asked.target,
             Target::READABLE.map(Target::name).join(", ")
-        ));
-    }
-    let of_lists = [
-        (asked.direct, "--direct"),
-        (asked.sync != SyncMode::None, "--sync"),
-        (asked.cache != Cache::Hot, "--cache"),
-        (asked.layout != Layout::default(), "--layout"),
-        (asked.iovec_setup != IovecSetup::default(), "--iovec-setup"),
-        (asked.queue_depth != 1, "--queue-depth"),
-        (asked.writers.is_some(), "--writers"),
-        (asked.ranks.is_some(), "several ranks"),
-    ];
-    let given = of_lists.into_iter().find(|(is_given, _)| *is_given);
-    if let Some((_, option)) = given {
-        return Some(format!(
-            "{option} cannot be used with --operation copy: omit one of the two"
         ));
     }
     let is_splice = |rival: &TechniqueName| *rival == TechniqueName::new("splice");
@@ -213,8 +211,7 @@ fn page_cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
         Operation::Read if asked.target == Target::File => return None,
         Operation::Copy if asked.from == Some(Target::File) => return None,
         Operation::Copy => "use --from file",
-        Operation::Read => "use --target file",
-        Operation::Write => "use --operation read",
+        Operation::Read | Operation::Write => "use --target file",
     };
     Some(format!(
         "--page-cache applies only to files that are read or copied: {remedy}, or omit --page-cache"
@@ -224,17 +221,11 @@ fn page_cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
 fn sync(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let sync = asked.sync;
-    if sync == SyncMode::None {
-        return None;
-    }
-    let remedy = match asked.operation {
-        Operation::Read | Operation::Copy => "use --operation write",
-        Operation::Write if !asked.target.is_file() => "use --target file or file-overwrite",
-        Operation::Write => return None,
-    };
-    Some(format!(
-        "--sync {sync} applies only to files that are written: {remedy}, or omit --sync"
-    ))
+    (sync != SyncMode::None && !asked.target.is_file()).then(|| {
+        format!(
+            "--sync {sync} applies only to files that are written: use --target file or file-overwrite, or omit --sync"
+        )
+    })
 }
 
 fn cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
@@ -242,12 +233,6 @@ fn cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let bytes = spec.workload.total_bytes();
     if asked.cache == Cache::Hot {
         None
-    } else if asked.operation == Operation::Read {
-        Some(
-            "--cache cold applies only to writes: use --operation write, or omit --cache (to read a file that is not \
-             in memory, use --page-cache cold)"
-                .to_owned(),
-        )
     } else if bytes > MAX_COLD_CALL_BYTES {
         Some(format!(
             "cannot measure {} from a cold cache: a call would move {}, and the maximum with --cache cold is {}; use \
@@ -317,9 +302,7 @@ fn writers(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let count = asked.writers?;
     let bytes = spec.workload.total_bytes();
-    let conflict = if asked.operation == Operation::Read {
-        "--operation read, since writers write: omit one of the two options".to_owned()
-    } else if asked.cache == Cache::Cold {
+    let conflict = if asked.cache == Cache::Cold {
         "--cache cold, since each writer would need a pool of its own: omit one of the two options"
             .to_owned()
     } else if !WRITERS_TARGETS.contains(&asked.target) {
@@ -343,7 +326,9 @@ fn writers(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
 fn ranks(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     asked.ranks?;
-    let conflict = if asked.writers.is_some() {
+    let conflict = if asked.operation == Operation::Copy {
+        "--operation copy: start vectored alone, without mpirun or srun"
+    } else if asked.writers.is_some() {
         "--writers: each rank is one writer; omit --writers"
     } else if asked.target == Target::Fifo {
         "a FIFO, which has one writer: name another target"

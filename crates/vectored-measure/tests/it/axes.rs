@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use vectored_results::model::{AXES, Axis, Values};
+use vectored_measure::measure::unsuited;
+use vectored_results::model::{
+    AXES, Axis, CellSpec, Conditions, Operation, Target, TechniqueName, Values, Workload,
+};
 
 const HEAD: &str = "\
 # The axes of a measurement
@@ -27,12 +30,9 @@ fn section(axis: &Axis) -> String {
         ),
         Values::Words(words) => words.iter().map(code).collect::<Vec<_>>().join(", "),
         Values::Flag => "A flag".to_owned(),
-        Values::Numbers { max, default: None } => format!("Numbers from 1 to {max}"),
-        Values::Numbers {
-            max,
-            default: Some(default),
-        } => {
-            format!("Numbers from 1 to {max}; without the option: {default}")
+        Values::Numbers { min, max, default } => {
+            let without = default.map(|default| format!("; without the option: {default}"));
+            format!("Numbers from {min} to {max}{}", without.unwrap_or_default())
         }
         Values::Sizes { max, default } => format!(
             "Sizes up to {}; without the option: {default}",
@@ -59,4 +59,25 @@ fn the_reference_page_is_made_of_the_table() {
         there == page,
         "docs/axes.md differs from the table: run INSTA_UPDATE=always cargo test -p vectored-measure axes"
     );
+}
+
+#[test]
+fn an_axis_that_does_not_suit_an_operation_is_refused_with_it() {
+    for axis in AXES {
+        let value = match axis.values {
+            Values::Word(words) | Values::Words(words) => words[words.len() - 1],
+            Values::Flag => "true",
+            Values::Numbers { .. } | Values::Sizes { .. } => "2",
+        };
+        let others = |operation: &Operation| !axis.suits.contains(operation);
+        for operation in Operation::ALL.into_iter().filter(others) {
+            let mut asked = Conditions::write(Target::File);
+            (axis.set)(&mut asked, value).unwrap();
+            asked.operation = operation;
+            let spec = CellSpec::new(asked, Workload::uniform(2, 512));
+            let why = unsuited(&spec, &[TechniqueName::WRITEV]).unwrap();
+            let is_named = why.contains(&axis.option()) || axis.name == "ranks";
+            assert!(is_named && why.contains("--operation"), "{why}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The axes, along which a measurement can vary beside the target and the list. Options, titles and the reference
 //! page are made of this table.
 
+use std::ops::RangeInclusive;
+
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
@@ -20,6 +22,12 @@ const MAX_BUFFER_BYTES: u32 = 64 << 20;
 /// The largest pipe: Linux takes no larger number.
 const MAX_PIPE_BYTES: u32 = 1 << 30;
 
+const WRITES: &[Operation] = &[Operation::Write];
+const COPIES: &[Operation] = &[Operation::Copy];
+
+/// The operations that move lists of segments.
+const LISTS: &[Operation] = &[Operation::Write, Operation::Read];
+
 /// One property of [`Conditions`], by which cells can differ.
 #[derive(Debug)]
 pub struct Axis {
@@ -27,6 +35,8 @@ pub struct Axis {
     pub name: &'static str,
     /// The help: a line, and after an empty line what else is to be known.
     pub about: &'static str,
+    /// The operations that it suits. With others it keeps its usual value.
+    pub suits: &'static [Operation],
     /// The values.
     pub values: Values,
     /// Sets one value.
@@ -45,8 +55,10 @@ pub enum Values {
     Words(&'static [&'static str]),
     /// Yes, or by default no.
     Flag,
-    /// Numbers from 1 to `max`.
+    /// Numbers from `min` to `max`.
     Numbers {
+        /// The smallest.
+        min: u32,
         /// The largest.
         max: u32,
         /// The value that is measured if the option is not given.
@@ -70,6 +82,7 @@ Whether to write from segments, to read into them, or to copy from one descripto
 
 copy: each cell is a pair of descriptors, from --from to --target, and a size: the bytes of one copy (--sizes). The \
 techniques are calls that copy.",
+        suits: &Operation::ALL,
         values: Values::Word(&Operation::WORDS),
         set: |to, text| {
             word(&mut to.operation, text)?;
@@ -92,6 +105,7 @@ Source of the copies, with --operation copy
 
 file: a file that vectored fills. pipe, unix, tcp: a stream that vectored fills before each sample, or by a thread on \
 another CPU if a copy does not fit. Without the option: what usually goes to the --target, from files, pipes and sockets.",
+        suits: COPIES,
         values: Values::Words(&["file", "pipe", "unix", "tcp"]),
         set: |to, text| {
             let mut from = Target::File;
@@ -108,12 +122,13 @@ Buffer of read-write, with --operation copy, for example 4KiB..1MiB
 
 Each read asks for as many bytes, and a write of them follows. The floor of a copy has the same buffer. The other \
 techniques have none, and are asked for all bytes at once; each size is a cell of its own, in which they are measured, too.",
+        suits: COPIES,
         values: Values::Sizes {
             max: MAX_BUFFER_BYTES,
             default: "128 KiB",
         },
         set: |to, text| {
-            to.buffer_bytes = Some(number(text, MAX_BUFFER_BYTES)?);
+            to.buffer_bytes = Some(number(text, 1..=MAX_BUFFER_BYTES)?);
             Ok(())
         },
         words: |of, varies| {
@@ -129,12 +144,13 @@ Capacity of pipes, with --operation copy, for example 64KiB,1MiB
 
 Of the pipes that are copied from or to, and of the one through which splice goes between two other descriptors. Linux \
 rounds up to a power of two, and grants up to /proc/sys/fs/pipe-max-size (usually 1 MiB) without privileges.",
+        suits: COPIES,
         values: Values::Sizes {
             max: MAX_PIPE_BYTES,
             default: "the capacity of a new pipe, usually 64 KiB",
         },
         set: |to, text| {
-            to.pipe_bytes = Some(number(text, MAX_PIPE_BYTES)?);
+            to.pipe_bytes = Some(number(text, 1..=MAX_PIPE_BYTES)?);
             Ok(())
         },
         words: |of, _| {
@@ -150,6 +166,7 @@ Write to or read from files past the page cache (O_DIRECT; macOS: F_NOCACHE)
 Each transfer goes between the segments and the device, and waits for it. For file, file-overwrite and \
 directories. The file system must support it, and asks for an alignment: lists with a segment whose size is not a \
 multiple of it, often of 512 bytes, are left out.",
+        suits: LISTS,
         values: Values::Flag,
         set: |to, _| {
             // A cache that is bypassed has no state.
@@ -165,6 +182,7 @@ State of the page cache for the file that is read or copied
 
 hot: the file was read before. cold: the file is evicted before each call, and each call is checked to read its bytes \
 from the device.",
+        suits: &[Operation::Read, Operation::Copy],
         values: Values::Words(&PageCache::WORDS),
         set: |to, text| word(to.page_cache.get_or_insert_default(), text),
         words: |of, _| {
@@ -182,6 +200,7 @@ How durable each write to a file must be before the call returns
 none: left to the kernel. dsync: each write returns when its data are on the device (O_DSYNC). sync: as dsync, with the \
 metadata (O_SYNC). fsync: one fsync(2) follows each call and is part of its time. Each call then waits for the device, so \
 measure only a few lists.",
+        suits: WRITES,
         values: Values::Words(&SyncMode::WORDS),
         set: |to, text| word(&mut to.sync, text),
         words: |of, _| (of.sync != SyncMode::None).then(|| format!(" {}", of.sync)),
@@ -193,6 +212,7 @@ State of the CPU caches when a call begins
 
 hot: the same segments are sent again and again. cold: the segments of each call come from memory, from a pool of twice \
 the last-level cache (at most 128 MiB; the floor has a second pool). For writes only, and for lists of up to 16 MiB.",
+        suits: WRITES,
         values: Values::Words(&Cache::WORDS),
         set: |to, text| word(&mut to.cache, text),
         words: |of, varies| {
@@ -206,6 +226,7 @@ the last-level cache (at most 128 MiB; the floor has a second pool). For writes 
 Placement of the segments in memory
 
 scattered: apart, in random order. adjacent: one directly after another, in one allocation.",
+        suits: LISTS,
         values: Values::Words(&Layout::WORDS),
         set: |to, text| word(&mut to.layout, text),
         words: |of, varies| {
@@ -220,6 +241,7 @@ When the iovec array for writev or readv is filled
 
 timed: in every call, as part of its time. once: before the clock starts, as in a program that keeps its array. adaptive \
 gets the same array. once is left out if an asynchronous technique is named, whose transfers fill their own array.",
+        suits: LISTS,
         values: Values::Words(&IovecSetup::WORDS),
         set: |to, text| word(&mut to.iovec_setup, text),
         words: |of, varies| {
@@ -235,12 +257,14 @@ Transfers that asynchronous techniques keep in flight, for example 1,8,64
 From 1 to 4096; a range grows as in --segments. Each depth is a cell of its own, in which synchronous techniques are \
 measured, too: one transfer at a time. More than one is for files and null only, since a stream does not keep the order \
 of transfers. A cell may have up to 128 MiB in flight.",
+        suits: LISTS,
         values: Values::Numbers {
+            min: 1,
             max: MAX_QUEUE_DEPTH,
             default: Some("1"),
         },
         set: |to, text| {
-            to.queue_depth = number(text, MAX_QUEUE_DEPTH)?;
+            to.queue_depth = number(text, 1..=MAX_QUEUE_DEPTH)?;
             Ok(())
         },
         words: |of, varies| {
@@ -256,12 +280,14 @@ Writers that write at the same time, for example 1,2,4
 From 1 to 256; a range grows as in --segments. Each number is a cell of its own, so that the result says how the fastest \
 technique changes with it. Writers are threads, which start a sample together. All write to one file (with O_APPEND) or \
 one pipe; to sockets each has a connection of its own. For all targets but file-overwrite, null, FIFOs and devices.",
+        suits: WRITES,
         values: Values::Numbers {
+            min: 1,
             max: MAX_WRITERS,
             default: None,
         },
         set: |to, text| {
-            to.writers = Some(number(text, MAX_WRITERS)?);
+            to.writers = Some(number(text, 1..=MAX_WRITERS)?);
             Ok(())
         },
         words: |of, _| of.writers.map(|count| counted(count, "writer")),
@@ -274,12 +300,14 @@ Numbers of ranks to measure with, for example 1,2,4,8
 For vectored started by mpirun or srun, built with the feature mpi. All ranks of a cell sample it at the same time, each \
 on a file, pipe or socket of its own. A range grows as in --segments. Each number is a cell of its own, so that the \
 result says how the throughput grows with it.",
+        suits: LISTS,
         values: Values::Numbers {
+            min: 1,
             max: MAX_RANKS,
             default: Some("all ranks"),
         },
         set: |to, text| {
-            to.ranks = Some(number(text, MAX_RANKS)?);
+            to.ranks = Some(number(text, 1..=MAX_RANKS)?);
             Ok(())
         },
         words: |of, _| of.ranks.map(|count| counted(count, "rank")),
@@ -290,6 +318,12 @@ impl Axis {
     /// The option of `vectored measure`, without its hyphens.
     pub fn option(&self) -> String {
         self.name.replace('_', "-")
+    }
+
+    /// Whether it has another value than usual.
+    pub fn is_set(&self, of: &Conditions) -> bool {
+        let value = |of: &Conditions| serde_json::to_value(of).map(|mut all| all[self.name].take());
+        value(of).ok() != value(&Conditions::write(of.target)).ok()
     }
 }
 
@@ -312,11 +346,14 @@ fn word<'a, T: Deserialize<'a>>(to: &mut T, text: &'a str) -> Result<(), String>
     Ok(())
 }
 
-fn number(text: &str, max: u32) -> Result<u32, String> {
+fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, String> {
     let number = text.parse().ok();
     number
-        .filter(|number| (1..=max).contains(number))
-        .ok_or_else(|| format!("{text} is not a number from 1 to {max}"))
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| {
+            let (min, max) = range.into_inner();
+            format!("{text} is not a number from {min} to {max}")
+        })
 }
 
 /// `, 1 writer`, `, 4 writers`.
@@ -361,6 +398,17 @@ mod tests {
             let mut asked = usual.clone();
             let refused = (axis.set)(&mut asked, "no such value").is_err();
             assert_eq!(refused, axis.values != Values::Flag, "{}", axis.name);
+        }
+    }
+
+    #[test]
+    fn an_axis_is_set_if_its_value_is_not_the_usual_one() {
+        let usual = Conditions::write(Target::File);
+        for axis in AXES {
+            assert!(!axis.is_set(&usual), "{}", axis.name);
+            let mut asked = usual.clone();
+            (axis.set)(&mut asked, values(axis).last().unwrap()).unwrap();
+            assert!(axis.is_set(&asked), "{}", axis.name);
         }
     }
 
