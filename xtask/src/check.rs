@@ -19,7 +19,7 @@ use crate::commands::{answer, run as run_command};
 use crate::packages::{Package, Programs, packages};
 use crate::steps::Report;
 use crate::test::{BUILD_TESTS, checks, clippy, test_name, tested, tests_build};
-use crate::{root, tidy};
+use crate::{root, sources};
 
 /// Files that every package is built with.
 const OF_ALL: [&str; 3] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"];
@@ -124,7 +124,7 @@ fn git(words: &[&str]) -> Result<String> {
 /// All Rust code of a package.
 fn code_of(package: &Package) -> Result<String> {
     let mut code = String::new();
-    for path in tidy::rust_files(&package.folder)? {
+    for path in sources::rust_files(&package.folder)? {
         let text = fs::read_to_string(&path);
         code.push_str(&text.with_context(|| format!("cannot read '{}'", path.display()))?);
     }

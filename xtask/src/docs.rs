@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 use clap::CommandFactory;
 
-use crate::tidy::{files, read};
+use crate::sources::{files, read};
 use crate::{Xtask, fields, root};
 
 /// README is read before anything else.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result};
 
 use crate::root;
-use crate::tidy::{files, read};
+use crate::sources::{files, read};
 
 /// The page.
 pub const PAGE: &str = "docs/fields.md";

@@ -7,11 +7,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::commands::{cargo_of, cargo_words, is_on_path, run as run_command, works};
+use crate::commands::{FEATURES, cargo_of, cargo_words, is_on_path, run as run_command, works};
 use crate::packages::{metadata, published};
 use crate::root;
 use crate::skips::{in_ci, missing, skip};
-use crate::test::FEATURES;
 
 /// actionlint, in a version that was tried.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";

@@ -9,18 +9,13 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::commands::{cargo_words, run as run_command, script};
+use crate::commands::{FEATURES, cargo_words, run as run_command, script};
 use crate::packages::{Package, Programs, Target, packages};
 use crate::release;
 use crate::root;
 use crate::skips::{self, SKIPS};
 use crate::steps::{Report, Step};
 use crate::{api, instructions, setup, systems, tidy};
-
-/// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
-/// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
-pub const FEATURES: &str =
-    "--features vectored/bytes,vectored/serde,vectored/tokio,vectored/uring,xtask/measure";
 
 /// The option by which cargo finds the workspace of the benches.
 pub const BENCHMARKS: &str = "--manifest-path benchmarks/Cargo.toml";

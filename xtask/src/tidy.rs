@@ -7,6 +7,7 @@
 //! - no file of Rust has more than 800 lines,
 //! - a room (a folder or a file in a crate's `src`, or in a folder there that has floors itself) imports from lower floors
 //!   only, but for tests. `ARCHITECTURE.md` has the floors,
+//! - no files and folders of one folder import each other in a circle,
 //! - the documentation keeps the rules of `docs.rs`.
 //!
 //! Most of them search the text of the code without its comments. They find an oversight, but not code that is written to evade
@@ -14,11 +15,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::commands::{answer, cargo_words};
+use crate::imports::{Home, circles, modules, without_comment};
+use crate::sources::{read, rust_files};
 use crate::{docs, root};
 
 /// Folders of pure code: it gets all data as arguments, and returns text or numbers.
@@ -81,18 +84,21 @@ pub fn run() -> Result<()> {
     }
     for (sources, floors) in floors {
         faults.extend(imports_from_above(sources, &floors)?);
+        let is_whole = sources.ends_with("/src");
+        faults.extend(
+            is_whole
+                .then(|| circles(sources))
+                .transpose()?
+                .unwrap_or_default(),
+        );
     }
+    faults.extend(circles("xtask/src")?);
     faults.extend(docs::faults()?);
     for fault in &faults {
         println!("   {fault}");
     }
     ensure!(faults.is_empty(), "tidy has found the faults above");
     Ok(())
-}
-
-/// The text of a file.
-pub fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).with_context(|| format!("cannot read '{}'", path.display()))
 }
 
 /// Unsafe code, or an attribute that allows it, outside `sys`.
@@ -187,158 +193,36 @@ fn floors(architecture: &str) -> Vec<(&str, Floors<'_>)> {
 
 /// The imports of rooms from their floor or a higher one.
 fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
-    let sources = &root().join(of);
-    let exports = ["lib.rs", "mod.rs"].map(|name| read(&sources.join(name)).unwrap_or_default());
-    let exports = exports.concat();
-    // The path of the module whose rooms these are.
-    let (_, folders) = of.split_once("/src").unwrap_or_default();
-    let home = format!("crate{folders}/").replace('/', "::");
+    let home = Home::of(of);
     let mut faults = Vec::new();
-    for path in rust_files(sources)? {
-        let module = path.strip_prefix(sources)?.with_extension("");
-        let mut module: Vec<&str> = module.iter().filter_map(|part| part.to_str()).collect();
-        module.retain(|part| *part != "mod");
-        let is_test =
-            |part: &&str| matches!(*part, "tests" | "testing") || part.ends_with("_tests");
-        let is_root = module
-            .first()
-            .is_none_or(|room| matches!(*room, "lib" | "main" | "bin"));
-        if !is_root && !module.iter().any(is_test) {
-            let found = from_above(&home, &module, &read(&path)?, &exports, floors);
-            faults.extend(found.iter().map(|fault| format!("{of}: {fault}")));
-        }
+    for module in modules(&root().join(of))? {
+        let found = from_above(&home, &module.path, &module.code, floors);
+        faults.extend(found.iter().map(|fault| format!("{of}: {fault}")));
     }
     Ok(faults)
 }
 
-/// The imports of a module from the floor of its room or a higher one. `home` is the path that leads to the rooms, as
-/// `crate::`; `exports` is the text of the module there.
-fn from_above(
-    home: &str,
-    module: &[&str],
-    text: &str,
-    exports: &str,
-    floors: &Floors<'_>,
-) -> Vec<String> {
-    let room = module[0];
+/// The imports of a module from the floor of its room or a higher one.
+fn from_above(home: &Home, module: &[String], code: &str, floors: &Floors<'_>) -> Vec<String> {
+    let room = &*module[0];
     let Some(floor) = floors.get(room) else {
         return vec![format!(
             "room `{room}` stands on no floor: list it in ARCHITECTURE.md"
         )];
     };
-    let code = code_of(text);
-    let names = imported(&code, home, module.len());
-    let rooms = names.filter_map(|name| match floors.get(name) {
-        Some(_) => Some(name),
-        // The root re-exports it from a room.
-        None => exports.split(';').find_map(|statement| {
-            let (_, path) = statement.split_once("use ")?;
-            let room = path.trim_start_matches(home).split("::").next()?;
-            words(path).any(|word| word == name).then_some(room)
-        }),
-    });
-    let from_above = rooms.filter(|from| *from != room && floors.get(from) >= Some(floor));
+    let rooms = home.imported(code, module.len(), |name| floors.contains_key(name));
+    let from_above = rooms
+        .into_iter()
+        .filter(|from| *from != room && floors.get(from) >= Some(floor));
     let module = module.join("::");
     let line = |from| format!("{module} imports from {from}: it may import from lower floors only");
     from_above.map(line).collect()
 }
 
-/// The lines of code that are not of tests.
-fn code_of(text: &str) -> String {
-    let mut code = String::new();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        if line.trim_start().starts_with("#[cfg(") && words(line).any(|word| word == "test") {
-            // The tests are the end of a file.
-            if lines.clone().next() == Some("mod tests {") {
-                break;
-            }
-            lines.find(|line| line.ends_with([';', '}']));
-        } else {
-            code.push_str(&without_comment(line));
-            code.push('\n');
-        }
-    }
-    code
-}
-
-/// The first names behind `home` of the paths in a module of this depth.
-fn imported<'c>(code: &'c str, home: &str, depth: usize) -> impl Iterator<Item = &'c str> {
-    let supers = "super::".repeat(depth);
-    let ends = |of: &str| -> Vec<usize> {
-        code.match_indices(of)
-            .map(|(at, path)| at + path.len())
-            .collect()
-    };
-    let starts = [ends(home), ends(&supers)].concat();
-    starts.into_iter().flat_map(|start| {
-        let path = code[start..].trim_start_matches("super::");
-        let group = path.strip_prefix('{');
-        let end = if group.is_some() { ';' } else { ':' };
-        let path = group.unwrap_or(path).split(end).next().unwrap_or_default();
-        let mut inner = 0;
-        // The parts of a group, without groups within it.
-        let parts = path.split(move |c| {
-            inner += i32::from(c == '{') - i32::from(c == '}');
-            c == ',' && inner == 0
-        });
-        parts.filter_map(|part| words(part).find(|word| !word.is_empty()))
-    })
-}
-
-fn words(code: &str) -> impl Iterator<Item = &str> {
-    code.split(|c: char| !c.is_alphanumeric() && c != '_')
-}
-
-/// A line without comments and without the text in quotes.
-fn without_comment(line: &str) -> String {
-    let mut code = String::new();
-    let mut quoted = false;
-    let mut characters = line.chars().peekable();
-    while let Some(c) = characters.next() {
-        match c {
-            '\\' if quoted => {
-                characters.next();
-            }
-            // Not the character '"', as in `'"'`.
-            '"' if quoted || !code.ends_with('\'') => quoted = !quoted,
-            '/' if !quoted && characters.peek() == Some(&'/') => break,
-            _ if !quoted => code.push(c),
-            _ => {}
-        }
-    }
-    code
-}
-
-/// Every `.rs` file below `folder`, but for hidden folders and build output.
-pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    files(folder, &|name| name.ends_with(".rs"))
-}
-
-/// Every file below `folder` whose name is of this kind, but for hidden folders and build output.
-pub fn files(folder: &Path, of_kind: &dyn Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let entries =
-        fs::read_dir(folder).with_context(|| format!("cannot list '{}'", folder.display()));
-    for entry in entries? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
-            let is_output = path.join("CACHEDIR.TAG").exists() || name == "target";
-            if !name.starts_with('.') && !is_output {
-                found.extend(files(&path, of_kind)?);
-            }
-        } else if of_kind(&name) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::imports::code_of;
 
     const LIBRARY: &str = "crates/vectored/src/write/all.rs";
 
@@ -417,8 +301,13 @@ mod tests {
             *floors,
             HashMap::from([("high", 2), ("higher", 2), ("highest", 2), ("low", 1)])
         );
-        let exports = "mod low; mod high; pub use high::Thing;";
-        let found = |text| from_above("crate::", &["low", "inner"], text, exports, floors);
+        let home = |path: &str, exports: &str| Home {
+            path: path.to_owned(),
+            exports: exports.to_owned(),
+        };
+        let root = home("crate::", "mod low; mod high; pub use high::Thing;");
+        let inner = ["low", "inner"].map(str::to_owned);
+        let found = |text| from_above(&root, &inner, &code_of(text), floors);
         for text in [
             "use crate::high::Thing;",
             "use crate::{high::{self, Thing}};",
@@ -442,9 +331,9 @@ mod tests {
             assert!(found(text).is_empty(), "{text}");
         }
         let within = "use crate::a::high::Thing; use crate::high::Thing;";
-        let within = from_above("crate::a::", &["low", "inner"], within, "", floors);
+        let within = from_above(&home("crate::a::", ""), &inner, within, floors);
         assert_eq!(within.len(), 1, "{within:?}");
-        let attic = from_above("crate::", &["attic"], "", "", floors);
+        let attic = from_above(&root, &["attic".to_owned()], "", floors);
         assert_eq!(
             attic,
             ["room `attic` stands on no floor: list it in ARCHITECTURE.md"]

@@ -9,59 +9,17 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 use vectored_advise::model::Advisory;
-use vectored_report::SavedResult;
 use vectored_report::sort;
-use vectored_results::model::{Experiments, Results};
+use vectored_results::model::Results;
 use vectored_versus::model::Versus;
 
-use super::store::results_directory;
 use crate::failure::Failure;
-use crate::results_store::Saved;
+use crate::results_store::kind::ResultKind;
+use crate::results_store::saved::Saved;
+use crate::results_store::store::results_directory;
 
 /// Limit on the size of a result. Results have a few MB.
 const MAX_BYTES: u64 = 1 << 29;
-
-/// A kind of result: the command that saves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ResultKind {
-    /// `vectored measure`.
-    Measure,
-    /// `vectored reproduce`.
-    Reproduce,
-    /// `vectored advise`.
-    Advise,
-    /// `vectored versus`.
-    Versus,
-}
-
-impl ResultKind {
-    pub const ALL: [ResultKind; 4] = [
-        ResultKind::Measure,
-        ResultKind::Reproduce,
-        ResultKind::Advise,
-        ResultKind::Versus,
-    ];
-
-    /// The name of the subcommand, which is that of its newest result, and begins the names of its files.
-    pub fn command(self) -> &'static str {
-        match self {
-            ResultKind::Measure => "measure",
-            ResultKind::Reproduce => "reproduce",
-            ResultKind::Advise => "advise",
-            ResultKind::Versus => "versus",
-        }
-    }
-
-    /// The schema of its files.
-    pub fn schema(self) -> &'static str {
-        match self {
-            ResultKind::Measure => Results::SCHEMA,
-            ResultKind::Reproduce => Experiments::SCHEMA,
-            ResultKind::Advise => Advisory::SCHEMA,
-            ResultKind::Versus => Versus::SCHEMA,
-        }
-    }
-}
 
 /// A result as typed: a file, or the name of a saved result.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use vectored_results::model::{Experiments, Results};
 use vectored_results::report::{experiments, measured};
 use vectored_versus::model::Versus;
 
-use super::names::ResultKind;
+use crate::results_store::kind::ResultKind;
 
 /// A saved result; the schema tells which kind.
 #[derive(Clone, Debug, PartialEq)]

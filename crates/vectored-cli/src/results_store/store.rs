@@ -11,7 +11,7 @@ use anyhow::Context;
 
 use crate::atomic_file::{check_creation, create, replace};
 use crate::failure::Failure;
-use crate::results_store::names::ResultKind;
+use crate::results_store::kind::ResultKind;
 
 /// The place where results are saved.
 #[derive(Debug)]

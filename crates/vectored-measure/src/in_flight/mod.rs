@@ -44,6 +44,8 @@ mod list_queue;
 #[cfg(windows)]
 pub(crate) mod pages;
 mod place;
+#[cfg(target_os = "linux")]
+mod refusals;
 #[cfg(all(
     target_os = "linux",
     target_pointer_width = "64",

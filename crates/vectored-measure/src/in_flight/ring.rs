@@ -15,7 +15,7 @@ use vectored::{SegmentQueue, TransferError};
 use crate::in_flight::engine::{self, Ended, Scope};
 use crate::in_flight::error::ListError;
 use crate::in_flight::place::{Event, Place};
-use crate::in_flight::sys::{MAX_REFUSALS, PAUSE, cannot_wait};
+use crate::in_flight::refusals::{MAX_REFUSALS, PAUSE, cannot_wait};
 
 /// A list, and what its transfer owns.
 #[derive(Debug)]

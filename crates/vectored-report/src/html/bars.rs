@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 
 use crate::chart::{Bar, Bars, Unit};
-use crate::html::blocks::series;
-use crate::html::drawing::{Anchor, Drawing};
+use crate::html::drawing::{Anchor, Drawing, series};
 use crate::html::scale::Scale;
 
 const ROW: f64 = 22.0;

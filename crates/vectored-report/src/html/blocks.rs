@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::chart::Series;
 use crate::document::{
     Align, Block, Cell, Choices, Code, Column, Item, Map, Role, Sentence, Square, Table, Tone,
 };
+use crate::html::drawing::series;
 use crate::html::{bars, curves};
 
 /// Tables with more columns become lists on a narrow screen.
@@ -253,10 +253,4 @@ fn square(square: &Square) -> Markup {
             }
         }
     }
-}
-
-/// The class of a series, which has its colour and dashes.
-pub(super) fn series(series: Series) -> String {
-    let other = if series.is_other { " other" } else { "" };
-    format!("s{}{other}", series.hue.min(5))
 }

@@ -7,8 +7,7 @@
 use maud::{Markup, html};
 
 use crate::chart::{Chart, Curve, Point};
-use crate::html::blocks::series;
-use crate::html::drawing::{Anchor, Drawing};
+use crate::html::drawing::{Anchor, Drawing, series};
 use crate::html::scale::Scale;
 use crate::words;
 

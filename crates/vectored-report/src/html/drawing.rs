@@ -6,11 +6,19 @@
 
 use maud::{Markup, PreEscaped, html};
 
+use crate::chart::Series;
+
 /// Units across, in which lines and areas are drawn.
 const UNITS: f64 = 1000.0;
 
 /// The style of drawings.
 pub(super) const STYLE: &str = include_str!("../../assets/drawing.css");
+
+/// The class of a series, which has its colour and dashes.
+pub(super) fn series(series: Series) -> String {
+    let other = if series.is_other { " other" } else { "" };
+    format!("s{}{other}", series.hue.min(5))
+}
 
 /// A drawing of a fixed height.
 pub struct Drawing {

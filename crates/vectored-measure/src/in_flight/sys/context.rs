@@ -11,7 +11,7 @@ use std::thread;
 use libc::iovec;
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, syscall};
 
-use crate::in_flight::sys::{MAX_REFUSALS, PAUSE, cannot_wait};
+use crate::in_flight::refusals::{MAX_REFUSALS, PAUSE, cannot_wait};
 
 /// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
 const PREADV: u16 = 7;

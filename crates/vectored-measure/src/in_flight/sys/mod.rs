@@ -13,8 +13,7 @@ mod context;
 mod lent_ring;
 
 use std::io;
-use std::process::{self, abort};
-use std::time::Duration;
+use std::process;
 
 pub use aio::AioQueue;
 #[cfg(all(
@@ -24,12 +23,6 @@ pub use aio::AioQueue;
 ))]
 pub use lent_ring::RingQueue;
 
-/// The pause before a system call is made again for which the kernel had no memory.
-pub(super) const PAUSE: Duration = Duration::from_millis(1);
-
-/// After so many refusals in a row, a call is not made again.
-pub(super) const MAX_REFUSALS: u32 = 1000;
-
 /// The error of a call in a forked child.
 const FORKED: &str = "this process is a fork of the one that made the queue, which the child cannot use: make a queue in \
     the child";
@@ -37,15 +30,6 @@ const FORKED: &str = "this process is a fork of the one that made the queue, whi
 /// Refuses a fork of the process of this number. A child with the same number would have to outlive its parent.
 fn check_process(made_by: u32) -> io::Result<()> {
     if process::id() == made_by { Ok(()) } else { Err(io::Error::other(FORKED)) }
-}
-
-/// Aborts the process: the kernel may still use borrowed memory. `call` is the system call that failed.
-pub(super) fn cannot_wait(call: &str, error: &io::Error) -> ! {
-    eprintln!(
-        "vectored: {call} failed while transfers were in flight: {error}; the process is aborted because the kernel may \
-         still use their buffers"
-    );
-    abort()
 }
 
 #[cfg(test)]

@@ -1,0 +1,224 @@
+//! What the modules of a crate import from each other, found in the text of the code.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::root;
+use crate::sources::{read, rust_files};
+
+/// Folders with circles, whose number shall not grow.
+const CIRCULAR: [&str; 2] = [
+    "crates/vectored-advise/src/advisor",
+    "crates/vectored-advise/src/advisor/wording",
+];
+
+/// A folder, seen from what is in it.
+pub struct Home {
+    /// The path that leads to what is in it, as `crate::`.
+    pub path: String,
+    /// The text of the module there, with its re-exports.
+    pub exports: String,
+}
+
+/// A module that is neither a test nor the root of a crate.
+pub struct Module {
+    /// Its path below a folder.
+    pub path: Vec<String>,
+    pub code: String,
+}
+
+impl Home {
+    /// The folder at this path of the repository: `src` of a crate, or below.
+    pub fn of(folder: &str) -> Home {
+        let (_, below) = folder.split_once("/src").unwrap_or_default();
+        let files = ["/lib.rs", "/main.rs", "/mod.rs", ".rs"];
+        let texts =
+            files.map(|name| read(Path::new(&format!("{}/{folder}{name}", root().display()))));
+        Home {
+            path: format!("crate{below}/").replace('/', "::"),
+            exports: texts.into_iter().flatten().collect(),
+        }
+    }
+
+    /// The entries of the folder that a module at this depth below it imports from.
+    pub fn imported<'t>(
+        &'t self,
+        code: &'t str,
+        depth: usize,
+        is_entry: impl Fn(&str) -> bool,
+    ) -> Vec<&'t str> {
+        // The module there re-exports other names from an entry.
+        let exported = |name| {
+            self.exports.split(';').find_map(|statement| {
+                let (_, path) = statement.split_once("use ")?;
+                let entry = path.trim_start_matches(&self.path).split("::").next()?;
+                words(path).any(|word| word == name).then_some(entry)
+            })
+        };
+        let entry = |name| if is_entry(name) { Some(name) } else { exported(name) };
+        imported(code, &self.path, depth)
+            .filter_map(entry)
+            .collect()
+    }
+}
+
+/// The modules below a folder, but for tests and the root of a crate.
+pub fn modules(folder: &Path) -> Result<Vec<Module>> {
+    let mut modules = Vec::new();
+    for file in rust_files(folder)? {
+        let path = file.strip_prefix(folder)?.with_extension("");
+        let path = path.iter().map(|part| part.to_string_lossy().into_owned());
+        let path: Vec<String> = path.filter(|part| part != "mod").collect();
+        let is_test =
+            |part: &String| matches!(&**part, "tests" | "testing") || part.ends_with("_tests");
+        let is_root = |room: &String| matches!(&**room, "lib" | "main" | "bin");
+        if !path.first().is_none_or(is_root) && !path.iter().any(is_test) {
+            let code = code_of(&read(&file)?);
+            modules.push(Module { path, code });
+        }
+    }
+    Ok(modules)
+}
+
+/// The circles of files and folders of one folder that import from each other, in this folder and below.
+pub fn circles(folder: &str) -> Result<Vec<String>> {
+    let (home, modules) = (Home::of(folder), modules(&root().join(folder))?);
+    // What each entry of the folder imports from.
+    let entry = |module: &Module| (module.path[0].clone(), BTreeSet::new());
+    let mut entries: BTreeMap<_, _> = modules.iter().map(entry).collect();
+    for module in &modules {
+        let is_entry = |name: &str| entries.contains_key(name);
+        let found = home.imported(&module.code, module.path.len(), is_entry);
+        let imports = entries.get_mut(&module.path[0]).expect("it is listed");
+        imports.extend(found.into_iter().map(str::to_owned));
+    }
+    let circle = circle(&entries).filter(|_| !CIRCULAR.contains(&folder));
+    let line = |names: Vec<&str>| format!("{folder}: {} import in a circle", names.join(", "));
+    let mut faults: Vec<String> = circle.map(line).into_iter().collect();
+    for entry in entries.keys() {
+        let below = format!("{folder}/{entry}");
+        if root().join(&below).is_dir() {
+            faults.extend(circles(&below)?);
+        }
+    }
+    Ok(faults)
+}
+
+/// Entries each of which imports from itself through the others, if there are some.
+fn circle(entries: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<&str>> {
+    // What imports from nothing that is left, or from which nothing that is left imports, is in no circle.
+    let mut left: BTreeSet<&String> = entries.keys().collect();
+    loop {
+        let before = left.len();
+        let imports = |from: &String, to: &String| from != to && entries[from].contains(to);
+        let is_between = |entry: &String| {
+            let mut others = left.iter();
+            others.any(|other| imports(entry, other))
+                && left.iter().any(|other| imports(other, entry))
+        };
+        let kept = left.iter().copied().filter(|entry| is_between(entry));
+        left = kept.collect();
+        match left.len() {
+            0 => return None,
+            same if same == before => {
+                return Some(left.into_iter().map(|entry| &**entry).collect());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The lines of code that are not of tests.
+pub fn code_of(text: &str) -> String {
+    let mut code = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim_start().starts_with("#[cfg(") && words(line).any(|word| word == "test") {
+            // The tests are the end of a file.
+            if lines.clone().next() == Some("mod tests {") {
+                break;
+            }
+            lines.find(|line| line.ends_with([';', '}']));
+        } else {
+            code.push_str(&without_comment(line));
+            code.push('\n');
+        }
+    }
+    code
+}
+
+/// The first names behind `home` of the paths in a module of this depth.
+fn imported<'c>(code: &'c str, home: &str, depth: usize) -> impl Iterator<Item = &'c str> {
+    let supers = "super::".repeat(depth);
+    let ends = |of: &str| -> Vec<usize> {
+        code.match_indices(of)
+            .map(|(at, path)| at + path.len())
+            .collect()
+    };
+    let starts = [ends(home), ends(&supers)].concat();
+    starts.into_iter().flat_map(|start| {
+        let path = code[start..].trim_start_matches("super::");
+        let group = path.strip_prefix('{');
+        let end = if group.is_some() { ';' } else { ':' };
+        let path = group.unwrap_or(path).split(end).next().unwrap_or_default();
+        let mut inner = 0;
+        // The parts of a group, without groups within it.
+        let parts = path.split(move |c| {
+            inner += i32::from(c == '{') - i32::from(c == '}');
+            c == ',' && inner == 0
+        });
+        parts.filter_map(|part| words(part).find(|word| !word.is_empty()))
+    })
+}
+
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+/// A line without comments and without the text in quotes.
+pub fn without_comment(line: &str) -> String {
+    let mut code = String::new();
+    let mut quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if quoted => {
+                characters.next();
+            }
+            // Not the character '"', as in `'"'`.
+            '"' if quoted || !code.ends_with('\'') => quoted = !quoted,
+            '/' if !quoted && characters.peek() == Some(&'/') => break,
+            _ if !quoted => code.push(c),
+            _ => {}
+        }
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circle_is_found_and_a_chain_is_none() {
+        let graph = |pairs: &[(&str, &str)]| {
+            let mut entries: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+            for (from, to) in pairs {
+                entries
+                    .entry((*from).to_owned())
+                    .or_default()
+                    .insert((*to).to_owned());
+                entries.entry((*to).to_owned()).or_default();
+            }
+            circle(&entries).map(|circle| circle.join(" "))
+        };
+        assert_eq!(
+            graph(&[("a", "b"), ("b", "c"), ("a", "c"), ("a", "a")]),
+            None
+        );
+        let found = graph(&[("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]);
+        assert_eq!(found.unwrap(), "b c");
+    }
+}
