@@ -50,3 +50,18 @@ fn a_number_of_ranks_needs_ranks() {
     let bench = Bench::new();
     refused(&bench, &["--ranks", "1,2"], 2, &["--ranks", "mpirun"]);
 }
+
+#[test]
+fn each_of_several_processes_that_work_for_themselves_says_why_it_failed() {
+    let bench = Bench::new();
+    for words in [&["report", "none.json"][..], &["report", "--no-such"]] {
+        let mut command = bench.vectored();
+        command
+            .args(words)
+            .env("PMI_SIZE", "4")
+            .env("PMI_RANK", "3");
+        let output = command.assert().failure().get_output().clone();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(words[1]), "{message:?}");
+    }
+}

@@ -303,21 +303,6 @@ fn one_of_several_processes_is_refused_and_the_first_says_so() {
     assert!(bench.saved().is_empty());
 }
 
-#[test]
-fn each_of_several_processes_that_work_for_themselves_says_why_it_failed() {
-    let bench = Bench::new();
-    for words in [&["report", "none.json"][..], &["report", "--no-such"]] {
-        let mut command = bench.vectored();
-        command
-            .args(words)
-            .env("PMI_SIZE", "4")
-            .env("PMI_RANK", "3");
-        let output = command.assert().failure().get_output().clone();
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert!(message.contains(words[1]), "{message:?}");
-    }
-}
-
 /// Runs `apue-3.5 --quick` with two buffers and a program, and more words.
 fn beside(bench: &Bench, program: &str, words: &str) -> assert_cmd::Command {
     let mut command = bench.command("reproduce apue-3.5 --quick --min 32KiB --max 64KiB");

@@ -11,73 +11,48 @@ use vectored_results::model::{ExperimentCrossover, ExperimentRow, Measure, Ratio
 /// other is. These two sizes are its interval, since the cost may change by a
 /// step anywhere between them. The estimate is where the line through the
 /// medians, over the logarithm of the size, passes 1.
-pub fn crossovers(
+pub fn crossovers<'a>(
     rows: &[ExperimentRow],
-    ratios: &[Ratio],
+    ratios: &'a [Ratio],
     measure: Measure,
 ) -> Vec<ExperimentCrossover> {
-    let mut points: Vec<Point> = ratios
-        .iter()
-        .filter(|ratio| ratio.measure == measure)
-        .filter_map(|ratio| Point::new(rows, ratio))
-        .collect();
-    sort::sort_by(&mut points, |a, b| a.bytes.total_cmp(&b.bytes));
+    let ratios = ratios.iter().filter(|ratio| ratio.measure == measure);
+    let point = |ratio: &'a Ratio| Some((rows[ratio.of].key.segment_bytes? as f64, ratio));
+    let mut points: Vec<(f64, &Ratio)> = ratios.filter_map(point).collect();
+    sort::sort_by(&mut points, |a, b| a.0.total_cmp(&b.0));
+    // The technique that is significantly faster, if one is.
+    let faster = |(_, ratio): &(f64, &Ratio)| match (ratio.ratio_low, ratio.ratio_high) {
+        (Some(low), _) if low > 1.0 => Some(&rows[ratio.over].key.technique),
+        (_, Some(high)) if high < 1.0 => Some(&rows[ratio.of].key.technique),
+        _ => None,
+    };
     let significant: Vec<usize> = (0..points.len())
-        .filter(|&index| points[index].faster.is_some())
+        .filter(|&index| faster(&points[index]).is_some())
         .collect();
-    let pairs = significant
-        .windows(2)
-        .map(|pair| &points[pair[0]..=pair[1]]);
-    pairs
-        .filter_map(|between| {
-            let (first, last) = (between.first()?, between.last()?);
-            let (below, above) = (first.faster.clone()?, last.faster.clone()?);
-            (below != above).then(|| ExperimentCrossover {
-                measure,
-                below,
-                above,
-                at_bytes: crossing(between),
-                low_bytes: first.bytes,
-                high_bytes: last.bytes,
-            })
+    let pairs = significant.windows(2).filter_map(|pair| {
+        let between = &points[pair[0]..=pair[1]];
+        let (first, last) = (between.first()?, between.last()?);
+        let (below, above) = (faster(first)?, faster(last)?);
+        (below != above).then(|| ExperimentCrossover {
+            measure,
+            below: below.clone(),
+            above: above.clone(),
+            at_bytes: crossing(between),
+            low_bytes: first.0,
+            high_bytes: last.0,
         })
-        .collect()
+    });
+    pairs.collect()
 }
 
-struct Point {
-    bytes: f64,
-    log_ratio: f64,
-    /// The technique that is significantly faster, if one is.
-    faster: Option<String>,
-}
-
-impl Point {
-    fn new(rows: &[ExperimentRow], ratio: &Ratio) -> Option<Self> {
-        let (of, over) = (&rows[ratio.of], &rows[ratio.over]);
-        let faster = match (ratio.ratio_low, ratio.ratio_high) {
-            (Some(low), _) if low > 1.0 => Some(over.key.technique.clone()),
-            (_, Some(high)) if high < 1.0 => Some(of.key.technique.clone()),
-            _ => None,
-        };
-        Some(Point {
-            bytes: of.key.segment_bytes? as f64,
-            log_ratio: ratio.ratio.ln(),
-            faster,
-        })
-    }
-}
-
-/// The size at which the logarithm of the median ratio changes its sign. If there
-/// are several, the geometric mean of the first and the last.
-fn crossing(points: &[Point]) -> f64 {
+/// The size at which the logarithm of the median ratio changes its sign. If there are several, the geometric mean of the
+/// first and the last.
+fn crossing(points: &[(f64, &Ratio)]) -> f64 {
     let crossings: Vec<f64> = points
         .windows(2)
-        .filter(|pair| (pair[0].log_ratio > 0.0) != (pair[1].log_ratio > 0.0))
-        .map(|pair| {
-            let share = pair[0].log_ratio / (pair[0].log_ratio - pair[1].log_ratio);
-            let (from, to) = (pair[0].bytes.ln(), pair[1].bytes.ln());
-            from + share * (to - from)
-        })
+        .map(|pair| [0, 1].map(|end| (pair[end].0.ln(), pair[end].1.ratio.ln())))
+        .filter(|[first, second]| (first.1 > 0.0) != (second.1 > 0.0))
+        .map(|[first, second]| first.0 + first.1 / (first.1 - second.1) * (second.0 - first.0))
         .collect();
     // The ends differ in sign, so there is at least one.
     let ends = crossings.first().zip(crossings.last());

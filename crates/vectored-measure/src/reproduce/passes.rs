@@ -22,7 +22,7 @@ use vectored_results::model::{
 use crate::in_flight::pages::PageQueue;
 use crate::measure::{
     Contender, Lists, MeasureError, Meter, Mismatch, Mover, ReadMover, Timed, check_available,
-    movers, read_movers,
+    is_in_flight, movers, read_movers,
 };
 use crate::reproduce::content::{check_repeated, wrong};
 use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step};
@@ -121,38 +121,31 @@ impl PassPlan {
         self
     }
 
-    /// The alignment of a list, if it is measured with `O_DIRECT` too.
-    fn direct_for(&self, list: BufferList) -> Option<DirectAlignment> {
-        let fits =
-            |alignment: &DirectAlignment| list.size_bytes.is_multiple_of(alignment.offset_bytes);
-        self.direct.filter(fits)
-    }
-
     /// The runs. Each gives one row of writes and one of reads.
     fn runs(&self) -> Vec<Run> {
         let mut runs = Vec::new();
         for &list in &self.lists {
-            let direct = self.direct_for(list);
+            let fits = |alignment: &DirectAlignment| {
+                list.size_bytes.is_multiple_of(alignment.offset_bytes)
+            };
+            let direct = self.direct.filter(fits);
             let buffered = self.setups.iter().map(|setup| (*setup, None));
             // The device takes so long that the array does not matter.
             let direct = direct.map(|alignment| (self.setups[0], Some(alignment)));
             for (setup, direct) in buffered.chain(direct) {
-                let asynchronous = self.asynchronous.iter();
-                let in_flight = asynchronous
-                    // Asynchronous techniques fill their array themselves.
-                    .filter(|_| setup == IovecSetup::Timed)
-                    .map(|technique| How::InFlight(*technique));
-                // A port fills the array in every call.
-                let has_pages = setup == IovecSetup::Timed && is_pages(list.size_bytes);
-                let ways = plain_ways(has_pages);
-                for how in ways.into_iter().chain(in_flight) {
-                    runs.push(Run {
-                        list,
-                        setup,
-                        direct,
-                        how,
-                    });
-                }
+                let mut names = vec![[TechniqueName::WRITE_EACH, TechniqueName::READ_EACH]];
+                // What all others are compared with.
+                names.extend(one_call(list, setup));
+                // Asynchronous techniques fill their array themselves.
+                let in_flight = self.asynchronous.iter();
+                let in_flight = in_flight.filter(|_| setup == IovecSetup::Timed);
+                names.extend(in_flight.map(|technique| [*technique; 2]));
+                runs.extend(names.into_iter().map(|names| Run {
+                    list,
+                    setup,
+                    direct,
+                    names,
+                }));
             }
         }
         runs
@@ -178,11 +171,11 @@ impl Plan for PassPlan {
     fn steps(&self) -> Vec<Step> {
         let step = |run: Run| {
             let BufferList { size_bytes, count } = run.list;
-            let rows = std::iter::zip([Operation::Write, Operation::Read], run.names());
-            let row = |(operation, technique): (Operation, &str)| ExperimentRow {
+            let rows = std::iter::zip([Operation::Write, Operation::Read], run.names);
+            let row = |(operation, technique): (Operation, TechniqueName)| ExperimentRow {
                 calls: Some(u64::from(self.passes)),
                 ..ExperimentRow::here(RowKey {
-                    technique: technique.to_owned(),
+                    technique: technique.to_string(),
                     operation: Some(operation),
                     iovec_setup: Some(run.setup),
                     direct: run.direct.is_some(),
@@ -196,7 +189,7 @@ impl Plan for PassPlan {
             let pass_s = 2e-3 + count as f64 * call_s + run.list.total_bytes() as f64 * 1e-8;
             Step {
                 rows: rows.map(row).collect(),
-                name: format!("{} of {count} × {size_bytes} B", run.names()[0]),
+                name: format!("{} of {count} × {size_bytes} B", run.names[0]),
                 repeats: REPEATS,
                 guess_s: f64::from(self.passes) * pass_s,
             }
@@ -232,20 +225,8 @@ struct Run {
     setup: IovecSetup,
     /// The alignment of the file and the buffers, with `O_DIRECT`.
     direct: Option<DirectAlignment>,
-    how: How,
-}
-
-/// How a list is moved.
-#[derive(Clone, Copy)]
-enum How {
-    OneByOne,
-    #[cfg(unix)]
-    Vectored,
-    /// One transfer in flight, which is waited for.
-    InFlight(TechniqueName),
-    /// One transfer of pages past the cache, which is waited for.
-    #[cfg(windows)]
-    Pages,
+    /// The techniques of writing and of reading.
+    names: [TechniqueName; 2],
 }
 
 /// Whether Windows moves buffers of this size by `WriteFileGather`.
@@ -253,60 +234,44 @@ fn is_pages(bytes: usize) -> bool {
     cfg!(windows) && bytes.is_multiple_of(4096)
 }
 
-/// The ways without a queue. The second one is what all others are compared with.
+/// The techniques that pass a list in one call.
 #[cfg(unix)]
-fn plain_ways(_has_pages: bool) -> Vec<How> {
-    vec![How::OneByOne, How::Vectored]
+fn one_call(_: BufferList, _: IovecSetup) -> Option<[TechniqueName; 2]> {
+    Some([TechniqueName::WRITEV, TechniqueName::READV])
 }
 
-/// The ways of Windows, which has no vectored calls for buffered files.
+/// The techniques that pass a list in one call: on Windows, which has no vectored calls for buffered files, one transfer of
+/// pages past the cache, which is waited for. It fills its array in every call.
 #[cfg(windows)]
-fn plain_ways(has_pages: bool) -> Vec<How> {
-    if has_pages { vec![How::OneByOne, How::Pages] } else { vec![How::OneByOne] }
+fn one_call(list: BufferList, setup: IovecSetup) -> Option<[TechniqueName; 2]> {
+    let has_pages = setup == IovecSetup::Timed && is_pages(list.size_bytes);
+    has_pages.then_some(PAGES)
 }
+
+#[cfg(windows)]
+const PAGES: [TechniqueName; 2] = [
+    TechniqueName::new("write-file-gather"),
+    TechniqueName::new("read-file-scatter"),
+];
 
 /// The depth of the queue of an asynchronous technique: a pass has one transfer.
 const DEPTH: u32 = 1;
 
 impl Run {
-    /// The names of writing and of reading.
-    fn names(self) -> [&'static str; 2] {
-        match self.how {
-            How::OneByOne => [
-                TechniqueName::WRITE_EACH.as_str(),
-                TechniqueName::READ_EACH.as_str(),
-            ],
-            #[cfg(windows)]
-            How::Pages => [
-                TechniqueName::new("write-file-gather").as_str(),
-                "read-file-scatter",
-            ],
-            #[cfg(unix)]
-            How::Vectored => [
-                TechniqueName::WRITEV.as_str(),
-                TechniqueName::READV.as_str(),
-            ],
-            How::InFlight(technique) => [technique.as_str(); 2],
-        }
-    }
-
     /// The movers that write and read.
     fn way(self) -> io::Result<Way> {
+        #[cfg(windows)]
+        if self.names == PAGES {
+            return Ok(Way::Pages(PageQueue::new()?));
+        }
         // No technique uses the model.
         let model = CostModel::default();
-        let plain = |write, read| Way::Plain {
+        let [write, read] = self.names;
+        Ok(Way::Plain {
             writer: movers(Contender::Technique(write), &model),
             reader: read_movers(Contender::Technique(read), &model),
             // A queue keeps the memory of its last list.
-            warms_up: matches!(self.how, How::InFlight(_)),
-        };
-        Ok(match self.how {
-            How::OneByOne => plain(TechniqueName::WRITE_EACH, TechniqueName::READ_EACH),
-            #[cfg(windows)]
-            How::Pages => Way::Pages(PageQueue::new()?),
-            #[cfg(unix)]
-            How::Vectored => plain(TechniqueName::WRITEV, TechniqueName::READV),
-            How::InFlight(technique) => plain(technique, technique),
+            warms_up: is_in_flight(write),
         })
     }
 }
@@ -418,7 +383,7 @@ fn run_passes(
         buffers.collect()
     };
     let (mut buffers, mut back) = (zeroed(), zeroed());
-    let [write, read] = run.names();
+    let [write, read] = run.names.map(|name| name.as_str());
     let mut way = run.way().map_err(failed)?;
     let file = File::from(unnamed_file(bench.directory, OFlags::empty()).map_err(failed)?);
     let mut times = [Vec::new(), Vec::new()];

@@ -473,7 +473,7 @@ fn findings_say_only_what_their_intervals_carry() {
         ),
         (
             elements(0.0),
-            "Copying beats writev at 1000 B an element: yes",
+            "copying beats writev at 1000 B an element: yes",
         ),
         (
             copies(PageCache::Hot),
@@ -482,7 +482,7 @@ fn findings_say_only_what_their_intervals_carry() {
         ),
         (
             copies(PageCache::Cold),
-            "Read-ahead has no further effect past 128 KiB: yes (512 KiB",
+            "read-ahead has no further effect past 128 KiB: yes (512 KiB",
         ),
         (
             within(copies(PageCache::Hot), 1 << 17, 1 << 20),

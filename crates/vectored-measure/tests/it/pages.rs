@@ -316,25 +316,3 @@ fn runs_on_one_machine_are_told_apart_in_charts() {
     later.host.name = "other".to_owned();
     assert_eq!(names([&first, &later]), [false, false, true]);
 }
-
-/// Seconds of a smaller file stand beside no published ones.
-#[test]
-fn a_reduced_experiment_is_drawn_without_the_seconds_of_the_book() {
-    let all = crate::experiments::all();
-    let mut reduced = all.clone();
-    for experiment in &mut reduced.experiments {
-        experiment.reduced = true;
-        let bytes = &mut experiment.setting.file_bytes;
-        *bytes = bytes.map(|bytes| bytes / 32);
-    }
-    let drawn =
-        |experiments: &Experiments| vectored_report::html(&[experiments::document(experiments)]);
-    let all = drawn(&all);
-    assert!(
-        all.contains(">CPU 2005<") && all.contains(">wall 2005<") && all.contains(">CPU 2001<")
-    );
-    let reduced = drawn(&reduced);
-    assert!(!reduced.contains(">CPU 2005<") && !reduced.contains(">wall 2005<"));
-    assert!(reduced.contains(">CPU 2001<"), "ratios are comparable");
-    assert!(reduced.contains("to /dev/null, so its figures are left out"));
-}

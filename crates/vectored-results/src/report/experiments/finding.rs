@@ -5,6 +5,7 @@ use vectored_report::words::{self, enumerated};
 
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction,
+    TechniqueName,
 };
 use crate::report::experiments::layout::{list, technique_in_words};
 use crate::report::experiments::near_fastest;
@@ -42,11 +43,8 @@ pub fn finding(experiment: &Reproduction) -> String {
     } else {
         ""
     };
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!("{reduced}{}.", parts.join("; "))
-    }
+    let parts = words::capital(&parts.join("; "));
+    if parts.is_empty() { parts } else { format!("{reduced}{parts}.") }
 }
 
 /// The claims that the rows of an experiment test.
@@ -98,8 +96,14 @@ fn claims(experiment: &Reproduction) -> Vec<Claim<'_>> {
                 .collect()
         }
         ExperimentName::Mincer => {
-            let written = of_measure(Measure::Clock)
-                .filter(|ratio| row(ratio.of).key.operation == Some(Operation::Write));
+            // With `O_DIRECT`, one call a buffer only waits for the device more often.
+            let is_plain = |row: &ExperimentRow| {
+                !(row.key.direct && row.key.technique == TechniqueName::WRITE_EACH.as_str())
+            };
+            let written = of_measure(Measure::Clock).filter(|ratio| {
+                let row = row(ratio.of);
+                row.key.operation == Some(Operation::Write) && is_plain(row)
+            });
             let text = |ratio: &Ratio| {
                 let (of, over) = (row(ratio.of), row(ratio.over));
                 let direct = if of.key.direct { ", with O_DIRECT" } else { "" };
@@ -131,7 +135,7 @@ fn in_words(experiment: &Reproduction) -> Vec<String> {
         });
         format!(
             "{}: {verdict} ({} takes {times} the {} of {}{})",
-            words::capital(&claim.text),
+            claim.text,
             label(ratio.of),
             ratio.measure.in_words(),
             label(ratio.over),
@@ -141,7 +145,7 @@ fn in_words(experiment: &Reproduction) -> Vec<String> {
     let claims: Vec<String> = claims.collect();
     if claims.is_empty() && experiment.name == ExperimentName::Apue35 {
         return vec![
-            "The book's claims are not tested by these rows: the first needs buffers of st_blksize and of sixteen times \
+            "the book's claims are not tested by these rows: the first needs buffers of st_blksize and of sixteen times \
              that, the second a cold page cache, and buffers of 128 KiB and more"
                 .to_owned(),
         ];
