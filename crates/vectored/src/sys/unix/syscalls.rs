@@ -16,6 +16,11 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+// On the 32-bit systems of Linux, `off_t` may have 32 bits. Elsewhere it always has 64.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use libc::{off_t as off64_t, pread as pread64, pwrite as pwrite64};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use libc::{off64_t, pread64, pwrite64};
 use rustix::io::Errno;
 #[cfg(not(target_vendor = "apple"))]
 use rustix::net::{SendAncillaryBuffer, SendFlags};
@@ -190,7 +195,7 @@ pub(crate) fn send_slices(
     if may_adjoin { write_slices(fd, slices) } else { write_entries(fd, slices) }
 }
 
-/// `pwritev(2)`, or `pwrite(2)` where there is one slice and `off_t` has 64 bits.
+/// `pwritev(2)`, or `pwrite(2)` where there is one slice.
 ///
 /// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`].
 pub(crate) fn pwrite_slices(
@@ -199,12 +204,11 @@ pub(crate) fn pwrite_slices(
     offset: u64,
 ) -> io::Result<usize> {
     match slices {
-        #[cfg(target_pointer_width = "64")]
         [one] => {
             // An offset past `i64::MAX` is negative then, and `EINVAL`.
-            let at = offset as libc::off_t;
+            let at = offset as off64_t;
             // SAFETY: as in `write_one`.
-            moved(unsafe { libc::pwrite(fd.as_raw_fd(), one.start().cast(), one.byte_len(), at) })
+            moved(unsafe { pwrite64(fd.as_raw_fd(), one.start().cast(), one.byte_len(), at) })
         }
         #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
         many if any_adjoin(many) => pwrite_coalesced(fd, many, offset),
@@ -257,12 +261,11 @@ pub(crate) fn read_slices_at(
     offset: u64,
 ) -> io::Result<usize> {
     match slices {
-        #[cfg(target_pointer_width = "64")]
         [one] => {
             let (to, bytes) = (one.start().cast_mut().cast(), one.byte_len());
-            let at = offset as libc::off_t;
+            let at = offset as off64_t;
             // SAFETY: as in `read_slices`.
-            moved(unsafe { libc::pread(fd.as_raw_fd(), to, bytes, at) })
+            moved(unsafe { pread64(fd.as_raw_fd(), to, bytes, at) })
         }
         many => rustix::io::preadv(fd, many, offset).map_err(refusal),
     }
