@@ -315,8 +315,10 @@ fn beside(bench: &Bench, program: &str, words: &str) -> assert_cmd::Command {
 #[test]
 fn a_program_is_timed_beside_ours_however_it_names_its_files() {
     for (program, words) in [
-        ("dd bs={buffer} status=none < {input} > {output}", ""),
-        ("dd bs={buffer} status=none", "--to pipe"),
+        (
+            "dd bs={buffer} status=none < {input} > {output}",
+            "--to pipe",
+        ),
         ("dd if={input} of={output} bs={buffer} status=none", ""),
         (
             "dd if={input} of={output} bs={buffer} status=none",

@@ -40,16 +40,16 @@ pub use crate::measure::sampler::interface::{
 };
 pub use crate::measure::sampler::lists::{Lists, Turns};
 pub use crate::measure::sampler::meter::{Meter, Timed};
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) use crate::measure::sampler::pattern::Pattern;
 pub use crate::measure::sampler::rank_failure::RankFailure;
 pub use crate::measure::sampler::timer::measure_timer;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) use crate::measure::sources::read_source::PatternFile;
 pub use crate::measure::sources::read_source::check_eviction;
 pub use crate::measure::synthetic::{Noise, SyntheticMachine};
 pub(crate) use crate::measure::targets::Mismatch;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) use crate::measure::targets::sync_flags;
 pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory, check_fifo};
 #[cfg(unix)]

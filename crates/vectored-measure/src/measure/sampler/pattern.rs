@@ -19,7 +19,7 @@ impl Pattern {
     }
 
     /// Lines of ASCII, of 64 bytes on average: programs that read line by line, or decode UTF-8, can copy them.
-    #[cfg(any(unix, test))]
+    #[cfg(any(target_os = "linux", test))]
     pub fn text(seed: u64) -> Self {
         Pattern {
             seed,

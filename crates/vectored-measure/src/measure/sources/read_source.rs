@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use fastrand::Rng;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 use vectored_machine::platform::files::resident_bytes;
 use vectored_machine::platform::files::{evict, fetched_bytes, unnamed_file};
 use vectored_machine::platform::plain_calls;
@@ -101,13 +101,13 @@ impl PatternFile {
     }
 
     /// The descriptor of the file.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
     /// Number of its bytes in the page cache.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub fn resident_bytes(&self) -> io::Result<u64> {
         resident_bytes(self.fd(), self.span_bytes)
     }

@@ -29,7 +29,7 @@ pub use crate::measure::targets::directory::check_directory;
 pub use crate::measure::targets::fifo::check_fifo;
 pub use crate::measure::targets::file::FILE_SPAN_BYTES;
 pub(crate) use crate::measure::targets::file::FileEnd;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) use crate::measure::targets::file::sync_flags;
 pub(crate) use crate::measure::targets::open::{DrainMode, OpenChoice, OpenTarget, TargetOpener};
 pub(crate) use crate::measure::targets::page_cache_bypass::bypass_page_cache;
