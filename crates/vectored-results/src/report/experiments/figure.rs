@@ -2,8 +2,7 @@
 
 use vectored_report::words;
 
-use crate::model::{ExperimentRow, Measure, Ratio, Reproduction};
-use crate::report::experiments::layout::{Layout, base_in_words, is_cold};
+use crate::model::{ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction};
 
 /// A figure of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +70,7 @@ impl Figure {
     pub fn text(
         self,
         experiment: &Reproduction,
-        layout: &Layout,
+        in_seconds: bool,
         row: &ExperimentRow,
     ) -> Option<String> {
         let value = self.value(experiment, row)?;
@@ -85,9 +84,9 @@ impl Figure {
             Figure::Loops => words::grouped(value as u64),
             Figure::Left | Figure::Fetched => words::bytes(value as u64),
             // As printed in the books.
-            _ if layout.in_seconds && !row.is_here() => format!("{value:.2}"),
+            _ if in_seconds && !row.is_here() => format!("{value:.2}"),
             // Milliseconds have a digit after them.
-            _ if layout.in_seconds => {
+            _ if in_seconds => {
                 let places = if value < 0.0995 { 4 } else { 3 };
                 format!("{value:.places$}")
             }
@@ -96,11 +95,11 @@ impl Figure {
     }
 
     /// The head of its column.
-    pub fn head(self, experiment: &Reproduction, layout: &Layout) -> String {
+    pub fn head(self, experiment: &Reproduction, in_seconds: bool) -> String {
         let (word, _) = self.meaning();
         match self {
             Figure::Ratio(measure) => format!("{word} ÷ {}", base_in_words(experiment, measure)),
-            Figure::User | Figure::System | Figure::Cpu | Figure::Wall if layout.in_seconds => {
+            Figure::User | Figure::System | Figure::Cpu | Figure::Wall if in_seconds => {
                 format!("{word} s")
             }
             _ => word.to_owned(),
@@ -132,6 +131,35 @@ impl Figure {
             ),
             Figure::Fetched => ("fetched", "The least that a copy read from the device."),
         }
+    }
+}
+
+/// What the ratios of this measure are over.
+fn base_in_words(experiment: &Reproduction, measure: Measure) -> String {
+    let is_it = |ratio: &&Ratio| ratio.measure == measure;
+    let Some(ratio) = experiment.ratios.iter().find(is_it) else {
+        return String::new();
+    };
+    let base = &experiment.rows[ratio.over];
+    match (experiment.name, base.key.buffer_bytes) {
+        (ExperimentName::Apue35, _) if experiment.setting.program.is_some() => "ours".to_owned(),
+        (ExperimentName::Apue35, Some(bytes)) => words::bytes(bytes),
+        (ExperimentName::Mincer, _) => "vectored".to_owned(),
+        _ => technique_in_words(&base.key.technique).to_owned(),
+    }
+}
+
+/// Whether the file was read from its device.
+fn is_cold(experiment: &Reproduction) -> bool {
+    experiment.cache == PageCache::Cold
+}
+
+/// The technique in sentences.
+pub fn technique_in_words(technique: &str) -> &str {
+    match technique {
+        "copy-then-write" => "copying",
+        "read-write" => "vectored copy",
+        other => other,
     }
 }
 

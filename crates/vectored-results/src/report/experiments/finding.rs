@@ -7,7 +7,8 @@ use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction,
     TechniqueName,
 };
-use crate::report::experiments::layout::{list, technique_in_words};
+use crate::report::experiments::figure::technique_in_words;
+use crate::report::experiments::layout::list;
 use crate::report::experiments::near_fastest;
 
 /// Times within this ratio count as equal: so do most of the published times of Figure 3.5 beyond the block size.

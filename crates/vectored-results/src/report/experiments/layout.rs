@@ -2,10 +2,8 @@
 
 use vectored_report::words;
 
-use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Reproduction,
-};
-use crate::report::experiments::figure::Figure;
+use crate::model::{ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Reproduction};
+use crate::report::experiments::figure::{Figure, technique_in_words};
 
 /// The name of a row in a column.
 type Name = fn(&ExperimentRow) -> String;
@@ -143,39 +141,10 @@ pub fn comparable(experiment: &Reproduction) -> &[ExperimentRow] {
     &experiment.published
 }
 
-/// What the ratios of this measure are over.
-pub fn base_in_words(experiment: &Reproduction, measure: Measure) -> String {
-    let is_it = |ratio: &&crate::model::Ratio| ratio.measure == measure;
-    let Some(ratio) = experiment.ratios.iter().find(is_it) else {
-        return String::new();
-    };
-    let base = &experiment.rows[ratio.over];
-    match (experiment.name, base.key.buffer_bytes) {
-        (ExperimentName::Apue35, _) if experiment.setting.program.is_some() => "ours".to_owned(),
-        (ExperimentName::Apue35, Some(bytes)) => words::bytes(bytes),
-        (ExperimentName::Mincer, _) => "vectored".to_owned(),
-        _ => technique_in_words(&base.key.technique).to_owned(),
-    }
-}
-
 /// Whether it is a copy of the whole file by a program that is not told the size of its buffer.
 pub fn is_of_its_own(row: &ExperimentRow) -> bool {
     let key = &row.key;
     (key.technique.as_str(), key.buffer_bytes, row.copied_bytes) == ("program", None, None)
-}
-
-/// Whether the file was read from its device.
-pub fn is_cold(experiment: &Reproduction) -> bool {
-    experiment.cache == PageCache::Cold
-}
-
-/// The technique in sentences.
-pub fn technique_in_words(technique: &str) -> &str {
-    match technique {
-        "copy-then-write" => "copying",
-        "read-write" => "vectored copy",
-        other => other,
-    }
 }
 
 fn source(row: &ExperimentRow) -> String {

@@ -38,11 +38,11 @@ pub fn table(experiment: &Reproduction, layout: &Layout) -> Table {
             let cells = lines.iter().map(|line| {
                 let mut rows = rows.iter();
                 let (.., row) = rows.find(|(names, of, _)| (names, of) == (*line, group))?;
-                figure.text(experiment, layout, row)
+                figure.text(experiment, layout.in_seconds, row)
             });
             let cells: Vec<Option<String>> = cells.collect();
             let column = Column {
-                head: figure.head(experiment, layout).into(),
+                head: figure.head(experiment, layout.in_seconds).into(),
                 group: format!("{group}:").into(),
                 align: Align::Right,
                 tooltip: figure.meaning().1.into(),
