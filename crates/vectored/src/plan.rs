@@ -201,128 +201,50 @@ mod tests {
     const MANY: usize = 1000;
 
     #[test]
-    fn small_ones_are_copied_into_one_entry() {
-        check(&[3, 0, 4, 5], (10, 64, MANY, MANY), "copied 12 to 4.0");
-    }
-
-    #[test]
-    fn short_and_long_ones_of_a_run_keep_within_the_bytes_of_a_call_together() {
-        let policy = (1000, 10_000, MANY, 450);
-        check(&[100, 100, 100, 150, 1], policy, "copied 450 to 4.0");
-        check(&[100, 100, 100, 200, 1], policy, "copied 300 to 3.0");
-    }
-
-    #[test]
-    fn one_between_two_runs_is_referenced_if_it_is_larger_than_the_threshold() {
-        let policy = (10, 150, MANY, MANY);
-        check(
-            &[3, 4, 11, 5, 10, 6, 7],
-            policy,
-            "copied 7 lent 11 copied 28 to 7.0",
-        );
-        check(&[3, 4, 11, 0], policy, "copied 7 lent 11 to 4.0");
-    }
-
-    #[test]
-    fn large_ones_are_referenced_by_the_list_itself() {
-        check(
-            &[30, 40],
-            (10, 64, MANY, MANY),
-            "as it is: lent 30 lent 40 to 2.0",
-        );
-    }
-
-    #[test]
-    fn runs_of_small_ones_between_large_ones_take_an_entry_each() {
-        check(
-            &[30, 4, 5, 40, 6, 7, 8],
-            (10, 64, MANY, MANY),
-            "lent 30 copied 9 lent 40 copied 21 to 7.0",
-        );
-    }
-
-    #[test]
-    fn a_lone_small_one_is_referenced() {
-        let policy = (10, 64, MANY, MANY);
-        check(&[5], policy, "as it is: lent 5 to 1.0");
-        check(
-            &[5, 30, 6],
-            policy,
-            "as it is: lent 5 lent 30 lent 6 to 3.0",
-        );
-        check(&[0, 5, 0, 30], policy, "lent 5 lent 30 to 4.0");
-        check(
-            &[3, 4, 30, 5, 0, 40],
-            policy,
-            "copied 7 lent 30 lent 5 lent 40 to 6.0",
-        );
-    }
-
-    #[test]
-    fn empties_do_not_part_a_run() {
-        check(&[0, 3, 0, 0, 4, 0], (10, 64, MANY, MANY), "copied 7 to 6.0");
-    }
-
-    #[test]
-    fn a_segment_of_the_threshold_is_copied() {
-        check(&[10, 10], (10, 64, MANY, MANY), "copied 20 to 2.0");
-        check(
-            &[11, 11],
-            (10, 64, MANY, MANY),
-            "as it is: lent 11 lent 11 to 2.0",
-        );
-    }
-
-    #[test]
-    fn the_call_ends_where_the_staging_buffer_is_full() {
-        check(&[8, 8, 8, 8], (10, 20, MANY, MANY), "copied 16 to 2.0");
-        check(
-            &[30, 8, 8, 8, 8],
-            (10, 20, MANY, MANY),
-            "lent 30 copied 16 to 3.0",
-        );
-    }
-
-    #[test]
-    fn a_segment_that_no_staging_buffer_holds_is_referenced() {
-        check(
-            &[25, 25],
-            (30, 20, MANY, MANY),
-            "as it is: lent 25 lent 25 to 2.0",
-        );
-        check(
-            &[5, 5],
-            (30, 0, MANY, MANY),
-            "as it is: lent 5 lent 5 to 2.0",
-        );
-    }
-
-    #[test]
-    fn entries_are_limited_and_a_run_is_one_entry() {
-        check(
-            &[3, 3, 3, 30, 40],
-            (10, 64, 2, MANY),
-            "copied 9 lent 30 to 4.0",
-        );
-        check(
-            &[30, 3, 3, 3, 40],
-            (10, 64, 2, MANY),
-            "lent 30 copied 9 to 4.0",
-        );
-    }
-
-    #[test]
-    fn bytes_are_limited_and_only_a_segment_beyond_them_is_cut() {
-        check(&[3, 3, 3, 3], (10, 64, MANY, 10), "copied 9 to 3.0");
-        check(&[3, 3, 30], (10, 64, MANY, 10), "copied 6 to 2.0");
-        check(&[30, 3], (10, 64, MANY, 10), "lent 10 to 0.10");
+    fn a_call_is_planned_by_the_sizes_and_the_policy() {
+        let usual = (10, 64, MANY, MANY);
+        let long = (1000, 10_000, MANY, 450);
+        let wide = (10, 150, MANY, MANY);
+        // Small ones are copied into one entry, one of the threshold as well. Empty ones do not part a run.
+        check(&[3, 0, 4, 5], usual, "copied 12 to 4.0");
+        check(&[0, 3, 0, 0, 4, 0], usual, "copied 7 to 6.0");
+        check(&[10, 10], usual, "copied 20 to 2.0");
+        check(&[11, 11], usual, "as it is: lent 11 lent 11 to 2.0");
+        check(&[30, 40], usual, "as it is: lent 30 lent 40 to 2.0");
+        let between = "lent 30 copied 9 lent 40 copied 21 to 7.0";
+        check(&[30, 4, 5, 40, 6, 7, 8], usual, between);
+        let between = "copied 7 lent 11 copied 28 to 7.0";
+        check(&[3, 4, 11, 5, 10, 6, 7], wide, between);
+        check(&[3, 4, 11, 0], wide, "copied 7 lent 11 to 4.0");
+        // A lone small one is referenced.
+        check(&[5], usual, "as it is: lent 5 to 1.0");
+        let apart = "as it is: lent 5 lent 30 lent 6 to 3.0";
+        check(&[5, 30, 6], usual, apart);
+        check(&[0, 5, 0, 30], usual, "lent 5 lent 30 to 4.0");
+        let behind = "copied 7 lent 30 lent 5 lent 40 to 6.0";
+        check(&[3, 4, 30, 5, 0, 40], usual, behind);
+        // The call ends where the staging buffer is full. A segment that no staging buffer holds is referenced.
+        let narrow = (10, 20, MANY, MANY);
+        check(&[8, 8, 8, 8], narrow, "copied 16 to 2.0");
+        check(&[30, 8, 8, 8, 8], narrow, "lent 30 copied 16 to 3.0");
+        let unheld = "as it is: lent 25 lent 25 to 2.0";
+        check(&[25, 25], (30, 20, MANY, MANY), unheld);
+        let unheld = "as it is: lent 5 lent 5 to 2.0";
+        check(&[5, 5], (30, 0, MANY, MANY), unheld);
+        // A run is one entry.
+        let two = (10, 64, 2, MANY);
+        check(&[3, 3, 3, 30, 40], two, "copied 9 lent 30 to 4.0");
+        check(&[30, 3, 3, 3, 40], two, "lent 30 copied 9 to 4.0");
+        // Only a segment that exceeds the bytes of a call is cut.
+        let ten = (10, 64, MANY, 10);
+        check(&[3, 3, 3, 3], ten, "copied 9 to 3.0");
+        check(&[3, 3, 30], ten, "copied 6 to 2.0");
+        check(&[30, 3], ten, "lent 10 to 0.10");
         check(&[8, 8], (10, 64, MANY, 5), "lent 5 to 0.5");
-    }
-
-    #[test]
-    fn nothing_but_empties_is_the_end() {
-        check(&[0, 0], (10, 64, MANY, MANY), "end");
-        check(&[], (10, 64, MANY, MANY), "end");
+        check(&[100, 100, 100, 150, 1], long, "copied 450 to 4.0");
+        check(&[100, 100, 100, 200, 1], long, "copied 300 to 3.0");
+        check(&[0, 0], usual, "end");
+        check(&[], usual, "end");
     }
 
     const LIMITS: Limits = Limits {
@@ -331,32 +253,19 @@ mod tests {
     };
 
     #[test]
-    fn a_list_without_empties_is_passed_as_it_is() {
-        let data = payload(&[10, 20, 30, 40, 50]);
-        let segments = list(&data);
-        let mut scratch = Vec::new();
-        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
-        assert!(std::ptr::eq(batch, &segments[..4]));
-        assert_eq!(scratch.capacity(), 0);
-    }
-
-    #[test]
-    fn empties_around_a_stretch_do_not_make_it_be_built() {
-        let data = payload(&[0, 0, 10, 20, 0]);
-        let segments = list(&data);
-        let mut scratch = Vec::new();
-        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
-        assert!(std::ptr::eq(batch, &segments[2..4]));
-        assert_eq!(scratch.capacity(), 0);
-    }
-
-    #[test]
-    fn a_stretch_ends_at_the_byte_cap_without_a_cut() {
-        let data = payload(&[60, 41, 10]);
-        let segments = list(&data);
-        let mut scratch = Vec::new();
-        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
-        assert!(std::ptr::eq(batch, &segments[..1]));
+    fn a_stretch_is_a_part_of_the_list_itself() {
+        for (sizes, stretch) in [
+            (&[10, 20, 30, 40, 50][..], 0..4),
+            (&[0, 0, 10, 20, 0], 2..4),
+            (&[60, 41, 10], 0..1),
+        ] {
+            let data = payload(sizes);
+            let segments = list(&data);
+            let mut scratch = Vec::new();
+            let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
+            assert!(std::ptr::eq(batch, &segments[stretch]));
+            assert_eq!(scratch.capacity(), 0);
+        }
     }
 
     #[test]

@@ -3,10 +3,9 @@
 use super::*;
 use crate::cost::TargetKind;
 use crate::cost::thresholds::CopyThresholds;
-use crate::sys::codes;
 use crate::testing::{
     Answer, ScriptedSink, any_even_sizes, any_limits, any_script, any_sizes, any_wide_limits,
-    check_against_model, for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
+    check_against_model, for_a_descriptor_of_messages, list, payload,
 };
 use proptest::prelude::*;
 
@@ -139,30 +138,6 @@ fn a_list_that_is_one_piece_is_passed_as_it_is() {
 }
 
 #[test]
-fn short_writes_resume_at_every_cut_of_small_lists_at_every_border() {
-    for copy_below_bytes in 0..=3 {
-        let limits = Limits {
-            segments: 3,
-            bytes: 8,
-        };
-        let mut gather = gather_within(limits, copy_below_bytes, 5);
-        for_all_cuts_of_small_lists(|sizes, script| check(&mut gather, sizes, script));
-    }
-}
-
-#[test]
-fn an_error_at_any_point_carries_what_went_before_it() {
-    let mut gather = gather_within(Limits::default(), 3, 100);
-    for before in 0..22 {
-        for code in [codes::EAGAIN, codes::EIO, codes::ENOSPC, codes::EPIPE] {
-            let mut script = vec![Answer::Take(1); before];
-            script.push(Answer::Fail(code));
-            check(&mut gather, &[2, 3, 0, 8, 1, 3, 5], &script);
-        }
-    }
-}
-
-#[test]
 fn only_a_list_that_is_one_whole_call_goes_to_a_descriptor_of_messages() {
     for copy_below_bytes in [0, 25] {
         let limits = Limits {
@@ -198,13 +173,6 @@ fn a_run_and_what_is_behind_it_are_as_many_entries_however_many() {
         let entries = entries_of_calls(&mut Gather::default(), &list(&data)).concat();
         assert_eq!(entries, [vec![30], vec![50_000; count]].concat());
     }
-}
-
-#[test]
-fn a_second_run_is_an_entry_as_well() {
-    let data = payload(&[10, 20, 50_000, 30, 40, 50_000]);
-    let calls = entries_of_calls(&mut Gather::default(), &list(&data));
-    assert_eq!(calls, [[30, 50_000, 70, 50_000]]);
 }
 
 #[test]
@@ -305,12 +273,6 @@ fn a_chunk_is_copied_as_a_list_of_so_many_segments_would_be() {
 }
 
 #[test]
-fn empty_lists_make_no_call() {
-    assert_eq!(calls_of(&[]), 0);
-    assert_eq!(calls_of(&[0; 3000]), 0);
-}
-
-#[test]
 fn empty_lists_make_no_call_after_others_either() {
     let mut gather = Gather::default();
     for sizes in [&[10, 20, 30][..], &[0, 0, 0], &[], &[0, 0]] {
@@ -390,13 +352,6 @@ fn recycled_slices_keep_their_memory() {
         (recycled.as_ptr(), recycled.capacity()),
         (address, capacity)
     );
-}
-
-#[test]
-fn a_gather_can_be_used_again_after_an_error() {
-    let mut gather = gather_within(Limits::default(), 10, 64);
-    check(&mut gather, &[4, 5, 60], &[Answer::Fail(codes::EIO)]);
-    check(&mut gather, &[1, 2, 3], &[]);
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! A `Gather` with cached thresholds and an allocated staging buffer. Most lists meet one, and go other ways than the
 //! first.
 
-#[cfg(all(unix, not(miri)))]
-use std::io::Read;
 use std::io::{self, IoSlice};
 
 use proptest::prelude::*;
@@ -200,26 +198,5 @@ fn lists_that_fit_pages_have_their_border() {
             let calls = calls_of(&mut gather, &segments);
             assert_eq!(calls[0].len(), entries, "{size}");
         }
-    }
-}
-
-#[cfg(all(unix, not(miri)))]
-#[test]
-fn a_short_write_of_a_descriptor_is_gone_on_with() {
-    let memory = memory();
-    // The first writes by a list, the second from the staging buffer.
-    for copy_below_bytes in [0, 10_000] {
-        let (mut reader, writer) = io::pipe().unwrap();
-        rustix::io::ioctl_fionbio(&writer, true).unwrap();
-        let mut gather = Gather::with_model(model(copy_below_bytes));
-        let segments = cut(&memory, &[9_999; 14]);
-        let full = gather.write_all(&writer, &segments).unwrap_err();
-        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
-        drop(writer);
-        let mut arrived = Vec::new();
-        reader.read_to_end(&mut arrived).unwrap();
-        assert_eq!(full.transferred(), arrived.len() as u64);
-        let all: Vec<u8> = segments.iter().flat_map(|s| s.to_vec()).collect();
-        assert!(arrived == all[..arrived.len()]);
     }
 }

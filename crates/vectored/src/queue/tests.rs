@@ -560,6 +560,23 @@ fn an_owner_that_panics_when_it_is_dropped_leaves_the_queue_as_it_should_be() {
     assert_eq!(queue.segments().collect::<Vec<_>>(), [b"newmore"]);
 }
 
+/// Segments that may adjoin in memory are coalesced by the call that gets them.
+#[test]
+fn kept_segments_without_copied_bytes_between_them_may_adjoin() {
+    let may_adjoin =
+        |queue: &SegmentQueue| queue.fill(Limits::default(), &mut Vec::new()).may_adjoin;
+    let mut queue = SegmentQueue::new();
+    queue.push(vec![1; 5_000]);
+    queue.put_slice(b"copied");
+    queue.push(vec![1; 5_000]);
+    assert!(!may_adjoin(&queue));
+    queue.push(vec![1; 5_000]);
+    assert!(may_adjoin(&queue));
+    queue.clear();
+    queue.push(vec![1; 5_000]);
+    assert!(!may_adjoin(&queue));
+}
+
 /// A segment that is shared may be pushed more often than it fits memory: 4096 times 1 MiB where addresses have 32 bits.
 #[test]
 #[should_panic(expected = "more bytes than a queue can count")]

@@ -303,11 +303,8 @@ pub(crate) fn receive_directly(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::codes;
     use crate::testing::reads::{ScriptedSource, check_read_against_model};
-    use crate::testing::{
-        Answer, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, payload,
-    };
+    use crate::testing::{Answer, any_limits, any_script, any_sizes, payload};
     use proptest::prelude::*;
 
     /// Reads lists of these sizes from a source with a script, with both treatments of the end of the file.
@@ -348,49 +345,6 @@ mod tests {
         ) {
             check(&sizes, &script, limits);
         }
-    }
-
-    #[test]
-    fn short_reads_resume_at_every_cut_of_small_lists() {
-        let limits = Limits {
-            segments: 3,
-            bytes: 8,
-        };
-        for_all_cuts_of_small_lists(|sizes, script| check(sizes, script, limits));
-    }
-
-    #[test]
-    fn a_source_of_one_two_three_bytes_a_call_fills_everything() {
-        let sizes = [5, 0, 1, 17, 0, 0, 3, 40];
-        for most in 1..=3 {
-            check(&sizes, &[Answer::Take(most); 70], Limits::default());
-        }
-    }
-
-    #[test]
-    fn an_error_or_an_end_at_any_point_carries_what_went_before_it() {
-        let sizes = [4, 0, 1, 7, 3];
-        for before in 0..15 {
-            for last in [
-                Answer::Fail(codes::EAGAIN),
-                Answer::Fail(codes::EIO),
-                Answer::Fail(codes::ECONNRESET),
-                Answer::Take(0),
-            ] {
-                let mut script = vec![Answer::Take(1); before];
-                script.push(last);
-                check(&sizes, &script, Limits::default());
-            }
-        }
-    }
-
-    #[test]
-    fn interrupted_reads_are_retried_before_and_after_progress() {
-        let interrupted = [Answer::Fail(codes::EINTR); 1000];
-        let mut script = interrupted.to_vec();
-        script.push(Answer::Take(2));
-        script.extend(interrupted);
-        check(&[3, 4], &script, Limits::default());
     }
 
     #[test]

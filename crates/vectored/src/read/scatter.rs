@@ -266,11 +266,8 @@ impl fmt::Debug for Scatter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::codes;
     use crate::testing::reads::{ScriptedSource, check_read_against_model};
-    use crate::testing::{
-        Answer, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, payload,
-    };
+    use crate::testing::{Answer, any_limits, any_script, any_sizes, payload};
     use proptest::prelude::*;
 
     fn scatter_with_staging(staging_bytes: usize) -> Scatter {
@@ -324,40 +321,6 @@ mod tests {
     }
 
     #[test]
-    fn short_reads_resume_at_every_cut_of_small_lists_at_every_threshold() {
-        for copy_below_bytes in 0..=3 {
-            let mut scatter = scatter_with_staging(5);
-            let policy = RunPolicy::new(
-                copy_below_bytes,
-                Limits {
-                    segments: 3,
-                    bytes: 8,
-                },
-            );
-            for_all_cuts_of_small_lists(|sizes, script| check(&mut scatter, sizes, script, policy));
-        }
-    }
-
-    #[test]
-    fn an_error_or_an_end_at_any_point_loses_nothing_that_was_staged() {
-        let mut scatter = scatter_with_staging(100);
-        let policy = RunPolicy::new(3, Limits::default());
-        for step in 1..=3 {
-            for before in 0..22 {
-                for last in [
-                    Answer::Fail(codes::EAGAIN),
-                    Answer::Fail(codes::EIO),
-                    Answer::Take(0),
-                ] {
-                    let mut script = vec![Answer::Take(step); before];
-                    script.extend([last, Answer::Fail(codes::EINTR)]);
-                    check(&mut scatter, &[2, 3, 0, 8, 1, 3, 5], &script, policy);
-                }
-            }
-        }
-    }
-
-    #[test]
     fn many_more_small_segments_than_iov_max_are_read_in_one_call() {
         for count in [1, 2, 1023, 1024, 1025, 2048, 2049, 3000] {
             assert_eq!(calls_of(&vec![50; count]), 1, "{count}");
@@ -375,12 +338,6 @@ mod tests {
     fn small_segments_that_do_not_fit_the_staging_buffer_are_read_call_by_call() {
         // 10,000 segments of 100 bytes are 1,000,000 bytes: four buffers of 256 KiB.
         assert_eq!(calls_of(&[100; 10_000]), 4);
-    }
-
-    #[test]
-    fn empty_lists_make_no_call() {
-        assert_eq!(calls_of(&[]), 0);
-        assert_eq!(calls_of(&[0; 3000]), 0);
     }
 
     // Windows has no file of zeros.

@@ -16,10 +16,8 @@ pub(crate) enum FileKind {
     Character,
     Fifo,
     Socket,
-    /// A directory, a symbolic link, or what Windows does not name.
+    /// A directory, a symbolic link, an anonymous inode, or what Windows does not name.
     Other,
-    /// No type: an anonymous inode, which cannot be told from another.
-    Unknown,
 }
 
 /// The kind, identity and size of a descriptor that is copied from or to.

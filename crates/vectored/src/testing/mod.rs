@@ -195,21 +195,6 @@ pub(crate) fn check_place<S: Deref<Target = [u8]>>(
     }
 }
 
-/// Every list of up to four segments of 0 to 3 bytes, with every pair of short first calls.
-pub(crate) fn for_all_cuts_of_small_lists(mut check: impl FnMut(&[usize], &[Answer])) {
-    for count in 0..=4 {
-        for number in 0..4_usize.pow(count) {
-            let sizes: Vec<usize> = (0..count).map(|i| number / 4_usize.pow(i) % 4).collect();
-            let bytes: usize = sizes.iter().sum();
-            for first in 1..=bytes.max(1) {
-                for second in 1..=bytes.saturating_sub(first).max(1) {
-                    check(&sizes, &[Answer::Take(first), Answer::Take(second)]);
-                }
-            }
-        }
-    }
-}
-
 /// Lists with many empty segments, and with lengths below and above any threshold up to 64 bytes.
 pub(crate) fn any_sizes() -> impl Strategy<Value = Vec<usize>> {
     let size = prop_oneof![2 => Just(0), 4 => 1..8_usize, 3 => 8..70_usize, 1 => 70..300_usize];

@@ -298,16 +298,6 @@ mod tests {
     }
 
     #[test]
-    fn one_between_two_runs_is_a_segment_of_the_list() {
-        let data = payload(&[3, 4, 20, 5]);
-        let policy = RunPolicy::new(10, Limits::default());
-        let (start, mut runs) = (SegmentCursor::new(), Vec::new());
-        let plan = plan_read(&list(&data), start, policy, 150, &mut runs).unwrap();
-        assert_eq!((plan.entries, plan.bytes), (3, 32));
-        assert_eq!(runs.len(), 1);
-    }
-
-    #[test]
     fn a_list_without_small_or_empty_segments_is_the_call_itself() {
         let data = payload(&[30, 40]);
         let policy = RunPolicy::new(10, Limits::default());

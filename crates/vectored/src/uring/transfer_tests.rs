@@ -244,6 +244,37 @@ fn a_call_of_more_bytes_than_it_was_given_is_not_believed() {
     assert_eq!(done.data.into_queue().unwrap().len(), 10);
 }
 
+/// The answer of a wait is a set of events, which may be as large as the bytes of the call.
+#[test]
+fn the_answer_of_a_wait_moves_no_bytes() {
+    let mut transfer = write(pipe_end(), &payload(&[4]));
+    begin(&mut transfer, &[]);
+    let refused = transfer.call_ended(code(libc::EAGAIN), false, false);
+    assert!(refused.is_none());
+    begin(&mut transfer, &[]);
+    assert!(!transfer.end_whole(&Ok(4)));
+    assert!(transfer.call_ended(Ok(4), false, false).is_none());
+    begin(&mut transfer, &[]);
+    let ended = transfer.call_ended(Ok(4), false, false);
+    assert!(ended.is_some_and(|result| result.is_ok()));
+    assert_eq!(transfer.end(Ok(())).result.unwrap(), 4);
+}
+
+/// A short call of a file that is open for appending moves its position to the end of the file.
+#[test]
+fn the_position_of_a_file_that_is_appended_to_is_left_as_it_is() {
+    let path = std::env::temp_dir().join(format!("vectored-appended-{}", std::process::id()));
+    std::fs::write(&path, b"first").unwrap();
+    let file = std::fs::File::options().append(true).open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let kernel = file.try_clone().unwrap();
+    let mut transfer = write(file.into(), &payload(&[10]));
+    begin(&mut transfer, &[]);
+    io::Write::write_all(&mut &kernel, b"abc").unwrap();
+    assert!(transfer.call_ended(Ok(3), false, false).is_none());
+    assert_eq!(rustix::fs::tell(&kernel).unwrap(), 8);
+}
+
 /// The kernel gets the memory of the queue itself, unless bytes were copied.
 #[test]
 fn a_queue_of_kept_segments_is_a_list_already() {

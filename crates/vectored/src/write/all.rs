@@ -187,10 +187,9 @@ pub(crate) fn send_all_referenced(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::codes;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
-        for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
+        for_a_descriptor_of_messages, list, payload,
     };
     use proptest::prelude::*;
 
@@ -228,54 +227,6 @@ mod tests {
         ) {
             check(&sizes, &script, limits);
         }
-    }
-
-    #[test]
-    fn short_writes_resume_at_every_cut_of_small_lists() {
-        let limits = Limits {
-            segments: 3,
-            bytes: 8,
-        };
-        for_all_cuts_of_small_lists(|sizes, script| check(sizes, script, limits));
-    }
-
-    #[test]
-    fn a_sink_of_one_two_three_bytes_a_call_gets_everything() {
-        let sizes = [5, 0, 1, 17, 0, 0, 3, 40];
-        for most in 1..=3 {
-            check(&sizes, &[Answer::Take(most); 70], Limits::default());
-        }
-    }
-
-    #[test]
-    fn an_error_at_any_point_carries_what_went_before_it() {
-        let sizes = [4, 0, 1, 7, 3];
-        for before in 0..15 {
-            for code in [codes::EAGAIN, codes::EIO, codes::ENOSPC, codes::EPIPE] {
-                let mut script = vec![Answer::Take(1); before];
-                script.push(Answer::Fail(code));
-                check(&sizes, &script, Limits::default());
-            }
-        }
-    }
-
-    #[test]
-    fn interruptions_are_retried_before_and_after_progress() {
-        let interrupted = [Answer::Fail(codes::EINTR); 1000];
-        let mut script = interrupted.to_vec();
-        script.push(Answer::Take(2));
-        script.extend(interrupted);
-        check(&[3, 4], &script, Limits::default());
-    }
-
-    #[test]
-    fn a_call_that_takes_nothing_is_write_zero_and_not_a_spin() {
-        check(&[3, 4], &[Answer::Take(0)], Limits::default());
-        check(
-            &[3, 4],
-            &[Answer::Take(5), Answer::Take(0)],
-            Limits::default(),
-        );
     }
 
     #[test]

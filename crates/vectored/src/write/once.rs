@@ -209,10 +209,7 @@ mod tests {
             assert_eq!(of(code, count).raw_os_error(), Some(code));
         }
     }
-    use crate::testing::{
-        Answer, ScriptedSink, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, list,
-        payload,
-    };
+    use crate::testing::{Answer, ScriptedSink, any_limits, any_script, any_sizes, list, payload};
     use proptest::prelude::*;
 
     /// Checks that the list takes one call or none, as the limits allow.
@@ -258,15 +255,6 @@ mod tests {
         ) {
             check(&sizes, &script, limits);
         }
-    }
-
-    #[test]
-    fn no_short_call_is_followed_by_another() {
-        let limits = Limits {
-            segments: 3,
-            bytes: 8,
-        };
-        for_all_cuts_of_small_lists(|sizes, script| check(sizes, script, limits));
     }
 
     #[test]

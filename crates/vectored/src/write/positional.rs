@@ -128,9 +128,7 @@ pub(crate) fn check_end(segments: &[IoSlice<'_>], offset: u64) -> Result<(), Tra
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{
-        Answer, any_limits, any_script, any_sizes, check_against_model, for_all_cuts_of_small_lists,
-    };
+    use crate::testing::{Answer, any_limits, any_script, any_sizes, check_against_model};
     use proptest::prelude::*;
 
     /// Each call must begin where the written bytes end.
@@ -153,15 +151,6 @@ mod tests {
         ) {
             check(&sizes, &script, limits);
         }
-    }
-
-    #[test]
-    fn short_writes_resume_at_their_place_at_every_cut_of_small_lists() {
-        let limits = Limits {
-            segments: 3,
-            bytes: 8,
-        };
-        for_all_cuts_of_small_lists(|sizes, script| check(sizes, script, limits));
     }
 
     #[test]

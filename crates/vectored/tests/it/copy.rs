@@ -305,57 +305,6 @@ fn a_file_that_grows_or_shrinks_meanwhile_is_copied_to_its_end() {
     }
 }
 
-/// Copies until all has arrived at a reader that takes bytes only when the output is full.
-fn resumed(source: &File, sink: &OwnedFd, mut reader: impl Read) -> (Vec<u8>, u64) {
-    let (mut arrived, mut errors) = (Vec::new(), 0);
-    let mut rest = Vec::new();
-    loop {
-        // The caller writes first what the last copy had read.
-        while !rest.is_empty() {
-            match rustix::io::write(sink, &rest) {
-                Ok(some) => drop(rest.drain(..some)),
-                Err(error) => assert_eq!(error, rustix::io::Errno::AGAIN),
-            }
-            let _ = reader.read_to_end(&mut arrived);
-        }
-        match copy(source, sink) {
-            Ok(_) => break,
-            Err(error) => {
-                assert_eq!(
-                    (error.kind(), error.side()),
-                    (ErrorKind::WouldBlock, Some(Side::Output))
-                );
-                errors += 1;
-                rest = error.into_unwritten();
-                let full = reader.read_to_end(&mut arrived).unwrap_err();
-                assert_eq!(full.kind(), ErrorKind::WouldBlock);
-            }
-        }
-    }
-    let _ = reader.read_to_end(&mut arrived);
-    (arrived, errors)
-}
-
-#[test]
-fn a_full_output_that_does_not_block_is_an_error_with_exact_counts() {
-    let content = content(1_000_003);
-    for from in ["file", "pipe", "unix"] {
-        let source = File::from(input(from, &content));
-        let (reader, sink) = io::pipe().unwrap();
-        set_nonblocking(&reader);
-        set_nonblocking(&sink);
-        let (arrived, errors) = resumed(&source, &sink.into(), reader);
-        assert!(arrived == content, "{from}: {} bytes", arrived.len());
-        assert!(errors > 3, "{from}");
-        let source = File::from(input(from, &content));
-        let (reader, sink) = UnixStream::pair().unwrap();
-        reader.set_nonblocking(true).unwrap();
-        sink.set_nonblocking(true).unwrap();
-        let (arrived, errors) = resumed(&source, &sink.into(), reader);
-        assert!(arrived == content && errors > 0, "{from}");
-    }
-}
-
 /// Only the input waits, or only the output: the one that waits is waited for.
 #[test]
 fn an_end_that_waits_is_waited_for_though_the_other_does_not() {

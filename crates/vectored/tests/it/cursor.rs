@@ -78,26 +78,6 @@ proptest! {
 }
 
 #[test]
-fn every_cut_of_small_lists_lands_on_the_next_byte() {
-    for sizes in [&[1, 2, 3][..], &[0, 2, 0, 0, 1, 0], &[3], &[0], &[]] {
-        let data = payload(sizes);
-        let segments = list(&data);
-        let whole = data.concat();
-        for cut in 0..=whole.len() {
-            let mut cursor = SegmentCursor::new();
-            cursor.advance(&segments, cut);
-            let mut scratch = Vec::new();
-            let batch = cursor.batch(&segments, Limits::default(), &mut scratch);
-            let rest: Vec<u8> = batch
-                .iter()
-                .flat_map(|slice| slice.iter().copied())
-                .collect();
-            assert_eq!(rest, whole[cut..], "{sizes:?} cut at {cut}");
-        }
-    }
-}
-
-#[test]
 fn batches_hold_iov_max_segments_and_no_more() {
     for count in [1023, 1024, 1025, 2048, 3000] {
         let data = payload(&vec![2; count]);
@@ -106,18 +86,6 @@ fn batches_hold_iov_max_segments_and_no_more() {
         let batch = SegmentCursor::new().batch(&segments, Limits::default(), &mut scratch);
         assert_eq!(batch.len(), count.min(vectored::limits::iov_max()));
     }
-}
-
-#[test]
-fn a_list_that_starts_with_1024_empty_segments_begins_at_its_first_byte() {
-    let mut sizes = vec![0; 1024];
-    sizes.push(3);
-    let data = payload(&sizes);
-    let segments = list(&data);
-    let mut scratch = Vec::new();
-    let batch = SegmentCursor::new().batch(&segments, Limits::default(), &mut scratch);
-    assert_eq!(batch.len(), 1);
-    assert_eq!(&*batch[0], &data[1024][..]);
 }
 
 #[test]

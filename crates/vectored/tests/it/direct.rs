@@ -2,14 +2,14 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, IoSlice, IoSliceMut, Seek, Write};
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Seek};
 use std::os::unix::fs::OpenOptionsExt;
 
 use proptest::prelude::*;
 use vectored::copy::{Options, Technique};
 use vectored::cost::{ChunkPolicy, CopyThresholds};
 use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
-use vectored::{CostModel, Gather, GatherWriter, Scatter, read_exact};
+use vectored::{CostModel, Gather, Scatter, read_exact};
 
 use crate::support::{TemporaryFile, emulator, file_writers, skip};
 
@@ -191,22 +191,6 @@ fn aligned_blocks_reach_a_direct_file_by_every_writer_copied_or_not() {
             }
         }
     }
-}
-
-#[test]
-fn a_buffered_writer_sends_aligned_blocks_to_a_direct_file() {
-    const NAME: &str = "a_buffered_writer_sends_aligned_blocks_to_a_direct_file";
-    let path = TemporaryFile::new("direct-writer");
-    let Some((file, alignment)) = direct_file(NAME, &path) else {
-        return;
-    };
-    let blocks = blocks(alignment, &[1, 1, 3, 1, 40, 1, 1, 1]);
-    let mut writer = GatherWriter::new(file);
-    for block in &blocks {
-        writer.write_all(block).unwrap();
-    }
-    writer.flush().unwrap();
-    assert!(fs::read(&path.0).unwrap() == concat(&blocks));
 }
 
 /// Calls of 300 bytes end within blocks, so the file refuses them, and the list is sent without copying.

@@ -5,7 +5,8 @@ use std::io::{ErrorKind, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
-use vectored::write_once;
+use vectored::cost::CopyThresholds;
+use vectored::{CostModel, Gather, write_once};
 
 use crate::support::{emulator, writers};
 
@@ -35,7 +36,7 @@ fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
         &[&start, &end],
     ];
     for (name, mut write_all) in writers() {
-        // Twice: nothing is remembered of an anonymous inode.
+        // Twice: nothing is remembered.
         for list in lists.into_iter().cycle().take(4) {
             let counter = counter();
             let segments: Vec<_> = list.iter().map(|segment| IoSlice::new(segment)).collect();
@@ -43,6 +44,23 @@ fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
             assert_eq!(written.unwrap(), 8, "{name}");
             assert_eq!(value(&counter), number, "{name}");
         }
+    }
+}
+
+/// The first call of a `Gather` gets the list as it is.
+#[test]
+fn a_gather_whose_first_list_is_refused_writes_it_by_a_plain_call() {
+    let mut copy_thresholds = CopyThresholds::default();
+    copy_thresholds.set(2, Some(1)).unwrap();
+    let model = CostModel::default().with(|costs| costs.copy_thresholds = copy_thresholds);
+    let mut gather = Gather::with_model(model);
+    for _ in 0..2 {
+        let counter = counter();
+        // The two parts are two allocations, since segments that touch are coalesced.
+        let (start, end) = (vec![1; 3], vec![1; 5]);
+        let segments = [IoSlice::new(&start), IoSlice::new(&end)];
+        assert_eq!(gather.write_all(&counter, &segments).unwrap(), 8);
+        assert_eq!(value(&counter), u64::from_ne_bytes([1; 8]));
     }
 }
 

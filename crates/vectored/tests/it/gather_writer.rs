@@ -67,43 +67,6 @@ fn unnamed_file() -> File {
     File::from(memory.unwrap())
 }
 
-#[test]
-fn a_non_blocking_socket_gets_every_byte_once_if_the_rest_is_written_again() {
-    let (writer, mut reader) = UnixStream::pair().unwrap();
-    writer.set_nonblocking(true).unwrap();
-    let mut writer = GatherWriter::new(writer);
-    let data: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
-    let mut arrived = Vec::new();
-    let mut blocked = 0;
-    let mut make_room = |arrived: &mut Vec<u8>| {
-        blocked += 1;
-        let mut chunk = vec![0; 100_000];
-        let bytes = reader.read(&mut chunk).unwrap();
-        arrived.extend(&chunk[..bytes]);
-    };
-    // Lengths below and above every threshold.
-    let mut lengths = [3, 70, 2000, 9000, 50, 30_000].into_iter().cycle();
-    let mut rest = &data[..];
-    while !rest.is_empty() {
-        let most = lengths.next().unwrap_or(1).min(rest.len());
-        match writer.write(&rest[..most]) {
-            Ok(bytes) => rest = &rest[bytes..],
-            Err(error) => {
-                assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
-                make_room(&mut arrived);
-            }
-        }
-    }
-    while let Err(error) = writer.flush() {
-        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
-        make_room(&mut arrived);
-    }
-    drop(writer);
-    reader.read_to_end(&mut arrived).unwrap();
-    assert!(blocked > 2, "it never blocked");
-    assert!(arrived == data);
-}
-
 /// A line of 9 to 319 bytes, as in a log.
 fn line(number: usize, writer: char) -> String {
     format!("{writer}{number:06}{}.\n", "-".repeat(number * 37 % 311))
@@ -154,49 +117,4 @@ fn each_call_for_a_log_is_whole_lines() {
         assert!(calls.len() < 60, "{} calls", calls.len());
         assert!(calls.iter().all(|call| call.ends_with(b"\n")));
     }
-}
-
-#[test]
-fn two_writers_append_lines_to_one_file_and_no_line_is_split() {
-    let path = std::env::temp_dir().join(format!("vectored-append-{}", std::process::id()));
-    let open = || File::options().append(true).create(true).open(&path);
-    let mut writers = [
-        GatherWriter::new(open().unwrap()),
-        // The capacity is another, so that the two do not write in step.
-        GatherWriter::with_capacity(5000, open().unwrap()),
-    ];
-    let lines = |number| [line(number, 'a'), line(number + 7, 'b')];
-    for number in 0..2000 {
-        for (writer, line) in writers.iter_mut().zip(lines(number)) {
-            writer.write_all(line.as_bytes()).unwrap();
-        }
-    }
-    writers
-        .iter_mut()
-        .for_each(|writer| writer.flush().unwrap());
-    let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::remove_file(&path).unwrap();
-    for which in 0..2 {
-        let first = ['a', 'b'][which];
-        let found = text
-            .split_inclusive('\n')
-            .filter(|line| line.starts_with(first));
-        let expected = (0..2000).map(|number| lines(number)[which].clone());
-        assert!(found.eq(expected), "the lines of {first}");
-    }
-}
-
-#[test]
-fn a_shared_file_is_written_to_by_each_of_its_owners() {
-    let mut file = unnamed_file();
-    let shared = Arc::new(file.try_clone().unwrap());
-    for text in ["one ", "two"] {
-        let mut writer = GatherWriter::new(Arc::clone(&shared));
-        writer.write_all(text.as_bytes()).unwrap();
-        writer.flush().unwrap();
-    }
-    file.rewind().unwrap();
-    let mut text = String::new();
-    file.read_to_string(&mut text).unwrap();
-    assert_eq!(text, "one two");
 }

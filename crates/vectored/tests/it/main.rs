@@ -27,8 +27,6 @@ mod once;
 mod positional;
 #[cfg(all(feature = "tokio", unix))]
 mod queue_tokio;
-#[cfg(unix)]
-mod reads;
 mod support;
 #[cfg(all(
     feature = "uring",

@@ -1,7 +1,6 @@
 //! Sockets that keep messages apart.
 
-use std::io::{ErrorKind, IoSlice, IoSliceMut, Read as _};
-use std::net::UdpSocket;
+use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -71,30 +70,6 @@ fn the_rest_of_a_list_is_no_message() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(cursor, SegmentCursor::at(0, 1));
     assert_eq!(receive(&receiver), None);
-}
-
-#[test]
-fn udp_sockets_are_refused_as_well() {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.connect(socket.local_addr().unwrap()).unwrap();
-    for (name, mut write_all) in writers() {
-        let error = write_all(socket.as_fd(), &[]).unwrap_err();
-        assert!(error.to_string().contains("SOCK_DGRAM"), "{name}: {error}");
-    }
-}
-
-#[test]
-fn stream_sockets_take_lists_of_any_length() {
-    for (name, mut write_all) in writers() {
-        let (sender, mut receiver) = std::os::unix::net::UnixStream::pair().unwrap();
-        assert_eq!(write_all(sender.as_fd(), &[]).unwrap(), 0, "{name}");
-        let data = payload(&[5; 3000]);
-        write_all(sender.as_fd(), &list(&data)).unwrap();
-        drop(sender);
-        let mut read = Vec::new();
-        receiver.read_to_end(&mut read).unwrap();
-        assert!(read == data.concat(), "{name}");
-    }
 }
 
 type Read = Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Result<u64, TransferError>>;

@@ -1,10 +1,10 @@
-//! Writing at an offset.
+//! Writing and reading at an offset.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, IoSlice, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Seek, SeekFrom};
 
 use vectored::bindings::BorrowedDescriptor;
-use vectored::files::write_all_at;
+use vectored::files::{read_exact_at, read_up_to_eof_at, write_all_at};
 use vectored::{AsDescriptor, Gather, TransferError};
 
 use crate::support::{TemporaryFile, list, mixed_sizes, payload};
@@ -99,4 +99,24 @@ fn a_pipe_has_no_offsets() {
         drop(writer);
         assert_eq!(reader.read(&mut [0]).unwrap(), 0, "{name}");
     }
+}
+
+#[test]
+fn an_offset_of_a_read_past_what_a_file_can_have_is_refused_before_any_byte() {
+    let path = TemporaryFile::new("read-past");
+    fs::write(&path.0, b"content").unwrap();
+    let file = File::open(&path.0).unwrap();
+    let (mut one, mut two) = ([0], [0]);
+    let mut segments = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+    for offset in [i64::MAX as u64 - 1, i64::MAX as u64 + 1, u64::MAX] {
+        let error = read_up_to_eof_at(&file, &mut segments, offset).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert_eq!(error.transferred(), 0);
+    }
+    // The largest offset is just past the end.
+    let last = i64::MAX as u64 - 2;
+    assert_eq!(read_up_to_eof_at(&file, &mut segments, last).unwrap(), 0);
+    let (reader, _writer) = io::pipe().unwrap();
+    let error = read_exact_at(&reader, &mut segments, 0).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotSeekable);
 }

@@ -1,9 +1,7 @@
 use super::*;
 use crate::sys::codes;
 use crate::testing::reads::ScriptedSource;
-use crate::testing::{
-    Answer, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, payload,
-};
+use crate::testing::{Answer, any_limits, any_script, any_sizes, payload};
 use proptest::prelude::*;
 use std::io::ErrorKind;
 
@@ -114,23 +112,6 @@ proptest! {
     }
 }
 
-#[test]
-fn short_reads_resume_at_every_cut_of_small_lists_with_any_buffer() {
-    for capacity in [0, 1, 2, 5, 100] {
-        for_all_cuts_of_small_lists(|sizes, script| {
-            check(&Case {
-                // Twice: the second list begins with what was read ahead.
-                lists: &[sizes.to_vec(), sizes.to_vec()],
-                script,
-                limits: Limits::default(),
-                capacity,
-                scatters: true,
-                at_eof: AtEof::Fail,
-            });
-        });
-    }
-}
-
 fn reader_of(sizes: &[usize], capacity: usize) -> ScatterReader<Inner> {
     let source = ScriptedSource::new(payload(sizes).concat(), &[], Limits::default());
     let inner = Inner {
@@ -171,16 +152,6 @@ fn many_small_records_take_one_call_for_each_full_buffer() {
 }
 
 #[test]
-fn lists_around_iov_max_are_filled_with_or_without_an_entry_for_the_buffer() {
-    for count in [1023, 1024, 1025, 2048] {
-        let sizes = vec![100; count];
-        let mut reader = reader_of(&[100 * count, 50], 64);
-        assert!(read_list(&mut reader, &sizes) == payload(&[100 * count]).concat());
-        assert_eq!(read_list(&mut reader, &[50]).len(), 50);
-    }
-}
-
-#[test]
 fn it_reads_as_any_buffered_reader_does() {
     let text = b"first line\nsecond line\nand the rest";
     for capacity in [1, 3, 11, 12, 8192] {
@@ -210,16 +181,6 @@ fn a_reader_without_a_buffer_reads_nothing_ahead() {
     let mut buf = [0; 7];
     assert_eq!(reader.read(&mut buf).unwrap(), 7);
     assert_eq!(reader.get_ref().source.given, 37);
-}
-
-#[test]
-fn no_call_is_made_for_no_bytes() {
-    for capacity in [0, 10] {
-        let mut reader = reader_of(&[100], capacity);
-        assert_eq!(read_list(&mut reader, &[0, 0]), b"");
-        assert_eq!(reader.read(&mut []).unwrap(), 0);
-        assert_eq!(reader.get_ref().source.calls, 0);
-    }
 }
 
 #[test]

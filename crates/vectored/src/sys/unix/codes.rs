@@ -18,4 +18,4 @@ pub(crate) const REFUSALS: [i32; 7] = [
 
 /// For scripts of tests.
 #[cfg(test)]
-pub(crate) use libc::{EAGAIN, ECONNRESET, EFAULT, EIO, ENOSPC, EPIPE, ESPIPE};
+pub(crate) use libc::{EAGAIN, EFAULT, EIO, ENOSPC, ESPIPE};

@@ -98,7 +98,6 @@ fn kind(file_type: FileType) -> FileKind {
         FileType::CharacterDevice => FileKind::Character,
         FileType::Fifo => FileKind::Fifo,
         FileType::Socket => FileKind::Socket,
-        FileType::Unknown => FileKind::Unknown,
         _ => FileKind::Other,
     }
 }

@@ -26,10 +26,8 @@ mod for_scripts {
     use super::{WinSock, win32};
 
     pub(crate) const EAGAIN: i32 = WinSock::WSAEWOULDBLOCK;
-    pub(crate) const ECONNRESET: i32 = WinSock::WSAECONNRESET;
     pub(crate) const EFAULT: i32 = win32::ERROR_NOACCESS as i32;
     pub(crate) const EINTR: i32 = WinSock::WSAEINTR;
     pub(crate) const EIO: i32 = win32::ERROR_IO_DEVICE as i32;
     pub(crate) const ENOSPC: i32 = win32::ERROR_DISK_FULL as i32;
-    pub(crate) const EPIPE: i32 = win32::ERROR_BROKEN_PIPE as i32;
 }

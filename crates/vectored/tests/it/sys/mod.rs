@@ -2,12 +2,10 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for prctl(2) with a filter of system calls, and for signals to a thread.
+//! `unsafe` for prctl(2) with a filter of system calls.
 #![allow(unsafe_code)]
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 /// Runs `test` in a thread in which the kernel answers the system call `number` with `errno`, and returns its result.
 pub fn with_refused_call<R: Send>(
@@ -77,34 +75,4 @@ pub fn holds_in_fork(test: impl FnOnce() -> bool) -> bool {
     let waited = unsafe { libc::waitpid(child, &mut status, 0) };
     assert_eq!(waited, child);
     status == 0
-}
-
-/// Runs `test` while signals interrupt this thread again and again.
-pub fn interrupted_often<R>(test: impl FnOnce() -> R) -> R {
-    extern "C" fn ignore(_: libc::c_int) {}
-    // SAFETY: all zeros is a `sigaction`: no flags (so no `SA_RESTART`), an empty mask. The handler does nothing, which is
-    // async-signal-safe. No other test uses this signal.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = ignore as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        assert_eq!(
-            libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut()),
-            0
-        );
-    }
-    let is_over = AtomicBool::new(false);
-    // SAFETY: it has no requirement.
-    let target = unsafe { libc::pthread_self() };
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::SeqCst) {
-                // SAFETY: the thread waits at the end of this scope, so it has not ended.
-                unsafe { libc::pthread_kill(target, libc::SIGUSR2) };
-                thread::sleep(Duration::from_micros(50));
-            }
-        });
-        let result = test();
-        is_over.store(true, Ordering::SeqCst);
-        result
-    })
 }

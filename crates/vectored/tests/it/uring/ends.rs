@@ -61,29 +61,6 @@ fn a_dropped_ring_ends_its_writes_before_their_memory_is_freed() {
     }
 }
 
-#[test]
-fn a_dropped_ring_takes_no_more_bytes() {
-    let test = "uring::ends::a_dropped_ring_takes_no_more_bytes";
-    let Some(mut ring) = ring(test, 8) else {
-        return;
-    };
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    let (socket, mut other) = UnixStream::pair().unwrap();
-    let (reader, socket) = (Arc::new(reader), Arc::new(socket));
-    ring.submit_read(Arc::clone(&reader), vec![vec![0; 100]; 3], 1);
-    ring.submit_read(Arc::clone(&socket), vec![vec![0; 100]; 3], 2);
-    ring.start().unwrap();
-    drop(ring);
-    assert_eq!(
-        (Arc::strong_count(&reader), Arc::strong_count(&socket)),
-        (1, 1)
-    );
-    writer.write_all(b"later").unwrap();
-    other.write_all(b"later").unwrap();
-    assert_eq!(drain(&*reader), b"later");
-    assert_eq!(drain(&*socket), b"later");
-}
-
 /// A buffer that counts how many of its kind were dropped.
 struct Watched(Vec<u8>, Arc<AtomicUsize>);
 

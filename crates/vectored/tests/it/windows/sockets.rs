@@ -6,35 +6,16 @@ use std::thread;
 
 use vectored::files::write_all_at;
 use vectored::{
-    AsDescriptor, Gather, GatherWriter, Scatter, SegmentCursor, read_exact, resume_read,
-    resume_write, write_all, write_once,
+    AsDescriptor, Gather, GatherWriter, SegmentCursor, read_exact, resume_write, write_all,
+    write_once,
 };
 
-use crate::support::{list, mixed_sizes, payload, writers};
+use crate::support::{list, payload, writers};
 
 fn tcp_pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     (one, listener.accept().unwrap().0)
-}
-
-#[test]
-fn a_tcp_stream_gets_everything() {
-    for (name, mut write_all) in writers() {
-        for count in [1, 2, 1023, 1024, 1025, 3000] {
-            let data = payload(&mixed_sizes(count));
-            let expected = data.concat();
-            let (writer, mut reader) = tcp_pair();
-            let reading = thread::spawn(move || {
-                let mut all = Vec::new();
-                reader.read_to_end(&mut all).map(|_| all)
-            });
-            let bytes = write_all(writer.as_descriptor(), &list(&data)).unwrap();
-            drop(writer);
-            assert_eq!(bytes, expected.len() as u64, "{name}");
-            assert!(reading.join().unwrap().unwrap() == expected, "{name}");
-        }
-    }
 }
 
 /// One call takes a list whose parts `send` would need several calls for.
@@ -87,27 +68,6 @@ fn a_full_socket_would_block_and_the_cursor_resumes() {
     }
     drop(writer);
     assert!(reading.join().unwrap().unwrap() == expected);
-}
-
-#[test]
-fn an_empty_socket_would_block_and_the_cursor_resumes() {
-    let (reader, mut writer) = tcp_pair();
-    reader.set_nonblocking(true).unwrap();
-    let (mut head, mut body) = ([0; 4], [0; 4]);
-    let mut segments = [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)];
-    let mut cursor = SegmentCursor::new();
-    let error = resume_read(&reader, &mut segments, &mut cursor).unwrap_err();
-    assert_eq!(
-        (error.kind(), error.transferred()),
-        (ErrorKind::WouldBlock, 0)
-    );
-    writer.write_all(b"headbody").unwrap();
-    let mut scatter = Scatter::default();
-    while let Err(error) = scatter.resume_read(&reader, &mut segments, &mut cursor) {
-        assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        thread::yield_now();
-    }
-    assert_eq!((&head, &body), (b"head", b"body"));
 }
 
 #[test]

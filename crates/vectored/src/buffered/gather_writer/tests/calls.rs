@@ -33,17 +33,6 @@ fn a_list_of_more_segments_than_a_call_takes_is_not_cut_if_it_fits_the_buffer() 
 }
 
 #[test]
-fn a_large_capacity_is_used_for_large_slices() {
-    let inner = Shared::new(&[]);
-    let mut writer = GatherWriter::with_capacity(1 << 20, inner.clone());
-    for _ in 0..1024 {
-        writer.write_all(&[b'x'; 16 << 10]).unwrap();
-    }
-    writer.flush().unwrap();
-    assert_eq!((inner.calls(), inner.taken().len()), (16, 16 << 20));
-}
-
-#[test]
 fn the_threshold_without_a_model_is_that_of_the_default_model() {
     let small_bytes = CostModel::default().copy_below_bytes(2);
     assert_eq!(SliceThresholds::GATHERING.small_bytes, small_bytes);
@@ -100,62 +89,6 @@ fn a_slice_that_costs_more_to_copy_than_to_send_is_sent_though_it_fits() {
     writer.write_all(&data.concat()[..5]).unwrap();
     writer.write_all(&data[1]).unwrap();
     assert_eq!((inner.calls(), inner.taken()), (1, data.concat()));
-}
-
-#[test]
-fn a_call_that_ends_inside_the_staged_bytes_is_resumed() {
-    let data = payload(&[20, 50]);
-    // Fewer cases under Miri, which is slow.
-    let step = if cfg!(miri) { 19 } else { 1 };
-    for first in (1..70).step_by(step) {
-        for second in (1..70).step_by(step) {
-            let inner = Shared::new(&[Answer::Take(first), Answer::Take(second)]);
-            let mut writer = gathering(&inner);
-            writer.write_all(&data[0]).unwrap();
-            assert_eq!(writer.write(&data[1]).unwrap(), 50);
-            assert_eq!(inner.taken(), data.concat(), "{first}, {second}");
-        }
-    }
-}
-
-#[test]
-fn an_error_inside_the_staged_bytes_accepts_nothing_and_one_after_them_returns_the_count() {
-    let data = payload(&[20, 50]);
-    for went in (0..70).step_by(if cfg!(miri) { 10 } else { 1 }) {
-        for code in [codes::EAGAIN, codes::ENOSPC] {
-            let mut script = vec![Answer::Fail(code)];
-            if went > 0 {
-                script.insert(0, Answer::Take(went));
-            }
-            let inner = Shared::new(&script);
-            let mut writer = gathering(&inner);
-            writer.write_all(&data[0]).unwrap();
-            let result = writer.write(&data[1]);
-            assert_eq!(inner.taken().len(), went);
-            if went <= 20 {
-                assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
-                assert_eq!(writer.buffer(), &data[0][went..]);
-            } else {
-                assert_eq!(result.unwrap(), went - 20);
-                assert_eq!(writer.buffer(), b"");
-                // The slice fits and is staged: the error is returned by the next call that writes.
-                writer.write_all(b"more").unwrap();
-                let flushed = writer.flush();
-                if code == codes::EAGAIN {
-                    flushed.unwrap();
-                } else {
-                    assert_eq!(flushed.unwrap_err().raw_os_error(), Some(code));
-                    assert_eq!(
-                        inner.taken().len(),
-                        went,
-                        "written before the error was reported"
-                    );
-                    writer.flush().unwrap();
-                }
-                assert_eq!(&inner.taken()[went..], b"more");
-            }
-        }
-    }
 }
 
 #[test]
