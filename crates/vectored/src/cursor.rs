@@ -192,7 +192,6 @@ impl SegmentCursor {
         }
     }
 
-    /// Whether it is a position of the list.
     pub(crate) fn is_within<S: Span>(self, segments: &[S]) -> bool {
         match segments.get(self.segment) {
             Some(segment) => self.offset <= segment.byte_len(),

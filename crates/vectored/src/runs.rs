@@ -15,7 +15,6 @@ use crate::sys::span::Span;
 pub(crate) struct RunPolicy {
     /// The threshold: the length of the longest small segment.
     pub(crate) copy_below_bytes: usize,
-    /// The limits of the call.
     pub(crate) limits: Limits,
     /// Whether a call is filled up with a part of the segment that does not fit, which is referenced even if it is small.
     pub(crate) fills: bool,
@@ -38,7 +37,6 @@ pub(crate) fn is_small(segment: &(impl Span + ?Sized), small_bytes: usize) -> bo
     segment.byte_len() <= small_bytes
 }
 
-/// Whether the first two segments are a run.
 #[inline(always)]
 pub(crate) fn begins_run(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
     match segments {

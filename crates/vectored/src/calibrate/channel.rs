@@ -11,7 +11,6 @@ use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::write::all::write_all;
 
-/// The longest list that is measured, in bytes.
 pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
 
 /// A file that is appended to is truncated before it would exceed this.

@@ -44,7 +44,6 @@ const JOINED_BYTES: [usize; 4] = [6000, 12_000, 24_000, 48_000];
 /// memory in it.
 const MIN_ROUNDS: usize = 3;
 
-/// The most pairs.
 const MAX_ROUNDS: usize = 40;
 
 /// Measures the two thresholds until about `deadline`.
@@ -94,7 +93,6 @@ fn crossover(comparisons: &mut [Comparison]) -> Option<u32> {
 struct Comparison {
     bytes: usize,
     segments: Vec<Arc<[u8]>>,
-    /// The segments of a write.
     count: usize,
     /// The first of the segments that are written next.
     next: usize,

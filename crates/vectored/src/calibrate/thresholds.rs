@@ -110,7 +110,6 @@ pub(super) fn measure(
     })
 }
 
-/// The measurements at each count.
 type Curves = [Curve; CopyThresholds::MEASURED.len()];
 
 fn max_segment_bytes(max_list_bytes: usize, count: usize) -> usize {

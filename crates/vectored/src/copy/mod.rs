@@ -329,7 +329,6 @@ fn refuse_endless(
     Ok(())
 }
 
-/// The two descriptors of a copy.
 struct Descriptors<'d> {
     from: BorrowedDescriptor<'d>,
     to: BorrowedDescriptor<'d>,

@@ -36,7 +36,6 @@ pub(super) trait Calls {
     fn is_output_full(&mut self) -> io::Result<bool>;
 }
 
-/// The rules of one copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) technique: Technique,
@@ -57,7 +56,6 @@ pub(super) struct Plan {
     pub(super) limit: u64,
 }
 
-/// A copy that runs.
 pub(super) struct Run<'p, C> {
     pub(super) calls: C,
     left: u64,

@@ -162,7 +162,6 @@ fn is_large(observation: &Observation) -> bool {
     observation.bytes >= large_bytes
 }
 
-/// The fitted costs of copying.
 struct Copying {
     segment_ns: f64,
     byte_ns: f64,

@@ -49,6 +49,7 @@ fn bytes_for(ns: f64, byte_ns: f64, [least, most]: [f64; 2]) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cmp::Ordering::{Equal, Greater, Less};
 
     use crate::cost::TargetKind;
     use crate::cost::queue_thresholds::QueueThresholds as Thresholds;
@@ -124,35 +125,28 @@ mod tests {
     #[test]
     fn each_cost_that_a_formula_names_counts() {
         let usual = CostModel::default();
-        let (copy, join) = (
-            usual.queue_copy_below_bytes(),
-            usual.queue_join_below_bytes(),
+        let after = |change: fn(&mut CostModel)| {
+            let changed = usual.with(change);
+            (
+                changed
+                    .queue_copy_below_bytes()
+                    .cmp(&usual.queue_copy_below_bytes()),
+                changed
+                    .queue_join_below_bytes()
+                    .cmp(&usual.queue_join_below_bytes()),
+            )
+        };
+        assert_eq!(after(|costs| costs.call_ns *= 2.0), (Equal, Greater));
+        assert_eq!(after(|costs| costs.gather_call_ns *= 2.0), (Greater, Equal));
+        assert_eq!(
+            after(|costs| costs.large_segment_ns *= 2.0),
+            (Greater, Equal)
         );
-        let calls = CostModel {
-            call_ns: 2.0 * usual.call_ns,
-            ..usual
-        };
-        assert!(calls.queue_join_below_bytes() > join);
-        let lists = CostModel {
-            gather_call_ns: 2.0 * usual.gather_call_ns,
-            ..usual
-        };
-        assert!(lists.queue_copy_below_bytes() > copy);
-        let segments = CostModel {
-            large_segment_ns: 2.0 * usual.large_segment_ns,
-            ..usual
-        };
-        assert!(segments.queue_copy_below_bytes() > copy);
-        let copies = CostModel {
-            copy_byte_ns: 2.0 * usual.copy_byte_ns,
-            ..usual
-        };
-        assert!(copies.queue_copy_below_bytes() < copy);
-        let uncached = CostModel {
-            copy_byte_uncached_ns: 2.0 * usual.copy_byte_uncached_ns,
-            ..usual
-        };
-        assert!(uncached.queue_join_below_bytes() < join);
+        assert_eq!(after(|costs| costs.copy_byte_ns *= 2.0), (Less, Equal));
+        assert_eq!(
+            after(|costs| costs.copy_byte_uncached_ns *= 2.0),
+            (Equal, Less)
+        );
     }
 
     #[test]
@@ -170,44 +164,5 @@ mod tests {
                 "{kind:?}"
             );
         }
-    }
-
-    #[cfg(feature = "serde")]
-    #[test]
-    fn measured_thresholds_of_a_queue_are_saved() {
-        let queue_thresholds = Thresholds {
-            copy_below_bytes: Some(5000),
-            join_below_bytes: None,
-        };
-        let model = CostModel {
-            queue_thresholds,
-            ..CostModel::default()
-        };
-        let text = serde_json::to_string(&model).unwrap();
-        assert!(
-            text.contains(
-                r#""queue_thresholds":{"copy_below_bytes":5000,"join_below_bytes":null}"#
-            ),
-            "{text}"
-        );
-        assert_eq!(serde_json::from_str::<CostModel>(&text).unwrap(), model);
-        let text = serde_json::to_string(&CostModel::default()).unwrap();
-        assert!(
-            text.contains(
-                r#""queue_thresholds":{"copy_below_bytes":null,"join_below_bytes":null}"#
-            ),
-            "{text}"
-        );
-        assert_eq!(
-            serde_json::from_str::<CostModel>(&text).unwrap(),
-            CostModel::default()
-        );
-        let part = r#"{"join_below_bytes":7}"#;
-        assert_eq!(
-            serde_json::from_str::<Thresholds>(part)
-                .unwrap()
-                .join_below_bytes,
-            Some(7)
-        );
     }
 }

@@ -190,7 +190,7 @@ mod with_serde {
 mod tests {
     use super::*;
     use crate::CostModel;
-    use crate::cost::TargetKind;
+    use crate::cost::queue_thresholds::QueueThresholds;
     use proptest::prelude::*;
 
     fn any_thresholds() -> impl Strategy<Value = CopyThresholds> {
@@ -206,31 +206,49 @@ mod tests {
     fn any_model() -> impl Strategy<Value = CostModel> {
         let number = || prop_oneof![4 => 0.01..300.0_f64, 1 => any::<f64>(), 1 => Just(f64::NAN)];
         let staging = prop_oneof![Just(0), 1..100_usize, Just(256 << 10)];
-        (any_thresholds(), prop::array::uniform7(number()), staging).prop_map(
-            |(copy_thresholds, numbers, staging_bytes)| {
-                let [
-                    call_ns,
-                    gather_call_ns,
-                    segment_ns,
-                    large_segment_ns,
-                    copy_segment_ns,
-                    copy_byte_ns,
-                    copy_byte_uncached_ns,
-                ] = numbers;
-                CostModel {
-                    call_ns,
-                    gather_call_ns,
-                    segment_ns,
-                    large_segment_ns,
-                    copy_segment_ns,
-                    copy_byte_ns,
-                    copy_byte_uncached_ns,
-                    copy_thresholds,
-                    staging_bytes,
-                    ..CostModel::default()
-                }
-            },
+        let queue = any::<[Option<u32>; 2]>();
+        (
+            any_thresholds(),
+            prop::array::uniform8(number()),
+            staging,
+            queue,
         )
+            .prop_map(
+                |(
+                    copy_thresholds,
+                    numbers,
+                    staging_bytes,
+                    [copy_below_bytes, join_below_bytes],
+                )| {
+                    let [
+                        call_ns,
+                        gather_call_ns,
+                        segment_ns,
+                        large_segment_ns,
+                        iovec_step_ns,
+                        copy_segment_ns,
+                        copy_byte_ns,
+                        copy_byte_uncached_ns,
+                    ] = numbers;
+                    CostModel {
+                        call_ns,
+                        gather_call_ns,
+                        segment_ns,
+                        large_segment_ns,
+                        iovec_step_ns,
+                        copy_segment_ns,
+                        copy_byte_ns,
+                        copy_byte_uncached_ns,
+                        queue_thresholds: QueueThresholds {
+                            copy_below_bytes,
+                            join_below_bytes,
+                        },
+                        copy_thresholds,
+                        staging_bytes,
+                        ..CostModel::default()
+                    }
+                },
+            )
     }
 
     proptest! {
@@ -290,17 +308,6 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_of_zero_copies_nothing_at_its_count() {
-        let model = CostModel {
-            copy_thresholds: CopyThresholds::everywhere(0),
-            ..CostModel::default()
-        };
-        for count in [2, 3, 1000, 5000] {
-            assert_eq!(model.copy_below_bytes(count), 0);
-        }
-    }
-
-    #[test]
     fn above_the_last_count_the_copied_lists_fit_the_staging_buffer() {
         let mut copy_thresholds = CopyThresholds::default();
         copy_thresholds.set(64, Some(700)).unwrap();
@@ -338,22 +345,6 @@ mod tests {
         assert_eq!(copy_thresholds, CopyThresholds::default());
     }
 
-    #[test]
-    fn the_defaults_have_no_measured_threshold() {
-        let kinds = [
-            TargetKind::File,
-            TargetKind::Pipe,
-            TargetKind::Unix,
-            TargetKind::Other,
-        ];
-        for kind in kinds {
-            assert_eq!(
-                CostModel::for_target(kind).copy_thresholds,
-                CopyThresholds::default()
-            );
-        }
-    }
-
     #[cfg(feature = "serde")]
     mod with_serde {
         use super::*;
@@ -363,7 +354,7 @@ mod tests {
             fn any_model_of_finite_numbers_comes_back_from_json(mut model in any_model()) {
                 for number in [
                     &mut model.call_ns, &mut model.gather_call_ns, &mut model.segment_ns,
-                    &mut model.large_segment_ns, &mut model.copy_segment_ns, &mut model.copy_byte_ns,
+                    &mut model.large_segment_ns, &mut model.iovec_step_ns, &mut model.copy_segment_ns, &mut model.copy_byte_ns,
                     &mut model.copy_byte_uncached_ns,
                 ] {
                     if !number.is_finite() {
@@ -394,6 +385,7 @@ mod tests {
                 "queue_thresholds": { "copy_below_bytes": null, "join_below_bytes": null },
             });
             assert_eq!(serde_json::to_value(model).unwrap(), saved);
+            use crate::cost::TargetKind;
             let kinds = serde_json::to_string(&[TargetKind::File, TargetKind::Other]).unwrap();
             assert_eq!(kinds, r#"["file","other"]"#);
         }

@@ -87,12 +87,13 @@ pub(crate) struct FastPath {
 /// The one call that is the whole transfer of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SingleCall {
-    /// The content of the staging buffer.
     Staged,
-    /// The caller's list.
     List(ListScan),
     /// The content of the staging buffer, which is the first `count` segments, and the segments after them.
-    StagedPrefix { count: usize, bytes: usize },
+    StagedPrefix {
+        count: usize,
+        bytes: usize,
+    },
 }
 
 /// Why the fast path did not complete a transfer.
@@ -136,7 +137,6 @@ impl FastPath {
         }
     }
 
-    /// The limits of one call.
     #[inline]
     pub(crate) fn limits(&self) -> Limits {
         Limits {
@@ -431,7 +431,6 @@ impl FastPath {
         }
     }
 
-    /// The policy for the calls of a list.
     pub(crate) fn policy(&mut self, segments: &[IoSlice<'_>]) -> RunPolicy {
         let mut limits = self.limits();
         let mut segment_count = segments.len();

@@ -64,8 +64,8 @@ use crate::write::positional::{FileSink, check_end, into_file};
 /// # Secrets
 ///
 /// Copied bytes stay in memory. The staging buffers of [`Gather`],
-/// [`GatherWriter`](crate::GatherWriter), [`Scatter`](crate::Scatter), [`ScatterReader`](crate::ScatterReader) and
-/// `BufSender`, and the copy for a file that refuses lists, are not wiped, neither after a transfer nor when they are
+/// [`GatherWriter`](crate::GatherWriter), [`Scatter`](crate::Scatter) and [`ScatterReader`](crate::ScatterReader),
+/// and the copy for a file that refuses lists, are not wiped, neither after a transfer nor when they are
 /// freed. The functions [`write_all`](crate::write_all) and [`read_exact`](crate::read_exact)
 /// copy only for a file that refuses lists; [`write_once`](crate::write_once) copies nothing.
 ///
@@ -124,7 +124,6 @@ impl Gather {
         }
     }
 
-    /// The limits of one of its calls.
     #[cfg(test)]
     pub(crate) fn limits(&self) -> Limits {
         self.fast_path.limits()
@@ -204,10 +203,7 @@ impl Gather {
     ///
     /// # `SIGPIPE`
     ///
-    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal
-    /// is ignored, blocked or handled; in these cases the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust
-    /// program ignores the signal from its start. ([Which functions raise
-    /// none](crate::TransferError#signals-timeouts-and-full-descriptors).)
+    /// As the function [`resume_write`](crate::resume_write#sigpipe) does.
     ///
     /// # Errors
     ///

@@ -102,28 +102,6 @@ proptest! {
 }
 
 #[test]
-fn a_model_with_more_staging_than_there_is_memory_writes_all_the_same() {
-    let data = payload(&[3, 5, 70_000, 4]);
-    let mut gather = gather_with_staging(usize::MAX);
-    let (mut reader, writer) = std::io::pipe().unwrap();
-    // The list is written from the middle, too, where the general loop begins.
-    let mut cursor = SegmentCursor::at(0, 1);
-    let segments = list(&data);
-    let moving = std::thread::spawn(move || {
-        let mut all = Vec::new();
-        std::io::Read::read_to_end(&mut reader, &mut all).map(|_| all)
-    });
-    gather.write_all(&writer, &segments).unwrap();
-    gather
-        .resume_write(&writer, &segments, &mut cursor)
-        .unwrap();
-    drop(writer);
-    let model = data.concat();
-    let arrived = moving.join().unwrap().unwrap();
-    assert!(arrived == [&model[..], &model[1..]].concat());
-}
-
-#[test]
 fn a_list_that_is_one_piece_is_passed_as_it_is() {
     let data = payload(&[60]).concat();
     let touching = [&data[0..10], &data[10..20], &data[20..25], &data[25..50]];

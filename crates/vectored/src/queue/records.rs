@@ -15,7 +15,6 @@ pub(super) struct RecordEnds {
     ends: VecDeque<u64>,
     /// The start of the first group: no later than the first byte in the queue, earlier if its head was written.
     start: u64,
-    /// The end of the last group.
     last: u64,
     /// A record that ends up to here belongs to the last group.
     group_limit: u64,

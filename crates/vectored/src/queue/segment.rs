@@ -81,7 +81,6 @@ impl Segment {
         Segment { owner, start: 0 }
     }
 
-    /// The last `bytes` of an owner.
     pub(super) fn last_of(owner: Owner, bytes: usize) -> Segment {
         let start = owner.bytes().len() - bytes;
         Segment { owner, start }

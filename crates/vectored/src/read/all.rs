@@ -7,7 +7,7 @@ use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::runs::RunPolicy;
 use crate::sys;
-use crate::sys::limits::Limits;
+use crate::sys::limits::{Limits, end_within_files};
 use crate::transfer::message_sockets::before_each_read;
 use crate::transfer::read_loop::{AtEof, Receiver};
 use crate::transfer::unvectored::ListCalls;
@@ -263,16 +263,7 @@ pub(crate) fn file_source(
 
 /// Fails with `InvalidInput` if a list at `offset` would end past the largest 64-bit `off_t`.
 pub(crate) fn check_offset(segments: &[IoSliceMut<'_>], offset: u64) -> io::Result<()> {
-    let bytes = SegmentCursor::new().bytes_left_in(segments);
-    match offset.checked_add(bytes) {
-        Some(end) if i64::try_from(end).is_ok() => Ok(()),
-        _ => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!(
-                "{bytes} bytes at offset {offset} would end past the largest file offset, 2^63 - 1"
-            ),
-        )),
-    }
+    end_within_files(SegmentCursor::new().bytes_left_in(segments), offset)
 }
 
 /// A source that reads at an offset, and advances the offset by the bytes read.
@@ -368,32 +359,6 @@ mod tests {
     }
 
     #[test]
-    fn no_read_asks_for_more_bytes_than_the_limit_of_a_call() {
-        // 2.5 GiB of zeroed memory, of which no page is ever touched.
-        let mut buffers = [vec![0_u8; 5 << 28], vec![0_u8; 5 << 28]];
-        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
-        let mut calls: Vec<usize> = Vec::new();
-        let cursor = &mut SegmentCursor::new();
-        let result = receive_directly(
-            &mut segments,
-            cursor,
-            Limits::default(),
-            AtEof::Fail,
-            |slices| {
-                calls.push(slices.iter().map(|slice| slice.len()).sum());
-                Ok(calls[calls.len() - 1])
-            },
-        );
-        assert_eq!(result.unwrap(), 5 << 29);
-        assert!(
-            calls
-                .iter()
-                .all(|&bytes| bytes <= crate::sys::limits::MAX_CALL_BYTES)
-        );
-        assert_eq!(calls.len(), 2, "{calls:?}");
-    }
-
-    #[test]
     fn a_read_at_an_offset_continues_after_the_bytes_read() {
         let mut offsets = Vec::new();
         let mut bytes = [0; 3];
@@ -413,18 +378,6 @@ mod tests {
         let result = receive_directly(&mut segments, cursor, limits, AtEof::Fail, source);
         assert_eq!(result.unwrap(), 3);
         assert_eq!(offsets, [1000, 1002, 1002]);
-    }
-
-    #[test]
-    fn an_offset_that_overflows_is_invalid_input() {
-        let mut bytes = [0; 3];
-        let segments = [IoSliceMut::new(&mut bytes)];
-        let last = i64::MAX as u64 - 3;
-        assert!(check_offset(&segments, last).is_ok());
-        for offset in [last + 1, i64::MAX as u64 + 1, u64::MAX - 2, u64::MAX] {
-            let error = check_offset(&segments, offset).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-        }
     }
 
     #[test]

@@ -40,7 +40,6 @@ const _: () = {
     assert!(size_of::<Entry>() == 2 * size_of::<usize>());
 };
 
-/// The address and the length of an entry.
 #[cfg(test)]
 pub(super) fn parts(entry: &Entry) -> (usize, usize) {
     #[cfg(unix)]

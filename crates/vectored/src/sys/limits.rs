@@ -5,6 +5,7 @@
 //! `unsafe` for one call of `sysconf`, which no safe interface offers for `_SC_IOV_MAX`.
 #![allow(unsafe_code)]
 
+use std::io;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -127,6 +128,19 @@ impl Limits {
             self.segments > 0 && self.bytes > 0,
             "limits of a call must not be zero: {self:?}"
         );
+    }
+}
+
+/// Fails if so many bytes at `offset` would end past the largest 64-bit `off_t`.
+pub(crate) fn end_within_files(bytes: u64, offset: u64) -> io::Result<()> {
+    match offset.checked_add(bytes) {
+        Some(end) if i64::try_from(end).is_ok() => Ok(()),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!(
+                "{bytes} bytes at offset {offset} would end past the largest file offset, 2^63 - 1"
+            ),
+        )),
     }
 }
 

@@ -10,7 +10,6 @@ use rustix::pipe::SpliceFlags;
 
 use crate::descriptor::borrowed::BorrowedDescriptor;
 
-/// `copy_file_range(2)`.
 pub(crate) fn copy_file_range(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,
@@ -19,7 +18,6 @@ pub(crate) fn copy_file_range(
     Ok(rustix::fs::copy_file_range(from, None, to, None, most)?)
 }
 
-/// `sendfile(2)`.
 pub(crate) fn sendfile(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,

@@ -8,7 +8,6 @@ pub(crate) struct OpenFile {
     pub(crate) is_direct: bool,
 }
 
-/// The kind of file that a descriptor is open on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKind {
     Regular,

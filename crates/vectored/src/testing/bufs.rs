@@ -120,7 +120,6 @@ impl Shape {
     }
 }
 
-/// Trees of any shape.
 pub(crate) fn any_shape() -> impl Strategy<Value = Shape> {
     let size = prop_oneof![1 => Just(0), 4 => 1..8_usize, 3 => 8..70_usize, 1 => 70..300_usize];
     let shows = prop_oneof![

@@ -65,7 +65,6 @@ pub(crate) enum Answer {
 pub(crate) struct ScriptedSink {
     script: std::vec::IntoIter<Answer>,
     limits: Limits,
-    /// The answer to the last call.
     pub(crate) last: Answer,
     pub(crate) taken: Vec<u8>,
     pub(crate) calls: usize,

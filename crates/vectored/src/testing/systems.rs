@@ -26,55 +26,61 @@ pub(crate) struct SystemRules {
     pub(crate) has_lists: bool,
 }
 
+const fn rules(
+    name: &'static str,
+    segments: usize,
+    bytes: u64,
+    beyond_bytes: Beyond,
+    has_lists: bool,
+) -> SystemRules {
+    SystemRules {
+        name,
+        segments,
+        bytes,
+        beyond_bytes,
+        has_lists,
+    }
+}
+
+const INT_MAX: u64 = 0x7fff_ffff;
+
 /// The rules of the systems that the crate is built for.
 pub(crate) const SYSTEMS: [SystemRules; 6] = [
-    SystemRules {
-        // "Notes" of write(2); `MAX_RW_COUNT` in include/linux/fs.h, with pages of 4096 bytes.
-        name: "Linux",
-        segments: 1024,
-        bytes: 0x7fff_f000,
-        beyond_bytes: Beyond::Short,
-        has_lists: true,
-    },
-    SystemRules {
-        // aarch64 may have pages of 64 KiB.
-        name: "Linux with pages of 64 KiB",
-        segments: 1024,
-        bytes: 0x7fff_0000,
-        beyond_bytes: Beyond::Short,
-        has_lists: true,
-    },
-    SystemRules {
-        // A sum of lengths that overflows 32 bits with a sign is `EINVAL`: write(2).
-        name: "macOS",
-        segments: 1024,
-        bytes: 0x7fff_ffff,
-        beyond_bytes: Beyond::Invalid,
-        has_lists: true,
-    },
-    SystemRules {
-        name: "macOS before version 11, at an offset",
-        segments: 1024,
-        bytes: 0x7fff_ffff,
-        beyond_bytes: Beyond::Invalid,
-        has_lists: false,
-    },
-    SystemRules {
-        // `EINVAL` above `SSIZE_MAX`, or above `INT_MAX` with the sysctl debug.iosize_max_clamp: write(2).
-        name: "FreeBSD with debug.iosize_max_clamp",
-        segments: 1024,
-        bytes: 0x7fff_ffff,
-        beyond_bytes: Beyond::Invalid,
-        has_lists: true,
-    },
-    SystemRules {
-        // `_XOPEN_IOV_MAX` of <limits.h>.
-        name: "a system with the least that POSIX guarantees",
-        segments: 16,
-        bytes: 0x7fff_ffff,
-        beyond_bytes: Beyond::Invalid,
-        has_lists: true,
-    },
+    // "Notes" of write(2); `MAX_RW_COUNT` in include/linux/fs.h, with pages of 4096 bytes.
+    rules("Linux", 1024, 0x7fff_f000, Beyond::Short, true),
+    // aarch64 may have pages of 64 KiB.
+    rules(
+        "Linux with pages of 64 KiB",
+        1024,
+        0x7fff_0000,
+        Beyond::Short,
+        true,
+    ),
+    // A sum of lengths that overflows 32 bits with a sign is `EINVAL`: write(2).
+    rules("macOS", 1024, INT_MAX, Beyond::Invalid, true),
+    rules(
+        "macOS before version 11, at an offset",
+        1024,
+        INT_MAX,
+        Beyond::Invalid,
+        false,
+    ),
+    // `EINVAL` above `SSIZE_MAX`, or above `INT_MAX` with the sysctl debug.iosize_max_clamp: write(2).
+    rules(
+        "FreeBSD with debug.iosize_max_clamp",
+        1024,
+        INT_MAX,
+        Beyond::Invalid,
+        true,
+    ),
+    // `_XOPEN_IOV_MAX` of <limits.h>.
+    rules(
+        "a system with the least that POSIX guarantees",
+        16,
+        INT_MAX,
+        Beyond::Invalid,
+        true,
+    ),
 ];
 
 /// A kernel with these rules. It counts bytes and keeps none, so lists may be longer than memory.

@@ -65,7 +65,6 @@ impl Attempt {
         code == Some(codes::EINVAL)
     }
 
-    /// The result of the call.
     pub(crate) fn into_result(self) -> io::Result<usize> {
         self.result
     }

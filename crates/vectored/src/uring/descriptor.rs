@@ -69,7 +69,6 @@ pub(super) enum Kind {
     File,
     /// Another descriptor that takes offsets, as `/dev/null`.
     Device,
-    /// A pipe or a socket.
     Stream,
 }
 

@@ -361,7 +361,6 @@ impl<B: Buffer> Ring<B> {
         self.len() == 0
     }
 
-    /// A transfer without data.
     #[inline]
     fn new_transfer(
         &mut self,

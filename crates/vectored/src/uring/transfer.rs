@@ -37,7 +37,6 @@ pub(super) struct Transfer<B> {
     is_stream: bool,
 }
 
-/// The start of the transfer.
 #[derive(Clone, Copy)]
 enum Place {
     /// The place that was submitted: an offset, or the position of the descriptor. Whether that can seek is not

@@ -12,7 +12,6 @@ use crate::uring::Data;
 use crate::uring::sys::{Call, Operation};
 use crate::uring::transfer::Transfer;
 
-/// The result of one call.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     /// So many hundredths of the bytes are moved, and at least one byte.

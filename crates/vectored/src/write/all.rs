@@ -252,34 +252,6 @@ mod tests {
     }
 
     #[test]
-    fn no_call_is_given_more_bytes_than_the_kernel_moves() {
-        // 4 GiB out of 8 MiB, in so few entries that only the bytes limit a call.
-        let chunk = vec![0; 8 << 20];
-        let segments = vec![IoSlice::new(&chunk); 512];
-        let mut calls = Vec::new();
-        let result = send_all_referenced(
-            &segments,
-            &mut SegmentCursor::new(),
-            Limits::default(),
-            || Ok(()),
-            |slices| {
-                let bytes = slices.iter().map(|slice| slice.len()).sum();
-                calls.push(bytes);
-                Ok(bytes)
-            },
-        );
-        assert_eq!(result.unwrap(), 4 << 30);
-        let total: u64 = calls.iter().map(|&bytes| bytes as u64).sum();
-        assert_eq!(total, 4 << 30);
-        assert!(
-            calls
-                .iter()
-                .all(|&bytes| bytes <= crate::sys::limits::MAX_CALL_BYTES)
-        );
-        assert_eq!(calls.len(), 3, "{calls:?}");
-    }
-
-    #[test]
     #[should_panic(expected = "reported 6 bytes of 5")]
     fn a_call_that_reports_more_than_it_was_given_is_not_believed() {
         let segments = [IoSlice::new(b"12345")];

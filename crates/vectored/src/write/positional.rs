@@ -6,7 +6,7 @@ use crate::cursor::SegmentCursor;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::sys;
-use crate::sys::limits::Limits;
+use crate::sys::limits::{Limits, end_within_files};
 use crate::transfer::direct_retry::is_direct;
 use crate::transfer::unvectored::ListCalls;
 use crate::transfer::write_loop::Sink;
@@ -81,7 +81,6 @@ pub(crate) fn at(
     }
 }
 
-/// The calls into a file at an offset.
 pub(crate) fn into_file(
     fd: BorrowedDescriptor<'_>,
     offset: u64,
@@ -112,17 +111,8 @@ impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FileSink<'_, F> {
 
 /// Returns an error if the end of the list would exceed the largest `off_t`.
 pub(crate) fn check_end(segments: &[IoSlice<'_>], offset: u64) -> Result<(), TransferError> {
-    let bytes = SegmentCursor::new().bytes_left_in(segments);
-    match offset.checked_add(bytes) {
-        Some(end) if i64::try_from(end).is_ok() => Ok(()),
-        _ => Err(TransferError::new(
-            0,
-            io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("{bytes} bytes at offset {offset} would end past 2^63 - 1"),
-            ),
-        )),
-    }
+    end_within_files(SegmentCursor::new().bytes_left_in(segments), offset)
+        .map_err(|error| TransferError::new(0, error))
 }
 
 #[cfg(test)]

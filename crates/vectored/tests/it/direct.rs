@@ -33,51 +33,6 @@ fn alignment_of(file: &File) -> DirectAlignment {
     }
 }
 
-fn buffers(alignment: DirectAlignment, count: usize) -> Vec<AlignedBuffer> {
-    (0..count)
-        .map(|index| {
-            let bytes = alignment.offset_bytes * (1 + index % 3);
-            let mut buffer = AlignedBuffer::zeroed(bytes, alignment.memory_bytes);
-            buffer.fill(1 + (index % 251) as u8);
-            buffer
-        })
-        .collect()
-}
-
-#[test]
-fn the_kernel_takes_every_list_that_passes_the_check() {
-    const NAME: &str = "direct::the_kernel_takes_every_list_that_passes_the_check";
-    let path = TemporaryFile::new("direct");
-    let file = match open(&path) {
-        Ok(file) => file,
-        Err(error) => {
-            return skip(
-                NAME,
-                &format!("O_DIRECT on the temporary directory: {error}"),
-            );
-        }
-    };
-    let reported = alignment_of(&file);
-    for alignment in [reported, DirectAlignment::CONSERVATIVE] {
-        for count in [1, 2, 1025] {
-            let data = buffers(alignment, count);
-            let segments: Vec<_> = data.iter().map(|buffer| IoSlice::new(buffer)).collect();
-            let offset = 2 * alignment.offset_bytes as u64;
-            let bytes = write_all_direct_at(&file, &segments, offset, alignment).unwrap();
-            let model: Vec<u8> = data
-                .iter()
-                .flat_map(|buffer| buffer.iter().copied())
-                .collect();
-            assert_eq!(bytes, model.len() as u64);
-            let content = fs::read(&path.0).unwrap();
-            assert!(
-                content[offset as usize..][..model.len()] == model,
-                "{count}"
-            );
-        }
-    }
-}
-
 #[test]
 fn a_misaligned_list_is_an_error_that_names_the_cause_before_any_byte() {
     let path = TemporaryFile::new("direct-misaligned");
@@ -162,6 +117,10 @@ fn aligned_blocks_reach_a_direct_file_by_every_writer_copied_or_not() {
         return;
     };
     let mut writers = file_writers();
+    let write = move |fd: std::os::fd::BorrowedFd<'_>, segments: &[IoSlice<'_>]| {
+        write_all_direct_at(fd, segments, 0, alignment)
+    };
+    writers.push(("write_all_direct_at", Box::new(write)));
     for bytes in [0, 512, 4096, 100_000] {
         let mut gather = Gather::with_model(copying_up_to(bytes));
         let write = move |fd: std::os::fd::BorrowedFd<'_>, segments: &[IoSlice<'_>]| {

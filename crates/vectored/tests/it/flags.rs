@@ -94,30 +94,6 @@ fn the_bytes_arrive_with_every_set_of_flags() {
 }
 
 #[test]
-fn a_refused_flag_is_an_error_before_any_byte_with_on_refusal_error() {
-    const NAME: &str = "flags::a_refused_flag_is_an_error_before_any_byte_with_on_refusal_error";
-    let file = File::from(rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
-    let data = payload(&[3, 4]);
-    let write = |flags| write_all_with(&file, &list(&data), None, flags, OnRefusal::Error);
-    let mut refused = 0;
-    for (flag, name) in [
-        (WriteFlags::NOWAIT, "RWF_NOWAIT"),
-        (WriteFlags::DONTCACHE, "RWF_DONTCACHE"),
-    ] {
-        let before = file.metadata().unwrap().len();
-        let Err(error) = write(flag) else { continue };
-        refused += 1;
-        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-        assert_eq!(error.transferred(), 0);
-        assert!(error.to_string().contains(name), "{error}");
-        assert_eq!(file.metadata().unwrap().len(), before);
-    }
-    if refused == 0 {
-        skip(NAME, "this kernel refuses no flag on a memfd");
-    }
-}
-
-#[test]
 fn nowait_on_a_full_blocking_pipe_would_block() {
     const NAME: &str = "flags::nowait_on_a_full_blocking_pipe_would_block";
     let (mut reader, writer) = std::io::pipe().unwrap();

@@ -32,7 +32,6 @@ pub(super) fn tcp_pair() -> io::Result<Ends> {
     }
 }
 
-/// The device that moves no byte.
 pub(super) fn null_device() -> io::Result<File> {
     let path = if cfg!(windows) { "NUL" } else { "/dev/null" };
     File::options().write(true).open(path)

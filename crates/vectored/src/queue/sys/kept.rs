@@ -38,7 +38,6 @@ pub(in crate::queue) struct Kept {
     owners: VecDeque<Owned>,
     /// The number of the first of `parts`, whether it was removed or not.
     first_number: usize,
-    /// The bytes of the segments.
     pub(in crate::queue) bytes: usize,
     /// The copied bytes that are before a segment.
     enclosed_bytes: usize,
@@ -90,7 +89,6 @@ impl Kept {
         self.parts.is_empty()
     }
 
-    /// The bytes of the segments.
     #[inline]
     pub(in crate::queue) fn bytes(&self) -> usize {
         self.bytes

@@ -78,7 +78,6 @@ impl Copier {
         all
     }
 
-    /// The name in measurements.
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn name(self) -> &'static str {
         match self.is_wide {
@@ -141,7 +140,6 @@ pub(crate) fn copy_short_run(
     }
 }
 
-/// [`copy_run`] without assembly.
 #[cfg(not(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 #[inline]
 fn copy_run_baseline(

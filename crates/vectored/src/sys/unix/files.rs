@@ -102,7 +102,6 @@ fn kind(file_type: FileType) -> FileKind {
     }
 }
 
-/// Whether the descriptor is a pipe or FIFO.
 pub(crate) fn is_fifo(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
     let mode = rustix::fs::fstat(fd)?.st_mode;
     Ok(FileType::from_raw_mode(mode) == FileType::Fifo)

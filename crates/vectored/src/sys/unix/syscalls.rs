@@ -45,7 +45,6 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
     }
 }
 
-/// `write(2)`.
 #[inline(always)]
 fn write_one(fd: BorrowedFd<'_>, one: &IoSlice<'_>) -> io::Result<usize> {
     // SAFETY: the call writes to no memory of this process. It reads the bytes of the entry, which may be read as long as

@@ -92,16 +92,18 @@ pub(super) struct Begun<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operation {
     /// Writes the sources; without an offset at the position of the descriptor.
-    Write { offset: Option<u64> },
-    /// Reads into the targets.
-    Read { offset: Option<u64> },
+    Write {
+        offset: Option<u64>,
+    },
+    Read {
+        offset: Option<u64>,
+    },
     /// Waits until the descriptor takes bytes.
     AwaitWritable,
     /// Waits until the descriptor has bytes.
     AwaitReadable,
 }
 
-/// A call that is over.
 pub(super) struct Ended<C> {
     pub(super) call: Box<C>,
     /// Bytes, or the events of a wait.
@@ -394,7 +396,6 @@ impl<C: Call> Calls<C> {
         }
     }
 
-    /// The mark and the result of the next completion.
     #[inline]
     fn next_completion(&mut self) -> Option<(u64, i32)> {
         if let Some(next) = self.taken.get(self.next_taken) {

@@ -74,7 +74,6 @@ impl<'s> Elements<'s> {
         self.elements
     }
 
-    /// The bytes of all pages.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

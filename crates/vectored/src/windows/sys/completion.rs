@@ -49,7 +49,6 @@ struct InFlight {
     _elements: Vec<FILE_SEGMENT_ELEMENT>,
 }
 
-/// A transfer that has ended.
 pub(crate) struct Ended {
     pub(crate) id: u64,
     pub(crate) buffers: Vec<AlignedBuffer>,
