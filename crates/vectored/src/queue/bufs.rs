@@ -109,8 +109,7 @@ mod tests {
             shape in any_shape(), copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)]
         ) {
             let tree = shape.build(&mut (0..251).cycle());
-            let mut policy = QueuePolicy::default();
-            policy.copy_below_bytes = copy_below_bytes;
+            let policy = QueuePolicy { copy_below_bytes, ..QueuePolicy::default() };
             let mut queue = SegmentQueue::with_policy(policy);
             queue.push_buf(tree.buf);
             let queued: Vec<_> = queue.segments().collect();

@@ -259,19 +259,30 @@ fn the_answer_of_a_wait_moves_no_bytes() {
     assert_eq!(transfer.end(Ok(())).result.unwrap(), 4);
 }
 
-/// A short call of a file that is open for appending moves its position to the end of the file.
+/// The kernel may write a part of a call and leave the position where it was. That of a file that is open for appending it
+/// moves to the end of the file.
 #[test]
-fn the_position_of_a_file_that_is_appended_to_is_left_as_it_is() {
-    let path = std::env::temp_dir().join(format!("vectored-appended-{}", std::process::id()));
-    std::fs::write(&path, b"first").unwrap();
-    let file = std::fs::File::options().append(true).open(&path).unwrap();
+fn the_position_of_a_file_is_that_after_the_bytes_of_a_short_call() {
+    use std::os::unix::fs::FileExt;
+
+    let path = std::env::temp_dir().join(format!("vectored-position-{}", std::process::id()));
+    for appends in [false, true] {
+        std::fs::write(&path, b"first").unwrap();
+        let mut options = std::fs::File::options();
+        let file = options.write(true).append(appends).open(&path).unwrap();
+        let kernel = file.try_clone().unwrap();
+        let mut transfer = write(file.into(), &payload(&[10]));
+        begin(&mut transfer, &[]);
+        let moved = if appends {
+            io::Write::write(&mut &kernel, b"abc")
+        } else {
+            kernel.write_at(b"abc", 0)
+        };
+        assert!(transfer.call_ended(moved, false, false).is_none());
+        let expected = if appends { 8 } else { 3 };
+        assert_eq!(rustix::fs::tell(&kernel).unwrap(), expected);
+    }
     std::fs::remove_file(&path).unwrap();
-    let kernel = file.try_clone().unwrap();
-    let mut transfer = write(file.into(), &payload(&[10]));
-    begin(&mut transfer, &[]);
-    io::Write::write_all(&mut &kernel, b"abc").unwrap();
-    assert!(transfer.call_ended(Ok(3), false, false).is_none());
-    assert_eq!(rustix::fs::tell(&kernel).unwrap(), 8);
 }
 
 /// The kernel gets the memory of the queue itself, unless bytes were copied.

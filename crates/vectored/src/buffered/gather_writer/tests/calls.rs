@@ -92,6 +92,21 @@ fn a_slice_that_costs_more_to_copy_than_to_send_is_sent_though_it_fits() {
 }
 
 #[test]
+fn an_error_after_accepted_bytes_is_returned_by_the_next_call_unless_it_is_transient() {
+    let data = payload(&[20, 50]);
+    for code in [codes::EAGAIN, codes::ENOSPC] {
+        let inner = Shared::new(&[Answer::Take(30), Answer::Fail(code)]);
+        let mut writer = gathering(&inner);
+        writer.write_all(&data[0]).unwrap();
+        assert_eq!(writer.write(&data[1]).unwrap(), 10);
+        let flushed = writer.flush().map_err(|error| error.raw_os_error());
+        let is_transient = code == codes::EAGAIN;
+        assert_eq!(flushed, if is_transient { Ok(()) } else { Err(Some(code)) });
+        assert_eq!((inner.taken().len(), writer.buffer()), (30, &b""[..]));
+    }
+}
+
+#[test]
 fn a_list_that_fits_is_staged_and_one_that_does_not_is_one_call() {
     let inner = Shared::new(&[]);
     let mut writer = gathering(&inner);
