@@ -95,10 +95,19 @@ pub fn csv_of<T: SavedResult>(results: &[&T]) -> String {
     csv(&literal!({ "runs": runs }), &[&["runs"], T::ROWS].concat())
 }
 
+/// Data as JSON. By way of the text: `serde_json::to_value` would be compiled once more for each type.
+///
+/// # Errors
+///
+/// If the data has no JSON, such as a path that is not UTF-8.
+pub fn value_of(data: &impl Serialize) -> serde_json::Result<Value> {
+    serde_json::from_str(&serde_json::to_string(data)?)
+}
+
 /// The fields of plain data behind one more.
 pub fn with_field(name: &str, value: impl Into<Value>, of: &impl Serialize) -> Value {
     let mut all = literal!({ name: value.into() });
-    let others = serde_json::to_value(of).expect("plain data");
+    let others = value_of(of).expect("plain data");
     if let (Value::Object(all), Value::Object(others)) = (&mut all, others) {
         all.extend(others);
     }

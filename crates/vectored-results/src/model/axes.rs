@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
+use vectored_report::value_of;
 use vectored_report::words::bytes as bytes_in_words;
 
 use crate::model::conditions::{Conditions, Operation};
@@ -322,7 +323,7 @@ impl Axis {
 
     /// Whether it has another value than usual.
     pub fn is_set(&self, of: &Conditions) -> bool {
-        let value = |of: &Conditions| serde_json::to_value(of).map(|mut all| all[self.name].take());
+        let value = |of: &Conditions| value_of(of).map(|mut all| all[self.name].take());
         value(of).ok() != value(&Conditions::write(of.target)).ok()
     }
 }

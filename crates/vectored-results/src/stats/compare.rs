@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use vectored_machine::model::Host;
+use vectored_report::value_of;
 
 use crate::model::{
     AXES, COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
@@ -140,7 +141,7 @@ fn command_line(run: &Results) -> String {
             .as_str()
             .map_or_else(|| saved.to_string(), str::to_owned)
     };
-    let saved = |conditions: &Conditions| serde_json::to_value(conditions).unwrap_or_default();
+    let saved = |conditions: &Conditions| value_of(conditions).unwrap_or_default();
     let usual = saved(&Conditions::write(Target::Pipe));
     let is_grid = run.cells.iter().all(|cell| cell.segment_bytes.is_some());
     for cell in &run.cells {

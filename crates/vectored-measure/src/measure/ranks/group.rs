@@ -59,7 +59,13 @@ pub fn give<T: Serialize>(group: &dyn Group, value: &T) -> serde_json::Result<()
 pub fn receive<T: DeserializeOwned>(group: &dyn Group) -> T {
     let mut text = Vec::new();
     group.broadcast(&mut text);
-    serde_json::from_slice(&text).expect(SAME_PROGRAM)
+    parsed(text)
+}
+
+/// A value of another rank. From a `str`, as results are read: each source of bytes would be compiled once more for each type.
+fn parsed<T: DeserializeOwned>(text: Vec<u8>) -> T {
+    let text = String::from_utf8(text).expect(SAME_PROGRAM);
+    serde_json::from_str(&text).expect(SAME_PROGRAM)
 }
 
 /// The values of all ranks on rank 0, in their order; none on the others.
@@ -70,6 +76,5 @@ pub fn receive<T: DeserializeOwned>(group: &dyn Group) -> T {
 pub fn gathered<T: Serialize + DeserializeOwned>(group: &dyn Group, value: &T) -> Vec<T> {
     let text = serde_json::to_vec(value).expect("plain data");
     let all = group.gather(&text).into_iter();
-    all.map(|text| serde_json::from_slice(&text).expect(SAME_PROGRAM))
-        .collect()
+    all.map(parsed).collect()
 }
