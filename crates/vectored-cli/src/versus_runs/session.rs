@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use vectored_machine::platform::command_run::{Ended, LEFT_BEHIND_LIMIT, RunError, run};
+use vectored_report::sort::sort;
 use vectored_versus::ends::{RunEnd, failed, usual};
 use vectored_versus::model::{Calls, Comparison, Difference, Phase, Run, Side, Stdout, Versus};
 use vectored_versus::{Counter, judge};
@@ -486,7 +487,7 @@ fn same_files(old: &Side, new: &Side) -> bool {
     let sums = |side: &Side| {
         let mut sums: Option<Vec<_>> = side.files.iter().map(|file| file.sha256.clone()).collect();
         if let Some(sums) = &mut sums {
-            sums.sort_unstable();
+            sort(sums);
             sums.dedup();
         }
         sums.filter(|sums| !sums.is_empty())

@@ -159,8 +159,17 @@ impl SyntheticMachine {
     /// A standard normal deviate (Box and Muller 1958).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.rng.f64()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.rng.f64()).cos()
+        radius * cosine_of_turns(self.rng.f64())
     }
+}
+
+/// The cosine of a part of a turn, from 0 to 1. `f64::cos` would be 23 KB of the static tool: glibc has it for four
+/// kinds of processors.
+fn cosine_of_turns(turns: f64) -> f64 {
+    // The sine of an angle within a quarter of a turn, by its series, whose next term is below 1e-17.
+    let angle = std::f64::consts::TAU * (0.25 - (turns - 0.5).abs());
+    let terms = (1..=11).rev().map(|term| f64::from(2 * term));
+    -angle * terms.fold(1.0, |sum, n| 1.0 - angle * angle / (n * (n + 1.0)) * sum)
 }
 
 /// The technique of a contender in a cell of copies.
@@ -258,5 +267,19 @@ impl Sampler for SyntheticMachine {
             writers: std::mem::take(&mut self.writers),
             ..CellExtras::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cosine_of_turns;
+
+    #[test]
+    fn the_cosine_is_that_of_the_standard_library() {
+        for step in 0..=1000 {
+            let turns = f64::from(step) / 1000.0;
+            let expected = (std::f64::consts::TAU * turns).cos();
+            assert!((cosine_of_turns(turns) - expected).abs() < 1e-15, "{turns}");
+        }
     }
 }

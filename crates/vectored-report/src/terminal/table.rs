@@ -5,6 +5,7 @@
 //! becomes a list.
 
 use crate::document::{Align, Column, Role, Table};
+use crate::sort::sort;
 use crate::terminal::lines::{BOLD, Screen, left, right, style_of, width};
 use crate::words;
 
@@ -48,7 +49,7 @@ pub(super) fn table(table: &Table, screen: &mut Screen) {
 fn narrower(table: &Table) -> Vec<Vec<usize>> {
     let orders = table.columns.iter().map(|column| column.drop_order);
     let mut orders: Vec<u8> = orders.chain([0]).collect();
-    orders.sort_unstable();
+    sort(&mut orders);
     orders.dedup();
     let left = |dropped: u8| {
         let stays = |column: &&usize| {

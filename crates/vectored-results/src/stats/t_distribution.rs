@@ -72,8 +72,7 @@ fn ln_gamma(x: f64) -> f64 {
         1.505_632_735_149_311_6e-7,
     ];
     if x < 0.5 {
-        let pi = std::f64::consts::PI;
-        return (pi / (pi * x).sin()).ln() - ln_gamma(1.0 - x);
+        return ln_gamma(x + 1.0) - x.ln();
     }
     let x = x - 1.0;
     let series = std::iter::zip(1.., COEFFICIENTS)

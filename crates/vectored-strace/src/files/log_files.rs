@@ -58,13 +58,13 @@ fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
             .iter_mut()
             .find(|log| prefix.is_some() && log.0 == prefix);
         match same {
-            Some((_, parts)) => parts.push(part),
+            Some((_, parts)) => {
+                // A child's number is usually greater than its parent's.
+                let at = parts.partition_point(|known| known.thread <= part.thread);
+                parts.insert(at, part);
+            }
             None => logs.push((prefix, vec![part])),
         }
-    }
-    for (_, parts) in &mut logs {
-        // A child's number is usually greater than its parent's.
-        parts.sort_by_key(|part| part.thread);
     }
     logs.into_iter().map(|(_, parts)| parts).collect()
 }
