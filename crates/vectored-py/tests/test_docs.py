@@ -86,6 +86,33 @@ class Claims(unittest.TestCase):
                 self.assertEqual(os.path.getsize("service.log") == 0, waits)
             log.close()
             self.assertEqual(os.path.getsize("service.log"), 3 * len("a record\n"))
+            self.check_logs_of_processes(names)
+
+    def check_logs_of_processes(self, names):
+        """No way of a process loses a record or writes it twice, and every call ends at the end of a record."""
+        record = lambda text: logging.makeLogRecord({"levelno": logging.INFO, "msg": text})
+        for name in ("LogFile", "LogStream"):
+            with open("forked.log", "w") as stream:
+                log = names[name](stream if name == "LogStream" else "forked.log")
+                log.handle(record("one"))
+                child = os.fork()
+                if child == 0:
+                    log.handle(record("child"))
+                    os._exit(0)
+                os.waitpid(child, 0)
+                log.handle(record("two"))
+                log.write_out()
+                with open("forked.log") as written:
+                    self.assertEqual(written.read(), "one\nchild\ntwo\n")
+                sizes = set()
+                for number in range(2000):
+                    log.handle(record(f"{number} {'é' * (number % 97)}"))
+                    sizes.add(os.path.getsize("forked.log"))
+                log.close()
+            with open("forked.log", "rb") as written:
+                content = written.read()
+            self.assertLess(len(sizes), 100)
+            self.assertTrue(all(content[size - 1:size] == b"\n" for size in sizes))
 
     def said(self, command, names):
         """What an interpreter prints for a line."""

@@ -75,24 +75,26 @@ fn stalls(advisory: &Advisory) -> String {
     // Processes that wait at the same time may lose more.
     let wall = advisory.wall_s.filter(|wall| *wall >= advisory.stalled_s);
     let of_wall = wall.map_or_else(String::new, |wall| {
-        let lost = share(advisory.stalled_s / wall);
+        let lost = advisory.stalled_s / wall;
+        let lost = match advisory.wall_source {
+            Some(WallSource::Estimated) => estimated_share(advisory, lost),
+            _ => share(lost),
+        };
         format!(", {lost} of {}", share_of(advisory.wall_source))
     });
-    let is_own = |one: &&Finding| one.key.kind == FindingKind::Stall;
-    let of_peers_s: f64 = advisory
-        .findings
-        .iter()
-        .filter(|one| one.key.kind == FindingKind::PeerStall)
-        .map(|one| one.saving_s)
-        .sum();
-    let (what, why) = match advisory.findings.iter().find(is_own) {
-        Some(_) if of_peers_s * 2.0 <= advisory.stalled_s => (
+    let has = |kind| advisory.findings.iter().any(|one| one.key.kind == kind);
+    let (what, why) = match (has(FindingKind::Stall), has(FindingKind::PeerStall)) {
+        (true, false) => (
             "One write for each message over TCP, or TCP_NODELAY,",
-            "since the message before it was written in parts",
+            "since the message before each was written in parts",
+        ),
+        (true, true) => (
+            "One write for each message over TCP, at both ends, or TCP_NODELAY there,",
+            "since each came in parts, or the message before it was written in parts",
         ),
         _ => (
             "One write for each answer by the end of TCP that sends it, or TCP_NODELAY there,",
-            "since it came in parts",
+            "since each came in parts",
         ),
     };
     format!(

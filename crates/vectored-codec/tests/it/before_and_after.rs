@@ -6,7 +6,7 @@ use std::io::{self, BufReader, BufWriter, IoSlice, IoSliceMut, Read, Seek, Write
 use std::path::PathBuf;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use futures_util::SinkExt;
+use futures_util::SinkExt;                   // feed, send and flush
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio_util::codec::{FramedWrite, LengthDelimitedCodec};
@@ -98,6 +98,45 @@ fn records_are_joined_in_a_log() {
         Ok(())
     });
     assert_eq!(found, b"one two three\n");
+}
+
+/// The code of `docs/copying.md`.
+#[test]
+fn a_copy_that_is_stopped_is_removed() {
+    use std::ops::ControlFlow;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    for stops in [false, true] {
+        let (stop, path) = (AtomicBool::new(stops), path());
+        let (from, to) = (File::open("Cargo.toml").unwrap(), File::create(&path).unwrap());
+        let copy = || -> io::Result<()> {
+            let mut progress = |bytes: u64| {
+                println!("{bytes} bytes");
+                if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            match vectored::copy::Options::new().progress(&mut progress).copy(&from, &to) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => std::fs::remove_file(&path)?,
+                copied => println!("all {} bytes", copied?.bytes),
+            }
+            Ok(())
+        };
+        copy().unwrap();
+        assert_eq!(path.exists(), !stops);
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// The code of `docs/writev-or-copy.md`.
+#[test]
+fn a_header_and_its_body_are_one_list() {
+    let (header, body) = ([b'h'; 150], vec![b'b'; 6000]);
+    let found = written(|stream| {
+        use vectored::{CostModel, Gather};
+        let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Tcp)); // keep it
+        gather.write_all(&stream, &[IoSlice::new(&header), IoSlice::new(&body)])?;
+        Ok(())
+    });
+    assert_eq!(found.len(), 6150);
 }
 
 mod connection {

@@ -87,7 +87,7 @@ languages! {
     Python "Python" ends "os._exit, multiprocessing workers and signals flush nothing" {
         Writes WriteBuffer "text file, also of csv and json: `buffering=65536` in open, in place of `buffering=1`" => "file.flush()"
         Writes WriteBuffer "print: no `flush=True`, python3 -u or PYTHONUNBUFFERED" => "sys.stdout.flush()"
-        Writes WriteBuffer "logging.FileHandler, in parts of 8 KiB: `handler.flush = lambda: None`" => "handler.stream.flush()"
+        Writes WriteBuffer "logging.FileHandler or StreamHandler, in parts of 8 KiB: `handler.flush = lambda: None`" => "handler.stream.flush()"
         Writes WriteBuffer "binary file: `buffering=65536` in open, in place of `buffering=0`" => "file.flush()"
         Writes Join "file object: `file.write(a + b)`, then `file.flush()`"
         Writes Join "os.write: `os.writev(fd, [a, b])`"
