@@ -272,6 +272,7 @@ languages! {
         Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
         SocketWrites Join "with the crate vectored: `gather.write_all(&stream, &segments)` of a vectored::Gather"
         SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(stream)`" => "stream.flush()"
+        SocketWrites Join "with tokio: FramedQueue of the crate vectored-codec in place of FramedWrite, or one write_all_buf of all that waits"
         Reads ReadAhead "`BufReader::with_capacity(65536, file)`"
         Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(file)`"
         StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`"
