@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use sha2::{Digest as _, Sha256};
+use vectored_report::sort::sort;
 use vectored_report::{visible, words};
 
 /// Bytes of an output that are kept.
@@ -99,7 +100,7 @@ impl Varying {
         match (&mut *self, other) {
             (Varying::Lines(lines), Varying::Lines(others)) => {
                 lines.extend(others);
-                lines.sort_unstable();
+                sort(lines);
                 lines.dedup();
             }
             (Varying::Order, Varying::Order) => {}
@@ -145,7 +146,7 @@ impl Captured {
                 lines
                     .iter_mut()
                     .for_each(|line| *line = line.strip_suffix(b"\n").unwrap_or(line));
-                lines.sort_unstable();
+                sort(&mut lines);
                 lines = lines
                     .into_iter()
                     .flat_map(|line| [line, &b"\n"[..]])

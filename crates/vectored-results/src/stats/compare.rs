@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use vectored_machine::model::Host;
+use vectored_report::sort::sort;
 use vectored_report::value_of;
 
 use crate::model::{
@@ -440,7 +441,7 @@ fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference
     let values = |runs: &[Properties], index: usize| {
         let values = runs.iter().filter_map(|run| run[index].1.clone());
         let mut values: Vec<String> = values.collect();
-        values.sort_unstable();
+        sort(&mut values);
         values.dedup();
         values
     };

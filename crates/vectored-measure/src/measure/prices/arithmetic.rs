@@ -2,6 +2,7 @@
 
 use vectored::CostModel;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
+use vectored_report::sort::sort_by;
 use vectored_results::stats::median;
 
 use crate::measure::prices::probes::Quantity;
@@ -99,7 +100,7 @@ impl Rounds {
     /// The quantile of the rounds, by nearest rank.
     fn quantile_ns(&self, share: f64) -> f64 {
         let mut sorted = self.extra_ns.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
+        sort_by(&mut sorted, f64::total_cmp);
         let last = sorted.len().saturating_sub(1);
         let rank = (share * last as f64).round() as usize;
         sorted.get(rank).copied().unwrap_or(0.0)
