@@ -148,6 +148,10 @@ match case:
     case "small-reads/pipe#stdin 1":
         file = sys.stdin.buffer
         show(iter(lambda: file.read(39), b""))
+    case "small-reads/pipe#stdin 2":
+        fd = 0
+        file = os.fdopen(fd, "rb", 65536)
+        show(iter(lambda: file.read(39), b""))
     case "positional-writes/file 0":
         fd = new()
         for number, (a, b) in enumerate(records):

@@ -14,7 +14,10 @@ case $case in
     done >"$path"
     ;;
 "reopened/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i" >> file; done ;;
-"reopened/file 1") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i"; done >> file ;;
+"reopened/file 1")
+    exec 3>>file
+    for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i" >&3; done
+    ;;
 "adjacent-writes/unix 0")
     exec 3<>"/dev/tcp/127.0.0.1/$port"
     for i in $(seq -f %031.0f 0 $((count - 1))); do printf %s "record " >&3; echo "$i" >&3; done

@@ -10,6 +10,7 @@ use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{
     language_of_remedies, option_of, remedies, reopening, runtime_of,
 };
+use crate::advisor::wording::sentences::{EVERY_END, before};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
     WallSource,
@@ -162,8 +163,9 @@ pub(super) fn listed_reason(one: &Uncounted) -> String {
     // Go moves a goroutine from thread to thread.
     if is_go && reason.starts_with("several threads") {
         format!(
-            "{reason}; if one goroutine writes them, bufio.NewWriterSize(file, 65536), with w.Flush() before it waits and on \
-             every way out, saves at most {saving}"
+            "{reason}; if one goroutine writes them, bufio.NewWriterSize(file, 65536), with w.Flush() before it waits{}, \
+             and {EVERY_END}, saves at most {saving}",
+            before(&one.tally, ", ")
         )
     } else {
         format!("{reason}; merging them would save at most {saving}")

@@ -51,6 +51,9 @@ pub fn proof(command: &[OsString], input: &Input, advisory: &Advisory) -> Option
     for path in written(&words, advisory) {
         options += &format!(" --same {}", quoted(&near(path)?));
     }
+    if advisory.failed.is_some() {
+        options += " --ignore-failure";
+    }
     let missing = match input {
         Input::Stream => {
             " Its standard input came from a pipe: save that to FILE, and add --input FILE."
@@ -239,6 +242,10 @@ mod tests {
 
     fn said(typed: &str, input: &Input) -> String {
         let command: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
+        let mut failed = merge(&[]);
+        failed.failed = Some("exit status 1".to_owned());
+        let told = proof(&command, input, &failed).unwrap();
+        assert!(told.contains(" --ignore-failure '"), "{told}");
         proof(&command, input, &merge(&[])).unwrap()
     }
 

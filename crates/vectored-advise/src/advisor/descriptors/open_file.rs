@@ -70,6 +70,8 @@ pub(crate) struct OpenFile {
     pub(crate) text: Vec<u8>,
     /// The path given to `open`; used only if `text` is empty.
     pub(crate) path: Vec<u8>,
+    /// Its name before it was renamed; empty if it was not.
+    pub(crate) first_name: Vec<u8>,
     /// Key of the group of open file descriptions of the same file; 0 for none.
     pub(crate) group: usize,
     /// Patterns in which it is counted.
@@ -118,6 +120,7 @@ impl OpenFile {
             number,
             text: Vec::new(),
             path: Vec::new(),
+            first_name: Vec::new(),
             group: 0,
             counted: Bits::default(),
             runs: [DirectionRuns::default(), DirectionRuns::default()],
@@ -133,6 +136,11 @@ impl OpenFile {
     /// Text that the log shows, or its path.
     pub(crate) fn name(&self) -> &[u8] {
         if self.text.is_empty() { &self.path } else { &self.text }
+    }
+
+    /// The name by which it was opened.
+    pub(crate) fn opened_name(&self) -> &[u8] {
+        if self.first_name.is_empty() { self.name() } else { &self.first_name }
     }
 
     /// Most bytes of a merged call: those that Linux writes to a pipe at once, if others may write there.

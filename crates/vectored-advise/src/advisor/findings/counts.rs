@@ -5,11 +5,13 @@ use crate::advisor::findings::tally::join;
 use crate::model::{FileCalls, Tally};
 
 /// The tally of a pattern, with call sites by number and files by path.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) tally: Tally,
     pub(crate) sites: Vec<(u32, u64, u64)>,
     pub(crate) files: Vec<(Vec<u8>, FileCalls)>,
+    /// Ascending: the buffer that would change the calls, their use, and their number.
+    pub(crate) buffers: Vec<(u32, u32, u64)>,
 }
 
 /// Files of a finding that are counted separately while a log is read.
@@ -21,6 +23,17 @@ impl Counts {
         add_sites(&mut self.sites, &other.sites);
         for (path, file) in other.files {
             self.join_file(&path, file);
+        }
+        for (buffer, used, calls) in other.buffers {
+            self.add_buffer(buffer, used, calls);
+        }
+    }
+
+    pub(crate) fn add_buffer(&mut self, buffer: u32, used: u32, calls: u64) {
+        let place = |known: &(u32, u32, u64)| (known.0, known.1).cmp(&(buffer, used));
+        match self.buffers.binary_search_by(place) {
+            Ok(place) => self.buffers[place].2 += calls,
+            Err(place) => self.buffers.insert(place, (buffer, used, calls)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! From runs to rows of a report: counts, descriptors, prices and what can be saved.
 
 pub mod advise;
+pub(crate) mod buffers;
 pub(crate) mod call_counts;
 pub(crate) mod classify;
 pub(crate) mod counts;

@@ -1,8 +1,11 @@
 //! The findings of a log, counted by pattern.
 
+use std::collections::BTreeSet;
+
 use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 
+use crate::advisor::findings::buffers::Buffers;
 use crate::advisor::findings::classify::rests_on_order;
 use crate::advisor::findings::counts::Counts;
 use crate::advisor::findings::held::HeldFindings;
@@ -10,6 +13,7 @@ use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};
 use crate::advisor::findings::tally::{bound, join};
+use crate::advisor::findings::uses::DescriptorUses;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
 use crate::model::{FileCalls, FindingKey, FindingKind, Grade, Runtime, SiteCalls, Step, Tally};
@@ -37,6 +41,10 @@ pub(crate) struct RunOwner<'a> {
     pub(crate) target: DescriptorKind,
     /// Path, or the text that the log shows.
     pub(crate) path: &'a [u8],
+    /// Number of the buffer that would change the calls.
+    pub(crate) buffer: u32,
+    /// Place in the table of uses.
+    pub(crate) used: u32,
 }
 
 /// A pattern of a log, with names by number.
@@ -142,6 +150,7 @@ impl PatternCounts {
             },
             sites: row.sites.clone(),
             files: Vec::new(),
+            buffers: vec![(owner.buffer, owner.used, row.transfers())],
         });
         counts.add_file(owner.path, row);
         counted
@@ -264,6 +273,57 @@ impl PatternCounts {
         place
     }
 
+    /// Lists the findings whose remedy is a buffer that would also change calls that it breaks, and adds to the others what
+    /// the buffer must heed elsewhere.
+    pub(crate) fn judge(&mut self, buffers: &Buffers, uses: &mut DescriptorUses) {
+        for place in 0..self.entries.len() {
+            let (key, entry) = &mut self.entries[place];
+            let has_buffer = matches!(
+                key.kind,
+                FindingKind::AdjacentWrites | FindingKind::SmallReads
+            );
+            let is_judged = matches!(key.reason, None | Some(Barrier::SeveralWriters));
+            if !has_buffer || !is_judged || entry.counts.tally.runs == 0 {
+                continue;
+            }
+            let Counts {
+                tally,
+                buffers: of_counts,
+                ..
+            } = &mut entry.counts;
+            let numbers = of_counts.iter().map(|&(buffer, ..)| buffer);
+            let numbers = numbers.collect::<BTreeSet<u32>>().into_iter();
+            if key.reason.is_some() {
+                tally.ends = buffers.ends(key.kind, numbers);
+                continue;
+            }
+            let Some(reason) = buffers.judge(key.kind, key.grade, numbers, tally) else {
+                continue;
+            };
+            for &(_, used, calls) in of_counts.iter() {
+                uses.list_calls(used, calls, reason);
+            }
+            let key = Key {
+                grade: Grade::Crossing,
+                reason: Some(reason),
+                ..*key
+            };
+            let counts = std::mem::take(&mut entry.counts);
+            let listed = self.place(key);
+            let (processes, openings) = (counts.tally.processes, counts.tally.openings);
+            for place in BTreeSet::from([listed.own, listed.any_file]) {
+                let known = &self.entries[place as usize].1.counts.tally;
+                // Both may have counted the same ones.
+                let most = (known.processes.max(processes), known.openings.max(openings));
+                if place == listed.own {
+                    self.entries[place as usize].1.counts.join(counts.clone());
+                }
+                let known = &mut self.entries[place as usize].1.counts.tally;
+                (known.processes, known.openings) = most;
+            }
+        }
+    }
+
     /// Adds the findings to tallies. If the log has a `lack`, findings that rest on the order and the
     /// times of all calls are not counted.
     pub(crate) fn close(mut self, lack: Option<Barrier>, max_delay_ns: u64, into: &mut Tallies) {
@@ -287,6 +347,7 @@ impl PatternCounts {
                 mut tally,
                 sites,
                 files,
+                ..
             } = entry.counts;
             if tally.runs == 0 {
                 // All of it is listed, or it counts only what several files share.
@@ -380,6 +441,8 @@ mod tests {
                 others_write: false,
                 target: DescriptorKind::File,
                 path: path.as_bytes(),
+                buffer: 0,
+                used: 0,
             };
             book.add(&row, &owner, None);
         }

@@ -23,6 +23,8 @@ pub(crate) struct Pending {
     calls: CallCounts,
     /// The barriers between its transfers, with their number.
     ends: Vec<(Barrier, u64)>,
+    /// Those since the last call of [`Pending::take_ends`].
+    new_ends: Vec<(Barrier, u64)>,
 }
 
 impl Pending {
@@ -112,9 +114,11 @@ impl Pending {
     /// Notes the barriers between two transfers.
     pub(crate) fn note_ends(&mut self, between: &[Barrier]) {
         for &reason in between {
-            match self.ends.iter_mut().find(|end| end.0 == reason) {
-                Some(end) => end.1 += 1,
-                None => self.ends.push((reason, 1)),
+            for ends in [&mut self.ends, &mut self.new_ends] {
+                match ends.iter_mut().find(|end| end.0 == reason) {
+                    Some(end) => end.1 += 1,
+                    None => ends.push((reason, 1)),
+                }
             }
         }
     }
@@ -122,6 +126,11 @@ impl Pending {
     #[inline(always)]
     pub(crate) fn note(&mut self, transfer: &Transfer<'_>, buffer_bytes: u64) {
         self.calls.note(transfer, buffer_bytes);
+    }
+
+    /// Takes the barriers since the last call.
+    pub(crate) fn take_ends(&mut self) -> Vec<(Barrier, u64)> {
+        std::mem::take(&mut self.new_ends)
     }
 
     /// Takes the call counts and the rows, with the rows of one loop joined.

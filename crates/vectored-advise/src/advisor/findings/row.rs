@@ -33,19 +33,9 @@ impl Row {
         if self.reason.is_some() || self.grade == Grade::ReadsAhead {
             return;
         }
-        // Of writes the buffer decides, since only some of them are records.
-        let kinds = kinds_of(self.kind, false);
-        let kinds = if self.kind == FindingKind::AdjacentWrites { &kinds[..1] } else { kinds };
-        for &(end, times) in ends {
-            let mut verdicts = kinds.iter().map(|&kind| verdict(end, kind));
-            match verdicts.find(|&verdict| verdict != Verdict::Not) {
-                Some(Verdict::Before(call)) => add_ends(&mut self.tally.ends, call, times),
-                Some(_) => {}
-                None => {
-                    (self.grade, self.reason) = (Grade::Crossing, Some(end));
-                    return;
-                }
-            }
+        self.reason = outlived(self.kind, ends, &mut self.tally.ends);
+        if self.reason.is_some() {
+            self.grade = Grade::Crossing;
         }
     }
 
@@ -144,6 +134,26 @@ impl Row {
         }
         join(&mut self.tally, &part.tally);
     }
+}
+
+/// Adds to `calls` those before which a buffer for a finding must be empty. Returns the first barrier that allows no remedy.
+pub(crate) fn outlived(
+    kind: FindingKind,
+    ends: &[(Barrier, u64)],
+    calls: &mut Vec<(String, u64)>,
+) -> Option<Barrier> {
+    // Of writes the buffer decides, since only some of them are records.
+    let kinds = kinds_of(kind, false);
+    let kinds = if kind == FindingKind::AdjacentWrites { &kinds[..1] } else { kinds };
+    for &(end, times) in ends {
+        let mut verdicts = kinds.iter().map(|&kind| verdict(end, kind));
+        match verdicts.find(|&verdict| verdict != Verdict::Not) {
+            Some(Verdict::Before(call)) => add_ends(calls, call, times),
+            Some(_) => {}
+            None => return Some(end),
+        }
+    }
+    None
 }
 
 /// Alignment of the steps of a row with those of another.

@@ -179,6 +179,14 @@ impl DescriptorUses {
         place
     }
 
+    /// Moves calls whose finding rests on the order of all calls from the counted to the listed ones.
+    pub(crate) fn list_calls(&mut self, place: u32, calls: u64, reason: Barrier) {
+        let entry = &mut self.entries[place as usize].1;
+        entry.counted -= calls;
+        entry.ordered -= calls;
+        *entry.listed.entry(Some(reason)).or_default() += calls;
+    }
+
     /// Moves held calls from the counted to the listed ones.
     pub(crate) fn list(&mut self, held: &HeldFindings, reason: Barrier) {
         for (place, calls, ordered) in held.uses() {

@@ -585,6 +585,56 @@ fn a_buffer_of_a_process_that_forks_or_was_forked_is_flushed() {
         text.contains("before fork or execve (once)") && text.contains(own),
         "{text}"
     );
+    // A single write of the child is in no finding.
+    let log = log_of_threads(
+        &[
+            &[(1, OPEN)][..],
+            &parent,
+            &[(1, fork), (3, WRITE), (3, end), (1, wait)],
+            &parent,
+        ]
+        .concat(),
+    );
+    let text = actions(&log).concat();
+    assert!(text.contains(own), "{text}");
+}
+
+/// A buffer in the program changes its writes through every open file description of that name.
+#[test]
+fn a_buffer_heeds_all_openings_of_the_file() {
+    let begin = ["clone(child_stack=NULL, flags=SIGCHLD) = 2", OPEN, WRITE];
+    let [close, again] = ["close(3</tmp/f>) = 0", OPEN];
+    let renamed = ["rename(\"/tmp/f\", \"/tmp/g\") = 0", "close(3</tmp/g>) = 0"];
+    let stat = "2 1795312736.000320 stat(\"/tmp/f\", {st_size=20}) = 0\n";
+    let later = |calls: &[&str]| log_of(calls).replace("36.000", "36.001");
+    let last = [again, WRITE, WRITE, WRITE];
+    for rotated in [&[close][..], &renamed] {
+        let log = log_of(&begin) + stat + &later(&[&[WRITE][..], rotated, &last].concat());
+        assert_eq!(actions(&log), [""; 0], "{log}");
+        // What only needs a flush is named.
+        let log = log_of(
+            &[
+                &begin[1..],
+                &["fsync(3</tmp/f>) = 0", WRITE],
+                rotated,
+                &last,
+            ]
+            .concat(),
+        );
+        let text = actions(&log).concat();
+        assert!(text.contains("before fsync (once)"), "{text}");
+    }
+    // Another program has its own buffer.
+    let log = log_of(&begin)
+        + stat
+        + &later(&[
+            WRITE,
+            close,
+            "execve(\"/bin/x\", [\"x\"], 0x7f /* 1 var */) = 0",
+        ]);
+    let log = log + &later(&last).replace("36.001", "36.002");
+    let own = "adjacent-writes file 3→1: write 5 [adjacent]";
+    assert_eq!(found_in(&log, true)[0], own);
 }
 
 #[test]

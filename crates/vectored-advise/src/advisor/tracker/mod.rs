@@ -16,6 +16,7 @@ use crate::advisor::descriptors::name_set::NameSet;
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::runtime::runtime_of_program;
 use crate::advisor::descriptors::same_file::FileGroups;
+use crate::advisor::findings::buffers::Buffers;
 use crate::advisor::findings::pattern_counts::PatternCounts;
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
@@ -65,6 +66,7 @@ pub(super) struct Tracker {
     /// Last parts of the paths of FIFOs.
     fifos: NameSet,
     pattern_counts: PatternCounts,
+    buffers: Buffers,
     uses: DescriptorUses,
     stalls: StallCounts,
     /// Open file descriptions of TCP connections, by the text that the log shows.
@@ -115,6 +117,7 @@ impl Tracker {
             runtimes: FxHashMap::default(),
             fifos: NameSet::default(),
             pattern_counts: PatternCounts::default(),
+            buffers: Buffers::default(),
             uses: DescriptorUses::default(),
             stalls: StallCounts::default(),
             tcp_ends: FxHashMap::default(),
@@ -146,6 +149,7 @@ impl Tracker {
         } else {
             None
         };
+        self.pattern_counts.judge(&self.buffers, &mut self.uses);
         let pattern_counts = &self.pattern_counts;
         let program = |number| pattern_counts.program_name(number);
         self.uses

@@ -127,7 +127,10 @@ impl Tracker {
         self.kernel.work += self.kernel.open_files.len() as u64;
         for (_, open_file) in &mut self.kernel.open_files {
             if open_file.text == *from {
-                open_file.text = to.to_vec();
+                let from = std::mem::replace(&mut open_file.text, to.to_vec());
+                if open_file.first_name.is_empty() {
+                    open_file.first_name = from;
+                }
             }
         }
     }

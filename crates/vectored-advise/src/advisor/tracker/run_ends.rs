@@ -143,10 +143,11 @@ impl Tracker {
         let Some(open_file) = open_files.get_mut(key) else {
             return;
         };
+        let user = open_file.runs[direction].last_caller;
+        let ends = open_file.pending[direction].take_ends();
         let Some((mut rows, calls)) = open_file.pending[direction].take() else {
             return;
         };
-        let user = open_file.runs[direction].last_caller;
         let groups = &mut self.groups;
         for row in rows.iter_mut().filter(|row| row.depends_on_others()) {
             let shared = shared_by_others(row, open_file, groups);
@@ -155,6 +156,10 @@ impl Tracker {
                 row.reason = shared;
             }
         }
+        let is_read = direction == READS;
+        let number = self
+            .buffers
+            .number(user.program, is_read, open_file.opened_name());
         let OpenFile {
             text,
             path,
@@ -193,6 +198,8 @@ impl Tracker {
             },
         };
         let owner = RunOwner {
+            buffer: number,
+            used,
             program: user.program,
             runtime: process.as_ref().and_then(|process| process.runtime),
             process: user.process_number,
@@ -204,6 +211,13 @@ impl Tracker {
             target,
             path: name,
         };
+        let buffer = self.buffers.at(number);
+        buffer.note_ends(&ends);
+        buffer.killed |= owner.killed;
+        buffer.forked |= owner.forked;
+        buffer.others_write |= owner.others_write;
+        let shared = if is_read { open_file.shared_reads } else { groups.listed(open_file.group) };
+        buffer.rule_out(shared);
         for row in &rows {
             let mut held = match row.depends_on_others() {
                 false => None,

@@ -482,7 +482,15 @@ impl Tracker {
         let Some(open_file) = open_files.get_mut(key) else {
             return;
         };
-        let owner = open_file.runs[direction].last_caller.process;
+        let CallingThread {
+            process: owner,
+            program,
+            ..
+        } = open_file.runs[direction].last_caller;
+        let number = self
+            .buffers
+            .number(program, direction == READS, open_file.opened_name());
+        self.buffers.at(number).rule_out(Some(reason));
         let counted = &mut open_file.counted;
         self.pattern_counts.list(held, reason, |found| {
             let process = process_at(processes, owner);

@@ -84,7 +84,7 @@ macro_rules! languages {
 }
 
 languages! {
-    Python "Python" ends "os._exit, multiprocessing workers and signals flush nothing" {
+    Python "Python" ends "os._exit, exec, multiprocessing workers and signals flush nothing" {
         Writes WriteBuffer "text file, also of csv and json: `buffering=65536` in open, in place of `buffering=1`" => "file.flush()"
         Writes WriteBuffer "print: no `flush=True`, python3 -u or PYTHONUNBUFFERED" => "sys.stdout.flush()"
         Writes WriteBuffer "logging.FileHandler or StreamHandler, in parts of 8 KiB: `handler.flush = lambda: None`" => "handler.stream.flush()"
@@ -97,7 +97,8 @@ languages! {
         SocketWrites WriteBuffer "`file = sock.makefile(\"wb\", buffering=65536)`, and all writes to that" => "file.flush()"
         Reads ReadAhead "`open(path, \"rb\", buffering=65536)`, no `os.read` of a few bytes"
         StreamReads ReadAhead "socket: `sock.makefile(\"rb\", buffering=65536)`"
-        StreamReads ReadAhead "pipe: `sys.stdin.buffer`"
+        StreamReads ReadAhead "standard input: `sys.stdin.buffer`"
+        StreamReads ReadAhead "another pipe: `os.fdopen(fd, \"rb\", 65536)`"
         WritesAt Join "`os.pwritev(fd, [a, b], offset)`"
         WritesAt Join "with the package vectored: `gather.write_all(fd, [a, b], offset)` of a `vectored.Gather()`"
         ReadsAt ReadRun "`os.preadv(fd, [a, b], offset)` into bytearrays"
@@ -127,7 +128,7 @@ languages! {
         QuickAck EachCall "`socket.setOption(jdk.net.ExtendedSocketOptions.TCP_QUICKACK, true)` after each read"
     }
 
-    Node "Node.js" ends "process.exit and signals drop what was not written" {
+    Node "Node.js" ends "process.exit, process.abort, an uncaught exception and signals drop what was not written" {
         Writes WriteBuffer "file descriptor: `lines.push(text)`, in place of `fs.writeSync`" => "fs.writeFileSync(fd, lines.splice(0).join(\"\"))"
         Writes WriteBuffer "stream of a file: `stream.cork()` before the writes of a batch" => "stream.uncork()"
         Writes WriteBuffer "standard output and console.log, where cork does nothing: `lines.push(text)`" => "process.stdout.write(lines.splice(0).join(\"\"))"
@@ -202,7 +203,7 @@ languages! {
         Seeks EachCall "let `awk` read the lines"
         Syncs EachCall "`sync -d file` once, after several records"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
-        Reopened EachCall "`done >> file` opens it once for a loop"
+        Reopened EachCall "`exec 3>>file` before the loop, and `>&3` in place of `>> file`"
     }
 
     Awk "awk" ends "signals flush nothing" {
@@ -266,7 +267,7 @@ languages! {
         StreamReads ReadAhead "read what has arrived at once, and take the pieces from that buffer"
     }
 
-    Rust "Rust" ends "process::exit, abort and signals flush nothing" {
+    Rust "Rust" ends "process::exit, exec, abort and signals flush nothing" {
         Writes WriteBuffer "`BufWriter::with_capacity(65536, file)`" => "file.flush()"
         Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(file)`" => "file.flush()"
         Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
@@ -287,7 +288,7 @@ languages! {
         NoDelay EachCall "`stream.set_nodelay(true)`"
     }
 
-    Cpp "C++" ends "_exit, abort and signals flush nothing" {
+    Cpp "C++" ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" {
         Writes WriteBuffer "stream: `'\\n'` in place of `std::endl`, no `std::unitbuf`" => "file.flush()"
         Writes WriteBuffer "cout: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
         Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open" => "file.flush()"
@@ -297,7 +298,7 @@ languages! {
         Reads ReadAhead "`read(fd, buffer, 65536)`"
     }
 
-    C "C" ends "_exit, abort and signals flush nothing" {
+    C "C" ends "quick_exit, _exit, exec, abort and signals flush nothing" {
         Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use" => "fflush(stream)"
         Writes WriteBuffer "write(2): `stream = fdopen(fd, \"w\")` with such a buffer, and fwrite in its place" => "fflush(stream)"
         Writes Join "`writev(fd, iov, count)`"

@@ -254,7 +254,7 @@ fn writes(key: &FindingKey, tally: &Tally) -> String {
 pub(crate) const EVERY_END: &str = "on every way out";
 
 /// The calls before which nothing may be in a buffer: `, and before fsync (100 times)`, with `joint` in front.
-fn before(tally: &Tally, joint: &str) -> String {
+pub(crate) fn before(tally: &Tally, joint: &str) -> String {
     let ends = ends(tally);
     if ends.is_empty() { ends } else { format!("{joint}before {ends}") }
 }

@@ -1,0 +1,118 @@
+//! What all transfers of a program with one name have in common, since an edit that adds a buffer changes all of them.
+
+use rustc_hash::FxHashMap;
+
+use crate::advisor::findings::row::outlived;
+use crate::advisor::runs::barriers::Barrier;
+use crate::model::{FindingKind, Grade, Tally};
+
+/// Names of a log that are known separately; later ones are one for each program and direction.
+const NAMES_MAX: usize = 4096;
+
+/// A program, whether it reads, and the name by which it opened a file, or the text of a stream.
+type Key = (u32, bool, Vec<u8>);
+
+/// The transfers of a log by program, direction and name, through any open file description.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    numbers: FxHashMap<Key, u32>,
+    known: Vec<Buffer>,
+}
+
+/// The transfers that one buffer in the program would change.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    /// Why some of them may be in no buffer.
+    reason: Option<Barrier>,
+    /// The barriers between them, with their number.
+    ends: Vec<(Barrier, u64)>,
+    /// See [`Tally::killed`].
+    pub(crate) killed: bool,
+    /// See [`Tally::forked`].
+    pub(crate) forked: bool,
+    /// See [`Tally::others_write`].
+    pub(crate) others_write: bool,
+}
+
+impl Buffers {
+    /// The number of a buffer.
+    pub(crate) fn number(&mut self, program: u32, is_read: bool, name: &[u8]) -> u32 {
+        let mut key = (program, is_read, name.to_vec());
+        if self.known.len() >= NAMES_MAX && !self.numbers.contains_key(&key) {
+            key.2.clear();
+        }
+        let next = self.known.len() as u32;
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            self.known.push(Buffer::default());
+        }
+        number
+    }
+
+    /// A buffer by its number.
+    pub(crate) fn at(&mut self, number: u32) -> &mut Buffer {
+        &mut self.known[number as usize]
+    }
+
+    /// Adds to a finding what is known of all transfers that a buffer for it changes. Returns why some of them rule it out.
+    pub(crate) fn judge(
+        &self,
+        kind: FindingKind,
+        grade: Grade,
+        numbers: impl Iterator<Item = u32>,
+        tally: &mut Tally,
+    ) -> Option<Barrier> {
+        let mut ends = Vec::new();
+        for number in numbers {
+            let buffer = &self.known[number as usize];
+            if buffer.reason.is_some() {
+                return buffer.reason;
+            }
+            if grade != Grade::ReadsAhead
+                && let Some(reason) = outlived(kind, &buffer.ends, &mut ends)
+            {
+                return Some(reason);
+            }
+            tally.killed |= buffer.killed;
+            tally.forked |= buffer.forked;
+            tally.others_write |= buffer.others_write;
+        }
+        tally.ends = ends;
+        None
+    }
+}
+
+impl Buffers {
+    /// The calls before which a buffer must be empty that could be sound if its program had one thread.
+    pub(crate) fn ends(
+        &self,
+        kind: FindingKind,
+        numbers: impl Iterator<Item = u32>,
+    ) -> Vec<(String, u64)> {
+        let mut calls = Vec::new();
+        for number in numbers {
+            for end in &self.known[number as usize].ends {
+                let _ = outlived(kind, std::slice::from_ref(end), &mut calls);
+            }
+        }
+        calls
+    }
+}
+
+impl Buffer {
+    /// Notes why others see some of the transfers. [`Barrier::WakeUp`] holds for one pipe, and may be withdrawn.
+    pub(crate) fn rule_out(&mut self, reason: Option<Barrier>) {
+        let lasting = reason.filter(|&reason| reason != Barrier::WakeUp);
+        self.reason = self.reason.or(lasting);
+    }
+
+    /// Notes barriers between its transfers.
+    pub(crate) fn note_ends(&mut self, ends: &[(Barrier, u64)]) {
+        for &(reason, times) in ends {
+            match self.ends.iter_mut().find(|end| end.0 == reason) {
+                Some(end) => end.1 += times,
+                None => self.ends.push((reason, times)),
+            }
+        }
+    }
+}
