@@ -383,7 +383,7 @@ fn run_passes(
         buffers.collect()
     };
     let (mut buffers, mut back) = (zeroed(), zeroed());
-    let [write, read] = run.names.map(|name| name.as_str());
+    let [write, read] = run.names.map(TechniqueName::as_str);
     let mut way = run.way().map_err(failed)?;
     let file = File::from(unnamed_file(bench.directory, OFlags::empty()).map_err(failed)?);
     let mut times = [Vec::new(), Vec::new()];
