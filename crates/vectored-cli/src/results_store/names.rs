@@ -8,7 +8,6 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use anyhow::Context;
-use vectored_advise::model::Advisory;
 use vectored_report::sort;
 use vectored_results::model::Results;
 use vectored_versus::model::Versus;
@@ -194,7 +193,7 @@ impl ResultName {
 
     /// Reads a result of `vectored advise`, and refuses any other.
     #[cfg(unix)]
-    pub fn load_advisory(&self) -> Result<Advisory, Failure> {
+    pub fn load_advisory(&self) -> Result<vectored_advise::model::Advisory, Failure> {
         match self.load(Some(ResultKind::Advise))? {
             Saved::Advisory(advisory) => Ok(*advisory),
             other => Err(self.of_another_command(&other, ResultKind::Advise)),
