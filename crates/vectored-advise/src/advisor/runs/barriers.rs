@@ -243,7 +243,7 @@ impl Barrier {
             Barrier::NoTimes => "the log has no times: trace again with -ttt",
             Barrier::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
             Barrier::Filtered => {
-                "the log has few kinds of calls, as with -e, which would hide waits: trace again without -e, from the start of the program"
+                "the log has few kinds of calls: -e hides waits, and -p what came before: trace again without -e, from the start of the program"
             }
             Barrier::StreamRead => {
                 "the log does not say whether the reads waited: trace again with -T"

@@ -184,7 +184,7 @@ fn a_fifo_is_no_file() {
 
 #[test]
 fn a_log_of_some_classes_of_calls_is_not_believed() {
-    let filtered = "adjacent-writes file 2→1: write 5 (the log has few kinds of calls, as with -e, which would hide waits: trace again without -e, from the start of the program)";
+    let filtered = "adjacent-writes file 2→1: write 5 (the log has few kinds of calls: -e hides waits, and -p what came before: trace again without -e, from the start of the program)";
     let writes = [OPEN, WRITE, WRITE];
     let poll = "poll([{fd=9, events=POLLIN}], 1, 0) = 0 (Timeout)";
     let wait = "wait4(-1, NULL, 0, NULL) = 7";

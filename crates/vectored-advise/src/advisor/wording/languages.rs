@@ -87,7 +87,7 @@ languages! {
     Python "Python" ends "os._exit, exec, multiprocessing workers and signals flush nothing" {
         Writes WriteBuffer "text file, also of csv and json: `buffering=65536` in open, in place of `buffering=1`" => "file.flush()"
         Writes WriteBuffer "print: no `flush=True`, python3 -u or PYTHONUNBUFFERED" => "sys.stdout.flush()"
-        Writes WriteBuffer "logging.FileHandler or StreamHandler, in parts of 8 KiB: `handler.flush = lambda: None`" => "handler.stream.flush()"
+        Writes WriteBuffer "logging.FileHandler or StreamHandler of a process that never forks, in parts of 8 KiB: `handler.flush = lambda: None`" => "handler.stream.flush()"
         Writes WriteBuffer "binary file: `buffering=65536` in open, in place of `buffering=0`" => "file.flush()"
         Writes Join "file object: `file.write(a + b)`, then `file.flush()`"
         Writes Join "os.write: `os.writev(fd, [a, b])`"
@@ -273,7 +273,7 @@ languages! {
         Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
         SocketWrites Join "with the crate vectored: `gather.write_all(&stream, &segments)` of a vectored::Gather"
         SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(stream)`" => "stream.flush()"
-        SocketWrites Join "with tokio: FramedQueue of the crate vectored-codec in place of FramedWrite, or one write_all_buf of all that waits"
+        SocketWrites Join "with tokio: FramedQueue of the crate vectored-codec in place of FramedWrite, with feed in place of send; or one write_all_buf of all that waits"
         Reads ReadAhead "`BufReader::with_capacity(65536, file)`"
         Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(file)`"
         StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`"

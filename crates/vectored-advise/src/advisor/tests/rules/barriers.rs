@@ -187,7 +187,7 @@ fn a_log_without_waits_may_be_filtered() {
     assert_eq!(
         of(&writes),
         [
-            "adjacent-writes file 2→1: write 4 (the log has few kinds of calls, as with -e, which would hide waits: trace again without -e, from the start of the program)"
+            "adjacent-writes file 2→1: write 4 (the log has few kinds of calls: -e hides waits, and -p what came before: trace again without -e, from the start of the program)"
         ]
     );
     assert_eq!(
