@@ -57,6 +57,8 @@ else
     use Linux "vectored host"
     use "null  " "vectored measure --target null --segments 2 --sizes 100 --budget 500ms --no-save"
     use "3 x" "printf '3 x' | vectored copy | cat"
+    # There are no tables to unwind: nothing may ask for a backtrace.
+    use "cannot open 'none'" "RUST_BACKTRACE=1 vectored copy none x"
     use "apt install strace" "vectored advise -- sh x.sh"
     # BusyBox has no strace: this machine's, with its libraries.
     for file in $(ldd "$(command -v strace)" | grep -o '/[^ ]*') "$(command -v strace)"; do
