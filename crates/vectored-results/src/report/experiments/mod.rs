@@ -1,6 +1,6 @@
 //! The results of `vectored reproduce`: the model in, a document out.
 //!
-//! A [`Layout`](layout::Layout) says as data what each experiment shows; one table, one chart and one list of claims are
+//! A `Layout` says as data what each experiment shows; one table, one chart and one list of claims are
 //! built from it. Every figure is in the JSON.
 
 mod chart;
