@@ -324,7 +324,7 @@ mod tests {
         for expected in [
             "tests:vectored/lib",
             "tests:vectored/it",
-            "tests:vectored/refused",
+            "tests:vectored/allocations",
             "tests:vectored-cli/vectored",
             "tests:vectored-measure/it",
             "tests:xtask/xtask",
