@@ -32,8 +32,11 @@ build_tool() { # SOURCE [TARGET]
     tool=$CARGO_TARGET_DIR/$system/dist/vectored
 }
 
-# The wheel in a folder, and options of maturin.
+# The wheel in a folder, and options of maturin. One at a time: maturin copies each library to the same file of the build folder,
+# and the steps `dist` and `python` run side by side.
 build_wheel() ( # SOURCE PYTHON FOLDER [OPTION…]
+    exec 9>"$CARGO_TARGET_DIR/maturin.lock"
+    flock 9
     source=$1 python=$2 folder=$3
     shift 3
     build_in "$source" "" "$maturin/bin/maturin" build --release --locked --quiet --interpreter "$python" --out "$folder" \
