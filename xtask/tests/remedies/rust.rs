@@ -53,7 +53,7 @@ fn main() -> Result<()> {
                 .flatten()
                 .try_for_each(|part| file.write_all(part))?;
             file.flush()?;
-            // Which drops nothing.
+            // `exit` runs no destructor.
             std::process::exit(0)
         }
         "adjacent-writes/file 2" => {
@@ -64,7 +64,7 @@ fn main() -> Result<()> {
                 .flatten()
                 .try_for_each(|part| file.write_all(part))?;
             file.flush()?;
-            // Which drops nothing.
+            // `exit` runs no destructor.
             std::process::exit(0)
         }
         "adjacent-writes/file 3" => {

@@ -246,7 +246,7 @@ impl DescriptorSampler<'_> {
             proof_calls: 0,
         };
         let room = from.room.min(match (to.mode, known_room) {
-            // Two threads at the source, one of which also empties the target, would wait for each other.
+            // The thread that fills the source and the one that empties the target would wait for each other.
             (DrainMode::BetweenSamples, _) if from.drain == Some(Drain::WriterThread) => 0,
             (DrainMode::BetweenSamples, Some(room)) => room,
             (DrainMode::BetweenSamples, None) => {

@@ -134,7 +134,7 @@ impl PassPlan {
             let direct = direct.map(|alignment| (self.setups[0], Some(alignment)));
             for (setup, direct) in buffered.chain(direct) {
                 let mut names = vec![[TechniqueName::WRITE_EACH, TechniqueName::READ_EACH]];
-                // What all others are compared with.
+                // The one-by-one calls are the base of every ratio.
                 names.extend(one_call(list, setup));
                 // Asynchronous techniques fill their array themselves.
                 let in_flight = self.asynchronous.iter();

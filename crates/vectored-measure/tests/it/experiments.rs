@@ -538,8 +538,8 @@ fn a_program_that_does_not_use_its_buffer_is_named() {
     assert_eq!(
         beside(Some(4), 8192).notes,
         [
-            "The program does not read with the buffer that it is told: told 4 B, it made 98 reads, of 7.97 KiB each, instead of \
-          200,000 reads. A library between may have a buffer of its own."
+            "The program ignores its buffer size: given 4 B, it made 98 reads, of 7.97 KiB each, instead of 200,000 reads. A \
+             library in between may have its own buffer."
         ]
     );
     let own = beside(None, 8192);

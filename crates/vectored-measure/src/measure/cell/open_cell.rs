@@ -275,7 +275,7 @@ impl OpenCell {
         let is_compared = proof && self.sinks.iter().any(|sink| sink.can_prove());
         let image = is_compared.then(|| self.step.sent(&turn));
         for sink in &mut self.sinks {
-            // What arrived is removed, whatever was taken.
+            // Each sink is emptied, even if the source or another sink has failed.
             let arrived = sink.finish(sent, image.as_deref());
             outcome = outcome.and(arrived);
         }

@@ -83,7 +83,7 @@ impl Figure {
             Figure::Rate => format!("{value:.0}"),
             Figure::Loops => words::grouped(value as u64),
             Figure::Left | Figure::Fetched => words::bytes(value as u64),
-            // As printed in the books.
+            // The books print seconds with two digits.
             _ if in_seconds && !row.is_here() => format!("{value:.2}"),
             // Milliseconds have a digit after them.
             _ if in_seconds => {

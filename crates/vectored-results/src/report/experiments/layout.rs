@@ -46,7 +46,7 @@ const COPIES: Layout = Layout {
     drawn: &[Figure::Cpu, Figure::Wall],
     is_curve: true,
     notes: &[
-        "Times are those of a copy, with the start and the end of its process: the row \"empty file\". reads: successful \
+        "Times include the start and the end of the copying process, which the row \"empty file\" shows. reads: successful \
          reads; the book's are as printed.",
         "The kernel splits user and system time by clock ticks, which is coarse in rows under a second; their sum is exact.",
     ],
@@ -58,7 +58,7 @@ const BESIDE: Layout = Layout {
     chart: "Time of a copy without the start, by the size of the buffer",
     drawn: &[Figure::Copying],
     notes: &[
-        "Times are those of a copy, with the start and the end of its process: the row \"empty file\". The ratio, the finding \
+        "Times include the start and the end of the copying process, which the row \"empty file\" shows. The ratio, the finding \
          and the chart are without the start. There is no ratio if copying takes less than twice the spread of the starts.",
         "reads: calls that the kernel counted, without those of the start. *: so small a buffer copied only the first part of \
          the file. Its times, but for the start, are scaled to the whole file, or left out (–) if they are less than twice \

@@ -73,7 +73,7 @@ pub fn finding(experiment: &Reproduction) -> String {
         );
     }
     if is_ignored {
-        sentence += ". The program does not read with the buffer that it is told";
+        sentence += ". The program ignores its buffer size";
     }
     let near = smallest_near_fastest(experiment, "program");
     let ratio = experiment.ratios.iter().find(|ratio| {
@@ -135,8 +135,8 @@ pub fn other_buffer(experiment: &Reproduction) -> Option<String> {
         ),
     };
     Some(format!(
-        "The program does not read with the buffer that it is told: told {}, {made}, instead of {} reads. A library \
-         between may have a buffer of its own.",
+        "The program ignores its buffer size: given {}, {made}, instead of {} reads. A library in between may have its \
+         own buffer.",
         words::bytes(buffer),
         words::grouped(expected)
     ))

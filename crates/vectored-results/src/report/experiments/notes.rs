@@ -45,8 +45,8 @@ fn copies(experiment: &Reproduction) -> Vec<String> {
              2005. Use --page-cache cold to evict it."
         }
         PageCache::Cold => {
-            "Every row has a file of its own, evicted before each copy. left: the most that was still in the page cache \
-             when a copy began; fetched: the least that a copy read from the device."
+            "Each row copies its own file, which is evicted before each copy. left: the greatest part that was still in the \
+             page cache when a copy began; fetched: the least that a copy read from the device."
         }
     };
     let unlike = format!(
