@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::advisor::findings::row::outlived;
-use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::barriers::{Barrier, add_barrier};
 use crate::model::{FindingKind, Grade, Tally};
 
 /// Names of a log that are known separately; later ones are one for each program and direction.
@@ -80,9 +80,7 @@ impl Buffers {
         tally.ends = ends;
         None
     }
-}
 
-impl Buffers {
     /// The calls before which a buffer must be empty that could be sound if its program had one thread.
     pub(crate) fn ends(
         &self,
@@ -109,10 +107,7 @@ impl Buffer {
     /// Notes barriers between its transfers.
     pub(crate) fn note_ends(&mut self, ends: &[(Barrier, u64)]) {
         for &(reason, times) in ends {
-            match self.ends.iter_mut().find(|end| end.0 == reason) {
-                Some(end) => end.1 += times,
-                None => self.ends.push((reason, times)),
-            }
+            add_barrier(&mut self.ends, reason, times);
         }
     }
 }

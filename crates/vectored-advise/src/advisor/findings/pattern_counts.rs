@@ -291,8 +291,8 @@ impl PatternCounts {
                 buffers: of_counts,
                 ..
             } = &mut entry.counts;
-            let numbers = of_counts.iter().map(|&(buffer, ..)| buffer);
-            let numbers = numbers.collect::<BTreeSet<u32>>().into_iter();
+            let by_buffer = of_counts.chunk_by(|one, next| one.0 == next.0);
+            let numbers = by_buffer.map(|same| same[0].0);
             if key.reason.is_some() {
                 tally.ends = buffers.ends(key.kind, numbers);
                 continue;

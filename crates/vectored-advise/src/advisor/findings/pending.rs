@@ -7,7 +7,7 @@ use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::{Found, TransferMode, classify};
 use crate::advisor::findings::row::{Row, add_sites, has_site};
 use crate::advisor::findings::tally::{add_sizes, join_ranges};
-use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::barriers::{Barrier, add_barrier};
 use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
 use crate::advisor::runs::run_builder::RunKind;
@@ -115,10 +115,7 @@ impl Pending {
     pub(crate) fn note_ends(&mut self, between: &[Barrier]) {
         for &reason in between {
             for ends in [&mut self.ends, &mut self.new_ends] {
-                match ends.iter_mut().find(|end| end.0 == reason) {
-                    Some(end) => end.1 += 1,
-                    None => ends.push((reason, 1)),
-                }
+                add_barrier(ends, reason, 1);
             }
         }
     }

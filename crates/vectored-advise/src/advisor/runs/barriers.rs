@@ -139,6 +139,14 @@ pub(crate) enum Barrier {
     Filtered,
 }
 
+/// Adds a barrier that occurred so often to a list of barriers with their numbers.
+pub(crate) fn add_barrier(known: &mut Vec<(Barrier, u64)>, reason: Barrier, times: u64) {
+    match known.iter_mut().find(|one| one.0 == reason) {
+        Some(one) => one.1 += times,
+        None => known.push((reason, times)),
+    }
+}
+
 impl Barrier {
     /// Whether the log lacks information, rather than that the program did something.
     pub(crate) fn is_of_the_log(self) -> bool {
