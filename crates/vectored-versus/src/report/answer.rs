@@ -17,9 +17,6 @@ const EQUAL_WITHIN: f64 = 0.1;
 /// The remedy for a wide interval.
 pub(super) const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
 
-/// What is said of calls that are equally many.
-const EQUAL_CALLS: &str = "makes as many system calls";
-
 /// The logarithm of the distance of two ratios from which on a reader notices it.
 const SHOWN_DISTANCE: f64 = 0.01;
 
@@ -31,14 +28,22 @@ pub fn answer(versus: &Versus, of: &Comparison) -> String {
     let both = versus.old.calls.as_ref().zip(of.side.calls.as_ref());
     let both = both.filter(|_| of.figure("calls").is_some());
     if let Some((old, new)) = both {
-        let as_old = if told.is_empty() { " as old" } else { "" };
-        told.push(calls(old, new).replace(EQUAL_CALLS, &format!("{EQUAL_CALLS}{as_old}")));
+        let equal = if told.is_empty() {
+            "as many system calls as old"
+        } else {
+            "as many system calls"
+        };
+        told.push(calls(old, new, equal));
     }
-    let told = told.join(", and ");
-    match (&*told, silent) {
-        ("", silent) => format!("{name}: {}", silent.unwrap_or_default()),
-        (told, Some(silent)) => format!("{name} {told}; {silent}"),
+    sentence(name, &told, silent)
+}
+
+/// What is told of a command, and why the rest is not.
+pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> String {
+    match (told.join(", and "), silent) {
         (told, None) => format!("{name} {told}"),
+        (told, Some(silent)) if told.is_empty() => format!("{name}: {silent}"),
+        (told, Some(silent)) => format!("{name} {told}; {silent}"),
     }
 }
 
@@ -231,8 +236,9 @@ pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<I
     })
 }
 
-/// `makes 120 writes instead of 40,025`, with each count of transfers that differs; or what is known of all calls.
-pub(super) fn calls(old: &Calls, new: &Calls) -> String {
+/// `makes 120 writes instead of 40,025`, with each count of transfers that differs; or what is known of all calls, as `equal` if
+/// they are equally many.
+pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     let changed = |noun: &str, of: fn(&Calls) -> Range| {
         let (old, new) = (of(old), of(new));
         let nouns = if new == (Range { low: 1, high: 1 }) { "" } else { "s" };
@@ -251,7 +257,7 @@ pub(super) fn calls(old: &Calls, new: &Calls) -> String {
     if !all.is_empty() {
         format!("makes {}", enumerated(&all))
     } else if of_old == of_new && of_old.low == of_old.high {
-        EQUAL_CALLS.to_owned()
+        format!("makes {equal}")
     } else {
         // The numbers vary from run to run.
         format!(

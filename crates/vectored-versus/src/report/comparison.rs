@@ -7,7 +7,7 @@ use vectored_report::{Block, Column, Document, Sentence, Table, Tone, csv};
 
 use crate::judge;
 use crate::model::{Calls, Change, Compared, Comparison, RuledLimit, Versus};
-use crate::report::answer::{calls, equal_within, limit_sentences, ratio_in_words};
+use crate::report::answer::{calls, equal_within, limit_sentences, ratio_in_words, sentence};
 use crate::report::document::{ROWS, change};
 use crate::report::saved::limited;
 
@@ -136,7 +136,7 @@ fn answer(of: &CommandChange) -> String {
         .sides
         .each_ref()
         .map(|side| ratio_in_words(side.figure("wall_ns")?));
-    let (mut parts, mut silent) = (Vec::new(), String::new());
+    let (mut parts, mut silent) = (Vec::new(), None);
     if let (Some(earlier), Some(later)) = (earlier, later) {
         let wall = of.figures.iter().find(|one| one.figure == "wall_ns");
         let within = wall.and_then(|wall| equal_within(wall, None));
@@ -148,16 +148,18 @@ fn answer(of: &CommandChange) -> String {
                 "takes as much of the time of old as before within {within} % ({later}, {earlier} before)"
             )),
             _ => {
-                silent = format!("; the times do not tell ({later} of the time of old, {earlier} before)");
+                silent = Some(format!(
+                    "the times do not tell ({later} of the time of old, {earlier} before)"
+                ));
             }
         }
     }
     if let Some((earlier, later)) = of.calls() {
-        parts.push(calls(earlier, later));
-    } else if parts.is_empty() && silent.is_empty() {
+        parts.push(calls(earlier, later, "as many system calls"));
+    } else if parts.is_empty() && silent.is_none() {
         parts.push("was neither timed nor counted in both results".to_owned());
     }
-    format!("{} {}{silent}", of.name, parts.join(", and ")).replace(" ; ", ": ")
+    sentence(&of.name, &parts, silent)
 }
 
 /// The answer for each new command, and its figures.
