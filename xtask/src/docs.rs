@@ -34,49 +34,21 @@ const GENERATED: [&str; 2] = ["docs/axes.md", fields::PAGE];
 const MEASURED: &str = "docs/measured/";
 
 /// Blocks that are more than an excerpt: page, language, and the file that runs them.
-const RUN: [(&str, &str, &str); 10] = [
-    ("docs/c.md", "c", "xtask/c_library/test.sh"),
-    ("docs/c.md", "cmake", "xtask/c_library/test.sh"),
-    (
-        "docs/python.md",
-        "python",
-        "crates/vectored-py/tests/test_docs.py",
-    ),
-    (
-        "docs/python.md",
-        "pycon",
-        "crates/vectored-py/tests/test_docs.py",
-    ),
-    (
-        "docs/ten-minutes.md",
-        "python",
-        "crates/vectored-cli/tests/it/documented.rs",
-    ),
-    (
-        "docs/ten-minutes.md",
-        "diff",
-        "crates/vectored-cli/tests/it/documented.rs",
-    ),
-    ("docs/prove-it.md", "yaml", "xtask/src/release.rs"),
-    (
-        "crates/vectored-codec/README.md",
-        "rust",
-        "crates/vectored-codec/src/lib.rs",
-    ),
-    (
-        "crates/vectored-strace/README.md",
-        "rust,no_run",
-        "crates/vectored-strace/src/lib.rs",
-    ),
-    (
-        "crates/vectored-py/README.md",
-        "python",
-        "crates/vectored-py/tests/test_docs.py",
-    ),
-];
+const RUN: &str = "
+docs/c.md c xtask/c_library/test.sh
+docs/c.md cmake xtask/c_library/test.sh
+docs/python.md python crates/vectored-py/tests/test_docs.py
+docs/python.md pycon crates/vectored-py/tests/test_docs.py
+docs/ten-minutes.md python crates/vectored-cli/tests/it/documented.rs
+docs/ten-minutes.md diff crates/vectored-cli/tests/it/documented.rs
+docs/prove-it.md yaml xtask/src/release.rs
+crates/vectored-codec/README.md rust crates/vectored-codec/src/lib.rs
+crates/vectored-strace/README.md rust,no_run crates/vectored-strace/src/lib.rs
+crates/vectored-py/README.md python crates/vectored-py/tests/test_docs.py
+";
 
-/// Pages with blocks that are neither code nor a command, and how many.
-const FREE: [(&str, usize); 1] = [("docs/clusters.md", 1)];
+/// The page with one block that is neither code nor a command.
+const FREE: &str = "docs/clusters.md";
 
 /// A paragraph of fewer words may stand twice.
 const SHORT: usize = 12;
@@ -106,22 +78,16 @@ pub fn faults() -> Result<BTreeSet<String>> {
         let page = path.to_string_lossy();
         let (prose, blocks) = parts(&text);
         if !page.starts_with(MEASURED) && !GENERATED.contains(&&*page) {
-            words += prose
+            let counts = prose
                 .iter()
-                .map(|(_, line)| line.split_whitespace().count())
-                .sum::<usize>();
+                .map(|(_, line)| line.split_whitespace().count());
+            words += counts.sum::<usize>();
         }
         if !GENERATED.contains(&&*page) {
             paragraphs.add(&page, &prose);
         }
-        let free = blocks
-            .iter()
-            .filter(|block| block.language == "text")
-            .count();
-        let allowed = FREE
-            .iter()
-            .find(|(of, _)| *of == page)
-            .map_or(0, |(_, count)| *count);
+        let free = blocks.iter().filter(|block| block.language == "text");
+        let (free, allowed) = (free.count(), usize::from(page == FREE));
         if free != allowed && !page.starts_with(MEASURED) {
             faults.insert(format!(
                 "{page}: {free} blocks of text, which nothing checks; expected {allowed}"
@@ -137,10 +103,8 @@ pub fn faults() -> Result<BTreeSet<String>> {
             }
         }
     }
-    for path in code
-        .iter()
-        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
-    {
+    let is_rust = |path: &&PathBuf| path.extension().is_some_and(|end| end == "rs");
+    for path in code.iter().filter(is_rust) {
         let page = path.strip_prefix(root())?.to_string_lossy();
         let text = read(path)?;
         let comments = comments(&text);
@@ -158,33 +122,31 @@ pub fn faults() -> Result<BTreeSet<String>> {
         ));
     }
     let lines = read(&root().join("README.md"))?.lines().count();
-    if lines > MOST_README_LINES {
-        faults.insert(format!(
-            "README.md has {lines} lines, more than {MOST_README_LINES}: delete before you add"
-        ));
-    }
-    if words > MOST_WORDS {
-        faults.insert(format!(
-            "README.md and docs/ have {words} words, more than {MOST_WORDS}: delete before you add"
-        ));
+    for (what, count, unit, most) in [
+        ("README.md has", lines, "lines", MOST_README_LINES),
+        ("README.md and docs/ have", words, "words", MOST_WORDS),
+    ] {
+        if count > most {
+            faults.insert(format!(
+                "{what} {count} {unit}, more than {most}: delete before you add"
+            ));
+        }
     }
     Ok(faults)
 }
 
 /// README, those of crates, and the pages of `docs/`, from the root.
 fn pages() -> Result<Vec<PathBuf>> {
-    let mut pages = vec![PathBuf::from("README.md")];
-    let docs = files(&root().join("docs"), &|name| name.ends_with(".md"))?;
-    let crates =
-        fs::read_dir(root().join("crates"))?.map(|entry| Ok(entry?.path().join("README.md")));
-    let crates = crates
-        .collect::<Result<Vec<_>>>()?
-        .into_iter()
-        .filter(|path| path.exists());
-    for path in docs.into_iter().chain(crates) {
-        pages.push(path.strip_prefix(root())?.to_owned());
+    let mut pages = vec![root().join("README.md")];
+    pages.extend(files(&root().join("docs"), &|name| name.ends_with(".md"))?);
+    for entry in fs::read_dir(root().join("crates"))? {
+        pages.push(entry?.path().join("README.md"));
     }
-    Ok(pages)
+    pages.retain(|path| path.exists());
+    let pages = pages
+        .iter()
+        .map(|path| Ok(path.strip_prefix(root())?.to_owned()));
+    pages.collect()
 }
 
 /// The lines outside of blocks, with their numbers, and the blocks.
@@ -209,10 +171,9 @@ fn parts(text: &str) -> (Vec<(usize, &str)>, Vec<Block<'_>>) {
 /// Why no check covers a block.
 fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option<String>> {
     let language = block.language;
-    if let Some((_, _, by)) = RUN
-        .iter()
-        .find(|(of, what, _)| (*of, *what) == (page, language))
-    {
+    let row = format!("\n{page} {language} ");
+    if let Some((_, by)) = RUN.split_once(&row) {
+        let by = by.lines().next().unwrap_or_default();
         let name = page.rsplit('/').next().unwrap_or(page);
         let is_named = read(&root().join(by))?.contains(name);
         return Ok((!is_named).then(|| format!("{by} does not name this page")));

@@ -19,38 +19,35 @@ const HEAD: &str = "\
 By `cargo xtask fields`, from the types. [Saved results](results.md) says what all have in common. A field that may be missing is marked `?`.
 ";
 
-/// The crate and the type of each schema, and the command.
-const SCHEMAS: [(&str, &str, &str, &str); 6] = [
-    ("measure", "Results", "vectored-results/1", "`measure`"),
-    (
-        "measure",
-        "Experiments",
-        "vectored-experiments/1",
-        "`reproduce`",
-    ),
-    (
-        "measure",
-        "Comparison",
-        "vectored-comparison/1",
-        "`compare --format json`",
-    ),
-    ("advise", "Advisory", "vectored-advice/1", "`advise`"),
-    ("versus", "Versus", "vectored-versus/1", "`versus`"),
-    (
-        "machine",
-        "HostReport",
-        "vectored-host/1",
-        "`host --format json`",
-    ),
-];
+/// The crate and the type of each schema, its name, and the command.
+const SCHEMAS: &str = "
+measure Results vectored-results/1 `measure`
+measure Experiments vectored-experiments/1 `reproduce`
+measure Comparison vectored-comparison/1 `compare --format json`
+advise Advisory vectored-advice/1 `advise`
+versus Versus vectored-versus/1 `versus`
+machine HostReport vectored-host/1 `host --format json`
+";
 
-/// Types with a form of their own in JSON.
-const OWN_FORM: [(&str, &str); 4] = [
-    ("TechniqueName", "text"),
-    ("SweptMix", "list of [integer, integer or `null`]"),
-    ("CopyThresholds", "list of [integer, integer]"),
-    ("Known", "`{\"value\": …}` or `{\"unknown\": reason}`"),
-];
+/// Types with a form of their own in JSON, and those of Rust that have one name there.
+const FORMS: &str = "
+TechniqueName=text
+SweptMix=list of [integer, integer or `null`]
+CopyThresholds=list of [integer, integer]
+Known=`{\"value\": …}` or `{\"unknown\": reason}`
+f64=number
+bool=true or false
+String=text
+&'static str=text
+u8=integer
+u16=integer
+u32=integer
+u64=integer
+usize=integer
+i32=integer
+i64=integer
+NonZeroUsize=integer
+";
 
 /// A struct or an enum, by its crate and name.
 type Types = BTreeMap<(String, String), Type>;
@@ -93,9 +90,11 @@ pub fn page() -> Result<String> {
         listed: Vec::new(),
         text: HEAD.to_owned(),
     };
-    for (of, name, schema, command) in SCHEMAS {
-        let _ = write!(page.text, "\n## {command}: `{schema}`\n");
-        page.list(of, name)?;
+    for line in SCHEMAS.trim().lines() {
+        if let [of, name, schema, command] = line.splitn(4, ' ').collect::<Vec<_>>()[..] {
+            let _ = write!(page.text, "\n## {command}: `{schema}`\n");
+            page.list(of, name)?;
+        }
     }
     Ok(page.text)
 }
@@ -111,27 +110,28 @@ impl Page {
     fn list(&mut self, of: &str, name: &str) -> Result<()> {
         self.listed.push((of.to_owned(), name.to_owned()));
         let found = &self.types[&(of.to_owned(), name.to_owned())];
-        let head = if found.is_enum {
-            "| value | |\n|---|---|\n"
-        } else {
-            "| field | type | |\n|---|---|---|\n"
-        };
-        let mut text = format!("\n### {}\n{}\n{head}", heading(of, name), found.doc);
+        let (title, line) = if found.is_enum { ("value", "") } else { ("field | type", "---|") };
+        let (heading, about) = (heading(of, name), &found.doc);
+        let mut text = format!("\n### {heading}\n{about}\n| {title} | |\n|---|---|{line}\n");
         let mut next = Vec::new();
-        let is_enum = found.is_enum;
-        for member in &found.members {
-            let Member { name, doc, .. } = member;
-            let mut kind = self.kind(of, &member.of, &mut next)?;
-            if member.may_lack {
+        for Member {
+            name,
+            doc,
+            of: rust,
+            is_flat,
+            may_lack,
+        } in &found.members
+        {
+            let mut kind = self.kind(of, rust, &mut next)?;
+            if *may_lack {
                 kind = kind.trim_end_matches(" or `null`").to_owned();
             }
-            if member.is_flat {
-                let _ = writeln!(text, "| | the fields of {kind} | {doc} |");
-                continue;
-            }
-            let lacks = if member.may_lack { "?" } else { "" };
-            let kind = if is_enum { String::new() } else { format!(" {kind} |") };
-            let _ = writeln!(text, "| `{name}`{lacks} |{kind} {doc} |");
+            let lacks = if *may_lack { "?" } else { "" };
+            let _ = match (is_flat, found.is_enum) {
+                (true, _) => writeln!(text, "| | the fields of {kind} | {doc} |"),
+                (_, true) => writeln!(text, "| `{name}`{lacks} | {doc} |"),
+                _ => writeln!(text, "| `{name}`{lacks} | {kind} | {doc} |"),
+            };
         }
         self.text.push_str(&text);
         for (of, name) in next {
@@ -142,59 +142,38 @@ impl Page {
         Ok(())
     }
 
-    fn find(&self, of: &str, name: &str) -> Option<(String, String)> {
-        let key = (of.to_owned(), name.to_owned());
-        let mut others = self.types.keys().filter(|(_, one)| one == name);
-        if self.types.contains_key(&key) { Some(key) } else { others.next().cloned() }
-    }
-
     /// A type of Rust in the words of JSON. Types to list go to `next`.
     fn kind(&self, of: &str, rust: &str, next: &mut Vec<(String, String)>) -> Result<String> {
-        let within = |name: &str| {
-            rust.strip_prefix(name)?
-                .strip_prefix('<')?
-                .strip_suffix('>')
-        };
-        if let Some((_, form)) = OWN_FORM
-            .iter()
-            .find(|(name, _)| rust.split('<').next() == Some(name))
-        {
-            return Ok((*form).to_owned());
+        let (outer, inner) = rust.split_once('<').unwrap_or((rust, ""));
+        let inner = inner.strip_suffix('>').unwrap_or(inner);
+        if let Some((_, form)) = FORMS.split_once(&format!("\n{outer}=")) {
+            return Ok(form.lines().next().unwrap_or_default().to_owned());
         }
-        Ok(match rust {
-            "" => String::new(),
-            "f64" => "number".into(),
-            "bool" => "true or false".into(),
-            "String" | "&'static str" => "text".into(),
-            "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" | "NonZeroUsize" => {
-                "integer".into()
+        let array = rust
+            .strip_prefix('[')
+            .and_then(|array| array.split(';').next());
+        Ok(match (outer, array) {
+            ("", _) => String::new(),
+            (_, Some(element)) => format!("list of {}", self.kind(of, element, next)?),
+            ("Option", _) => format!("{} or `null`", self.kind(of, inner, next)?),
+            ("Vec", _) => format!("list of {}", self.kind(of, inner, next)?),
+            ("BTreeMap", _) => {
+                let (_, value) = inner.split_once(", ").context("a map")?;
+                format!("object of {}", self.kind(of, value, next)?)
+            }
+            _ if rust.starts_with('(') => {
+                let parts = rust[1..].trim_end_matches(')').split(", ");
+                let parts = parts.map(|part| self.kind(of, part, next));
+                format!("[{}]", parts.collect::<Result<Vec<_>>>()?.join(", "))
             }
             _ => {
-                if let Some(inner) = within("Option") {
-                    return Ok(format!("{} or `null`", self.kind(of, inner, next)?));
-                }
-                if let Some(inner) =
-                    within("Vec").or_else(|| rust.strip_prefix('[')?.split(';').next())
-                {
-                    return Ok(format!("list of {}", self.kind(of, inner, next)?));
-                }
-                if let Some(inner) = within("BTreeMap") {
-                    let (_, value) = inner.split_once(", ").context("a map")?;
-                    return Ok(format!("object of {}", self.kind(of, value, next)?));
-                }
-                if let Some(inner) = rust.strip_prefix('(') {
-                    let parts = inner.trim_end_matches(')').split(", ");
-                    let parts: Vec<String> = parts
-                        .map(|part| self.kind(of, part, next))
-                        .collect::<Result<_>>()?;
-                    return Ok(format!("[{}]", parts.join(", ")));
-                }
-                let (of, name) = self
-                    .find(of, rust)
-                    .with_context(|| format!("no type {rust}"))?;
-                let heading = heading(&of, &name);
+                let key = (of.to_owned(), rust.to_owned());
+                let mut others = self.types.keys().filter(|(_, name)| name == rust);
+                let found = if self.types.contains_key(&key) { Some(&key) } else { others.next() };
+                let (of, name) = found.with_context(|| format!("no type {rust}"))?;
+                let heading = heading(of, name);
                 let anchor = heading.to_lowercase().replace(' ', "-");
-                next.push((of, name));
+                next.push((of.clone(), name.clone()));
                 format!("[{heading}](#{anchor})")
             }
         })
@@ -214,7 +193,7 @@ fn heading(of: &str, name: &str) -> String {
 fn collect(of: &str, text: &str, types: &mut Types) {
     let (mut doc, mut attributes) = (String::new(), String::new());
     let mut open: Option<(String, Type)> = None;
-    let mut rename = String::new();
+    let mut mark = "-";
     for line in text.lines().map(str::trim) {
         if line.starts_with("mod tests") {
             break;
@@ -224,41 +203,33 @@ fn collect(of: &str, text: &str, types: &mut Types) {
             doc.push_str(if words.is_empty() { "\n" } else { "" });
             continue;
         }
-        if line.starts_with("#[") || line.starts_with("serde(") || line.starts_with("derive(") {
+        if ["#[", "serde(", "derive("]
+            .iter()
+            .any(|start| line.starts_with(start))
+        {
             attributes.push_str(line);
             continue;
         }
-        let declared = ["pub struct ", "pub enum "]
-            .iter()
-            .find_map(|word| line.strip_prefix(word));
+        let is_enum = line.starts_with("pub enum ");
+        let declared = line
+            .strip_prefix("pub enum ")
+            .or(line.strip_prefix("pub struct "));
         if let Some(name) = declared.and_then(|line| line.strip_suffix(" {")) {
-            let name = name.split('<').next().unwrap_or(name).to_owned();
-            let is_enum = line.starts_with("pub enum");
-            rename = if attributes.contains("snake_case") { "_" } else { "-" }.to_owned();
-            open = Some((
-                name,
-                Type {
-                    doc: match first(&doc) {
-                        doc if doc.is_empty() => doc,
-                        doc => format!("\n{doc}\n"),
-                    },
-                    is_enum,
-                    members: Vec::new(),
-                },
-            ));
+            mark = if attributes.contains("snake_case") { "_" } else { "-" };
+            let doc = first(&doc);
+            let doc = if doc.is_empty() { doc } else { format!("\n{doc}\n") };
+            let found = Type {
+                doc,
+                is_enum,
+                members: Vec::new(),
+            };
+            open = Some((name.split('<').next().unwrap_or(name).to_owned(), found));
         } else if line == "}" {
-            types.extend(
-                open.take()
-                    .map(|(name, found)| ((of.to_owned(), name), found)),
-            );
+            let found = open.take();
+            types.extend(found.map(|(name, found)| ((of.to_owned(), name), found)));
         } else if let Some((_, found)) = &mut open {
-            found.members.extend(member(
-                line,
-                found.is_enum,
-                &first(&doc),
-                &attributes,
-                &rename,
-            ));
+            let member = member(line, found.is_enum, &first(&doc), &attributes, mark);
+            found.members.extend(member);
         }
         if line != "feature = \"serde\"," && line != ")]" {
             doc.clear();
@@ -268,31 +239,27 @@ fn collect(of: &str, text: &str, types: &mut Types) {
 }
 
 /// A line of a struct or enum.
-fn member(line: &str, is_enum: bool, doc: &str, attributes: &str, rename: &str) -> Option<Member> {
+fn member(line: &str, is_enum: bool, doc: &str, attributes: &str, mark: &str) -> Option<Member> {
     // What only tests have is not saved.
     let line = line
         .strip_suffix(',')
         .filter(|_| !attributes.contains("cfg(test)"))?;
-    let (name, of) = if is_enum {
-        match line.split_once(" = ") {
-            Some((_, word)) => (word.trim_matches('"').to_owned(), ""),
-            None => {
-                let renamed = attributes
-                    .split_once("rename = \"")
-                    .and_then(|(_, word)| word.split('"').next());
-                let word = line.split(['(', ' ']).next()?;
-                (
-                    renamed.map_or_else(|| lower(word, rename), str::to_owned),
-                    "",
-                )
-            }
-        }
-    } else {
-        let (name, of) = line.trim_start_matches("pub ").split_once(": ")?;
-        (name.trim_start_matches("r#").to_owned(), of)
+    let renamed = attributes.split_once("rename = \"");
+    let (name, of) = match line.split_once(" = ") {
+        _ if !is_enum => line.trim_start_matches("pub ").split_once(": ")?,
+        Some((_, word)) => (word.trim_matches('"'), ""),
+        None => match renamed {
+            Some((_, word)) => (word.split('"').next()?, ""),
+            None => (line.split(['(', ' ']).next()?, ""),
+        },
     };
+    let is_word = is_enum && !line.contains(" = ") && renamed.is_none();
     Some(Member {
-        name,
+        name: if is_word {
+            lower(name, mark)
+        } else {
+            name.trim_start_matches("r#").to_owned()
+        },
         of: of.to_owned(),
         doc: doc.to_owned(),
         is_flat: attributes.contains("flatten"),
@@ -359,25 +326,18 @@ mod tests {
     fn every_field_of_saved_results_is_on_the_page() {
         let page = page().unwrap();
         let folder = root().join("crates/vectored-cli/tests/it/documented");
-        let results = files(&folder, &|name| name.ends_with(".json")).unwrap();
         let mut found = Vec::new();
-        for path in &results {
+        for path in files(&folder, &|name| name.ends_with(".json")).unwrap() {
             names(
-                &serde_json::from_str(&read(path).unwrap()).unwrap(),
+                &serde_json::from_str(&read(&path).unwrap()).unwrap(),
                 &mut found,
             );
         }
         found.sort();
         found.dedup();
-        let missing: Vec<&String> = found
-            .iter()
-            .filter(|name| !page.contains(&format!("| `{name}`")))
-            .collect();
-        assert!(
-            missing.is_empty() && found.len() > 150,
-            "{missing:?} of {}",
-            found.len()
-        );
+        let is_missing = |name: &&String| !page.contains(&format!("| `{name}`"));
+        let missing: Vec<&String> = found.iter().filter(is_missing).collect();
+        assert!(missing.is_empty() && found.len() > 150, "{missing:?}");
     }
 
     #[test]

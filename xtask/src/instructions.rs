@@ -3,10 +3,10 @@
 //! Callgrind counts, so the figures depend on no clock and on no other program: with the same
 //! compiler and C library they are the same every time. Callgrind does not run AVX-512, so that is not counted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::commands::{cargo_words, is_on_path, run as run_command, target_folder};
 use crate::packages::Programs;
@@ -36,13 +36,11 @@ pub fn run() -> Result<()> {
         return skip("instructions", "the techniques are those of x86-64");
     }
     if !is_on_path("valgrind") {
-        return missing(
-            "instructions",
-            "valgrind is missing; on Debian: apt-get install valgrind",
-        );
+        let why = "valgrind is missing; on Debian: apt-get install valgrind";
+        return missing("instructions", why);
     }
-    let bench =
-        Programs::build("bench --package vectored --bench copy --no-run --locked")?.path()?;
+    let build = "bench --package vectored --bench copy --no-run --locked";
+    let bench = Programs::build(build)?.path()?;
     println!("{}", heading());
     print!("   {:>6}", "bytes");
     for technique in TECHNIQUES {
@@ -54,7 +52,8 @@ pub fn run() -> Result<()> {
         print!("   {bytes:>6}");
         let mut memcpy = None;
         for technique in TECHNIQUES {
-            let figure = a_segment(&bench, technique, bytes)?;
+            let figure = instructions(&bench, technique, (bytes, SEGMENTS))?;
+            let figure = figure.map(|figure| figure / SEGMENTS as f64);
             match figure {
                 Some(figure) => print!(" {figure:>8.1}"),
                 None => print!(" {:>8}", "–"),
@@ -73,35 +72,32 @@ pub fn run() -> Result<()> {
 }
 
 /// Prints the instructions of a call from C and from Rust; false if C takes too many more.
-fn calls_of_c(bench: &PathBuf) -> Result<bool> {
+fn calls_of_c(bench: &Path) -> Result<bool> {
     let mut is_well = true;
-    let program = &compile_calls()?;
-    {
-        println!(
-            "   instructions per call to /dev/null, with the C library and its static linkage"
-        );
-        print!("   {:>9} {:>6} {:>11}", "segments", "bytes", "Gather");
+    let program = compile_calls()?;
+    println!("   instructions per call to /dev/null, with the C library and its static linkage");
+    print!("   {:>9} {:>6} {:>11}", "segments", "bytes", "Gather");
+    for technique in TECHNIQUES_OF_C {
+        print!(" {:>11}", format!("C: {technique}"));
+    }
+    println!();
+    for (segments, bytes) in LISTS_OF_C {
+        let call = |program: &Path, technique: &str| -> Result<i64> {
+            let figure = instructions(program, technique, (bytes, segments))?;
+            Ok(figure.with_context(|| format!("no technique '{technique}'"))? as i64)
+        };
+        let rust = call(bench, "Gather")?;
+        print!("   {segments:>9} {bytes:>6} {rust:>11}");
         for technique in TECHNIQUES_OF_C {
-            print!(" {:>11}", format!("C: {technique}"));
+            let figure = call(&program, technique)?;
+            print!(" {figure:>11}");
+            is_well &= technique != "gather" || figure <= rust + MAX_MORE_IN_C;
         }
         println!();
-        for (segments, bytes) in LISTS_OF_C {
-            let of =
-                |program: &PathBuf, technique: &str| a_call(program, technique, bytes, segments);
-            let rust = of(bench, "Gather")?;
-            print!("   {segments:>9} {bytes:>6} {rust:>11}");
-            for technique in TECHNIQUES_OF_C {
-                let figure = of(program, technique)?;
-                print!(" {figure:>11}");
-                is_well &= technique != "gather" || figure <= rust + MAX_MORE_IN_C;
-            }
-            println!();
-        }
     }
     if !is_well {
-        println!(
-            "   a call from C takes more than {MAX_MORE_IN_C} instructions more than one from Rust"
-        );
+        let more = format!("{MAX_MORE_IN_C} instructions more than one from Rust");
+        println!("   a call from C takes more than {more}");
     }
     Ok(is_well)
 }
@@ -111,27 +107,16 @@ fn compile_calls() -> Result<PathBuf> {
     let words = "build --quiet --release --package vectored-capi --lib --locked";
     run_command(&mut cargo_words(words))?;
     let release = target_folder().join("release");
+    let [program, library] = ["calls", "libvectored_capi.a"].map(|name| release.join(name));
     let mut compile = Command::new("cc");
-    compile.args(
-        "-std=c11 -O2 -Icrates/vectored-capi/include crates/vectored-capi/benches/calls.c -o"
-            .split(' '),
-    );
-    let program = release.join("calls");
     compile
-        .arg(&program)
-        .arg(release.join("libvectored_capi.a"));
+        .args("-std=c11 -O2 -Icrates/vectored-capi/include -o".split(' '))
+        .arg(&program);
+    compile
+        .arg("crates/vectored-capi/benches/calls.c")
+        .arg(library);
     run_command(compile.args("-lutil -lrt -lpthread -lm -ldl".split(' ')))?;
     Ok(program)
-}
-
-/// Instructions of a call.
-fn a_call(program: &PathBuf, technique: &str, bytes: usize, segments: usize) -> Result<i64> {
-    let (few, many) = (100, 300);
-    let counted = |calls| count(program, technique, (bytes, segments), calls);
-    let Some((at_few, at_many)) = counted(few)?.zip(counted(many)?) else {
-        bail!("'{}' knows no technique '{technique}'", program.display());
-    };
-    Ok((at_many as i64 - at_few as i64) / (many - few) as i64)
 }
 
 /// The unit of the figures, and the rule by which the command fails.
@@ -145,18 +130,17 @@ fn heading() -> String {
     )
 }
 
-/// Instructions per segment. Two counts are subtracted, so that the start of the program does not count.
-fn a_segment(bench: &PathBuf, technique: &str, bytes: usize) -> Result<Option<f64>> {
+/// Instructions of a call. Two counts are subtracted, so that the start of the program does not count. `None` if the processor
+/// lacks the instructions of the technique.
+fn instructions(program: &Path, technique: &str, list: (usize, usize)) -> Result<Option<f64>> {
     let (few, many) = (100, 300);
-    let list = (bytes, SEGMENTS);
-    let counted = |calls| count(bench, technique, list, calls);
-    let segments = ((many - few) * SEGMENTS) as f64;
-    let figures = counted(few)?.zip(counted(many)?);
-    Ok(figures.map(|(few, many)| (many as f64 - few as f64) / segments))
+    let counted = |calls| count(program, technique, list, calls);
+    let counts = counted(few)?.zip(counted(many)?);
+    Ok(counts.map(|(at_few, at_many)| (at_many as f64 - at_few as f64) / (many - few) as f64))
 }
 
 fn count(
-    program: &PathBuf,
+    program: &Path,
     technique: &str,
     (bytes, segments): (usize, usize),
     calls: usize,
@@ -173,12 +157,14 @@ fn count(
     if output.status.code() == Some(NOT_HERE) {
         return Ok(None);
     }
-    if !output.status.success() {
-        bail!("valgrind failed: {}", text.trim_end());
-    }
-    let found = collected(&text)
-        .with_context(|| format!("no line `Collected :` in the output of valgrind: {text}"))?;
-    Ok(Some(found))
+    ensure!(
+        output.status.success(),
+        "valgrind failed: {}",
+        text.trim_end()
+    );
+    let found = collected(&text);
+    let missing = || format!("no line `Collected :` in the output of valgrind: {text}");
+    found.with_context(missing).map(Some)
 }
 
 /// The number of instructions in the last lines of callgrind.
@@ -190,15 +176,6 @@ fn collected(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_heading_says_which_figures_decide() {
-        assert_eq!(
-            heading(),
-            "   instructions per segment, in lists of 64, in the program itself\n   fails if, up to 50 \
-             bytes, sse2 takes more than memcpy; the other figures are for information"
-        );
-    }
 
     #[test]
     fn the_count_is_found_in_the_output_of_callgrind() {

@@ -9,17 +9,13 @@ use serde_json::Value;
 use crate::commands::{answer, cargo_words};
 
 /// A package of the workspace.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     pub name: String,
     pub folder: PathBuf,
-    /// The packages of the workspace that its manifest names.
-    pub dependencies: Vec<String>,
     pub targets: Vec<Target>,
 }
 
 /// A library, program, test, example or bench of a package.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub name: String,
     /// Its kind, as cargo names it: `lib`, `bin`, `test`, `example` or `bench`.
@@ -56,15 +52,9 @@ pub fn packages() -> Result<Vec<Package>> {
             .iter()
             .any(|kind| kind == "bin"),
     };
-    let is_ours = |dependency: &&Value| dependency["path"].is_string();
     let package = |package: &Value| Package {
         name: text(&package["name"]),
         folder: Path::new(&text(&package["manifest_path"])).with_file_name(""),
-        dependencies: list(&package["dependencies"])
-            .iter()
-            .filter(is_ours)
-            .map(|on| text(&on["name"]))
-            .collect(),
         targets: list(&package["targets"]).iter().map(target).collect(),
     };
     Ok(list(&metadata()?["packages"]).iter().map(package).collect())

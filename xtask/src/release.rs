@@ -62,13 +62,10 @@ fn build_with(version: &str, names: &[&str]) -> Result<()> {
     let mut command = cargo_of(version, &words);
     // Packages that are not named here cannot have features.
     let features = FEATURES.trim_start_matches("--features ").split(',');
-    let is_named = |feature: &&str| {
-        feature
-            .split('/')
-            .next()
-            .is_some_and(|name| names.contains(&name))
-    };
-    let features: Vec<&str> = features.filter(is_named).collect();
+    let name = |feature: &str| feature.split('/').next().unwrap_or_default().to_owned();
+    let features: Vec<&str> = features
+        .filter(|one| names.contains(&&*name(one)))
+        .collect();
     command.args(["--features", &features.join(",")]);
     run_command(command.args(names.iter().flat_map(|name| ["--package", name])))?;
     println!("   built with Rust {version}: {}", names.join(", "));
@@ -87,15 +84,11 @@ pub fn publish(verify: bool) -> Result<()> {
     print!("{text}");
     // The end of a dry run is the only warning that is expected.
     let expected = "warning: aborting upload due to dry run";
-    let warning = text
-        .lines()
-        .find(|line| line.starts_with("warning:") && *line != expected);
+    let is_warning = |line: &&str| line.starts_with("warning:") && *line != expected;
     ensure!(output.status.success(), "cargo publish: {}", output.status);
-    ensure!(
-        warning.is_none(),
-        "cargo publish warns: {}",
-        warning.unwrap_or_default()
-    );
+    if let Some(warning) = text.lines().find(is_warning) {
+        bail!("cargo publish warns: {warning}");
+    }
     if verify {
         for package in published(&metadata()?) {
             let name = package["name"].as_str().context("name")?;
@@ -115,19 +108,14 @@ fn check_address(address: Option<&str>) -> Result<()> {
         || ["example", "invalid", "test"].contains(&host.rsplit('.').next().unwrap_or_default())
         || host.contains("example.");
     let mut folders = path.trim_end_matches('/').split('/');
+    let placeholders = "owner user username org your-name example todo";
+    let stands_in = |folder: &str| {
+        placeholders
+            .split(' ')
+            .any(|word| word == folder.to_lowercase())
+    };
     let is_name = |folder: &str| {
-        let stands_in = [
-            "owner",
-            "user",
-            "username",
-            "org",
-            "your-name",
-            "example",
-            "todo",
-        ];
-        !folder.is_empty()
-            && !folder.contains(['<', '{', '$', ' '])
-            && !stands_in.contains(&folder.to_lowercase().as_str())
+        !folder.is_empty() && !folder.contains(['<', '{', '$', ' ']) && !stands_in(folder)
     };
     ensure!(
         host.contains('.') && !is_reserved && folders.all(is_name),
@@ -140,10 +128,8 @@ fn check_address(address: Option<&str>) -> Result<()> {
 pub fn notes(version: &str) -> Result<()> {
     let changelog = fs::read_to_string(root().join("CHANGELOG.md"))?;
     let section = section(&changelog, version);
-    println!(
-        "{}",
-        section.with_context(|| format!("CHANGELOG.md has no section '{version}'"))?
-    );
+    let section = section.with_context(|| format!("CHANGELOG.md has no section '{version}'"));
+    println!("{}", section?);
     Ok(())
 }
 
@@ -170,8 +156,9 @@ pub fn workflow() -> Result<()> {
     }
     for path in &workflows {
         if let Some(line) = unpinned(&fs::read_to_string(path)?) {
+            let fault = format!("names an action without its commit: `{line}`");
             bail!(
-                "'{}' names an action without its commit: `{line}`; write @ and 40 digits, then # and the version",
+                "'{}' {fault}; write @ and 40 digits, then # and the version",
                 path.display()
             );
         }
@@ -179,11 +166,10 @@ pub fn workflow() -> Result<()> {
     match actionlint() {
         Err(why) => missing("workflow", &format!("{why:#}")),
         // Not with other linters, which may be installed or not.
-        Ok(program) => run_command(
-            Command::new(program)
-                .args(["-shellcheck=", "-pyflakes="])
-                .args(workflows),
-        ),
+        Ok(program) => {
+            let mut lint = Command::new(program);
+            run_command(lint.args(["-shellcheck=", "-pyflakes="]).args(workflows))
+        }
     }
 }
 
@@ -227,18 +213,10 @@ mod tests {
 
     #[test]
     fn a_repository_without_a_real_address_is_not_published() {
-        for placeholder in [
-            "",
-            "https://",
-            "TODO",
-            "http://codeberg.org/rivers/vectored",
-            "https://github.com/",
-            "https://github.com/OWNER/vectored",
-            "https://github.com/<owner>/vectored",
-            "https://git.example.org/rivers/vectored",
-            "https://vectored.invalid/source",
-            "https://localhost/vectored",
-        ] {
+        let placeholders = " https:// TODO http://codeberg.org/rivers/vectored https://github.com/ \
+            https://github.com/OWNER/vectored https://github.com/<owner>/vectored \
+            https://git.example.org/rivers/vectored https://vectored.invalid/source https://localhost/vectored";
+        for placeholder in placeholders.split(' ').filter(|word| !word.is_empty()) {
             let error = check_address(Some(placeholder)).unwrap_err().to_string();
             assert!(error.contains(placeholder), "{error}");
         }
@@ -253,13 +231,8 @@ mod tests {
         let pinned =
             format!("steps:\n  - uses: a/b@{commit} # v1.2.3\n  - uses: ./own\n  - run: x");
         assert_eq!(unpinned(&pinned), None);
-        for action in [
-            "a/b@v4",
-            "a/b",
-            "a/b@main # v4",
-            "a/b@0123456 # v4",
-            &format!("a/b@{commit}"),
-        ] {
+        let bare = format!("a/b@{commit}");
+        for action in ["a/b@v4", "a/b", "a/b@main # v4", "a/b@0123456 # v4", &bare] {
             let line = format!("- uses: {action}");
             assert_eq!(unpinned(&format!("{pinned}\n   {line}\n")), Some(&*line));
         }

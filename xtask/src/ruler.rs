@@ -18,8 +18,6 @@ use vectored_machine::host::{Pinning, pin_measuring_thread};
 use vectored_measure::measure::{DescriptorSampler, Watch};
 use vectored_results::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
 
-use plain::PlainLoops;
-
 /// Time for one run of the C loops.
 const PLAIN_MS: u64 = 400;
 
@@ -63,7 +61,7 @@ pub fn run(options: &Options) -> Result<()> {
         return experiments::run(options, cpu);
     }
     let bench = Bench {
-        plain: PlainLoops::compile()?,
+        plain: plain::compile("plain_loops")?,
         cpu,
         reader_cpu,
         directory: &options.directory,
@@ -102,16 +100,15 @@ fn workloads() -> [Workload; 2] {
 
 fn describe(workload: &Workload) -> String {
     let runs = workload.runs();
-    let shown: Vec<String> = runs
+    let shown = runs
         .iter()
-        .map(|(count, bytes)| format!("{count} × {bytes} B"))
-        .collect();
-    shown.join(" + ")
+        .map(|(count, bytes)| format!("{count} × {bytes} B"));
+    shown.collect::<Vec<_>>().join(" + ")
 }
 
 /// Both instruments, their CPUs and the directory of the file.
 struct Bench<'a> {
-    plain: PlainLoops,
+    plain: PathBuf,
     cpu: usize,
     reader_cpu: Option<usize>,
     directory: &'a Path,
@@ -119,15 +116,15 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn plain(&self, cell: &CellSpec, seed: u64) -> Result<Medians> {
-        self.plain.measure(&plain::Request {
+        let request = plain::Request {
             target: cell.conditions.target,
             workload: &cell.workload,
             milliseconds: PLAIN_MS,
-            cpu: self.cpu,
-            reader_cpu: self.reader_cpu.unwrap_or(self.cpu),
+            cpus: [self.cpu, self.reader_cpu.unwrap_or(self.cpu)],
             directory: self.directory,
             seed,
-        })
+        };
+        plain::measure(&self.plain, &request)
     }
 
     fn engine(&self, cell: &CellSpec, seed: u64) -> Result<Medians> {

@@ -12,71 +12,22 @@ use crate::commands::{cargo, is_on_path, run as run_command, target_folder, work
 use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
-/// need it are skipped, and say so.
-const PROGRAMS: [(&str, &str); 46] = [
-    ("cc", "gcc libc6-dev"),
-    ("mkfs.ext4", "e2fsprogs"),
-    ("mkfs.xfs", "xfsprogs"),
-    ("mkfs.btrfs", "btrfs-progs"),
-    ("strace", "strace"),
-    ("pgrep", "procps"),
-    ("valgrind", "valgrind"),
-    ("g++", "g++"),
-    // The second package has its sanitizers.
-    ("clang++", "clang libclang-rt-dev"),
-    ("pkg-config", "pkg-config"),
-    ("cmake", "cmake make"),
-    ("fish", "fish"),
-    ("zsh", "zsh"),
-    ("man", "man-db"),
-    ("python3", "python3 python3-venv"),
-    ("debootstrap", "debootstrap"),
-    ("dpkg-gencontrol", "dpkg-dev"),
-    ("lintian", "lintian"),
-    ("busybox", "busybox-static"),
-    // For other systems: compilers, and what runs their programs.
-    (
-        "aarch64-linux-gnu-gcc",
-        "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
-    ),
-    (
-        "s390x-linux-gnu-gcc",
-        "gcc-s390x-linux-gnu libc6-dev-s390x-cross",
-    ),
-    (
-        "i686-linux-gnu-gcc",
-        "gcc-i686-linux-gnu libc6-dev-i386-cross",
-    ),
-    ("qemu-aarch64", "qemu-user"),
-    ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32"),
-    ("wine", "wine wine64"),
-    // For ranks of a cluster. libclang reads the headers of MPI.
-    ("mpicc.openmpi", "openmpi-bin libopenmpi-dev libclang-dev"),
-    ("slurmd", "slurm-wlm"),
-    ("munged", "munge"),
-    // Languages and programs of `remedies`.
-    ("musl-gcc", "musl-tools"),
-    ("go", "golang-go"),
-    (
-        "/usr/share/gocode/src/golang.org/x/net/ipv4/doc.go",
-        "golang-golang-x-net-dev golang-golang-x-sys-dev",
-    ),
-    ("javac", "default-jdk-headless"),
-    ("node", "nodejs"),
-    ("mawk", "mawk"),
-    ("gawk", "gawk"),
-    ("tclsh", "tcl"),
-    ("ruby", "ruby"),
-    ("php", "php-cli"),
-    ("lua5.4", "lua5.4"),
-    ("/usr/share/lua/5.4/socket.lua", "lua-socket"),
-    ("escript", "erlang-base"),
-    ("nim", "nim"),
-    ("sbcl", "sbcl"),
-    ("guile", "guile-3.0"),
-    ("jq", "jq"),
-    ("tcpdump", "tcpdump"),
-];
+/// need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang reads the headers of MPI.
+const PROGRAMS: &str = "\
+    cc: gcc libc6-dev; mkfs.ext4: e2fsprogs; mkfs.xfs: xfsprogs; mkfs.btrfs: btrfs-progs; strace: strace; \
+    pgrep: procps; valgrind: valgrind; g++: g++; clang++: clang libclang-rt-dev; pkg-config: pkg-config; \
+    cmake: cmake make; fish: fish; zsh: zsh; man: man-db; python3: python3 python3-venv; debootstrap: debootstrap; \
+    dpkg-gencontrol: dpkg-dev; lintian: lintian; busybox: busybox-static; \
+    aarch64-linux-gnu-gcc: gcc-aarch64-linux-gnu libc6-dev-arm64-cross; \
+    s390x-linux-gnu-gcc: gcc-s390x-linux-gnu libc6-dev-s390x-cross; \
+    i686-linux-gnu-gcc: gcc-i686-linux-gnu libc6-dev-i386-cross; qemu-aarch64: qemu-user; \
+    x86_64-w64-mingw32-gcc: gcc-mingw-w64-x86-64-win32; wine: wine wine64; \
+    mpicc.openmpi: openmpi-bin libopenmpi-dev libclang-dev; slurmd: slurm-wlm; munged: munge; musl-gcc: musl-tools; \
+    go: golang-go; \
+    /usr/share/gocode/src/golang.org/x/net/ipv4/doc.go: golang-golang-x-net-dev golang-golang-x-sys-dev; \
+    javac: default-jdk-headless; node: nodejs; mawk: mawk; gawk: gawk; tclsh: tcl; ruby: ruby; php: php-cli; \
+    lua5.4: lua5.4; /usr/share/lua/5.4/socket.lua: lua-socket; escript: erlang-base; nim: nim; sbcl: sbcl; \
+    guile: guile-3.0; jq: jq; tcpdump: tcpdump";
 
 /// The longest wait for the locks of another apt-get.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -92,34 +43,39 @@ pub fn run() -> Result<()> {
         "python3" => works(Command::new(name).args(["-c", "import venv, ensurepip"])),
         _ => is_on_path(name),
     };
-    let missing = || PROGRAMS.into_iter().filter(|(name, _)| !is_there(name));
-    let at_first: Vec<_> = missing().collect();
-    let packages: Vec<&str> = at_first.iter().map(|(_, packages)| *packages).collect();
-    let mut remedies = Vec::new();
+    let programs = PROGRAMS.split("; ").filter_map(|one| one.split_once(": "));
+    let programs: Vec<(&str, &str, bool)> = programs
+        .map(|(name, packages)| (name, packages, is_there(name)))
+        .collect();
+    let missing = programs.iter().filter(|(_, _, was_there)| !was_there);
+    let packages: Vec<&str> = missing.map(|(_, packages, _)| *packages).collect();
     let until = Instant::now() + PATIENCE;
-    if let Err(remedy) = install_packages(&packages.join(" "), until) {
-        remedies.push(remedy);
+    let mut remedies: Vec<_> = install_packages(&packages.join(" "), until)
+        .err()
+        .into_iter()
+        .collect();
+    if !remedies.is_empty() {
         // Not every system has every package, and apt-get installs all or none.
-        remedies.extend(
-            packages
-                .iter()
-                .filter_map(|packages| install_packages(packages, until).err()),
-        );
+        let one_by_one = packages
+            .iter()
+            .map(|packages| install_packages(packages, until));
+        remedies.extend(one_by_one.filter_map(Result::err));
     }
-    for (name, packages) in PROGRAMS {
-        let was_missing = at_first.contains(&(name, packages));
-        let verdict = match (was_missing, is_there(name)) {
-            (false, _) => "there already",
-            (true, true) => "installed",
-            (true, false) => "MISSING: what needs it cannot run",
+    let mut needed = Vec::new();
+    for (name, packages, was_there) in &programs {
+        let verdict = match (was_there, is_there(name)) {
+            (true, _) => "there already",
+            (false, true) => "installed",
+            (false, false) => "MISSING: what needs it cannot run",
         };
         println!("   {name} ({packages}): {verdict}");
+        if verdict.starts_with("MISSING") && (in_ci() || *name == programs[0].0) {
+            needed.push(*name);
+        }
     }
     for remedy in remedies {
         println!("   {remedy:#}");
     }
-    let mut needed: Vec<&str> = missing().map(|(name, _)| name).collect();
-    needed.retain(|name| in_ci() || *name == PROGRAMS[0].0);
     for (component, command) in COMPONENTS {
         let is_there = || works(cargo().args([command, "--version"]));
         let add = || run_command(Command::new("rustup").args(["component", "add", component]));

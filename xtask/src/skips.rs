@@ -1,5 +1,6 @@
 //! What could not run, and why: listed at the end of a run.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -64,17 +65,16 @@ pub fn end() -> Result<String> {
 }
 
 fn skipped(list: &str) -> String {
-    let mut lines: Vec<&str> = list
+    let lines: BTreeSet<&str> = list
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
-    lines.sort_unstable();
-    lines.dedup();
-    lines.insert(
-        0,
-        if lines.is_empty() { "skipped: none" } else { "skipped:" },
-    );
-    lines.join("\n  ")
+    if lines.is_empty() {
+        return "skipped: none".to_owned();
+    }
+    lines
+        .iter()
+        .fold("skipped:".to_owned(), |text, line| text + "\n  " + line)
 }
 
 #[cfg(test)]

@@ -2,33 +2,31 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use crate::{root, skips};
 
 /// The lists that run at the same time. Each machine that runs all steps has two processors.
 const LANES: usize = 2;
 
-/// The longest that a step of a list may take: some minutes are usual, and four times as many on a busy machine. A step that
-/// hangs would otherwise use up the time of the whole run, without a word which step it was.
-const LONGEST: Duration = Duration::from_secs(60 * 60);
+/// The seconds after which a step of a list is killed: some minutes are usual, and four times as many on a busy machine. A step
+/// that hangs would otherwise use up the time of the whole run, without a word which step it was.
+const LONGEST: &str = "3600";
 
-/// The variable by which the processes of a step are found. It has the step's name and this process.
-const MARK: &str = "VECTORED_STEP";
+/// The exit status of `timeout` when it has killed the step.
+const KILLED: [Option<i32>; 2] = [Some(124), Some(137)];
 
 /// One step of a run.
 pub struct Step<'a> {
     /// Its name, as `--only` takes it.
     pub name: String,
     /// The step before it in its list that must have succeeded.
-    needs: Option<&'static str>,
+    pub needs: Option<&'static str>,
     /// What it does.
     pub work: Box<dyn Fn() -> Result<()> + Send + Sync + 'a>,
 }
@@ -41,12 +39,6 @@ impl<'a> Step<'a> {
             needs: None,
             work: Box::new(work),
         }
-    }
-
-    /// Leaves the step out if the step `name`, before it in its list, has failed.
-    pub fn needs(mut self, name: &'static str) -> Self {
-        self.needs = Some(name);
-        self
     }
 }
 
@@ -78,66 +70,51 @@ impl Report {
     /// Runs a step in this process, whose output is shown.
     pub fn run(&mut self, name: &str, work: impl FnOnce() -> Result<()>) {
         println!("── {name}");
-        let began = Instant::now();
-        let done = Done::since(began, name, work());
-        println!("{}", done.verdict());
-        self.done.push(done);
+        self.done.push(done(name, "", Instant::now(), work));
     }
 
     /// Runs lists of steps in two lanes, each step by `command` with its name. A lane that has ended a list takes the next
     /// one. The output of a step is kept, and shown as a whole when the step ends.
     pub fn run_lists(&mut self, lists: &[Vec<Step<'_>>], command: impl Fn(&str) -> Command + Sync) {
-        let run_list = |steps: &Vec<Step<'_>>| {
-            let mut over: Vec<Done> = Vec::new();
-            for step in steps {
-                let name = &step.name;
-                let began = Instant::now();
-                let failed =
-                    |done: &&Done| step.needs == Some(&*done.name) && done.failure.is_some();
-                let (outcome, output) = match over.iter().find(failed) {
-                    Some(needed) => {
-                        let why = anyhow::anyhow!("not run, since {} failed", needed.name);
-                        (Err(why), String::new())
-                    }
-                    None => {
-                        println!("   {name} begins");
-                        run_kept(name, &mut command(name), LONGEST)
-                    }
-                };
-                let done = Done::since(began, name, outcome);
-                // In one piece, so that no other step comes between.
-                print!("── {name}\n{output}{}\n", done.verdict());
-                over.push(done);
-            }
-            over
-        };
-        let left = Mutex::new(lists.iter());
+        let (left, over) = (Mutex::new(lists.iter()), Mutex::new(&mut self.done));
+        let next = || left.lock().expect("no lane panics").next();
         let run_lane = || {
-            let lists = std::iter::from_fn(|| left.lock().expect("no lane panics").next());
-            lists.flat_map(run_list).collect::<Vec<Done>>()
-        };
-        thread::scope(|scope| {
-            let lanes = [(); LANES].map(|()| scope.spawn(run_lane));
-            for lane in lanes {
-                self.done.extend(lane.join().expect("no lane panics"));
+            for step in std::iter::from_fn(next).flatten() {
+                let mut failed = false;
+                if let Some(needed) = step.needs {
+                    let over = over.lock().expect("no lane panics");
+                    let is_it = |done: &Done| done.name == needed && done.failure.is_some();
+                    failed = over.iter().any(is_it);
+                }
+                let began = Instant::now();
+                let (outcome, output) = if failed {
+                    let needed = step.needs.unwrap_or_default();
+                    (
+                        Err(anyhow!("not run, since {needed} failed")),
+                        String::new(),
+                    )
+                } else {
+                    println!("   {} begins", step.name);
+                    run_kept(&step.name, &command(&step.name), LONGEST)
+                };
+                // In one piece, so that no other step comes between.
+                let heading = format!("── {}\n{output}", step.name);
+                let done = done(&step.name, &heading, began, || outcome);
+                over.lock().expect("no lane panics").push(done);
             }
-        });
+        };
+        thread::scope(|scope| [(); LANES].map(|()| scope.spawn(run_lane)).map(drop));
     }
 
     /// Prints what was skipped and the summary. The error names the steps that failed.
     pub fn end(self) -> Result<()> {
         println!("{}\n\n{}", skips::end()?, self.summary());
-        let failed: Vec<&str> = self.failures().map(|(done, _)| &*done.name).collect();
+        let failed = self.done.iter().filter(|done| done.failure.is_some());
+        let failed: Vec<&str> = failed.map(|done| &*done.name).collect();
         if failed.is_empty() {
             return Ok(());
         }
         bail!("failed: {}", failed.join(", "))
-    }
-
-    fn failures(&self) -> impl Iterator<Item = (&Done, &String)> {
-        self.done
-            .iter()
-            .filter_map(|done| Some((done, done.failure.as_ref()?)))
     }
 
     /// One line a step, the longest first, the total, and each failed step with the command that repeats it.
@@ -145,132 +122,83 @@ impl Report {
         let mut text = String::new();
         let mut done: Vec<&Done> = self.done.iter().collect();
         done.sort_by_key(|done| std::cmp::Reverse(done.took));
-        for done in done {
-            let verdict = if done.failure.is_none() { "ok" } else { "FAILED" };
-            let _ = writeln!(
-                text,
-                "{:>8}  {verdict:<6}  {}",
-                seconds(done.took),
-                done.name
-            );
+        for Done {
+            name,
+            took,
+            failure,
+        } in done
+        {
+            let verdict = if failure.is_none() { "ok" } else { "FAILED" };
+            let _ = writeln!(text, "{:>8}  {verdict:<6}  {name}", seconds(*took));
         }
-        let (total, sum) = (
-            seconds(self.began.elapsed()),
-            self.done.iter().map(|done| done.took).sum(),
-        );
-        let _ = write!(
-            text,
-            "{total:>8}  in total; the steps together took {}",
-            seconds(sum)
-        );
-        for (Done { name, .. }, reason) in self.failures() {
-            let _ = write!(
-                text,
-                "\n\nFAILED: {name}: {reason}\n  repeat it with: {} --only {name}",
-                self.command
-            );
+        let sum = seconds(self.done.iter().map(|done| done.took).sum());
+        let total = seconds(self.began.elapsed());
+        let _ = write!(text, "{total:>8}  in total; the steps together took {sum}");
+        for Done { name, failure, .. } in &self.done {
+            if let Some(reason) = failure {
+                let command = self.command;
+                let repeat = format!("  repeat it with: {command} --only {name}");
+                let _ = write!(text, "\n\nFAILED: {name}: {reason}\n{repeat}");
+            }
         }
         text
     }
 }
 
-impl Done {
-    fn since(began: Instant, name: &str, outcome: Result<()>) -> Self {
-        let failure = outcome.err().map(|error| format!("{error:#}"));
-        Done {
-            name: name.to_owned(),
-            took: began.elapsed(),
-            failure,
-        }
-    }
-
-    fn verdict(&self) -> String {
-        let verdict = self
-            .failure
-            .as_ref()
-            .map_or("ok".to_owned(), |reason| format!("FAILED: {reason}"));
-        format!("   {}: {verdict}, {}\n", self.name, seconds(self.took))
+/// Does the work, and prints the heading and the outcome.
+fn done(name: &str, heading: &str, began: Instant, work: impl FnOnce() -> Result<()>) -> Done {
+    let failure = work().err().map(|error| format!("{error:#}"));
+    let took = began.elapsed();
+    let verdict = failure.as_ref().map(|reason| format!("FAILED: {reason}"));
+    let verdict = verdict.as_deref().unwrap_or("ok");
+    println!("{heading}   {name}: {verdict}, {}\n", seconds(took));
+    Done {
+        name: name.to_owned(),
+        took,
+        failure,
     }
 }
 
-/// Runs a program whose output is kept in a file of `target/steps`, and returned.
-fn run_kept(name: &str, command: &mut Command, longest: Duration) -> (Result<()>, String) {
+/// Runs a program whose output is kept in a file of `target/steps`, and returned. It is killed with its children after `longest`.
+fn run_kept(name: &str, command: &Command, longest: &str) -> (Result<()>, String) {
     let path = root()
         .join("target/steps")
         .join(name.replace(['/', ':'], "-"));
-    let mark = format!("{MARK}={name}-{}", std::process::id());
-    let outcome = run_to_file(&path, command, &mark, longest);
+    let outcome = File::create(&path).and_then(|file| {
+        // The step ends with this program: `timeout` puts it into a group that ^C does not reach.
+        let mut limited = Command::new("setpriv");
+        limited.args(["--pdeathsig=TERM", "timeout", "--kill-after=10", longest]);
+        limited.arg(command.get_program());
+        limited.args(command.get_args()).stdin(Stdio::null());
+        for (variable, value) in command.get_envs() {
+            match value {
+                Some(value) => limited.env(variable, value),
+                None => limited.env_remove(variable),
+            };
+        }
+        limited.stdout(file.try_clone()?).stderr(file).status()
+    });
     let output = fs::read(&path).unwrap_or_default();
-    (outcome, String::from_utf8_lossy(&output).into_owned())
-}
-
-fn run_to_file(path: &Path, command: &mut Command, mark: &str, longest: Duration) -> Result<()> {
-    let mut file =
-        File::create(path).with_context(|| format!("cannot write '{}'", path.display()))?;
-    command
-        .stdin(Stdio::null())
-        .stdout(file.try_clone()?)
-        .stderr(file.try_clone()?);
-    command.env(MARK, &mark[MARK.len() + 1..]);
-    let mut child = command.spawn().context("cannot start it")?;
-    let began = Instant::now();
-    while began.elapsed() < longest {
-        if let Some(status) = child.try_wait()? {
-            if status.success() {
-                return Ok(());
-            }
-            let output = fs::read(path).unwrap_or_default();
-            bail!("{}", reason(&String::from_utf8_lossy(&output)));
+    let output = String::from_utf8_lossy(&output).into_owned();
+    let outcome = match outcome {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) if KILLED.contains(&status.code()) => {
+            Err(anyhow!("did not end within {longest} s and was killed"))
         }
-        thread::sleep(Duration::from_millis(10));
-    }
-    writeln!(file, "it has run too long; its processes:")?;
-    for (pid, line) in marked(mark)? {
-        writeln!(file, "   {pid} {line}")?;
-    }
-    // Until none has started another one meanwhile.
-    loop {
-        let pids: Vec<String> = marked(mark)?.into_iter().map(|(pid, _)| pid).collect();
-        if pids.is_empty() {
-            break;
-        }
-        Command::new("kill")
-            .arg("-KILL")
-            .args(pids)
-            .stderr(Stdio::null())
-            .status()?;
-    }
-    child.kill()?;
-    child.wait()?;
-    bail!("did not end within {} and was killed", seconds(longest))
-}
-
-/// The processes with a variable: their numbers and command lines. None where there is no `/proc`.
-fn marked(variable: &str) -> Result<Vec<(String, String)>> {
-    let mut found = Vec::new();
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Ok(found);
+        Ok(_) => Err(anyhow!("{}", reason(&output))),
+        Err(error) => Err(error.into()),
     };
-    for entry in entries {
-        let process = entry?;
-        // One that has ended meanwhile has neither, and what is no process neither.
-        let [variables, line] = ["environ", "cmdline"].map(|name| {
-            let bytes = fs::read(process.path().join(name)).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        });
-        if variables.split('\0').any(|one| one == variable) {
-            let pid = process.file_name().to_string_lossy().into_owned();
-            found.push((pid, line.replace('\0', " ").trim_end().to_owned()));
-        }
-    }
-    Ok(found)
+    (outcome, output)
 }
 
 /// The last error that a program printed, or its last line.
-fn reason(output: &str) -> &str {
+fn reason(output: &str) -> String {
     let mut lines = output.lines().rev();
     let error = lines.clone().find_map(|line| line.strip_prefix("error: "));
-    error.or(lines.next()).unwrap_or("it printed nothing")
+    error
+        .or(lines.next())
+        .unwrap_or("it printed nothing")
+        .to_owned()
 }
 
 /// A time in seconds, with one digit after the point.
@@ -289,19 +217,31 @@ mod tests {
     }
 
     #[test]
-    fn every_failed_step_is_reported_and_stops_only_those_that_need_it() {
+    fn lists_run_in_two_lanes_and_every_failed_step_is_reported_and_stops_those_that_need_it() {
         let step = |name| Step::new(name, || Ok(()));
+        let needing = |name, needs| Step {
+            needs: Some(needs),
+            ..step(name)
+        };
         let lists = [
-            vec![step("good"), step("bad"), step("after bad").needs("bad")],
-            vec![step("after good").needs("good")],
-            vec![step("last")],
+            vec![step("bad"), needing("after bad", "bad")],
+            vec![step("good"), needing("after good", "good")],
+            vec![step("third")],
         ];
+        let folder = std::env::temp_dir().join(format!("vectored-lanes-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
         let mut report = Report::start("cargo xtask test").unwrap();
-        report.run_lists(&lists, |name| match name {
-            "bad" => shell("echo out; echo this is wrong >&2; exit 1"),
-            _ => shell("true"),
+        report.run_lists(&lists, |name| {
+            let script = match name {
+                // The first two end when both have begun, and the third has not.
+                "bad" => "touch a; until test -e b; do sleep 0.01; done; echo out; echo this is wrong >&2; exit 1",
+                "good" => "touch b; until test -e a; do sleep 0.01; done; test ! -e third",
+                _ => "touch third",
+            };
+            shell(&format!("cd '{}'; {script}", folder.display()))
         });
         report.run("worse", || bail!("wrong"));
+        fs::remove_dir_all(&folder).unwrap();
         let summary = report.summary();
         assert_eq!(summary.matches("  ok      ").count(), 3, "{summary}");
         for expected in [
@@ -312,63 +252,22 @@ mod tests {
             assert!(summary.contains(expected), "{summary}");
         }
         let error = report.end().unwrap_err().to_string();
-        assert_eq!(error, "failed: bad, after bad, worse");
+        for failed in ["failed: ", "bad", "after bad", "worse"] {
+            assert!(error.contains(failed), "{error}");
+        }
     }
 
-    #[test]
-    fn two_lists_run_at_the_same_time_and_the_third_after_one_of_them() {
-        let folder = std::env::temp_dir().join(format!("vectored-lanes-{}", std::process::id()));
-        // Of a killed run whose process had this number.
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).unwrap();
-        let lists = ["a", "b", "c"].map(|name| vec![Step::new(name, || Ok(()))]);
-        let mut report = Report {
-            command: "",
-            began: Instant::now(),
-            done: Vec::new(),
-        };
-        fs::create_dir_all(root().join("target/steps")).unwrap();
-        report.run_lists(&lists, |name| {
-            let mut step = shell(match name {
-                // Ends when the others have begun.
-                "a" => "touch a; until test -e b && test -e c; do sleep 0.01; done",
-                "b" => "touch b; until test -e a; do sleep 0.01; done; sleep 0.2; test ! -e c",
-                _ => "touch c",
-            });
-            step.current_dir(&folder);
-            step
-        });
-        assert_eq!(report.failures().count(), 0, "{}", report.summary());
-        assert!(folder.join("c").exists());
-        fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_step_that_hangs_is_killed_with_its_children_and_named() {
         fs::create_dir_all(root().join("target/steps")).unwrap();
-        // A process that outlives its parent is not waited for.
-        let (outcome, left) = run_kept("test-leaves", &mut shell("sleep 600 & echo $!"), LONGEST);
-        outcome.unwrap();
-        let killed = Command::new("kill").arg(left.trim()).status();
-        assert!(killed.unwrap().success(), "{left} has ended");
-        // `setsid`: a session of its own, as of a daemon.
-        let mut hangs = shell("echo began; setsid sleep 100000 & sleep 200000");
-        let (outcome, output) = run_kept("test-hangs", &mut hangs, Duration::from_secs(2));
-        assert_eq!(
-            outcome.unwrap_err().to_string(),
-            "did not end within 2.0 s and was killed"
-        );
-        for expected in [
-            "began\nit has run too long",
-            " sleep 100000\n",
-            " sleep 200000\n",
-        ] {
-            assert!(output.contains(expected), "{expected}: {output}");
-        }
-        assert_eq!(
-            marked(&format!("{MARK}=test-hangs-{}", std::process::id())).unwrap(),
-            []
+        let hangs = shell("sleep 100000 & echo $!; sleep 200000");
+        let (outcome, output) = run_kept("test-hangs", &hangs, "1");
+        let error = outcome.unwrap_err().to_string();
+        assert_eq!(error, "did not end within 1 s and was killed");
+        let child = fs::read_to_string(format!("/proc/{}/stat", output.trim()));
+        assert!(
+            child.is_err() || child.unwrap().contains(") Z "),
+            "{output}"
         );
     }
 }

@@ -7,7 +7,7 @@
 
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::commands::{FEATURES, cargo_words, run as run_command, script};
 use crate::packages::{Package, Programs, Target, packages};
@@ -21,35 +21,12 @@ use crate::{api, instructions, setup, systems, tidy};
 pub const BENCHMARKS: &str = "--manifest-path benchmarks/Cargo.toml";
 
 /// The build of all tests, examples and benches.
-pub const BUILD_TESTS: &str = "build-tests";
+const BUILD_TESTS: &str = "build-tests";
 
 /// Variables of who runs the tests that change what programs print or how they are built.
-const NOT_INHERITED: [&str; 24] = [
-    "CARGO_ENCODED_RUSTFLAGS",
-    "CC",
-    "CFLAGS",
-    "CLICOLOR",
-    "CLICOLOR_FORCE",
-    "COLUMNS",
-    "CPPFLAGS",
-    "CXX",
-    "CXXFLAGS",
-    "GOFLAGS",
-    "GZIP",
-    "JAVA_TOOL_OPTIONS",
-    "LANGUAGE",
-    "LDFLAGS",
-    "LINES",
-    "MAKEFLAGS",
-    "NODE_OPTIONS",
-    "NO_COLOR",
-    "POSIXLY_CORRECT",
-    "PYTHONPATH",
-    "PYTHONUNBUFFERED",
-    "RUSTDOCFLAGS",
-    "RUSTFLAGS",
-    "TAR_OPTIONS",
-];
+const NOT_INHERITED: &str = "CARGO_ENCODED_RUSTFLAGS CC CFLAGS CLICOLOR CLICOLOR_FORCE COLUMNS CPPFLAGS CXX CXXFLAGS GOFLAGS \
+    GZIP JAVA_TOOL_OPTIONS LANGUAGE LDFLAGS LINES MAKEFLAGS NODE_OPTIONS NO_COLOR POSIXLY_CORRECT PYTHONPATH PYTHONUNBUFFERED \
+    RUSTDOCFLAGS RUSTFLAGS TAR_OPTIONS";
 
 /// The first line of a bench, which runs as `cargo test --benches` runs it, not optimised: times depend on the machine,
 /// so they decide nothing.
@@ -59,6 +36,7 @@ const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for i
 pub fn run(only: Option<&str>) -> Result<()> {
     let packages = packages()?;
     let lists = lists(&packages);
+    let names = || lists.iter().flatten().map(|step| &*step.name);
     let mut report = Report::start("cargo xtask test")?;
     match only {
         None => {
@@ -67,14 +45,13 @@ pub fn run(only: Option<&str>) -> Result<()> {
             report.run_lists(&lists, in_own_process);
         }
         Some("setup") => report.run("setup", setup::run),
-        Some(only) => {
-            let mut names = lists.iter().flatten().map(|step| &*step.name);
-            if !names.any(|name| name == only) {
-                let names: Vec<&str> = lists.iter().flatten().map(|step| &*step.name).collect();
-                let names = names.join("\n  ");
-                bail!("there is no step '{only}'; the steps are:\n  setup\n  {names}");
-            }
+        Some(only) if names().any(|name| name == only) => {
             report.run(only, || run_command(&mut in_own_process(only)));
+        }
+        Some(only) => {
+            let names: Vec<&str> = names().collect();
+            let names = names.join("\n  ");
+            bail!("there is no step '{only}'; the steps are:\n  setup\n  {names}");
         }
     }
     report.end()
@@ -84,10 +61,10 @@ pub fn run(only: Option<&str>) -> Result<()> {
 pub fn run_step(name: &str) -> Result<()> {
     let packages = packages()?;
     let lists = lists(&packages);
-    let Some(step) = lists.iter().flatten().find(|step| step.name == name) else {
-        bail!("there is no step '{name}'");
-    };
-    (step.work)()
+    let step = lists.iter().flatten().find(|step| step.name == name);
+    (step
+        .with_context(|| format!("there is no step '{name}'"))?
+        .work)()
 }
 
 /// This program with a step. Nothing is built incrementally: a whole run would write files for that which it never uses. Without
@@ -99,7 +76,7 @@ fn in_own_process(step: &str) -> Command {
     this.args(["step", step]).env("CARGO_INCREMENTAL", "0");
     this.env("CARGO_PROFILE_DEV_DEBUG", "0");
     this.env("LC_ALL", "C.UTF-8");
-    for variable in NOT_INHERITED {
+    for variable in NOT_INHERITED.split_whitespace() {
         this.env_remove(variable);
     }
     this.envs(skips::list().map(|list| (SKIPS, list)));
@@ -111,50 +88,72 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
     let other = |name| Step::new(name, move || systems::build(name, false));
     let mut others: Vec<Step<'_>> = systems::tested().map(other).collect();
     others.push(Step::new("msrv", release::msrv));
-    let packaged = vec![
-        Step::new("dist", || {
-            let folder = root().join("target/box");
-            run_command(script("dist/build.sh").arg(folder).arg("try-out"))
-        }),
-        Step::new("site", || {
-            run_command(script("site/build.py").arg(root().join("target/site/out")))
-        }),
-    ];
-    let optimised = vec![
-        Step::new("c-library", || {
-            run_command(&mut script("c_library/test.sh"))
-        }),
-        Step::new("python", || run_command(&mut script("python.sh"))),
+    let scripts = |list: [(&'static str, &'static str); 6]| {
+        let step = |(name, words): (&'static str, &'static str)| {
+            Step::new(name, move || run_script(words))
+        };
+        list.map(step).into_iter()
+    };
+    let mut packaged = scripts([
+        ("dist", "dist/build.sh target/box try-out"),
+        ("site", "site/build.py target/site/out"),
+        ("c-library", "c_library/test.sh"),
+        ("python", "python.sh"),
         // Their code uses both libraries.
-        Step::new("remedies", || {
-            run_command(&mut script("tests/remedies/try.py"))
-        }),
-        Step::new("cluster", || run_command(&mut script("cluster.py"))),
-        // Counts instructions of optimised code, and needs the C library too.
+        ("remedies", "tests/remedies/try.py"),
+        ("cluster", "cluster.py"),
+    ]);
+    let boxed = packaged.by_ref().take(2).collect();
+    let mut optimised: Vec<Step<'_>> = packaged.collect();
+    optimised.extend([
+        // Counts instructions of optimised code, and needs the C library.
         Step::new("instructions", instructions::run),
         Step::new("publish", || release::publish(false)),
         Step::new("deny", release::deny),
-    ];
-    [
-        others,
-        in_debug(packages),
-        packaged,
-        optimised,
-        benchmarks(),
-    ]
+    ]);
+    [others, in_debug(packages), boxed, optimised, benchmarks()]
+}
+
+/// Runs a script of `xtask/`. Words with a slash are folders of the repository.
+fn run_script(words: &str) -> Result<()> {
+    let mut words = words.split(' ');
+    let mut command = script(words.next().unwrap_or_default());
+    for word in words {
+        if word.contains('/') {
+            command.arg(root().join(word));
+        } else {
+            command.arg(word);
+        }
+    }
+    run_command(&mut command)
 }
 
 /// The checks and tests of this workspace, which build in `target/debug`.
 fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
-    let mut steps = checks();
-    steps.push(Step::new("workflow", release::workflow));
-    steps.push(Step::new(BUILD_TESTS, || {
-        Programs::build(&tests_build())?;
-        Programs::build(&benches_build(packages)).map(drop)
-    }));
-    steps.extend(test_programs(packages));
+    let mut steps = vec![
+        Step::new("tidy", tidy::run),
+        cargo_step("format", "fmt --all --check"),
+        cargo_step("format-fuzz", "fmt --manifest-path fuzz/Cargo.toml --check"),
+        cargo_step(
+            "format-benchmarks",
+            format!("fmt --all {BENCHMARKS} --check"),
+        ),
+        Step::new("workflow", release::workflow),
+        Step::new(BUILD_TESTS, || {
+            Programs::build(&tests_build())?;
+            Programs::build(&benches_build(packages)).map(drop)
+        }),
+    ];
+    let all = packages.iter().flat_map(|package| {
+        let targets = package.targets.iter();
+        targets.map(move |target| (package, target))
+    });
+    steps.extend(all.filter_map(|(package, target)| program(packages, package, target)));
     steps.extend([
-        clippy(),
+        cargo_step(
+            "clippy",
+            format!("clippy --workspace --all-targets {FEATURES} --locked -- -D warnings"),
+        ),
         // The library as its users build it by default, and xtask as `cargo xtask` builds it.
         cargo_step(
             "clippy-no-features",
@@ -174,27 +173,8 @@ fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
     steps
 }
 
-/// Format and the rules of this repository: seconds.
-pub fn checks<'a>() -> Vec<Step<'a>> {
-    vec![
-        Step::new("tidy", tidy::run),
-        cargo_step("format", "fmt --all --check"),
-        cargo_step("format-fuzz", "fmt --manifest-path fuzz/Cargo.toml --check"),
-        cargo_step(
-            "format-benchmarks",
-            format!("fmt --all {BENCHMARKS} --check"),
-        ),
-    ]
-}
-
-/// The lints of everything.
-pub fn clippy<'a>() -> Step<'a> {
-    let words = format!("clippy --workspace --all-targets {FEATURES} --locked -- -D warnings");
-    cargo_step("clippy", words)
-}
-
 /// The words with which cargo builds all tests and examples, with all features.
-pub fn tests_build() -> String {
+fn tests_build() -> String {
     format!("test --workspace {FEATURES} --locked --no-run")
 }
 
@@ -203,90 +183,69 @@ pub fn tests_build() -> String {
 ///
 /// Each bench is named: with `--all-targets` cargo builds each example as a test program, whose `main` never runs.
 fn benches_build(packages: &[Package]) -> String {
-    let benches = of_kind(packages, "bench").map(|(_, bench)| format!(" --bench {}", bench.name));
-    tests_build() + &benches.collect::<String>()
+    let targets = packages.iter().flat_map(|package| &package.targets);
+    let benches = targets.filter(|target| target.kind == "bench");
+    benches.fold(tests_build(), |words, bench| {
+        words + " --bench " + &bench.name
+    })
 }
 
-/// A step for each test program, example and bench.
-fn test_programs(packages: &[Package]) -> Vec<Step<'_>> {
-    let tests = tested(packages).map(|(package, target)| {
-        let work =
-            move || run_command(&mut Programs::build(&tests_build())?.command(package, target)?);
-        Step::new(test_name(package, target), work)
-    });
-    let examples = of_kind(packages, "example").map(|(package, target)| {
-        let work =
-            move || run_command(&mut Programs::build(&tests_build())?.command(package, target)?);
-        Step::new(format!("example:{}/{}", package.name, target.name), work)
-    });
-    let benches = of_kind(packages, "bench").map(|(package, target)| {
-        let work = move || {
+/// The step that runs a test program, an example or a bench: `tests:vectored/lib`, `example:vectored/gather`.
+fn program<'a>(
+    packages: &'a [Package],
+    package: &'a Package,
+    target: &'a Target,
+) -> Option<Step<'a>> {
+    let is_bench = target.kind == "bench";
+    let kind = match &*target.kind {
+        _ if target.is_tested => "tests",
+        kind @ ("example" | "bench") if target.is_program => kind,
+        _ => return None,
+    };
+    let name = if target.kind == "lib" { "lib" } else { &target.name };
+    let work = move || {
+        let build = if is_bench { benches_build(packages) } else { tests_build() };
+        let mut command = Programs::build(&build)?.command(package, target)?;
+        if is_bench {
             println!("{BENCH_HEADING}");
-            let programs = Programs::build(&benches_build(packages))?;
-            run_command(
-                programs
-                    .command(package, target)?
-                    .args(["--test", "--bench"]),
-            )
-        };
-        Step::new(format!("bench:{}/{}", package.name, target.name), work)
-    });
-    let all = tests.chain(examples).chain(benches);
-    all.map(|step| step.needs(BUILD_TESTS)).collect()
+            command.args(["--test", "--bench"]);
+        }
+        run_command(&mut command)
+    };
+    let mut step = Step::new(format!("{kind}:{}/{name}", package.name), work);
+    step.needs = Some(BUILD_TESTS);
+    Some(step)
 }
 
 /// The lints, tests and doc tests of `benchmarks/`, each of its benches once, and the targets of the fuzzer. They build in the
 /// folder of the main workspace, which has built most of their dependencies.
 fn benchmarks<'a>() -> Vec<Step<'a>> {
-    let folder = "--target-dir target";
-    let test = |words| format!("test --workspace {BENCHMARKS} {folder} --locked {words}");
-    let benches = test("--benches -- --test");
-    let example = format!("run {BENCHMARKS} {folder} --locked --example hyper_server");
-    let clippy =
-        format!("clippy --workspace --all-targets {BENCHMARKS} {folder} --locked -- -D warnings");
-    // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
-    let fuzz = format!(
-        "check --quiet --manifest-path fuzz/Cargo.toml {folder} --no-default-features --locked"
-    );
+    let at = format!("{BENCHMARKS} --target-dir target --locked");
+    let step = |name, words: &str| cargo_step(name, words.replace("BENCHMARKS", &at));
     vec![
-        cargo_step("benchmarks-tests", test("--lib --bins --tests")),
-        Step::new("benchmarks", move || {
-            println!("{BENCH_HEADING}");
-            run_command(&mut cargo_words(&benches))
-        }),
-        cargo_step("benchmarks-example", example),
-        cargo_step("benchmarks-doctests", test("--doc")),
-        cargo_step("benchmarks-clippy", clippy),
-        cargo_step("fuzz-targets", fuzz),
+        step(
+            "benchmarks-tests",
+            "test --workspace BENCHMARKS --lib --bins --tests",
+        ),
+        step(
+            "benchmarks",
+            "test --workspace BENCHMARKS --benches -- --test",
+        ),
+        step(
+            "benchmarks-example",
+            "run BENCHMARKS --example hyper_server",
+        ),
+        step("benchmarks-doctests", "test --workspace BENCHMARKS --doc"),
+        step(
+            "benchmarks-clippy",
+            "clippy --workspace --all-targets BENCHMARKS -- -D warnings",
+        ),
+        // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
+        cargo_step(
+            "fuzz-targets",
+            "check --quiet --manifest-path fuzz/Cargo.toml --target-dir target --no-default-features --locked",
+        ),
     ]
-}
-
-/// The libraries, binaries and tests that `cargo test` runs.
-pub fn tested(packages: &[Package]) -> impl Iterator<Item = (&Package, &Target)> {
-    all_targets(packages).filter(|(_, target)| target.is_tested)
-}
-
-fn of_kind<'a>(
-    packages: &'a [Package],
-    kind: &'a str,
-) -> impl Iterator<Item = (&'a Package, &'a Target)> {
-    all_targets(packages).filter(move |(_, target)| target.kind == kind && target.is_program)
-}
-
-fn all_targets(packages: &[Package]) -> impl Iterator<Item = (&Package, &Target)> {
-    packages.iter().flat_map(|package| {
-        let targets = package.targets.iter();
-        targets.map(move |target| (package, target))
-    })
-}
-
-/// The name of a step that runs a test program: `tests:vectored/lib`, `tests:vectored/it`.
-pub fn test_name(package: &Package, target: &Target) -> String {
-    let name = match &*target.kind {
-        "lib" => "lib",
-        _ => &target.name,
-    };
-    format!("tests:{}/{name}", package.name)
 }
 
 /// A step that runs cargo with these words.

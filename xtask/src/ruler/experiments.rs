@@ -2,7 +2,7 @@
 //! experiments find with those of plain C programs.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
@@ -11,7 +11,7 @@ use vectored_machine::MonotonicClock;
 use vectored_measure::reproduce::{
     Bench, ElementPlan, EtaTracker, Plan, REPEATS, RecordPlan, run as reproduce,
 };
-use vectored_results::model::{Measure, Reproduction};
+use vectored_results::model::{Measure, Ratio};
 use vectored_results::stats::median;
 
 use super::{Medians, Options, agreement, plain};
@@ -22,9 +22,16 @@ use crate::commands::answer;
 const ELEMENT_BYTES: [usize; 3] = [100, 200, 1000];
 const CALLS: u32 = 100;
 
+/// An experiment that both instruments run.
+enum Experiment {
+    Records(u32),
+    Elements(usize),
+}
+
 /// Compares all ratios; fails if one differs.
 pub fn run(options: &Options, cpu: usize) -> Result<()> {
-    let plain = PlainExperiments::compile()?;
+    let program = plain::compile("published_experiments")?;
+    let directory = &options.directory;
     println!(
         "vectored reproduce and plain C in turn, {} times, on CPU {cpu}: CPU time ÷ that of copying",
         options.rounds
@@ -32,29 +39,20 @@ pub fn run(options: &Options, cpu: usize) -> Result<()> {
     let mut all_agree = true;
     for experiment in experiments(options.records) {
         let repeats = experiment.repeats();
-        let directory = &options.directory;
         println!("\n{}", experiment.name());
         all_agree &= agreement::in_turn(
             options.rounds,
-            |round| plain.measure(&experiment, (repeats, round), cpu, directory),
+            |round| experiment.plain(&program, (repeats, round), cpu, directory),
             |round| engine(experiment.plan(repeats), round as u64, directory),
         )?;
     }
     super::verdict(all_agree)
 }
 
-/// An experiment that both instruments run.
-enum Experiment {
-    Records(u32),
-    Elements(usize),
-}
-
 fn experiments(records: u32) -> Vec<Experiment> {
     let elements = ELEMENT_BYTES.map(Experiment::Elements);
-    [Experiment::Records(records)]
-        .into_iter()
-        .chain(elements)
-        .collect()
+    let records = Experiment::Records(records);
+    std::iter::once(records).chain(elements).collect()
 }
 
 impl Experiment {
@@ -65,52 +63,50 @@ impl Experiment {
         }
     }
 
-    /// Repeats a turn, of which the median counts: as many as `vectored reproduce`
-    /// has, but no more than a second's worth, so that C and the engine take turns
-    /// faster than a shared machine changes.
+    /// Repeats a turn, of which the median counts: as many as `vectored reproduce` has, but no more than a second's worth, so
+    /// that C and the engine take turns faster than a shared machine changes.
     fn repeats(&self) -> usize {
         const TURN_RECORDS: usize = 1 << 20;
         match *self {
-            Experiment::Records(records) => {
-                (TURN_RECORDS / records.max(1) as usize).clamp(1, REPEATS)
-            }
+            Experiment::Records(count) => (TURN_RECORDS / count.max(1) as usize).clamp(1, REPEATS),
             Experiment::Elements(_) => REPEATS,
         }
     }
 
     fn plan(&self, repeats: usize) -> Box<dyn Plan> {
+        let reduced = false;
         match *self {
             Experiment::Records(records) => Box::new(RecordPlan {
                 records,
                 repeats,
-                reduced: false,
+                reduced,
             }),
             Experiment::Elements(bytes) => Box::new(ElementPlan {
                 element_bytes: vec![bytes],
                 calls: CALLS,
                 repeats,
-                reduced: false,
+                reduced,
             }),
         }
     }
 
-    fn words(&self, repeats: usize, turn: usize) -> Vec<String> {
-        match self {
-            Experiment::Records(records) => {
-                vec![
-                    "records".to_owned(),
-                    records.to_string(),
-                    repeats.to_string(),
-                    turn.to_string(),
-                ]
-            }
-            Experiment::Elements(bytes) => vec![
-                "elements".to_owned(),
-                bytes.to_string(),
-                CALLS.to_string(),
-                repeats.to_string(),
-            ],
-        }
+    /// Ratios of the C program.
+    fn plain(
+        &self,
+        program: &Path,
+        (repeats, turn): (usize, usize),
+        cpu: usize,
+        directory: &Path,
+    ) -> Result<Medians> {
+        let words = match self {
+            Experiment::Records(records) => format!("records {records} {repeats} {turn} {cpu}"),
+            Experiment::Elements(bytes) => format!("elements {bytes} {CALLS} {repeats} {cpu}"),
+        };
+        let mut command = Command::new(program);
+        let printed = answer(command.args(words.split(' ')).arg(directory))?;
+        let ratios = parse(&printed).with_context(|| format!("C printed '{printed}'"))?;
+        ensure!(!ratios.is_empty(), "C printed no ratio: '{printed}'");
+        Ok(ratios)
     }
 }
 
@@ -134,55 +130,17 @@ fn engine(plan: Box<dyn Plan>, seed: u64, directory: &Path) -> Result<Medians> {
     let [reproduction] = done.as_slice() else {
         bail!("one experiment was run, and {} came back", done.len());
     };
-    Ok(ratios_of(reproduction))
-}
-
-fn ratios_of(reproduction: &Reproduction) -> Medians {
-    let ratios = reproduction.ratios.iter();
-    ratios
-        .filter(|ratio| ratio.measure == Measure::Cpu)
-        .map(|ratio| {
-            (
-                name_of(&reproduction.rows[ratio.of].key.technique),
-                ratio.ratio,
-            )
-        })
-        .collect()
+    let of_cpu = |ratio: &&Ratio| ratio.measure == Measure::Cpu;
+    let ratios = reproduction.ratios.iter().filter(of_cpu);
+    let named = ratios.map(|ratio| {
+        let technique = &reproduction.rows[ratio.of].key.technique;
+        (name_of(technique), ratio.ratio)
+    });
+    Ok(named.collect())
 }
 
 fn name_of(technique: &str) -> String {
     format!("{technique} ÷ copying")
-}
-
-/// The compiled program.
-pub struct PlainExperiments {
-    program: PathBuf,
-}
-
-impl PlainExperiments {
-    /// Compiles `xtask/ruler/published_experiments.c` into the target folder.
-    pub fn compile() -> Result<Self> {
-        let program = plain::compile("published_experiments")?;
-        Ok(PlainExperiments { program })
-    }
-
-    fn measure(
-        &self,
-        experiment: &Experiment,
-        (repeats, turn): (usize, usize),
-        cpu: usize,
-        directory: &Path,
-    ) -> Result<Medians> {
-        let mut command = Command::new(&self.program);
-        command
-            .args(experiment.words(repeats, turn))
-            .arg(cpu.to_string())
-            .arg(directory);
-        let printed = answer(&mut command)?;
-        let ratios = parse(&printed).with_context(|| format!("C printed '{printed}'"))?;
-        ensure!(!ratios.is_empty(), "C printed no ratio: '{printed}'");
-        Ok(ratios)
-    }
 }
 
 /// Lines of technique, CPU time and wall time, in the order of the repeats: the
@@ -193,17 +151,13 @@ fn parse(printed: &str) -> Option<Medians> {
         let mut words = line.split(' ');
         let (technique, cpu_ns, wall_ns) = (words.next()?, words.next()?, words.next()?);
         let _: u64 = wall_ns.parse().ok()?;
-        samples
-            .entry(technique)
-            .or_default()
-            .push(cpu_ns.parse().ok()?);
+        let times = samples.entry(technique).or_default();
+        times.push(cpu_ns.parse().ok()?);
     }
     let copying = samples.remove("copy-then-write")?;
     let ratio = |(technique, times): (&str, Vec<f64>)| {
-        let ratios: Vec<f64> = std::iter::zip(&times, &copying)
-            .map(|(time, copying)| time / copying)
-            .collect();
-        Some((name_of(technique), median(&ratios)?))
+        let ratios = std::iter::zip(&times, &copying).map(|(time, copying)| time / copying);
+        Some((name_of(technique), median(&ratios.collect::<Vec<_>>())?))
     };
     samples.into_iter().map(ratio).collect()
 }
@@ -217,10 +171,10 @@ mod tests {
 
     #[test]
     fn the_c_experiments_compile_and_run() {
-        let plain = PlainExperiments::compile().unwrap();
+        let program = plain::compile("published_experiments").unwrap();
         let cpu = allowed_cpus().first().copied().unwrap_or(0);
         for experiment in experiments(10) {
-            assert!(plain.measure(&experiment, (1, 0), cpu, root()).is_ok());
+            experiment.plain(&program, (1, 0), cpu, root()).unwrap();
         }
     }
 

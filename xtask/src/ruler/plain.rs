@@ -7,69 +7,45 @@ use anyhow::{Context, Result};
 use vectored_results::model::{Target, Workload};
 
 use super::Medians;
-use crate::commands::{answer, run};
-use crate::packages::metadata;
+use crate::commands::{answer, run, target_folder};
 
-/// The compiled program.
-pub struct PlainLoops {
-    program: PathBuf,
-}
-
-/// One run of it.
+/// One run of the C loops.
 pub struct Request<'a> {
     pub target: Target,
     pub workload: &'a Workload,
     pub milliseconds: u64,
-    pub cpu: usize,
-    pub reader_cpu: usize,
+    /// Of this thread, and of the one that reads.
+    pub cpus: [usize; 2],
     pub directory: &'a Path,
     pub seed: u64,
 }
 
-impl PlainLoops {
-    /// Compiles `xtask/ruler/plain_loops.c` into the target folder.
-    pub fn compile() -> Result<Self> {
-        compile("plain_loops").map(|program| PlainLoops { program })
-    }
-
-    /// Medians of one run.
-    pub fn measure(&self, request: &Request<'_>) -> Result<Medians> {
-        let printed = answer(&mut self.command(request))?;
-        parse(&printed).with_context(|| format!("the C loops printed '{printed}'"))
-    }
-
-    fn command(&self, request: &Request<'_>) -> Command {
-        let runs = request.workload.runs();
-        let sizes: Vec<String> = runs
-            .iter()
-            .map(|(count, bytes)| format!("{count}x{bytes}"))
-            .collect();
-        let mut command = Command::new(&self.program);
-        command
-            .args([request.target.name(), &sizes.join(",")])
-            .arg(request.milliseconds.to_string())
-            .arg(request.cpu.to_string())
-            .arg(request.reader_cpu.to_string())
-            .arg(request.directory)
-            .arg(request.seed.to_string());
-        command
-    }
+/// Medians of one run of the program that was compiled of `plain_loops.c`.
+pub fn measure(program: &Path, request: &Request<'_>) -> Result<Medians> {
+    let runs = request.workload.runs();
+    let sizes: Vec<String> = runs
+        .iter()
+        .map(|(count, bytes)| format!("{count}x{bytes}"))
+        .collect();
+    let [cpu, reader_cpu] = request.cpus.map(|cpu| cpu.to_string());
+    let mut command = Command::new(program);
+    command.args([
+        request.target.name(),
+        &sizes.join(","),
+        &request.milliseconds.to_string(),
+    ]);
+    command.args([cpu, reader_cpu]).arg(request.directory);
+    let printed = answer(command.arg(request.seed.to_string()))?;
+    parse(&printed).with_context(|| format!("the C loops printed '{printed}'"))
 }
 
 /// Compiles a program of `xtask/ruler` into the target folder.
 pub fn compile(name: &str) -> Result<PathBuf> {
-    let metadata = metadata()?;
-    let target = metadata["target_directory"].as_str();
-    let folder = Path::new(target.context("cargo metadata names no target folder")?);
-    std::fs::create_dir_all(folder).context("cannot make the target folder")?;
-    let program = folder.join(name);
+    let program = target_folder().join(name);
+    std::fs::create_dir_all(target_folder()).context("cannot make the target folder")?;
     let mut compile = Command::new("cc");
-    compile
-        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"])
-        .arg("-o")
-        .arg(&program)
-        .arg(format!("xtask/ruler/{name}.c"));
-    run(&mut compile)?;
+    compile.args("-std=c11 -O2 -Wall -Wextra -Werror -pthread -o".split(' '));
+    run(compile.arg(&program).arg(format!("xtask/ruler/{name}.c")))?;
     Ok(program)
 }
 
@@ -86,28 +62,25 @@ fn parse(printed: &str) -> Option<Medians> {
 
 #[cfg(test)]
 mod tests {
-    use vectored_machine::host::allowed_cpus;
-
     use super::*;
     use crate::root;
     use crate::ruler::{TARGETS, workloads};
 
     #[test]
     fn the_c_loops_compile_and_run_on_every_target_and_workload() {
-        let loops = PlainLoops::compile().unwrap();
-        let cpus = allowed_cpus();
+        let program = compile("plain_loops").unwrap();
+        let cpus = vectored_machine::host::allowed_cpus();
         for target in TARGETS {
             for workload in &workloads() {
                 let request = Request {
                     target,
                     workload,
                     milliseconds: 0,
-                    cpu: cpus.first().copied().unwrap_or(0),
-                    reader_cpu: cpus.last().copied().unwrap_or(0),
+                    cpus: [cpus.first(), cpus.last()].map(|cpu| cpu.copied().unwrap_or(0)),
                     directory: root(),
                     seed: 1,
                 };
-                assert!(!loops.measure(&request).unwrap().is_empty());
+                assert!(!measure(&program, &request).unwrap().is_empty());
             }
         }
     }
@@ -115,8 +88,7 @@ mod tests {
     #[test]
     fn lines_are_read_and_others_refused() {
         let medians = parse("floor 197.65 437\nwritev 2932.17 44\n").unwrap();
-        assert_eq!(medians["floor"], 197.65);
-        assert_eq!(medians["writev"], 2932.17);
+        assert_eq!((medians["floor"], medians["writev"]), (197.65, 2932.17));
         assert_eq!(parse("floor 197.65\n"), None);
         assert_eq!(parse("floor fast 3\n"), None);
     }
