@@ -208,5 +208,8 @@ fn cold_segments_to_read_into_are_refused() {
     let spec = CellSpec::read(Target::Pipe, Workload::uniform(2, 8), PageCache::Hot)
         .with(|asked| asked.cache = Cache::Cold);
     let error = measure(spec, &directory(), read_movers).unwrap_err();
-    assert!(error.to_string().contains("--cache applies only to writes"), "{error}");
+    assert!(
+        error.to_string().contains("--cache applies only to writes"),
+        "{error}"
+    );
 }
