@@ -15,7 +15,6 @@ mod copying;
 mod documented_tests;
 mod failure;
 mod interrupt;
-mod manual;
 mod measure_plan;
 mod notes;
 mod output_file;

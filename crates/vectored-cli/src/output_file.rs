@@ -9,7 +9,7 @@ use anyhow::Context;
 use crate::atomic_file::{check_creation, parent, replace};
 use crate::failure::Failure;
 use crate::results_store::results_directory;
-use crate::terminal::{print, write_whole};
+use crate::terminal::write_whole;
 
 /// A file that the user named for output.
 #[derive(Debug)]
@@ -23,44 +23,7 @@ pub struct OutputFile {
     special: Option<fs::File>,
 }
 
-/// The files of `--output` and `--html`.
-pub struct Outputs {
-    /// `None` is standard output.
-    pub file: Option<OutputFile>,
-    pub page: Option<OutputFile>,
-}
-
-impl Outputs {
-    /// Checks both files, and that they are neither the same nor one of `inputs`.
-    pub fn check(
-        output: Option<&Path>,
-        html: Option<&Path>,
-        inputs: &[PathBuf],
-    ) -> Result<Self, Failure> {
-        if html == Some(Path::new("-")) {
-            return Err(Failure::usage(
-                "--html cannot be standard output, which receives the result: name a file",
-            ));
-        }
-        let page = html.map(|name| OutputFile::check(name, "--html"));
-        let outputs = Outputs {
-            file: OutputFile::named(output, "--output")?,
-            page: page.transpose()?,
-        };
-        let files: Vec<&OutputFile> = outputs.file.iter().chain(&outputs.page).collect();
-        OutputFile::check_distinct(&files, inputs)?;
-        Ok(outputs)
-    }
-}
-
 impl OutputFile {
-    /// The file that `option` names, checked by [`check`](Self::check). `None` without a name and for
-    /// `-`, which is standard output.
-    pub fn named(name: Option<&Path>, option: &str) -> Result<Option<Self>, Failure> {
-        let file = name.filter(|name| *name != Path::new("-"));
-        file.map(|name| OutputFile::check(name, option)).transpose()
-    }
-
     /// Checks, without changing it, that the file named with `option` can be written. A read-only file is
     /// refused although it could be replaced, because its mode protects its content.
     pub fn check(named: &Path, option: &str) -> Result<Self, Failure> {
@@ -149,14 +112,6 @@ impl OutputFile {
             seen.push(path);
         }
         Ok(())
-    }
-
-    /// Writes to the file, or without one to standard output.
-    pub fn write_or_print(output: Option<&Self>, contents: &str) -> anyhow::Result<()> {
-        match output {
-            Some(output) => output.write(contents),
-            None => print(contents),
-        }
     }
 
     /// Replaces the file by one with these contents, atomically.

@@ -53,7 +53,7 @@ pub use crate::document::{
 pub use crate::formats::{FORMATS, Format, markdown};
 pub use crate::html::html;
 pub use crate::saved::{
-    ParseError, SavedResult, csv_of, json, parse, schema_of, value_of, with_field,
+    ParseError, SavedResult, csv_of, csv_of_values, json, parse, schema_of, value_of, with_field,
 };
 pub use crate::terminal::{TerminalOptions, terminal};
 pub use crate::text::{Text, visible};

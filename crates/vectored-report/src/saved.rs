@@ -95,6 +95,11 @@ pub fn csv_of<T: SavedResult>(results: &[&T]) -> String {
     csv(&literal!({ "runs": runs }), &[&["runs"], T::ROWS].concat())
 }
 
+/// Objects as CSV, each a row.
+pub fn csv_of_values(rows: Vec<Value>) -> String {
+    csv(&literal!({ "rows": rows }), &["rows"])
+}
+
 /// Data as JSON. By way of the text: `serde_json::to_value` would be compiled once more for each type.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::format::{Format, formats};
+use super::output::{OutputArgs, SavingArgs};
 use super::parsers::{one_size, time, whole_number};
 use crate::results_store::ResultName;
 
@@ -126,33 +126,11 @@ pub struct AdviseArgs {
     )]
     pub top: usize,
 
-    /// Format of the result
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        value_parser = formats(Some("One line for each finding, counted or not, for spreadsheets")),
-        default_value = "table"
-    )]
-    pub format: Format,
+    #[command(flatten)]
+    pub output: OutputArgs,
 
-    /// Also write a self-contained web page
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-
-    /// Write the result to FILE
-    ///
-    /// Without this option, the result goes to standard output, or with -- COMMAND to standard error.
-    /// An existing file is replaced when the new one is complete. - is standard output.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-
-    /// Print the result without saving it
-    #[arg(long)]
-    pub no_save: bool,
-
-    /// Print only errors and, with -- COMMAND, the report on standard error
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub saving: SavingArgs,
 }
 
 fn max_delay(text: &str) -> Result<Duration, String> {

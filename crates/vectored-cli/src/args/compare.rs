@@ -1,10 +1,8 @@
 //! Options of `vectored compare`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::format::{CSV_OF_CELLS, Format, formats};
+use super::output::OutputArgs;
 use super::parsers::share;
 use crate::results_store::ResultName;
 
@@ -89,18 +87,6 @@ pub struct CompareArgs {
     )]
     pub fail_if_more_calls: Option<f64>,
 
-    /// Write the comparison as a web page, with --machines followed by all results
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-
-    /// Format of the comparison
-    #[arg(long, value_name = "FORMAT", value_parser = formats(Some(CSV_OF_CELLS)), default_value = "table")]
-    pub format: Format,
-
-    /// Write the comparison to FILE instead of standard output
-    ///
-    /// An existing file is replaced when the new one is complete, unless it is read-only. - is standard
-    /// output.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }

@@ -1,6 +1,6 @@
 //! Options of `vectored completions`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clap_complete::Shell;
 
 pub const COMPLETIONS_ABOUT: &str = "\
@@ -23,33 +23,6 @@ Exit status: 0 success, 1 failure, 2 wrong usage.";
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
     /// The shell that reads the script
-    #[arg(value_name = "SHELL", value_enum)]
-    pub shell: CompletionShell,
-}
-
-/// A shell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CompletionShell {
-    /// GNU bash
-    Bash,
-    /// The Z shell
-    Zsh,
-    /// fish
-    Fish,
-    /// Elvish
-    Elvish,
-    /// PowerShell
-    Powershell,
-}
-
-impl From<CompletionShell> for Shell {
-    fn from(shell: CompletionShell) -> Shell {
-        match shell {
-            CompletionShell::Bash => Shell::Bash,
-            CompletionShell::Zsh => Shell::Zsh,
-            CompletionShell::Fish => Shell::Fish,
-            CompletionShell::Elvish => Shell::Elvish,
-            CompletionShell::Powershell => Shell::PowerShell,
-        }
-    }
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{Format, formats};
+use super::output::OutputArgs;
 
 pub const HOST_ABOUT: &str = "\
 Show the limits and features of this machine: iovec limits, io_uring, pwritev2, O_DIRECT
@@ -33,16 +33,6 @@ pub struct HostArgs {
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     pub dir: PathBuf,
 
-    /// Format of the report
-    ///
-    /// It has no series of figures, so there is no CSV.
-    #[arg(long, value_name = "FORMAT", value_parser = formats(None), default_value = "table")]
-    pub format: Format,
-
-    /// Write the report to FILE instead of standard output
-    ///
-    /// An existing file is replaced when the new one is complete, unless it is read-only. - is standard
-    /// output.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }

@@ -9,7 +9,7 @@ use vectored_measure::measure::TECHNIQUES;
 use vectored_results::model::{Conditions, Operation, Target};
 
 use super::axes::AxisOptions;
-use super::format::{CSV_OF_CELLS, Format, formats};
+use super::output::{OutputArgs, SavingArgs};
 use super::parsers::{budget, pinning, rate, whole_number};
 use crate::size_lists::{Counts, Mix, Sizes};
 use crate::synthetic::Synthetic;
@@ -198,28 +198,15 @@ pub struct MeasureArgs {
     #[arg(long)]
     pub details: bool,
 
-    /// Format of the result
-    #[arg(long, value_name = "FORMAT", value_parser = formats(Some(CSV_OF_CELLS)), default_value = "table")]
-    pub format: Format,
-
-    /// Write the result to FILE instead of standard output
-    ///
-    /// An existing file is replaced when the new one is complete, unless it is read-only. - is standard
-    /// output.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-
-    /// Print the result without saving it
-    #[arg(long)]
-    pub no_save: bool,
-
-    /// Print only errors on standard error
-    #[arg(long, short)]
-    pub quiet: bool,
-
     /// Measure a simulated machine with a simulated clock, for tests
     #[arg(long, value_name = "SPEC", hide = true)]
     pub synthetic: Option<Synthetic>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub saving: SavingArgs,
 }
 
 impl MeasureArgs {

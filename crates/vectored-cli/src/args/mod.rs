@@ -5,11 +5,11 @@ mod axes;
 mod compare;
 mod completions;
 mod copy;
-mod format;
 mod history;
 mod host;
 mod man;
 mod measure;
+mod output;
 mod parsers;
 mod report;
 mod reproduce;
@@ -36,11 +36,11 @@ pub use completions::CompletionsArgs;
 pub use copy::CopyArgs;
 #[cfg(unix)]
 pub use copy::{CopyWith, MAX_BUFFER_BYTES};
-pub use format::Format;
-pub use history::{HistoryArgs, HistoryFormat};
+pub use history::HistoryArgs;
 pub use host::HostArgs;
 pub use man::ManArgs;
 pub use measure::MeasureArgs;
+pub use output::{Format, OutputArgs};
 pub use report::ReportArgs;
 #[cfg(target_os = "linux")]
 pub use reproduce::CopyTo;

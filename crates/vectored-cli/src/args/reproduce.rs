@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use vectored_machine::host::Pinning;
 use vectored_results::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
 
-use super::format::{Format, formats};
+use super::output::{OutputArgs, SavingArgs};
 use super::parsers::{one_count, one_of, one_size, pinning, whole_number};
 
 pub const REPRODUCE_ABOUT: &str = "\
@@ -57,7 +57,8 @@ Examples:
 #[command(
     disable_help_subcommand = true,
     subcommand_value_name = "EXPERIMENT",
-    subcommand_help_heading = "Experiments"
+    subcommand_help_heading = "Experiments",
+    mut_args(|arg| arg.global(true))
 )]
 pub struct ReproduceArgs {
     /// The experiment to run; without one, the experiments are listed.
@@ -65,39 +66,26 @@ pub struct ReproduceArgs {
     pub experiments: Option<Experiments>,
 
     /// Use smaller files and fewer calls; each table says so
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub quick: bool,
 
     /// Directory for temporary files; nothing is left there
-    #[arg(long, global = true, value_name = "DIRECTORY", default_value = ".")]
+    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     pub dir: PathBuf,
 
     /// Seed for the order of rows and for the data [default: random]
-    #[arg(long, global = true, value_name = "NUMBER", value_parser = whole_number::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = whole_number::<u64>, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     /// CPU to run on, or none to let the scheduler choose [default: the current CPU]
-    #[arg(long, global = true, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
+    #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
     pub pin: Option<Pinning>,
 
-    /// Format of the result
-    #[arg(long, global = true, value_name = "FORMAT", value_parser = formats(Some("One line for each row of an experiment, for spreadsheets")), default_value = "table")]
-    pub format: Format,
+    #[command(flatten)]
+    pub output: OutputArgs,
 
-    /// Write the result to FILE instead of standard output
-    ///
-    /// An existing file is replaced when the new one is complete, unless it is read-only. - is standard
-    /// output.
-    #[arg(long, global = true, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-
-    /// Print the result without saving it
-    #[arg(long, global = true)]
-    pub no_save: bool,
-
-    /// Print only errors on standard error
-    #[arg(long, short, global = true)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub saving: SavingArgs,
 }
 
 /// One experiment with its options, or all of them as they were published.

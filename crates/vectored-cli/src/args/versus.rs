@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::format::{Format, formats};
+use super::output::{OutputArgs, SavingArgs};
 use super::parsers::{budget, one_count, share, whole_number};
 
 pub const VERSUS_ABOUT: &str = "\
@@ -149,36 +149,15 @@ pub struct VersusArgs {
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     pub fail_if_more_memory: Option<f64>,
 
-    /// Format of the result
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        value_parser = formats(Some("One line for each figure of each new command, for spreadsheets")),
-        default_value = "table"
-    )]
-    pub format: Format,
-
-    /// Also write a self-contained web page
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-
-    /// Write the result to FILE instead of standard output
-    ///
-    /// An existing file is replaced when the new one is complete. - is standard output.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-
     /// Print the result with all calls and files
     #[arg(long)]
     pub details: bool,
 
-    /// Print the result without saving it
-    #[arg(long)]
-    pub no_save: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
 
-    /// Print only the result and errors
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub saving: SavingArgs,
 }
 
 /// Where the standard output of timed runs goes.

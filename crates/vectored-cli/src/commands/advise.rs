@@ -11,28 +11,28 @@ use vectored_advise::model::Advisory;
 use vectored_advise::report::{
     advice_comparison_document, compare_advice, document, is_worth_an_edit,
 };
-use vectored_report::{Block, Sentence, Tone, csv_of, html, json};
+use vectored_report::{Block, Sentence, Tone, csv_of, json};
 
 use crate::advise_pipeline::{
     CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
 };
 use crate::args::AdviseArgs;
 use crate::command_signals::{CommandSignals, Stage, end_in_words};
+use crate::commands::outputs::Outputs;
 use crate::commands::proof::{Input, proof};
-use crate::commands::rendered::rendered;
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::output_file::Outputs;
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace;
-use crate::terminal::{Screen, print, print_aside};
 
 /// Findings that a page shows; the JSON has all.
 const PAGE_TOP: usize = 100;
 
 /// Runs the command. Wrong usage is reported before a command runs or a log is read.
 pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
-    let notes = Notes { quiet: args.quiet };
+    let notes = Notes {
+        quiet: args.saving.quiet,
+    };
     // clap would ask for a log only.
     if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() {
         return Err(Failure::usage(
@@ -40,7 +40,9 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
              trace.log), or a command to run (vectored advise -- COMMAND)",
         ));
     }
-    let outputs = Outputs::check(args.output.as_deref(), args.html.as_deref(), &inputs(args)?)?;
+    let mut outputs = Outputs::check(&args.output, &inputs(args)?)?;
+    // Standard output belongs to the command, unless `--output` is given.
+    outputs.is_aside = !args.command.is_empty() && args.output.output.is_none();
     let costs = match &args.costs {
         Some(name) => Costs::Saved(Box::new(name.load_advisory()?), name.in_words()),
         // Saved results contain costs.
@@ -49,7 +51,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     };
     let baseline = args.baseline.as_ref().map(ResultName::load_advisory);
     let baseline = baseline.transpose()?;
-    let store = Store::open(args.no_save)?;
+    let store = Store::open(args.saving.no_save)?;
     let started_at = time_of(SystemTime::now())?;
     let (advisory, code) = if !args.merge.is_empty() {
         let loaded = args.merge.iter().map(ResultName::load_advisory);
@@ -80,7 +82,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let json = json(&advisory);
     let kept = store.save(ResultKind::Advise, &advisory.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = show(&outputs, args, &advisory, baseline.as_ref(), json);
+    let shown = show(&outputs, args, &advisory, baseline.as_ref(), &json);
     notes.saved(&kept?);
     shown?;
     Ok(ExitCode::from(code))
@@ -118,7 +120,13 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
     strace::find(&args.command[0])?;
     strace::check()?;
     let signals = CommandSignals::watch()?;
-    let mut traced = strace::start(&args.command, &signals, Notes { quiet: args.quiet })?;
+    let mut traced = strace::start(
+        &args.command,
+        &signals,
+        Notes {
+            quiet: args.saving.quiet,
+        },
+    )?;
     let observed = follow_command(&mut traced.log, options(args))?;
     let was_left = traced.log.was_left();
     let ended = traced.ended()?;
@@ -166,44 +174,20 @@ fn show(
     args: &AdviseArgs,
     advisory: &Advisory,
     baseline: Option<&Advisory>,
-    json: String,
+    json: &str,
 ) -> anyhow::Result<()> {
     let compared = baseline.map(|old| advice_comparison_document(&compare_advice(old, advisory)));
-    if let Some(page) = &outputs.page {
-        let documents = [Some(document(advisory, PAGE_TOP)), compared.clone()];
-        page.write(&html(&documents.into_iter().flatten().collect::<Vec<_>>()))?;
+    let page = [Some(document(advisory, PAGE_TOP)), compared.clone()];
+    outputs.write_page(&page.into_iter().flatten().collect::<Vec<_>>())?;
+    let mut advice = document(advisory, args.top);
+    if is_worth_an_edit(advisory) && !args.command.is_empty() {
+        let proof = proof(&args.command, &Input::of_this_process(), advisory);
+        let proof = proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text)));
+        advice.answer.extend(proof);
     }
-    // Standard output belongs to the command, unless `--output` is given.
-    let aside = !args.command.is_empty() && args.output.is_none();
-    let screen = if aside {
-        Screen::on(&io::stderr())
-    } else {
-        Screen::of_output(outputs.file.is_some())
-    };
-    let text = rendered(
-        args.format,
-        (screen, false),
-        || {
-            let mut advice = document(advisory, args.top);
-            let input = Input::of_this_process();
-            let proves = is_worth_an_edit(advisory) && !args.command.is_empty();
-            let proof = proves
-                .then(|| proof(&args.command, &input, advisory))
-                .flatten();
-            let proof = proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text)));
-            advice.answer.extend(proof);
-            if let Some(compared) = compared {
-                advice.body.extend(compared.body);
-                advice.answer.extend(compared.answer);
-            }
-            advice
-        },
-        || json,
-        || csv_of(&[advisory]),
-    );
-    match &outputs.file {
-        Some(file) => file.write(&text),
-        None if aside => print_aside(&text),
-        None => print(&text),
+    if let Some(compared) = compared {
+        advice.body.extend(compared.body);
+        advice.answer.extend(compared.answer);
     }
+    outputs.print(&advice, json, || csv_of(&[advisory]))
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 #[cfg(unix)]
 use vectored_advise::report::{advice_comparison_document, compare_advice, more_calls_in_words};
-use vectored_report::{Block, Document, Sentence, Tone, csv_of, html, json, words};
+use vectored_report::{Block, Document, Sentence, Tone, csv_of, json, words};
 use vectored_results::model::{Change, Compared, Comparison, Results};
 use vectored_results::report;
 use vectored_results::stats::compare;
@@ -15,11 +15,9 @@ use vectored_versus::report::{
 };
 
 use crate::args::{CompareArgs, Format};
-use crate::commands::rendered::{is_read_with_messages, rendered};
+use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
-use crate::output_file::{OutputFile, Outputs};
 use crate::results_store::{ResultKind, ResultName, paths};
-use crate::terminal::Screen;
 
 /// Exit code for a regression.
 const REGRESSION: u8 = 3;
@@ -37,12 +35,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let names = [&args.result[..], &args.against].concat();
     let inputs = paths(&names, Some(ResultKind::Measure))?;
-    let Outputs { file: output, page } =
-        Outputs::check(args.output.as_deref(), args.html.as_deref(), &inputs)?;
+    let mut outputs = Outputs::check(&args.output, &inputs)?;
     match args.result[0].kind()? {
         #[cfg(unix)]
-        ResultKind::Advise => return compare_advisories(args, output.as_ref(), page.as_ref()),
-        ResultKind::Versus => return compare_two_versus(args, output.as_ref(), page.as_ref()),
+        ResultKind::Advise => return compare_advisories(args, &outputs),
+        ResultKind::Versus => return compare_two_versus(args, &outputs),
         _ => {}
     }
     if args.fail_if_more_calls.is_some() {
@@ -51,44 +48,23 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         ));
     }
     let base = load(&args.result)?;
-    let screen = Screen::of_output(output.is_some());
-    let mut compared = true;
-    let (text, slower, document) = if args.machines {
-        let document = report::machines_document(&by_reference(&base));
-        (
-            machines(&base, &document, args.format, screen)?,
-            Vec::new(),
-            document,
-        )
-    } else {
-        let new = load(&args.against)?;
-        each_once(&args.result, &base)?;
-        each_once(&args.against, &new)?;
-        on_one_side("measure", (&args.result, &base), (&args.against, &new))?;
-        let comparison = compare(&by_reference(&base), &by_reference(&new))
-            .expect("a result on each side was asked for");
-        compared = !comparison.cells.is_empty();
-        let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
-        let slower = slower.unwrap_or_default();
-        let document = with_warnings(report::comparison_document(&comparison), &slower);
-        let text = rendered(
-            args.format,
-            (screen, false),
-            || document.clone(),
-            || json(&comparison),
-            || report::comparison_csv(&comparison),
-        );
-        (text, slower, document)
-    };
-    OutputFile::write_or_print(output.as_ref(), &text)?;
-    if let Some(page) = page {
-        // Each machine in full stands below the comparison.
-        let runs = base.iter().filter(|_| args.machines);
-        let runs = runs.map(report::measured);
-        let documents: Vec<Document> = [document].into_iter().chain(runs).collect();
-        page.write(&html(&documents))?;
+    if args.machines {
+        outputs.details = true;
+        return show_machines(args, &outputs, &base);
     }
-    if args.fail_if_slower.is_some() && !compared {
+    let new = load(&args.against)?;
+    each_once(&args.result, &base)?;
+    each_once(&args.against, &new)?;
+    on_one_side("measure", (&args.result, &base), (&args.against, &new))?;
+    let comparison = compare(&by_reference(&base), &by_reference(&new))
+        .expect("a result on each side was asked for");
+    let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
+    let slower = slower.unwrap_or_default();
+    let document = with_warnings(report::comparison_document(&comparison), &slower);
+    outputs.show(&document, &json(&comparison), || {
+        report::comparison_csv(&comparison)
+    })?;
+    if args.fail_if_slower.is_some() && comparison.cells.is_empty() {
         return Err(Failure::from(anyhow::anyhow!(
             "--fail-if-slower cannot be decided, because the two sides have no cells in common: \
              measure the same lists on the same targets in every run"
@@ -97,8 +73,34 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if slower.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let is_read = is_read_with_messages(args.format, output.as_ref());
-    Err(exceeded(&slower.join("; "), REGRESSION, is_read))
+    Err(exceeded(
+        &slower.join("; "),
+        REGRESSION,
+        outputs.is_read_with_messages(),
+    ))
+}
+
+/// Shows runs side by side.
+fn show_machines(
+    args: &CompareArgs,
+    outputs: &Outputs,
+    runs: &[Results],
+) -> Result<ExitCode, Failure> {
+    if let Format::Json = args.output.format {
+        return Err(Failure::usage(
+            "--format json is not available with --machines, because the saved results are that \
+             JSON: choose another format",
+        ));
+    }
+    let document = report::machines_document(&by_reference(runs));
+    outputs.print(&document, "", || csv_of(&by_reference(runs)))?;
+    // Each machine in full stands below the comparison.
+    let documents: Vec<Document> = [document]
+        .into_iter()
+        .chain(runs.iter().map(report::measured))
+        .collect();
+    outputs.write_page(&documents)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The failure of limits. What the answer says in full is said in short here, if both are read together.
@@ -115,11 +117,7 @@ fn exceeded(in_full: &str, code: u8, is_read: bool) -> Failure {
 
 /// Compares two results of advise.
 #[cfg(unix)]
-fn compare_advisories(
-    args: &CompareArgs,
-    output: Option<&OutputFile>,
-    page: Option<&OutputFile>,
-) -> Result<ExitCode, Failure> {
+fn compare_advisories(args: &CompareArgs, outputs: &Outputs) -> Result<ExitCode, Failure> {
     if args.fail_if_slower.is_some() {
         return Err(Failure::usage(
             "--fail-if-slower is for results of measure and versus; how long two programs take is compared by \
@@ -138,21 +136,10 @@ fn compare_advisories(
     let limit = limit.filter(|limit| comparison.has_more_calls(*limit));
     let in_full = limit.map(|limit| more_calls_in_words(&comparison, limit));
     let document = with_warnings(advice_comparison_document(&comparison), in_full.as_slice());
-    let screen = Screen::of_output(output.is_some());
-    let text = rendered(
-        args.format,
-        (screen, false),
-        || document.clone(),
-        || json(&comparison),
-        || comparison.csv(),
-    );
-    OutputFile::write_or_print(output, &text)?;
-    if let Some(page) = page {
-        page.write(&html(&[document]))?;
-    }
+    outputs.show(&document, &json(&comparison), || comparison.csv())?;
     match in_full {
         Some(in_full) => {
-            let is_read = is_read_with_messages(args.format, output);
+            let is_read = outputs.is_read_with_messages();
             Err(exceeded(&in_full, REGRESSION, is_read))
         }
         None => Ok(ExitCode::SUCCESS),
@@ -160,11 +147,7 @@ fn compare_advisories(
 }
 
 /// Compares two results of versus.
-fn compare_two_versus(
-    args: &CompareArgs,
-    output: Option<&OutputFile>,
-    page: Option<&OutputFile>,
-) -> Result<ExitCode, Failure> {
+fn compare_two_versus(args: &CompareArgs, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let (base, new) = one_a_side(args, "")?;
     let (earlier, later) = (base.load_versus()?, new.load_versus()?);
     on_one_side(
@@ -176,20 +159,13 @@ fn compare_two_versus(
     let commands = comparison.new.iter().map(CommandChange::ruled);
     let limits = (args.fail_if_slower, args.fail_if_more_calls, None);
     comparison.limits = rulings(commands, limits);
-    let screen = Screen::of_output(output.is_some());
-    let text = rendered(
-        args.format,
-        (screen, false),
-        || versus_comparison_document(&comparison),
-        || json(&comparison),
-        || comparison.csv(),
-    );
-    OutputFile::write_or_print(output, &text)?;
-    if let Some(page) = page {
-        page.write(&html(&[versus_comparison_document(&comparison)]))?;
-    }
-    let is_read = is_read_with_messages(args.format, output);
-    ruled(&comparison.limits, "the earlier result", is_read)
+    let document = versus_comparison_document(&comparison);
+    outputs.show(&document, &json(&comparison), || comparison.csv())?;
+    ruled(
+        &comparison.limits,
+        "the earlier result",
+        outputs.is_read_with_messages(),
+    )
 }
 
 /// A document whose answer says which limits were exceeded.
@@ -257,28 +233,6 @@ fn on_one_side<R: PartialEq>(
 
 fn by_reference(runs: &[Results]) -> Vec<&Results> {
     runs.iter().collect()
-}
-
-fn machines(
-    runs: &[Results],
-    document: &Document,
-    format: Format,
-    screen: Screen,
-) -> Result<String, Failure> {
-    if let Format::Json = format {
-        return Err(Failure::usage(
-            "--format json is not available with --machines, because the saved results are that \
-             JSON: choose another format",
-        ));
-    }
-    let csv = || csv_of(&by_reference(runs));
-    Ok(rendered(
-        format,
-        (screen, true),
-        || document.clone(),
-        String::new,
-        csv,
-    ))
 }
 
 /// Describes each change that is significantly slower by at least `limit`.

@@ -7,18 +7,16 @@ use vectored_machine::MonotonicClock;
 use vectored_machine::host::probe_host;
 use vectored_machine::report::document;
 use vectored_measure::measure::measure_timer;
-use vectored_report::json;
+use vectored_report::{csv_of_values, json, value_of};
 
 use crate::args::HostArgs;
-use crate::commands::rendered::rendered;
+use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::output_file::OutputFile;
-use crate::terminal::Screen;
 
 /// Runs the command. It takes less than a second, so a signal takes effect at the end.
 pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
-    let output = OutputFile::named(args.output.as_deref(), "--output")?;
+    let outputs = Outputs::check(&args.output, &[])?;
     let interrupt = Interrupt::watch()?;
     let timer =
         measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
@@ -27,14 +25,8 @@ pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = interrupt.exit_code() {
         return Ok(code.into());
     }
-    let text = rendered(
-        args.format,
-        (Screen::of_output(output.is_some()), false),
-        || document(&report),
-        || json(&report),
-        String::new,
-    );
-    OutputFile::write_or_print(output.as_ref(), &text)?;
+    let row = || csv_of_values(vec![value_of(&report).expect("plain data")]);
+    outputs.show(&document(&report), &json(&report), row)?;
     Ok(interrupt
         .exit_code()
         .map_or(ExitCode::SUCCESS, ExitCode::from))

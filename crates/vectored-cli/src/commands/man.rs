@@ -2,68 +2,55 @@
 
 use std::fs;
 use std::io::{self, IsTerminal};
-use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Context;
+use clap::CommandFactory;
+use clap_mangen::{Man, generate_to};
 
-use crate::args::ManArgs;
-use crate::atomic_file::replace;
+use crate::args::{Cli, ManArgs};
 use crate::failure::Failure;
-use crate::manual::{Page, pages};
 use crate::terminal::print;
 
 /// Shows a page, or writes all of them.
 pub fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
-    let pages = pages();
+    let mut program = Cli::command().disable_help_subcommand(true);
     if let Some(directory) = &args.dir {
-        write_all(&pages, directory)?;
+        fs::create_dir_all(directory)
+            .and_then(|()| generate_to(program, directory))
+            .with_context(|| format!("cannot write the pages to '{}'", directory.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let page = match &args.subcommand {
-        None => &pages[0],
-        Some(name) => find(&pages, name)?,
+    program.build();
+    let command = match args.subcommand.as_deref() {
+        None => &program,
+        // The name of the page is accepted as well.
+        Some(name) => program
+            .find_subcommand(name.trim_start_matches("vectored-"))
+            .ok_or_else(|| {
+                let names = program.get_subcommands().map(clap::Command::get_name);
+                Failure::usage(format!(
+                    "there is no subcommand '{name}'; the subcommands are {}",
+                    names.collect::<Vec<_>>().join(", ")
+                ))
+            })?,
     };
+    let page = Man::new(command.clone());
     if io::stdout().is_terminal() {
-        show(page)
-    } else {
-        print(&page.roff)?;
-        Ok(ExitCode::SUCCESS)
+        return show(&page);
     }
-}
-
-/// The page of a subcommand. The name of the page is accepted as well.
-fn find<'a>(pages: &'a [Page], name: &str) -> Result<&'a Page, Failure> {
-    let wanted = format!("vectored-{name}");
-    let mut all = pages.iter();
-    all.find(|page| page.name == wanted || page.name == name)
-        .ok_or_else(|| {
-            let names = pages
-                .iter()
-                .filter_map(|page| page.name.strip_prefix("vectored-"));
-            let names: Vec<&str> = names.collect();
-            Failure::usage(format!(
-                "there is no subcommand '{name}'; the subcommands are {}",
-                names.join(", ")
-            ))
-        })
-}
-
-fn write_all(pages: &[Page], directory: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory '{}'", directory.display()))?;
-    for page in pages {
-        let path = directory.join(page.file_name());
-        replace(&path, &page.roff).with_context(|| format!("cannot write '{}'", path.display()))?;
-    }
-    Ok(())
+    let mut roff = Vec::new();
+    page.render(&mut roff).context("cannot make the page")?;
+    print(&String::from_utf8_lossy(&roff))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Passes the page to man(1), which pages it.
-fn show(page: &Page) -> Result<ExitCode, Failure> {
+fn show(page: &Man) -> Result<ExitCode, Failure> {
     let directory = tempfile::tempdir().context("cannot make a directory for the page")?;
-    let path = directory.path().join(page.file_name());
-    fs::write(&path, &page.roff).context("cannot write the page to a temporary file")?;
+    let path = page
+        .generate_to(directory.path())
+        .context("cannot write the page to a temporary file")?;
     // With a slash in its name it is a file and not the name of a page.
     let status = Command::new("man").arg(&path).status().map_err(|error| {
         anyhow::anyhow!(

@@ -10,9 +10,9 @@ pub mod history;
 pub mod host;
 pub mod man;
 pub mod measure;
+mod outputs;
 #[cfg(unix)]
 mod proof;
-mod rendered;
 pub mod report;
 pub mod reproduce;
 #[cfg(target_os = "linux")]

@@ -16,27 +16,27 @@ use vectored_results::report::experiments::document;
 
 use crate::args::{Cli, Format, ReproduceArgs};
 use crate::cluster::Launch;
-use crate::commands::rendered::rendered;
+use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
-use crate::output_file::OutputFile;
 use crate::pinning::pin;
 use crate::progress::Bar;
 use crate::reproduce_plan::plans;
 use crate::results_store::{ResultKind, Store, time_of};
-use crate::terminal::{Screen, print};
+use crate::terminal::print;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let Some(experiments) = &args.experiments else {
         let is_bare = !args.quick
-            && !args.no_save
+            && !args.saving.no_save
             && args.seed.is_none()
             && args.pin.is_none()
-            && args.output.is_none()
+            && args.output.output.is_none()
+            && args.output.html.is_none()
             && args.dir == Path::new(".")
-            && matches!(args.format, Format::Table);
+            && matches!(args.output.format, Format::Table);
         if !is_bare {
             return Err(Failure::usage(
                 "no experiment is named, to which the options apply: name one, or all \
@@ -49,9 +49,11 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     refuse_ranks(Launch::from_environment())?;
     let plans = plans(experiments, args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
-    let output = OutputFile::named(args.output.as_deref(), "--output")?;
-    let store = Store::open(args.no_save)?;
-    let notes = Notes { quiet: args.quiet };
+    let outputs = Outputs::check(&args.output, &[])?;
+    let store = Store::open(args.saving.no_save)?;
+    let notes = Notes {
+        quiet: args.saving.quiet,
+    };
     let program = std::env::current_exe().context("cannot find this program to run copies")?;
 
     #[cfg(target_os = "linux")]
@@ -59,7 +61,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::watch()?;
     let began = Instant::now();
     let started_at = time_of(SystemTime::now())?;
-    let bar = Bar::new(args.quiet);
+    let bar = Bar::new(args.saving.quiet);
     bar.show_waiting("checking the machine");
     let mut directory = None;
     for plan in &plans {
@@ -101,16 +103,9 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         experiments,
     };
     let saved_form = json(&results);
-    let text = rendered(
-        args.format,
-        (Screen::of_output(output.is_some()), false),
-        || document(&results),
-        || saved_form.clone(),
-        || csv_of(&[&results]),
-    );
     let saved = store.save(ResultKind::Reproduce, &results.started_at, &saved_form);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = OutputFile::write_or_print(output.as_ref(), &text);
+    let shown = outputs.show(&document(&results), &saved_form, || csv_of(&[&results]));
     if !results.complete && failure.is_none() {
         notes.note(&stopped(&results, plans.len()));
     }

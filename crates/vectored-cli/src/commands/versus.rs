@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime};
 use rustix::fs::major;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
-use vectored_report::{csv_of, html, json};
+use vectored_report::{csv_of, json};
 use vectored_versus::judge::{Ruled, rulings};
 use vectored_versus::model::{
     Comparison, RuledLimit, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus,
@@ -20,15 +20,13 @@ use vectored_versus::report::{document, failures};
 
 use crate::args::{StdoutTo, VersusArgs};
 use crate::commands::compare::ruled;
-use crate::commands::rendered::{is_read_with_messages, rendered};
+use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
-use crate::output_file::{OutputFile, Outputs};
 use crate::progress::Bar;
 use crate::results_store::{ResultKind, Store, time_of};
 use crate::strace;
-use crate::terminal::Screen;
 use crate::versus_runs::{Plan, Program, Surroundings, measure};
 
 /// The major number of `/dev/null`, `/dev/zero` and the like.
@@ -39,15 +37,18 @@ const DIFFERENT: u8 = 5;
 
 /// Runs the command. Wrong usage is reported before anything runs.
 pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
-    let notes = Notes { quiet: args.quiet };
+    let notes = Notes {
+        quiet: args.saving.quiet,
+    };
     let inputs = [args.input.as_slice(), &args.same].concat();
-    let outputs = Outputs::check(args.output.as_deref(), args.html.as_deref(), &inputs)?;
+    let mut outputs = Outputs::check(&args.output, &inputs)?;
+    outputs.details = args.details;
     let tracing = strace::check().map_err(|failure| format!("{:#}", failure.error));
     if let (Err(why), Some(_)) = (&tracing, args.fail_if_more_calls) {
         return Err(anyhow::anyhow!("--fail-if-more-calls cannot be decided: {why}").into());
     }
     let plan = plan(args, tracing.is_ok())?;
-    let store = Store::open(args.no_save)?;
+    let store = Store::open(args.saving.no_save)?;
     let interrupt = Interrupt::watch()?;
     adopt_orphans().map_err(anyhow::Error::from)?;
     let began = Instant::now();
@@ -57,7 +58,7 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
         ..planned(args, &plan)
     };
     let environment = Environment::capture(None, (None, None), allowed_cpus());
-    measure(&plan, &interrupt, &Bar::new(args.quiet), &mut result)?;
+    measure(&plan, &interrupt, &Bar::new(args.saving.quiet), &mut result)?;
     result.host = environment.finish();
     result.elapsed_s = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
     result.limits = limits(args, &result);
@@ -69,29 +70,14 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     let json = json(&result);
     let kept = store.save(ResultKind::Versus, &result.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = show(args, &result, json, &outputs);
+    let shown = outputs.show(&document(&result), &json, || csv_of(&[&result]));
     notes.saved(&kept?);
     shown?;
     if let Some(code) = interrupt.exit_code() {
         return Ok(ExitCode::from(code));
     }
-    let is_read = is_read_with_messages(args.format, outputs.file.as_ref());
+    let is_read = outputs.is_read_with_messages();
     verdict(args, &result, is_read)
-}
-
-fn show(args: &VersusArgs, result: &Versus, json: String, outputs: &Outputs) -> anyhow::Result<()> {
-    if let Some(page) = &outputs.page {
-        page.write(&html(&[document(result)]))?;
-    }
-    let screen = (Screen::of_output(outputs.file.is_some()), args.details);
-    let text = rendered(
-        args.format,
-        screen,
-        || document(result),
-        || json,
-        || csv_of(&[result]),
-    );
-    OutputFile::write_or_print(outputs.file.as_ref(), &text)
 }
 
 fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {

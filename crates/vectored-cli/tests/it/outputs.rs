@@ -266,6 +266,7 @@ fn an_output_that_is_read_only_is_refused_with_chmod_as_the_remedy() {
             "reproduce all --output",
             "compare latest --against latest --output",
             "compare latest --machines --html",
+            "history --output",
             "report --html",
             "report --markdown",
             "report --csv",

@@ -14,14 +14,12 @@ use self::measured::{Measured, Save, measured};
 use self::short_budget::incomplete;
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
-use crate::commands::rendered::rendered as in_format;
+use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::MeasurePlan;
 use crate::notes::Notes;
-use crate::output_file::OutputFile;
 use crate::results_store::{GrowingResult, Store, ignored_state_home};
-use crate::terminal::Screen;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
@@ -52,23 +50,28 @@ fn seed_of(args: &MeasureArgs) -> u64 {
 
 /// What the report needs beside the figures, checked before they are measured.
 struct ReportPlan {
-    output: Option<OutputFile>,
+    /// `None` on all ranks but the first.
+    outputs: Option<Outputs>,
     store: Store,
 }
 
 fn report_plan(args: &MeasureArgs, notes: &Notes) -> Result<ReportPlan, Failure> {
-    let output = OutputFile::named(args.output.as_deref(), "--output")?;
-    let store = Store::open(args.no_save)?;
-    if let Some(note) = ignored_state_home().filter(|_| !args.no_save) {
+    let mut outputs = Outputs::check(&args.output, &[])?;
+    outputs.details = args.details;
+    let store = Store::open(args.saving.no_save)?;
+    if let Some(note) = ignored_state_home().filter(|_| !args.saving.no_save) {
         notes.note(&note);
     }
-    Ok(ReportPlan { output, store })
+    Ok(ReportPlan {
+        outputs: Some(outputs),
+        store,
+    })
 }
 
 fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure> {
     let is_first = team.is_none_or(Team::is_first);
     let notes = Notes {
-        quiet: args.quiet || !is_first,
+        quiet: args.saving.quiet || !is_first,
     };
     let (plan, report_plan, interrupt) = match team {
         None => {
@@ -84,7 +87,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
                     report_plan(args, &notes)?
                 } else {
                     ReportPlan {
-                        output: None,
+                        outputs: None,
                         store: Store::Unwanted,
                     }
                 };
@@ -93,7 +96,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
             team.agree(of_this_rank())?
         }
     };
-    let ReportPlan { output, store } = report_plan;
+    let ReportPlan { outputs, store } = report_plan;
 
     let mut growing = GrowingResult::of(&store);
     let measured = {
@@ -141,11 +144,12 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
         notes.note(&note);
     }
 
-    let text = rendered(&results, args, output.is_some());
     let json = json(&results);
     let saved = growing.save(&results.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = OutputFile::write_or_print(output.as_ref(), &text);
+    let shown = outputs.map_or(Ok(()), |outputs| {
+        outputs.show(&report::measured(&results), &json, || csv_of(&[&results]))
+    });
     if !results.complete && failure.is_none() {
         notes.note(&incomplete(&results, (unmeasured, needed_ns), &interrupt));
     }
@@ -200,15 +204,4 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
     };
     results.find(measured.models);
     results
-}
-
-/// The results in a format.
-fn rendered(results: &Results, args: &MeasureArgs, to_file: bool) -> String {
-    in_format(
-        args.format,
-        (Screen::of_output(to_file), args.details),
-        || report::measured(results),
-        || json(results),
-        || csv_of(&[results]),
-    )
 }

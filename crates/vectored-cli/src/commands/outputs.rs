@@ -1,0 +1,105 @@
+//! The outputs that [`OutputArgs`] name, and a result written to them.
+
+use std::path::{Path, PathBuf};
+
+use vectored_report::{Document, html};
+
+use crate::args::{Format, OutputArgs};
+use crate::failure::Failure;
+use crate::output_file::OutputFile;
+use crate::terminal::{Screen, are_read_together, print, print_aside};
+
+/// The outputs of a command, checked before it runs.
+pub struct Outputs {
+    format: Format,
+    /// `None` is a standard stream.
+    file: Option<OutputFile>,
+    page: Option<OutputFile>,
+    /// Whether the result goes to standard error, because standard output belongs to the command that is run.
+    pub is_aside: bool,
+    /// Whether a terminal shows all of the document.
+    pub details: bool,
+}
+
+impl Outputs {
+    /// Checks both files, and that they are neither the same nor one of `inputs`.
+    pub fn check(args: &OutputArgs, inputs: &[PathBuf]) -> Result<Self, Failure> {
+        let standard = Some(Path::new("-"));
+        if args.html.as_deref() == standard {
+            return Err(Failure::usage(
+                "--html cannot be standard output, which receives the result: name a file",
+            ));
+        }
+        let check = |name: Option<&PathBuf>, option| {
+            name.map(|name| OutputFile::check(name, option)).transpose()
+        };
+        let page = check(args.html.as_ref(), "--html");
+        let named = args.output.as_ref();
+        let outputs = Outputs {
+            format: args.format,
+            file: check(
+                named.filter(|name| Some(name.as_path()) != standard),
+                "--output",
+            )?,
+            page: page?,
+            is_aside: false,
+            details: false,
+        };
+        let files: Vec<&OutputFile> = outputs.file.iter().chain(&outputs.page).collect();
+        OutputFile::check_distinct(&files, inputs)?;
+        Ok(outputs)
+    }
+
+    /// Writes the page, then the result in its format.
+    pub fn show(
+        &self,
+        document: &Document,
+        json: &str,
+        csv: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        self.write_page(std::slice::from_ref(document))?;
+        self.print(document, json, csv)
+    }
+
+    /// Writes one page of these documents, if it is wanted.
+    pub fn write_page(&self, documents: &[Document]) -> anyhow::Result<()> {
+        match &self.page {
+            Some(page) => page.write(&html(documents)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the result in its format.
+    pub fn print(
+        &self,
+        document: &Document,
+        json: &str,
+        csv: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        let text = match self.format {
+            Format::Table => self.screen().show(document, self.details),
+            Format::Json => json.to_owned(),
+            Format::Csv => csv(),
+            Format::Document(format) => (format.render)(document),
+        };
+        match &self.file {
+            Some(file) => file.write(&text),
+            None if self.is_aside => print_aside(&text),
+            None => print(&text),
+        }
+    }
+
+    fn screen(&self) -> Screen {
+        if self.is_aside {
+            Screen::on(&std::io::stderr())
+        } else {
+            Screen::of_output(self.file.is_some())
+        }
+    }
+
+    /// Whether the answer of a document is printed where messages are printed, too.
+    pub fn is_read_with_messages(&self) -> bool {
+        let has_answer = matches!(self.format, Format::Table | Format::Document(_));
+        has_answer && self.file.is_none() && are_read_together()
+    }
+}
