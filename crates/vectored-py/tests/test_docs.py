@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
 import vectored
@@ -84,8 +86,12 @@ class Claims(unittest.TestCase):
             for level, waits in ((logging.INFO, True), (logging.ERROR, False), (logging.INFO, False)):
                 log.handle(logging.makeLogRecord({"levelno": level, "msg": "a record"}))
                 self.assertEqual(os.path.getsize("service.log") == 0, waits)
+            threading.Thread(target=log.write_regularly, args=[0.01], daemon=True).start()
+            log.handle(logging.makeLogRecord({"levelno": logging.INFO, "msg": "a record"}))
+            while os.path.getsize("service.log") < 4 * len("a record\n"):
+                time.sleep(0.01)
             log.close()
-            self.assertEqual(os.path.getsize("service.log"), 3 * len("a record\n"))
+            self.assertEqual(os.path.getsize("service.log"), 4 * len("a record\n"))
             self.check_logs_of_processes(names)
 
     def check_logs_of_processes(self, names):

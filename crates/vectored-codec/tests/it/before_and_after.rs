@@ -136,7 +136,8 @@ fn a_copy_that_is_stopped_is_removed() {
 fn a_header_and_its_body_are_one_list() {
     let (header, body) = ([b'h'; 150], vec![b'b'; 6000]);
     let found = written(|stream| {
-        use vectored::{CostModel, Gather};
+        use vectored::{CostModel, Gather, cost::TargetKind};
+
         let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Tcp)); // keep it
         gather.write_all(&stream, &[IoSlice::new(&header), IoSlice::new(&body)])?;
         Ok(())
