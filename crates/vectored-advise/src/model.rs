@@ -36,6 +36,8 @@ pub struct Advisory {
     pub host: Host,
     /// The command that was run, or the logs that were read, as given by the user.
     pub sources: Vec<String>,
+    /// Whether `sources` is a command.
+    pub is_command: bool,
     /// Whether the log was read to its end.
     pub complete: bool,
     /// System calls in the log.
@@ -48,14 +50,6 @@ pub struct Advisory {
     pub processes: u64,
     /// Skipped lines, by reason.
     pub skipped: Vec<Skipped>,
-    /// The program's wall time, in s.
-    pub wall_s: Option<f64>,
-    /// Source of `wall_s`.
-    pub wall_source: Option<WallSource>,
-    /// CPU time of the program, in s, measured or estimated as the wall time; `None` for a log.
-    pub cpu_s: Option<f64>,
-    /// Wall time under strace, in s, by the times of the log.
-    pub traced_wall_s: Option<f64>,
     /// Costs of calls.
     pub prices: Vec<Price>,
     /// Findings that are counted, the largest saving first.
@@ -93,16 +87,6 @@ impl From<vectored_strace::Skipped> for Skipped {
     }
 }
 
-/// Source of a wall time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WallSource {
-    /// An estimate from the CPU time, the waits and the number of calls under strace.
-    Estimated,
-    /// The times of the log. strace makes a program slower.
-    Traced,
-}
-
 /// A pattern of calls that fewer calls would replace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -120,8 +104,6 @@ pub struct Finding {
     pub saving_low_s: f64,
     /// Its interval: upper end.
     pub saving_high_s: f64,
-    /// `saving_s` ÷ the program's wall time.
-    pub share_of_wall: Option<f64>,
     /// The action, in a sentence.
     pub action: String,
 }

@@ -15,15 +15,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use rustix::fs::{OFlags, fcntl_getfl};
 use vectored_advise::advisor::{
-    About, Analysis, Options, Seen, Tallies, Traced, Untraced, advise, interprets_others, merge,
-    operation_of, runtime_of_executable, without_strace,
+    About, Analysis, Options, Seen, Tallies, advise, interprets_others, merge, operation_of,
+    runtime_of_executable,
 };
 use vectored_advise::model::{Advisory, Runtime, Skipped};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
-use vectored_machine::platform::processes::Usage;
-use vectored_measure::measure::{check_directory, measure_entry_ns, measure_prices};
+use vectored_measure::measure::{check_directory, measure_prices};
 use vectored_report::visible;
 use vectored_results::model::Target;
 use vectored_strace::event::Action;
@@ -234,20 +233,12 @@ pub fn look(path: &[u8]) -> Option<Seen> {
     })
 }
 
-/// The times of a command, as far as they are known.
-pub enum CommandTimes {
-    /// Unknown: only a log was read.
-    Log,
-    /// CPU time under strace, from which the times without strace are estimated.
-    Traced(Usage),
-}
-
 /// Facts about the run that the advisory repeats.
 pub struct RunFacts {
     /// The command that was run, or the logs that were read.
     pub sources: Vec<String>,
-    /// The times of the command.
-    pub times: CommandTimes,
+    /// Whether `sources` is a command.
+    pub is_command: bool,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Whether the wait for processes that the command started was stopped.
@@ -286,32 +277,9 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
         complete: observed.complete && !facts.was_left,
         failed: facts.failed,
         skipped: observed.skipped,
-        untraced: untraced(&observed.tallies, &facts.times),
+        is_command: facts.is_command,
     };
     advise(observed.tallies, &prices, about)
-}
-
-/// Wall and CPU time without strace, as they are estimated.
-fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
-    match times {
-        CommandTimes::Log => None,
-        // The CPU time of a process that outlived its parent is not known.
-        CommandTimes::Traced(_) if tallies.processes > tallies.awaited.saturating_add(1) => None,
-        CommandTimes::Traced(usage) => {
-            let traced = Traced {
-                wall_s: tallies.span_ns? as f64 / 1e9,
-                user_s: usage.user_s,
-                system_s: usage.system_s,
-                calls: tallies.calls,
-                waited_s: tallies.waited_ns as f64 / 1e9,
-            };
-            let (wall_s, cpu_s) = without_strace(traced, measure_entry_ns(&MonotonicClock));
-            Some(Untraced {
-                wall_s,
-                cpu_s: Some(cpu_s),
-            })
-        }
-    }
 }
 
 /// Calls of a listed pattern from which on its price is measured.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use vectored_machine::platform::processes::{Usage, wait_for};
+use vectored_machine::platform::processes::wait_for;
 use vectored_report::visible;
 
 use crate::command_signals::{CommandSignals, Stage};
@@ -273,18 +273,9 @@ pub fn check() -> Result<(), Failure> {
 pub struct TracedCommand {
     /// The output of strace, which ends with the last traced process.
     pub log: Log,
-    waiter: JoinHandle<io::Result<Ended>>,
+    waiter: JoinHandle<io::Result<ExitStatus>>,
     /// While this is open, only this program reads the log: see [`drain_after_exit`].
     _alone: PipeWriter,
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug)]
-pub struct Ended {
-    /// Exit status.
-    pub status: ExitStatus,
-    /// CPU time of the command and of the processes that it waited for.
-    pub usage: Usage,
 }
 
 /// Starts a command under strace.
@@ -343,16 +334,16 @@ fn drain_after_exit(log: &PipeReader) -> io::Result<PipeWriter> {
 
 /// Waits for the command, then closes this end of the pipe, so that the log ends when strace does. strace
 /// has opened the pipe by then.
-fn wait(child: &Child, writer: PipeWriter, signals: &CommandSignals) -> io::Result<Ended> {
+fn wait(child: &Child, writer: PipeWriter, signals: &CommandSignals) -> io::Result<ExitStatus> {
     let outcome = wait_for(child.id());
     signals.enter(Stage::LeftBehind, 0);
     drop(writer);
-    outcome.map(|(status, usage)| Ended { status, usage })
+    outcome.map(|(status, _)| status)
 }
 
 impl TracedCommand {
     /// Waits for the end of the command, after the end of its log.
-    pub fn ended(self) -> anyhow::Result<Ended> {
+    pub fn ended(self) -> anyhow::Result<ExitStatus> {
         let outcome = self.waiter.join().expect("waiting cannot panic");
         outcome.context("cannot wait for the command")
     }

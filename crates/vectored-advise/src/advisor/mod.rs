@@ -11,7 +11,6 @@
 //! - `findings`: the kind of finding that a run is; counts of findings, and of all calls by file; prices; from
 //!   tallies to an advisory ([`advise`]), and from several advisories to one ([`merge`]).
 //! - [`wording`]: patterns, actions and remedies in words.
-//! - [`untraced`]: an estimate of the time without strace.
 
 pub mod analysis;
 pub(crate) mod descriptors;
@@ -20,19 +19,17 @@ mod options;
 pub(crate) mod runs;
 pub(crate) mod stalls;
 mod tracker;
-pub mod untraced;
 pub mod wording;
 
 pub use crate::advisor::analysis::Analysis;
 pub use crate::advisor::descriptors::runtime::{
     interprets_others, runtime_of_executable, runtime_of_interpreter,
 };
-pub use crate::advisor::findings::advise::{About, UNPRICED, Untraced, advise};
+pub use crate::advisor::findings::advise::{About, UNPRICED, advise};
 pub use crate::advisor::findings::merge::merge;
 pub use crate::advisor::findings::price::{Saving, operation_of, price};
 pub use crate::advisor::findings::tallies::Tallies;
 pub use crate::advisor::options::{Look, Options, Seen};
-pub use crate::advisor::untraced::{Traced, without_strace};
 
 #[cfg(test)]
 mod tests;

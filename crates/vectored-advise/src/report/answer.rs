@@ -4,14 +4,11 @@ use vectored_report::words;
 
 use crate::advisor::UNPRICED;
 use crate::advisor::runs::barriers::SLOW_PEERS;
-use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted, WallSource};
-use crate::report::figures::{seconds, share, span};
-use crate::report::shares::{
-    at_least, estimated_share, most_share, share_of, uncounted_s, uncounted_share,
-};
+use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted};
+use crate::report::figures::{seconds, span};
 
-/// Below this share of the wall time the answer is "Little to gain".
-const LITTLE_SHARE: f64 = 0.01;
+/// Below this time the answer is "Little to gain": no user notices it, whatever the program takes.
+const LITTLE_S: f64 = 100e-6;
 
 /// The answer: the largest saving, or that there is nothing to gain. A larger one that is listed and not counted follows
 /// it, or precedes it if the counted one is little.
@@ -39,19 +36,18 @@ pub fn answer(advisory: &Advisory) -> String {
 
 /// What the listed calls would save at most, if that matters, and its sentence.
 fn listed_calls(advisory: &Advisory) -> Option<(f64, String)> {
-    let most_s = uncounted_s(advisory);
-    let matters = uncounted_share(advisory).is_none_or(|share| share >= LITTLE_SHARE);
     let merged = |one: &&Uncounted| !one.key.kind.is_stall();
-    let calls = advisory.uncounted.iter().filter(merged);
-    let calls = calls
-        .map(|one| one.tally.calls)
-        .fold(0, u64::saturating_add);
+    let listed = advisory.uncounted.iter().filter(merged);
+    let (calls, most_s) = listed.fold((0_u64, 0.0), |(calls, most_s), one| {
+        let most_s = most_s + one.at_most_s.unwrap_or(0.0);
+        (calls.saturating_add(one.tally.calls), most_s)
+    });
     let text = format!(
         "the {} calls that are listed and not counted would save at most {}",
         words::grouped(calls),
         seconds(most_s),
     );
-    (most_s > 0.0 && matters).then_some((most_s, text))
+    (most_s >= LITTLE_S).then_some((most_s, text))
 }
 
 /// What the listed stalls lost at most, and its sentence.
@@ -72,16 +68,6 @@ fn possible_stalls(advisory: &Advisory) -> Option<(f64, String)> {
 
 /// What the waits for delayed acknowledgements cost.
 fn stalls(advisory: &Advisory) -> String {
-    // Processes that wait at the same time may lose more.
-    let wall = advisory.wall_s.filter(|wall| *wall >= advisory.stalled_s);
-    let of_wall = wall.map_or_else(String::new, |wall| {
-        let lost = advisory.stalled_s / wall;
-        let lost = match advisory.wall_source {
-            Some(WallSource::Estimated) => estimated_share(advisory, lost),
-            _ => share(lost),
-        };
-        format!(", {lost} of {}", share_of(advisory.wall_source))
-    });
     let has = |kind| advisory.findings.iter().any(|one| one.key.kind == kind);
     let (what, why) = match (has(FindingKind::Stall), has(FindingKind::PeerStall)) {
         (true, false) => (
@@ -98,7 +84,7 @@ fn stalls(advisory: &Advisory) -> String {
         ),
     };
     format!(
-        "{what} would save {}{of_wall}: {} waited for a delayed acknowledgement, {why}.",
+        "{what} would save {}: {} waited for a delayed acknowledgement, {why}.",
         seconds(advisory.stalled_s),
         words::count(
             usize::try_from(advisory.stalls).unwrap_or(usize::MAX),
@@ -149,18 +135,6 @@ fn counted(advisory: &Advisory) -> String {
         advisory.saving_low_s,
         advisory.saving_high_s,
     );
-    let wall = advisory.wall_s.filter(|wall| *wall > 0.0);
-    let of = wall.map_or_else(String::new, |wall| {
-        let saved_share = advisory.saving_s / wall;
-        let wall = seconds(wall);
-        match advisory.wall_source {
-            Some(WallSource::Estimated) => format!(
-                ", {} of the wall time, which is only estimated as {wall}",
-                estimated_share(advisory, saved_share)
-            ),
-            _ => format!(", {} of the traced time of {wall}", at_least(saved_share)),
-        }
-    });
     let saving_ones: Vec<&Finding> = calls(advisory).filter(|one| one.saving_s > 0.0).collect();
     let what = what_saves(&saving_ones);
     let begin = if advisory.saving_low_s <= 0.0 {
@@ -180,9 +154,9 @@ fn counted(advisory: &Advisory) -> String {
     );
     let of_calls = if left == "1" { "call" } else { "calls" };
     if left == calls {
-        return format!("{begin} {saving} {interval}{of}.");
+        return format!("{begin} {saving} {interval}.");
     }
-    format!("{begin} {saving} {interval}{of}: {left} {of_calls} instead of {calls}.")
+    format!("{begin} {saving} {interval}: {left} {of_calls} instead of {calls}.")
 }
 
 /// Whether an edit of the program itself is worth a proof.
@@ -192,9 +166,9 @@ pub fn is_worth_an_edit(advisory: &Advisory) -> bool {
         || calls(advisory).any(|one| one.saving_s > 0.0) && !is_doubtful_or_little(advisory)
 }
 
-/// Whether merging calls may save nothing, or saves a small share of the program's time.
+/// Whether merging calls may save nothing, or next to nothing.
 fn is_doubtful_or_little(advisory: &Advisory) -> bool {
-    advisory.saving_low_s <= 0.0 || most_share(advisory).is_some_and(|most| most < LITTLE_SHARE)
+    advisory.saving_low_s <= 0.0 || advisory.saving_s < LITTLE_S
 }
 
 /// The findings of calls that could be merged.

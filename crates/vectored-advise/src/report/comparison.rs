@@ -154,8 +154,7 @@ fn commands_differ(old: &Advisory, new: &Advisory) -> bool {
         let words = words.map(without_old);
         words.collect::<Vec<String>>()
     };
-    // The CPU time is known of commands only.
-    old.cpu_s.and(new.cpu_s).is_some() && words(old) != words(new)
+    old.is_command && new.is_command && words(old) != words(new)
 }
 
 /// The name of a program of which this may be a copy from before an edit: `prog.old`, `x.old.mjs`.

@@ -1,6 +1,6 @@
 //! An advisory as a document.
 
-use vectored_report::{Block, Choices, Document, Section, Sentence, Tone, visible};
+use vectored_report::{Block, Choices, Document, Sentence, Tone, visible};
 
 use crate::model::Advisory;
 use crate::report::rows::Item;
@@ -25,16 +25,7 @@ pub fn document(advisory: &Advisory, top: usize) -> Document {
     let mut answer: Vec<Block> = failed.into_iter().collect();
     answer.push(toned(Tone::Strong, &selected.answer));
     let mut body = vec![toned(Tone::Quiet, &selected.extent)];
-    let mut sections = Vec::new();
-    if selected.is_negligible {
-        body.extend(listed(&selected, false));
-        sections.push(Section {
-            title: "Findings".into(),
-            blocks: blocks(&selected, Vec::new()),
-        });
-    } else {
-        body.extend(blocks(&selected, listed(&selected, true)));
-    }
+    body.extend(blocks(&selected));
     Document {
         title: format!(
             "Where would gathering help? {}",
@@ -44,29 +35,18 @@ pub fn document(advisory: &Advisory, top: usize) -> Document {
         lead: LEAD.into(),
         answer,
         body,
-        sections,
         ..Document::default()
     }
 }
 
-/// The findings, what is `listed`, and the rest.
-fn blocks(selected: &Selection, listed: Vec<Block>) -> Vec<Block> {
+/// The findings, what is listed, and the rest.
+fn blocks(selected: &Selection) -> Vec<Block> {
     let toned = |tone, text: &str| Block::Sentence(Sentence::toned(tone, text));
-    let mut blocks = Vec::new();
     let more = |text: &Option<String>| text.as_deref().map(|text| toned(Tone::Plain, text));
-    match &selected.sum {
-        Some(sum) => blocks.push(toned(Tone::Plain, sum)),
-        None => {
-            blocks.extend(
-                selected
-                    .items
-                    .iter()
-                    .map(|item| Block::Item(finding(item, selected.share_of))),
-            );
-            blocks.extend(more(&selected.more));
-        }
-    }
-    blocks.extend(listed);
+    let items = selected.items.iter();
+    let mut blocks: Vec<Block> = items.map(|item| Block::Item(finding(item))).collect();
+    blocks.extend(more(&selected.more));
+    blocks.extend(listed(selected));
     let uses = selected.uses.iter().map(|one| {
         let text = format!("{}; {}", one.location, one.counted);
         Block::Sentence(Sentence::of(one.calls.as_str(), text))
@@ -77,13 +57,10 @@ fn blocks(selected: &Selection, listed: Vec<Block>) -> Vec<Block> {
     blocks
 }
 
-/// What is not counted, one sentence each; with the place of each, or without.
-fn listed(selected: &Selection, has_place: bool) -> Vec<Block> {
+/// What is not counted, one sentence each.
+fn listed(selected: &Selection) -> Vec<Block> {
     let listed = selected.listed.iter().map(|one| {
-        let mut text = one.reason.clone();
-        if has_place {
-            text += &format!("; {}", one.location);
-        }
+        let text = format!("{}; {}", one.reason, one.location);
         Block::Sentence(Sentence::of(one.pattern.as_str(), text))
     });
     let title = "Not counted, each for its reason";
@@ -101,12 +78,8 @@ fn headed(title: &str, entries: impl Iterator<Item = Block>) -> impl Iterator<It
     heading.into_iter().chain(entries)
 }
 
-/// `saves 812 ms [700, 910], 19 % of the wall time; nothing between the calls`.
-fn finding(item: &Item, share_of: &str) -> vectored_report::Item {
-    let share = match &item.share {
-        Some(share) => format!(", {share} of {share_of}"),
-        None => String::new(),
-    };
+/// `saves 812 ms [700, 910]; nothing between the calls`.
+fn finding(item: &Item) -> vectored_report::Item {
     let site = item.site.as_ref().map(|site| format!("called from {site}"));
     let lines = [item.location.clone()]
         .into_iter()
@@ -114,11 +87,7 @@ fn finding(item: &Item, share_of: &str) -> vectored_report::Item {
         .chain([item.action.clone()]);
     vectored_report::Item {
         title: item.pattern.as_str().into(),
-        headline: format!(
-            "saves {} {}{share}; {}",
-            item.saving, item.interval, item.grade
-        )
-        .into(),
+        headline: format!("saves {} {}; {}", item.saving, item.interval, item.grade).into(),
         part: Some(item.part),
         lines: lines.map(Into::into).collect(),
         choices: item.remedy.as_ref().map(|(language, texts)| Choices {

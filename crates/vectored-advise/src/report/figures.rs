@@ -1,4 +1,4 @@
-//! Times with their intervals, shares and paths in words.
+//! Times with their intervals, and paths in words.
 
 use vectored_report::{visible, words};
 
@@ -54,20 +54,6 @@ fn rounded(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Shares below this are shown as `under 0.1 %`.
-pub const MIN_SAID_SHARE: f64 = 0.000_5;
-
-/// `28 %`, `3.1 %`, `under 0.1 %`. Concurrent processes can save more than the wall time: `over 100 %`.
-pub fn share(share: f64) -> String {
-    match share.abs() {
-        _ if share > 1.0 => "over 100 %".to_owned(),
-        0.0 => "0 %".to_owned(),
-        size if size < MIN_SAID_SHARE => "under 0.1 %".to_owned(),
-        size if size < 0.099_5 => format!("{} %", rounded(share * 100.0, 1)),
-        _ => format!("{} %", rounded(share * 100.0, 0)),
-    }
-}
-
 /// A text from outside. If it is longer than `most` characters, its middle is cut: a path begins with the
 /// place and ends with the name of the file.
 pub fn shortened(text: &str, most: usize) -> String {
@@ -100,22 +86,6 @@ mod tests {
         check(0.0, -0.003, 0.001, ("0.00 ms", "[-3.00, 1.00]"));
         check(0.0, 0.0, 0.0, ("0.00 ns", "[0.00, 0.00]"));
         assert_eq!(seconds(-4.321), "-4.32 s");
-    }
-
-    #[test]
-    fn a_share_is_rounded_by_its_size() {
-        for (value, expected) in [
-            (0.284, "28 %"),
-            (0.0312, "3.1 %"),
-            (0.000_1, "under 0.1 %"),
-            (0.0, "0 %"),
-            (-0.05, "-5.0 %"),
-            (1.0, "100 %"),
-            (1.5, "over 100 %"),
-            (-1.5, "-150 %"),
-        ] {
-            assert_eq!(share(value), expected);
-        }
     }
 
     #[test]

@@ -10,7 +10,6 @@ mod notes;
 mod rows;
 mod saved;
 mod selection;
-mod shares;
 
 pub use crate::report::answer::{answer, is_worth_an_edit};
 pub use crate::report::comparison::{

@@ -5,8 +5,8 @@ use vectored_machine::report::machine_in_words;
 use vectored_report::{visible, words};
 
 use crate::advisor::operation_of;
-use crate::model::{Advisory, Finding, FindingKey, WallSource};
-use crate::report::figures::{seconds, shortened, span};
+use crate::model::{Advisory, FindingKey};
+use crate::report::figures::{shortened, span};
 use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE};
 
 pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
@@ -55,32 +55,11 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
         ));
     }
     if !advisory.findings.is_empty() {
-        notes.push(match advisory.wall_source {
-            Some(WallSource::Estimated) => {
-                let traced = match advisory.traced_wall_s {
-                    Some(traced) => format!(" ({} under strace)", seconds(traced)),
-                    None => String::new(),
-                };
-                format!(
-                    "The wall time without strace is estimated from CPU time, waits and the number of \
-                     calls{traced}. The true time may be three times as long or a third as long, and \
-                     longer still if the program waits for a disk. `vectored versus` measures what an edit saves."
-                )
-            }
-            Some(WallSource::Traced) => {
-                "The traced time is longer than the program's own: strace delays each call. Shares of \
-                 the program's own wall time are larger."
-                    .to_owned()
-            }
-            None => "The log has no times, so there is no share of a wall time.".to_owned(),
-        });
-        let is_more = |finding: &Finding| finding.share_of_wall.is_some_and(|share| share > 1.0);
-        if advisory.findings.iter().any(is_more) {
-            notes.push(
-                "Over 100 %: processes that run at the same time can save more than the wall time."
-                    .to_owned(),
-            );
-        }
+        notes.push(
+            "strace slows each call, so the log does not show which share of the program's time this is. \
+             `vectored versus` measures what an edit saves."
+                .to_owned(),
+        );
     }
     let warnings = advisory.host.warnings.iter();
     notes.extend(warnings.map(|warning| format!("Warning: {}.", visible(warning))));

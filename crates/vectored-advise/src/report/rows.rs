@@ -13,10 +13,8 @@ use crate::advisor::wording::remedies::{
 use crate::advisor::wording::sentences::{EVERY_END, before};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
-    WallSource,
 };
-use crate::report::figures::{seconds, share, shortened, span};
-use crate::report::shares::estimated_share;
+use crate::report::figures::{seconds, shortened, span};
 
 /// Characters of a source, a path or a call site that are shown.
 pub(super) const SHOWN_CHARACTERS: usize = 60;
@@ -39,8 +37,6 @@ pub struct Item {
     pub saving: String,
     /// `[700, 910]`.
     pub interval: String,
-    /// `19 %`, of [`Selection::share_of`](super::selection::Selection::share_of).
-    pub share: Option<String>,
     /// `10,233 × write 8 B`.
     pub pattern: String,
     /// Program, process, descriptor, path.
@@ -90,12 +86,6 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
     Item {
         saving,
         interval,
-        share: finding
-            .share_of_wall
-            .map(|of_wall| match advisory.wall_source {
-                Some(WallSource::Estimated) => estimated_share(advisory, of_wall),
-                _ => share(of_wall),
-            }),
         pattern: shortened(&finding.pattern, SHOWN_PATTERN),
         location: location(&finding.key, &finding.tally),
         site: sites(finding),

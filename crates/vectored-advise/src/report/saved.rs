@@ -36,14 +36,6 @@ fn check(advisory: &Advisory) -> Result<(), String> {
     let is_interval = |low: f64, value: f64, high: f64| {
         low.is_finite() && high.is_finite() && low <= value && value <= high
     };
-    let times = [advisory.wall_s, advisory.cpu_s, advisory.traced_wall_s];
-    if times
-        .iter()
-        .flatten()
-        .any(|time| !time.is_finite() || *time < 0.0)
-    {
-        return Err("a wall or CPU time is negative or not a number".to_owned());
-    }
     for price in &advisory.prices {
         let others = [
             price.medium_call_ns,
@@ -79,11 +71,7 @@ fn check(advisory: &Advisory) -> Result<(), String> {
             return Err(format!("{} has a grade that is never counted", pattern()));
         }
         let (low, high) = (finding.saving_low_s, finding.saving_high_s);
-        if !is_interval(low, finding.saving_s, high)
-            || finding
-                .share_of_wall
-                .is_some_and(|share| !share.is_finite())
-        {
+        if !is_interval(low, finding.saving_s, high) {
             return Err(format!(
                 "{} has a saving that is not a number or lies outside its interval",
                 pattern()

@@ -9,7 +9,6 @@ use crate::report::notes::notes;
 use crate::report::rows::{
     Item, Listed, SHOWN_CHARACTERS, SHOWN_PATTERN, Used, item, listed_reason, location, used,
 };
-use crate::report::shares::{most_share, possible_share, share_of};
 
 /// Sources that are named; the JSON has all.
 const NAMED_SOURCES: usize = 4;
@@ -20,9 +19,6 @@ const SHOWN_USES: usize = 8;
 /// Fewest calls of a file or descriptor that is shown; it also has at least 1 % of all calls.
 const MIN_CALLS: u64 = 100;
 
-/// Below this share of the wall time a table ends after its headline.
-const NEGLIGIBLE_SHARE: f64 = 0.001;
-
 /// Findings below this share of all savings are summed up.
 const MIN_PART: f64 = 0.01;
 
@@ -30,12 +26,6 @@ const MIN_PART: f64 = 0.01;
 pub struct Selection {
     /// The answer, in a sentence or two.
     pub answer: String,
-    /// Whether the saving is negligible: a table ends here.
-    pub is_negligible: bool,
-    /// All findings in one line, if they save next to nothing and only uncounted calls matter.
-    pub sum: Option<String>,
-    /// The time that shares refer to: `the wall time`.
-    pub share_of: &'static str,
     /// The size of the log.
     pub extent: String,
     /// The findings that are shown, the largest saving first.
@@ -73,22 +63,8 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
             None => {}
         }
     }
-    let saves_little = advisory.stalls == 0
-        && advisory.saving_s > 0.0
-        && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE);
-    let lists_little = possible_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE);
     Selection {
         answer: answer(advisory),
-        is_negligible: saves_little && lists_little,
-        sum: (saves_little && !lists_little).then(|| {
-            format!(
-                "{} would save {}; the JSON has {}.",
-                words::count(advisory.findings.len(), "finding"),
-                seconds(advisory.saving_s),
-                if advisory.findings.len() == 1 { "it" } else { "them" },
-            )
-        }),
-        share_of: share_of(advisory.wall_source),
         extent: extent(advisory),
         items,
         more: rest.first().filter(|one| one.saving_s > 0.0).map(|_| {

@@ -6,7 +6,7 @@ use vectored_advise::advisor::wording::sentences::{action, pattern};
 use vectored_advise::advisor::{About, Analysis, Options, advise, merge};
 use vectored_advise::model::{
     ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
-    Runtime, SiteCalls, Skipped, StallTally, Step, Tally, Uncounted, WallSource,
+    Runtime, SiteCalls, Skipped, StallTally, Step, Tally, Uncounted,
 };
 use vectored_advise::report::{TOP, answer, document};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
@@ -87,7 +87,7 @@ fn tally(calls: u64, merged_calls: u64, step_bytes: &[(u64, u64)], path: &str) -
     }
 }
 
-fn finding(key: FindingKey, tally: Tally, saving_s: f64, wall_s: f64) -> Finding {
+fn finding(key: FindingKey, tally: Tally, saving_s: f64) -> Finding {
     Finding {
         pattern: pattern(&key, &tally),
         action: action(&key, &tally),
@@ -96,7 +96,6 @@ fn finding(key: FindingKey, tally: Tally, saving_s: f64, wall_s: f64) -> Finding
         saving_s,
         saving_low_s: saving_s * 0.8,
         saving_high_s: saving_s * 1.25,
-        share_of_wall: Some(saving_s / wall_s),
     }
 }
 
@@ -157,10 +156,9 @@ pub fn fixed() -> Advisory {
             records,
             tally(20_466, 10_233, &[(8, 8), (4096, 4096)], log),
             0.812,
-            4.3,
         ),
-        finding(lines, many, 0.388, 4.3),
-        finding(reads, tally(300, 1, &[(16, 16)], few), 0.09, 4.3),
+        finding(lines, many, 0.388),
+        finding(reads, tally(300, 1, &[(16, 16)], few), 0.09),
     ];
     Advisory {
         stalls: 0,
@@ -170,6 +168,7 @@ pub fn fixed() -> Advisory {
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         host: host(),
         sources: vec!["store --all".to_owned()],
+        is_command: true,
         complete: true,
         failed: None,
         calls: 1_300_000,
@@ -182,10 +181,6 @@ pub fn fixed() -> Advisory {
             first_line: 1007,
             first_file: Some("store.log".to_owned()),
         }],
-        wall_s: Some(4.3),
-        wall_source: Some(WallSource::Estimated),
-        cpu_s: Some(4.1),
-        traced_wall_s: Some(61.0),
         prices: vec![
             price(DescriptorKind::File, Operation::Write, 312.0),
             price(DescriptorKind::File, Operation::Read, 280.0),
@@ -365,6 +360,10 @@ fn where_there_is_nothing_to_gain_it_says_so() {
     begins(&none, "Nothing to gain: none of 1,260,333 calls");
     insta::assert_snapshot!(table(&none, TOP));
     none.uncounted = fixed().uncounted;
+    begins(&none, "No certain saving, but the 5000 calls");
+    none.uncounted
+        .iter_mut()
+        .for_each(|one| one.at_most_s = Some(30e-6));
     begins(&none, "No certain saving: of 1,260,333 calls");
     none.transfers = 0;
     begins(&none, "Nothing to gain: the log has no call");
@@ -375,94 +374,25 @@ fn where_there_is_nothing_to_gain_it_says_so() {
         "No certain saving: merging calls would save 1.29 s [-0.10, ",
     );
     let mut little = fixed();
-    little.wall_s = Some(600.0);
-    begins(&little, "Little to gain: merging calls would save 1.29 s [");
+    little.saving_s = 99e-6;
+    little.uncounted.clear();
+    begins(
+        &little,
+        "Little to gain: merging calls would save 99.0 µs [",
+    );
+    little.uncounted = fixed().uncounted;
     little.uncounted[0].at_most_s = Some(9.0);
     begins(
         &little,
-        "Little to gain for certain (1.29 s), but the 5000 calls that are listed and not counted would save at most 9.00 s.",
+        "Little to gain for certain (99.0 µs), but the 5000 calls that are listed and not counted would save at most 9.00 s.",
     );
-    begins(
-        &fixed(),
-        "Merging calls would save 1.29 s [1.03, 1.61], 10 % to 90 % of the wall time, which is only estimated as 4.30 s: ",
-    );
+    begins(&fixed(), "Merging calls would save 1.29 s [1.03, 1.61]: ");
     let mut writes = fixed();
     writes.findings.truncate(1);
     begins(&writes, "Gathering would save ");
     let mut reads = fixed();
     reads.findings.drain(..2);
     begins(&reads, "Reading more at once would save ");
-}
-
-#[test]
-fn the_source_of_the_wall_time_is_named() {
-    let mut traced = fixed();
-    traced.wall_source = Some(WallSource::Traced);
-    assert!(answer(&traced).contains("[1.03, 1.61], 30 % or more of the traced time of 4.30 s: "));
-    let text = table(&traced, TOP);
-    assert!(text.contains("% of the traced time"), "{text}");
-    traced.wall_s = Some(1e6);
-    // A time that is strace's says nothing of the program's own.
-    assert!(!answer(&traced).contains("Little"), "{}", answer(&traced));
-    assert!(table(&traced, TOP).lines().count() > 10);
-    let mut estimated = fixed();
-    let text = table(&estimated, TOP);
-    estimated.traced_wall_s = None;
-    let words = "[1.03, 1.61], 10 % to 90 % of the wall time, which is only estimated as 4.30 s: ";
-    assert!(answer(&estimated).contains(words), "{}", answer(&estimated));
-    // It takes no longer than under strace.
-    estimated.traced_wall_s = Some(6.45);
-    let words = "[1.03, 1.61], 20 % to 90 % of ";
-    assert!(answer(&estimated).contains(words), "{}", answer(&estimated));
-    for (wall_s, words) in [
-        (2.15, ", 20 % or more of the"),
-        (4000.0, ", at most 0.1 % of the"),
-        (1e6, ", under 0.1 % of the"),
-    ] {
-        let mut other = estimated.clone();
-        other.wall_s = Some(wall_s);
-        assert!(answer(&other).contains(words), "{}", answer(&other));
-    }
-    assert!(text.contains("% of the estimated wall time"), "{text}");
-    assert!(text.contains("versus`"), "{text}");
-    traced.wall_s = None;
-    traced.wall_source = None;
-    assert!(
-        answer(&traced).contains("[1.03, 1.61]: "),
-        "{}",
-        answer(&traced)
-    );
-    assert!(table(&traced, TOP).contains("The log has no times"));
-}
-
-#[test]
-fn where_there_is_next_to_nothing_to_gain_the_table_ends_after_its_headline() {
-    let mut measured = fixed();
-    // An estimated time may be three times the true one.
-    measured.wall_s = Some(measured.saving_s / 0.000_9);
-    assert!(table(&measured, TOP).contains("store (process"));
-    measured.wall_s = Some(measured.saving_s / 0.000_3);
-    let text = table(&measured, TOP);
-    assert!(text.contains("\n\nLittle to gain: "), "{text}");
-    assert!(!text.contains("saves "), "{text}");
-    assert!(text.lines().count() <= 11, "{text}");
-    // What could be merged is shown although it is not counted.
-    let wall_s = measured.wall_s.unwrap_or_default();
-    measured.uncounted[0].at_most_s = Some(wall_s * 0.002);
-    let text = table(&measured, TOP);
-    assert!(text.contains("Not counted"), "{text}");
-    // The findings are one line then.
-    let sum = "\n3 findings would save 1.29 s; the JSON has them.\n";
-    assert!(text.contains(sum), "{text}");
-    assert!(!text.contains("saves "), "{text}");
-    // Below the threshold it is a line each.
-    measured.uncounted[0].at_most_s = Some(wall_s * 0.000_5);
-    let text = table(&measured, TOP);
-    assert!(text.contains("Not counted"), "{text}");
-    assert!(text.contains("poll between them"), "{text}");
-    assert!(!text.contains("127.0.0.1:80"), "{text}");
-    // Other forms have everything.
-    assert!(markdown(&measured).contains("write"));
 }
 
 #[test]
@@ -574,7 +504,7 @@ fn the_first_sentence_is_the_largest_saving_of_any_kind() {
     let with = |kind, stalled_s: f64, is_counted: bool| {
         let (mut all, (key, tally)) = (fixed(), stall(kind, stalled_s));
         if is_counted {
-            all.findings.push(finding(key, tally, stalled_s, 4.3));
+            all.findings.push(finding(key, tally, stalled_s));
             (all.stalls, all.stalled_s) = (47, stalled_s);
         } else {
             let pattern = pattern(&key, &tally);
@@ -589,19 +519,19 @@ fn the_first_sentence_is_the_largest_saving_of_any_kind() {
         }
         answer(&all)
     };
-    let own = "One write for each message over TCP, or TCP_NODELAY, would save 2.26 s, 18 % or more of the estimated wall time: \
+    let own = "One write for each message over TCP, or TCP_NODELAY, would save 2.26 s: \
                47 answers waited for a delayed acknowledgement, since the message before each was written in parts.";
     assert_eq!(with(FindingKind::Stall, 2.26, true), own);
-    let of_peer = "One write for each answer by the end of TCP that sends it, or TCP_NODELAY there, would save 2.26 s, 18 % or more of";
+    let of_peer = "One write for each answer by the end of TCP that sends it, or TCP_NODELAY there, would save 2.26 s: ";
     assert!(with(FindingKind::PeerStall, 2.26, true).starts_with(of_peer));
     let mut both = fixed();
     for (kind, stalled_s) in [(FindingKind::Stall, 2.0), (FindingKind::PeerStall, 0.26)] {
         let (key, tally) = stall(kind, stalled_s);
-        both.findings.push(finding(key, tally, stalled_s, 4.3));
+        both.findings.push(finding(key, tally, stalled_s));
     }
     (both.stalls, both.stalled_s) = (94, 2.26);
-    let of_both = "One write for each message over TCP, at both ends, or TCP_NODELAY there, would save 2.26 s, 18 % or more of \
-                   the estimated wall time: 94 answers waited for a delayed acknowledgement, since each came in parts, or the message \
+    let of_both = "One write for each message over TCP, at both ends, or TCP_NODELAY there, would save 2.26 s: \
+                   94 answers waited for a delayed acknowledgement, since each came in parts, or the message \
                    before it was written in parts.";
     assert_eq!(answer(&both), of_both);
     // A smaller one is not said in the same breath.
@@ -639,7 +569,7 @@ fn calls_that_are_copied_are_no_fewer() {
     advisory.findings.truncate(1);
     advisory.findings[0].tally.merged_calls = advisory.findings[0].tally.calls;
     let text = answer(&advisory);
-    assert!(text.ends_with("is only estimated as 4.30 s."), "{text}");
+    assert!(text.ends_with("1.29 s [1.03, 1.61]."), "{text}");
 }
 
 #[test]
@@ -718,7 +648,6 @@ fn an_advisory_that_no_log_can_have_is_refused() {
         ),
         ("/saving_high_s", literal!(0.0), "outside its interval"),
         ("/prices/0/call_low_ns", literal!(1e9), "a price"),
-        ("/wall_s", literal!(-1.0), "wall or CPU time"),
         ("/saving_s", Value::Null, "damaged results"),
     ] {
         let mut wrong = good.clone();

@@ -23,9 +23,8 @@ they are listed, but not counted. The cost of each call is measured on this mach
 times in the log are not used, because strace inflates them.
 
 With -- COMMAND, the command runs once under strace, and its input, output, signals and exit \
-status are unchanged. Its wall time without strace is estimated; 'vectored versus' measures what \
-an edit saves. The report goes to standard error, because standard output belongs to the \
-command.
+status are unchanged. 'vectored versus' measures what an edit saves. The report goes to standard \
+error, because standard output belongs to the command.
 
 The result is saved as JSON in $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored). The path of the saved file is the last line on standard error.";

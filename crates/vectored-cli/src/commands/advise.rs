@@ -14,7 +14,7 @@ use vectored_advise::report::{
 use vectored_report::{Block, Sentence, Tone, csv_of, json};
 
 use crate::advise_pipeline::{
-    CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
+    Costs, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
 };
 use crate::args::AdviseArgs;
 use crate::command_signals::{CommandSignals, Stage, end_in_words};
@@ -62,7 +62,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         let sources = args.trace.iter().map(|path| path.display().to_string());
         let facts = RunFacts {
             sources: sources.collect(),
-            times: CommandTimes::Log,
+            is_command: false,
             started_at,
             was_left: false,
             failed: None,
@@ -72,7 +72,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         let ran = run_command(args, &notes)?;
         let facts = RunFacts {
             sources: vec![in_one_line(args)],
-            times: ran.times,
+            is_command: true,
             started_at,
             was_left: ran.was_left,
             failed: ran.failed,
@@ -107,7 +107,6 @@ fn in_one_line(args: &AdviseArgs) -> String {
 /// The outcome of a command.
 struct CommandOutcome {
     observed: Observed,
-    times: CommandTimes,
     /// Whether the wait for its processes was stopped.
     was_left: bool,
     /// How it ended, unless with exit status 0.
@@ -129,7 +128,7 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
     )?;
     let observed = follow_command(&mut traced.log, options(args))?;
     let was_left = traced.log.was_left();
-    let ended = traced.ended()?;
+    let status = traced.ended()?;
     if signals.last() == Some(SIGINT) && io::stderr().is_terminal() {
         // The terminal shows ^C without a line break.
         eprintln!();
@@ -150,10 +149,9 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
     }
     Ok(CommandOutcome {
         observed,
-        times: CommandTimes::Traced(ended.usage),
         was_left,
-        failed: (!ended.status.success()).then(|| end_in_words(ended.status)),
-        code: strace::exit_code(ended.status),
+        failed: (!status.success()).then(|| end_in_words(status)),
+        code: strace::exit_code(status),
     })
 }
 

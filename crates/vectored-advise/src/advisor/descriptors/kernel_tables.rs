@@ -126,12 +126,6 @@ impl KernelTables {
             || self.work > WORK_MIN + events * WORK_AN_EVENT
     }
 
-    /// Whether the log has several threads.
-    #[inline]
-    pub(crate) fn has_threads(&self) -> bool {
-        self.thread_count > 1
-    }
-
     /// Forgets all but the counts.
     pub(crate) fn forget(&mut self) {
         *self = KernelTables {

@@ -30,8 +30,6 @@ pub(crate) struct Thread {
     pub(crate) serial: u64,
     /// Its last event.
     pub(crate) last: u64,
-    /// When its last call ended, in ns; 0 if unknown.
-    pub(crate) ended_ns: u64,
     /// Time that strace added to its calls so far, at least, in ns.
     pub(crate) delayed_ns: u64,
     /// The last event that waited, and its barrier.
@@ -71,7 +69,6 @@ impl Thread {
             number,
             serial,
             last: 0,
-            ended_ns: 0,
             delayed_ns: 0,
             last_wait: (0, Barrier::UnknownCall),
             last_exposure: (0, Barrier::UnknownCall),

@@ -10,7 +10,6 @@ use crate::advisor::findings::uses::most_used;
 use crate::advisor::wording::sentences::{action, pattern};
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Skipped, StallTally, Tally, Uncounted,
-    WallSource,
 };
 
 /// The parts of an advisory besides the findings.
@@ -30,17 +29,8 @@ pub struct About {
     pub failed: Option<String>,
     /// See [`Advisory::skipped`].
     pub skipped: Vec<Skipped>,
-    /// Times without strace, if they are estimated.
-    pub untraced: Option<Untraced>,
-}
-
-/// Times of a program without strace.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Untraced {
-    /// See [`Advisory::wall_s`].
-    pub wall_s: f64,
-    /// See [`Advisory::cpu_s`].
-    pub cpu_s: Option<f64>,
+    /// See [`Advisory::is_command`].
+    pub is_command: bool,
 }
 
 /// The reason why a finding without a price is not counted.
@@ -52,11 +42,6 @@ pub const DEARER: &str = "the copies that merging needs may cost more than the c
 /// Prices the findings of tallies. A finding without a price is listed.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory {
     fold_files(&mut tallies);
-    let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
-    let (wall_s, wall_source) = match about.untraced {
-        Some(untraced) => (Some(untraced.wall_s), Some(WallSource::Estimated)),
-        None => (traced_wall_s, traced_wall_s.map(|_| WallSource::Traced)),
-    };
     let counted = std::mem::take(&mut tallies.findings);
     let (counted, useless): (Vec<_>, Vec<_>) = counted
         .into_iter()
@@ -69,16 +54,12 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     }
     let finding = |(saving, key, tally): (Option<Saving>, FindingKey, Tally)| {
         let saving = saving.unwrap_or_default();
-        let wall_s = wall_s.filter(|&wall_s| wall_s > 0.0);
         Finding {
             pattern: pattern(&key, &tally),
             action: action(&key, &tally),
             saving_s: saving.s,
             saving_low_s: saving.low_s,
             saving_high_s: saving.high_s,
-            share_of_wall: wall_s
-                .filter(|&wall_s| tally.stall.is_none() || saving.s <= wall_s)
-                .map(|wall_s| saving.s / wall_s),
             key,
             tally,
         }
@@ -108,6 +89,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         started_at: about.started_at,
         host: about.host,
         sources: about.sources,
+        is_command: about.is_command,
         complete: about.complete,
         failed: about.failed,
         calls: tallies.calls,
@@ -115,10 +97,6 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         bytes: tallies.bytes,
         processes: tallies.processes,
         skipped: about.skipped,
-        wall_s,
-        wall_source,
-        cpu_s: about.untraced.and_then(|untraced| untraced.cpu_s),
-        traced_wall_s,
         prices: prices.to_vec(),
         stalls: stalls(&findings).fold(0, |sum, (_, stall)| sum.saturating_add(stall.stalls)),
         stalled_s: stalls(&findings).fold(0.0, |sum, (finding, _)| sum + finding.saving_s),

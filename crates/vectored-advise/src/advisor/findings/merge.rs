@@ -4,21 +4,19 @@ use std::collections::BTreeMap;
 
 use vectored_machine::model::Price;
 
-use crate::advisor::findings::advise::{About, DEARER, UNPRICED, Untraced, advise};
+use crate::advisor::findings::advise::{About, DEARER, UNPRICED, advise};
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::join_use;
-use crate::model::{Advisory, Skipped, WallSource};
+use crate::model::{Advisory, Skipped};
 
 /// Merges advisories into the one that all their logs together would have given, with the machine and
 /// the prices of the first.
-///
-/// Wall times add up, as if the programs had run one after the other. If one is unknown, the sum is
-/// unknown.
 pub fn merge(advisories: &[Advisory]) -> Advisory {
     let mut tallies = Tallies::default();
     let mut about = About {
         complete: true,
+        is_command: !advisories.is_empty(),
         ..About::default()
     };
     if let Some(first) = advisories.first() {
@@ -30,6 +28,7 @@ pub fn merge(advisories: &[Advisory]) -> Advisory {
     for advisory in advisories {
         about.sources.extend_from_slice(&advisory.sources);
         about.complete &= advisory.complete;
+        about.is_command &= advisory.is_command;
         about.failed = about.failed.or_else(|| advisory.failed.clone());
         for lines in &advisory.skipped {
             add_skipped(&mut skipped, lines);
@@ -37,24 +36,7 @@ pub fn merge(advisories: &[Advisory]) -> Advisory {
         add(&mut tallies, advisory);
     }
     about.skipped = skipped.into_values().collect();
-    let wall_s = |advisory: &Advisory| advisory.wall_s;
-    // Older results have one time: the log's, or that without strace.
-    tallies.span_ns = sum_ns(advisories, |one| one.traced_wall_s.or(one.wall_s));
-    let is_estimated = |one: &Advisory| one.wall_source == Some(WallSource::Estimated);
-    about.untraced = sum_ns(advisories, wall_s)
-        .filter(|_| !advisories.is_empty() && advisories.iter().all(is_estimated))
-        .map(|wall_ns| Untraced {
-            wall_s: wall_ns as f64 / 1e9,
-            cpu_s: sum_ns(advisories, |one| one.cpu_s).map(|ns| ns as f64 / 1e9),
-        });
     advise(tallies, &prices_of(advisories), about)
-}
-
-/// In whole ns, so that the order of additions does not matter; `None` if one is unknown.
-fn sum_ns(advisories: &[Advisory], time_s: impl Fn(&Advisory) -> Option<f64>) -> Option<u64> {
-    advisories.iter().try_fold(0_u64, |sum, advisory| {
-        time_s(advisory).map(|s| sum.saturating_add((s * 1e9).round() as u64))
-    })
 }
 
 fn add(tallies: &mut Tallies, advisory: &Advisory) {

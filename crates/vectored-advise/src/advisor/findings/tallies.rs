@@ -9,7 +9,7 @@ use crate::advisor::findings::uses::{UsesByName, join_use};
 use crate::model::{FindingKey, Tally};
 
 /// The findings of all logs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
     /// Findings that are counted.
     pub findings: BTreeMap<FindingKey, Tally>,
@@ -27,36 +27,10 @@ pub struct Tallies {
     pub bytes: u64,
     /// Processes.
     pub processes: u64,
-    /// Ended processes that their parents waited for: their CPU time is known.
-    pub awaited: u64,
-    /// Time from the begin of the first call to the end of the last, in ns, summed over the logs; `None`
-    /// if a log has no times.
-    pub span_ns: Option<u64>,
-    /// Time that the programs waited in calls, in ns, without what strace added.
-    pub waited_ns: u64,
 }
 
 /// A program that does the same with more files than this has one finding for all of them.
 pub(crate) const FILES_APART: u32 = 8;
-
-impl Default for Tallies {
-    /// The tallies of no log.
-    fn default() -> Tallies {
-        Tallies {
-            findings: BTreeMap::new(),
-            uncounted: BTreeMap::new(),
-            uses: UsesByName::new(),
-            more_uses: 0,
-            calls: 0,
-            transfers: 0,
-            bytes: 0,
-            processes: 0,
-            awaited: 0,
-            span_ns: Some(0),
-            waited_ns: 0,
-        }
-    }
-}
 
 impl Tallies {
     /// Adds the tallies of another log.
@@ -75,10 +49,6 @@ impl Tallies {
         self.transfers = self.transfers.saturating_add(other.transfers);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.processes = self.processes.saturating_add(other.processes);
-        self.awaited = self.awaited.saturating_add(other.awaited);
-        let spans = self.span_ns.zip(other.span_ns);
-        self.span_ns = spans.map(|(one, other)| one.saturating_add(other));
-        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
     }
 }
 

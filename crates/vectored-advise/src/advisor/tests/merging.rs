@@ -7,7 +7,7 @@ use crate::advisor::findings::advise::About;
 use crate::advisor::tests::events::*;
 use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
-use crate::model::{Advisory, Skipped, WallSource};
+use crate::model::{Advisory, Skipped};
 use vectored_strace::event::SocketKind;
 
 pub(super) fn prices() -> Vec<Price> {
@@ -138,27 +138,5 @@ proptest! {
         prop_assert_eq!(merged.findings, at_once.findings);
         prop_assert_eq!(merged.uncounted, at_once.uncounted);
         prop_assert_eq!(merged.saving_s, at_once.saving_s);
-        prop_assert_eq!(merged.wall_s, at_once.wall_s);
-    }
-}
-
-#[test]
-fn merged_wall_times_are_as_sure_as_the_least_sure() {
-    let of = |source, wall_s| Advisory {
-        wall_s: Some(wall_s),
-        wall_source: Some(source),
-        cpu_s: (source != WallSource::Traced).then_some(0.25),
-        traced_wall_s: Some(8.0),
-        ..advised(&[preamble("/bin/first")])
-    };
-    use WallSource::{Estimated, Traced};
-    for (one, other, source, wall_s, cpu_s) in [
-        (Estimated, Estimated, Estimated, 3.0, Some(0.5)),
-        (Estimated, Traced, Traced, 16.0, None),
-    ] {
-        let merged = merge(&[of(one, 1.0), of(other, 2.0)]);
-        assert_eq!(merged.wall_source, Some(source));
-        assert_eq!((merged.wall_s, merged.cpu_s), (Some(wall_s), cpu_s));
-        assert_eq!(merged.traced_wall_s, Some(16.0));
     }
 }

@@ -243,7 +243,6 @@ impl Tracker {
             self.awaited.clear();
         }
         self.awaited.insert(child, (self.event, caller.process));
-        self.awaited_count += 1;
     }
 
     /// Notes transfers through descriptors that the log does not name.

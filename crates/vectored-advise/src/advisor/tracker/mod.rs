@@ -6,6 +6,7 @@ mod exchanges;
 mod links;
 mod names;
 mod run_ends;
+mod strace_overhead;
 mod transfers;
 
 use std::collections::VecDeque;
@@ -26,7 +27,7 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{ClassCache, FilterEvidence};
 use crate::advisor::runs::run::{MergeLimits, RunCall};
 use crate::advisor::stalls::counts::StallCounts;
-use crate::advisor::untraced::CallTimes;
+use crate::advisor::tracker::strace_overhead::StraceOverhead;
 use crate::model::Runtime;
 use rustc_hash::FxHashMap;
 use vectored_strace::event::{Action, Descriptor, Event, Named};
@@ -42,7 +43,6 @@ pub(super) struct Tracker {
     groups: FileGroups,
     /// Ended processes that were waited for: the event of the wait, and the waiting process.
     awaited: FxHashMap<u32, (u64, ProcessId)>,
-    awaited_count: u64,
     /// Processes that submitted transfers that do not show: the last event.
     submitted: FxHashMap<ProcessId, u64>,
     /// The last event that may have been any call of any thread.
@@ -81,13 +81,7 @@ pub(super) struct Tracker {
     has_coarse_times: bool,
     /// Evidence that the log was not filtered.
     evidence: FilterEvidence,
-    began_ns: u64,
-    ended_ns: u64,
-    /// What `began_ns` was before the event.
-    began_before_ns: u64,
-    /// The time until the clock was set back.
-    earlier_ns: u64,
-    call_times: CallTimes,
+    strace_overhead: StraceOverhead,
     deflates: bool,
 }
 
@@ -104,7 +98,6 @@ impl Tracker {
             kernel: KernelTables::new(),
             groups: FileGroups::new(),
             awaited: FxHashMap::default(),
-            awaited_count: 0,
             submitted: FxHashMap::default(),
             lost: 0,
             forked: 0,
@@ -129,11 +122,7 @@ impl Tracker {
             lacks_times: false,
             has_coarse_times: false,
             evidence: if options.shows_all { FilterEvidence::ALL } else { FilterEvidence::NONE },
-            began_ns: u64::MAX,
-            ended_ns: 0,
-            began_before_ns: u64::MAX,
-            earlier_ns: 0,
-            call_times: CallTimes::default(),
+            strace_overhead: StraceOverhead::default(),
             deflates: options.deflates,
         }
     }
@@ -174,19 +163,6 @@ impl Tracker {
         into.transfers += self.transfers;
         into.bytes = into.bytes.saturating_add(self.bytes);
         into.processes += self.kernel.process_count;
-        into.awaited += self.awaited_count;
-        let span_ns = match self.event {
-            0 => Some(0),
-            _ => self
-                .ended_ns
-                .checked_sub(self.began_ns)
-                .map(|ns| ns.saturating_add(self.earlier_ns)),
-        };
-        into.span_ns = into
-            .span_ns
-            .zip(span_ns)
-            .map(|(known, new)| known.saturating_add(new));
-        into.waited_ns = into.waited_ns.saturating_add(self.call_times.waited_ns());
     }
 
     /// Ends all runs, and counts what was held.
@@ -289,14 +265,10 @@ impl Tracker {
                 self.change(action, caller);
             }
         }
-        let has_threads = self.kernel.has_threads();
         if let Some(thread) = self.kernel.at(thread) {
             thread.last = self.event;
-            if has_threads {
-                thread.ended_ns = self.call_times.note_busy(event, thread.ended_ns);
-            }
             if self.deflates {
-                thread.delayed_ns += self.call_times.strace_overhead_ns();
+                thread.delayed_ns += self.strace_overhead.of_call_ns();
             }
         }
         if !self.kernel.dropped.is_empty() {
@@ -330,22 +302,15 @@ impl Tracker {
         };
         if began_ns < std::mem::replace(&mut thread.began_ns, began_ns) {
             self.mark_wait(caller, Barrier::ClockSetBack);
-            if began_ns < self.began_before_ns {
-                let until = self.ended_ns.saturating_sub(self.began_before_ns);
-                self.earlier_ns = self.earlier_ns.saturating_add(until);
-                self.ended_ns = began_ns.saturating_add(event.took_ns.unwrap_or(0));
-            }
         }
     }
 
     #[inline(always)]
     fn note_time(&mut self, event: &Event<'_>) {
-        self.call_times.note(event);
-        if let Some(began_ns) = event.began_ns {
-            self.began_before_ns = self.began_ns;
-            self.began_ns = self.began_ns.min(began_ns);
-            let ended_ns = began_ns.saturating_add(event.took_ns.unwrap_or(0));
-            self.ended_ns = self.ended_ns.max(ended_ns);
+        if event.began_ns.is_some() {
+            if let Some(took_ns) = event.took_ns {
+                self.strace_overhead.note(took_ns);
+            }
             self.has_coarse_times |= event.clock_ns > self.max_delay_ns;
         } else if matches!(event.action, Action::Transfer(_)) {
             self.lacks_times = true;

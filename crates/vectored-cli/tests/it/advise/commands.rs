@@ -28,13 +28,7 @@ fn a_command_keeps_its_output_and_its_exit_code() {
         stderr.lines().last().unwrap(),
         bench.saved()[0].to_str().unwrap()
     );
-    assert_eq!(saved["wall_source"], "estimated");
-    let time = |field: &str| saved[field].as_f64().unwrap();
-    assert!(
-        time("wall_s") > 0.0 && time("wall_s") <= time("traced_wall_s"),
-        "{saved}"
-    );
-    assert!(time("cpu_s") > 0.0, "{saved}");
+    assert_eq!(saved["is_command"], true);
 }
 
 #[test]
@@ -54,16 +48,6 @@ fn a_command_that_a_signal_ends_or_that_cannot_start_is_said_to() {
     let said = stderr_of(advise(&bench).args(["--", "./script"]), 126);
     assert!(said.contains("cannot run './script': "), "{said}");
     assert!(!said.contains("o gain"), "{said}");
-}
-
-#[test]
-fn there_is_no_estimate_if_a_process_outlives_its_parent() {
-    needs_strace!("there_is_no_estimate_if_a_process_outlives_its_parent");
-    let bench = bench();
-    let mut command = advise(&bench);
-    command.args(["--", "sh", "-c", "echo late > late &"]);
-    command.assert().success();
-    assert_eq!(bench.only_result()["wall_source"], "traced");
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub fn costs() -> String {
             "involuntary_switches": null, "warnings": []
         },
         "sources": [], "complete": true, "calls": 0, "transfers": 0, "bytes": 0, "processes": 0,
-        "skipped": [], "wall_s": null, "wall_source": null, "cpu_s": null, "traced_wall_s": null,
+        "skipped": [], "is_command": false,
         "prices": all.map(price).collect::<Vec<_>>(),
         "findings": [], "uncounted": [], "descriptors": [], "more_descriptors": 0,
         "stalls": 0, "stalled_s": 0.0,
