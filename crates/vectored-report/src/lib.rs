@@ -37,13 +37,6 @@ mod terminal;
 mod text;
 pub mod words;
 
-/// Drawings as files of their own.
-pub mod pictures {
-    pub use crate::html::curves::drawing as curves;
-    pub use crate::html::drawing::{Anchor, Drawing, Picture};
-    pub use crate::html::scale::Scale;
-}
-
 pub use crate::chart::{Bar, Bars, Chart, Curve, Mark, Point, Series, Unit};
 pub use crate::csv::csv;
 pub use crate::document::{

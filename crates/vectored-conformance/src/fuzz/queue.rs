@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 use vectored::SegmentQueue;
 use vectored::queue::Segment;
@@ -171,13 +173,25 @@ fn any_script(input: &mut Input<'_>) -> VecDeque<Answer> {
     (0..input.below(6)).map(|_| answer(input)).collect()
 }
 
-/// Polls one operation once, and drops it.
+#[derive(Default)]
+struct WakeCounter(AtomicUsize);
+
+impl Wake for WakeCounter {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Polls one operation once, and drops it. Its result is the last answer of the writer, unless the budget of a poll was spent:
+/// then the task is woken.
 fn poll(queue: &mut SegmentQueue, writer: &mut ScriptedWriter, how: usize) {
-    let cx = &mut Context::from_waker(Waker::noop());
+    let wakes = Arc::new(WakeCounter::default());
+    let waker = Waker::from(Arc::clone(&wakes));
+    let cx = &mut Context::from_waker(&waker);
     let before = queue.len();
     let polled = match how {
         0 => {
-            let polled = queue.poll_write_some(cx, Pin::new(writer));
+            let polled = queue.poll_write_some(cx, Pin::new(&mut *writer));
             if let Poll::Ready(Ok(bytes)) = polled {
                 assert_eq!(bytes, before - queue.len());
                 assert_eq!(bytes == 0, before == 0);
@@ -187,8 +201,34 @@ fn poll(queue: &mut SegmentQueue, writer: &mut ScriptedWriter, how: usize) {
         1 => queue.poll_write_to(cx, writer),
         _ => pin!(queue.drain_to(writer)).poll(cx),
     };
-    if let Poll::Ready(Ok(())) = polled {
-        assert!(how == 0 || queue.is_empty(), "the queue was not written");
+    let budget = queue.policy().poll_budget_bytes.max(1);
+    let mut taken = 0;
+    for (given, answer) in &writer.calls {
+        assert!(taken < budget, "a call beyond the budget");
+        if let Answer::Take(most) = answer {
+            taken += most.min(given);
+        }
+    }
+    let woken = wakes.0.load(Ordering::SeqCst);
+    match (polled, writer.calls.last().map(|call| call.1)) {
+        (Poll::Ready(Ok(())), _) => {
+            assert!(how == 0 || queue.is_empty(), "the queue was not written");
+            assert_eq!(woken, 0, "a task that is done is woken");
+        }
+        (Poll::Pending, answer) => {
+            let waits = matches!(answer, Some(Answer::Pending));
+            assert!(waits || taken >= budget, "it waits for nothing");
+            assert_eq!(woken, 1, "nobody polls it again, or twice");
+        }
+        (Poll::Ready(Err(error)), answer) => {
+            let expected = match answer {
+                Some(Answer::Fail) => io::ErrorKind::ConnectionReset,
+                Some(Answer::Overreport) => io::ErrorKind::InvalidData,
+                Some(Answer::Take(0)) => io::ErrorKind::WriteZero,
+                _ => panic!("{error}, though the answer was {answer:?}"),
+            };
+            assert_eq!(error.kind(), expected);
+        }
     }
 }
 

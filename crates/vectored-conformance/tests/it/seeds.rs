@@ -14,8 +14,8 @@ fn every_seed(target: &str, run: fn(&[u8])) {
     }
     assert!(count > 0, "no seeds of {target}");
     let mut rng = fastrand::Rng::with_seed(7);
-    for _ in 0..200 {
-        let bytes: Vec<u8> = (0..rng.usize(..200)).map(|_| rng.u8(..)).collect();
+    for _ in 0..400 {
+        let bytes: Vec<u8> = (0..rng.usize(..300)).map(|_| rng.u8(..)).collect();
         run(&bytes);
     }
 }

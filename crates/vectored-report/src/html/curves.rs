@@ -48,11 +48,6 @@ pub(super) fn figure(chart: &Chart) -> Markup {
     }
 }
 
-/// The drawing of a chart, without its title and legend. Letters are left of it. `None` if there is nothing to draw.
-pub fn drawing(chart: &Chart) -> Option<Drawing> {
-    Plot::of(chart).map(|plot| plot.drawing())
-}
-
 fn is_sound(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }

@@ -4,7 +4,7 @@
 //! off at the edges of the plot; texts and points lie above them and are not. Colours and dashes are in the style sheet
 //! of the page, by class.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use crate::chart::Series;
 
@@ -36,8 +36,6 @@ pub enum Anchor {
     Centred,
     /// A little to the left of its position.
     Left,
-    /// To the right, from its position.
-    Right,
 }
 
 impl Drawing {
@@ -56,7 +54,6 @@ impl Drawing {
         let (anchor, dx) = match anchor {
             Anchor::Centred => ("middle", "0"),
             Anchor::Left => ("end", "-6"),
-            Anchor::Right => ("start", "0"),
         };
         self.above.push(html! {
             text x=(percent(x)) y=(pixels(y)) text-anchor=(anchor) dx=(dx) { (text) }
@@ -124,42 +121,6 @@ impl Drawing {
             @for shape in &self.above { (shape) }
         }
     }
-
-    /// A file of its own, which loads nothing and has a background of its own. A page scales it as a whole, so it is narrow:
-    /// on a phone its letters have about their size.
-    pub fn file(&self, picture: &Picture<'_>) -> String {
-        const PADDING: f64 = 8.0;
-        let (left, right) = picture.margins;
-        let (width, height) = (FILE_WIDTH - left - right, self.height);
-        let whole = height + 2.0 * PADDING + 20.0;
-        let file = html! {
-            svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (FILE_WIDTH) " " (whole) }
-                width=(FILE_WIDTH * 1.5) height=(whole * 1.5) role="img" aria-labelledby="title description" {
-                title id="title" { (picture.title) }
-                desc id="description" { (picture.description) }
-                style { (PreEscaped(STYLE)) "svg{font-family:system-ui,sans-serif}.paper{fill:var(--page)}svg .source{fill:var(--faint)}" }
-                rect.paper width="100%" height="100%" rx="6" {}
-                svg x=(left) y=(PADDING) width=(width) height=(height) overflow="visible" { (self.shapes()) }
-                text.source x=(PADDING) y=(whole - PADDING) { (picture.source) }
-            }
-        };
-        file.into_string() + "\n"
-    }
-}
-
-/// The width of a drawing in a file of its own, in pixels.
-const FILE_WIDTH: f64 = 380.0;
-
-/// The texts and margins of a drawing that is a file of its own.
-pub struct Picture<'a> {
-    /// The title, for screen readers.
-    pub title: &'a str,
-    /// The content in words, for screen readers.
-    pub description: &'a str,
-    /// The origin of the figures, which stands below.
-    pub source: &'a str,
-    /// The place for texts left and right of the drawing.
-    pub margins: (f64, f64),
 }
 
 fn percent(x: f64) -> String {

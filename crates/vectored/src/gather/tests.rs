@@ -3,11 +3,7 @@
 use super::*;
 use crate::cost::TargetKind;
 use crate::cost::thresholds::CopyThresholds;
-use crate::testing::{
-    Answer, ScriptedSink, any_even_sizes, any_limits, any_script, any_sizes, any_wide_limits,
-    check_against_model, for_a_descriptor_of_messages, list, payload,
-};
-use proptest::prelude::*;
+use crate::testing::{list, payload};
 
 /// A `Gather` with these thresholds, whose calls keep within `limits`.
 fn gather_within(limits: Limits, copy_below_bytes: usize, staging_bytes: usize) -> Gather {
@@ -24,14 +20,6 @@ fn gather_with_staging(staging_bytes: usize) -> Gather {
         staging_bytes,
         ..CostModel::default()
     })
-}
-
-fn check(gather: &mut Gather, sizes: &[usize], script: &[Answer]) {
-    let limits = gather.limits();
-    check_against_model(sizes, script, limits, |segments, cursor, sink| {
-        let may_split = || Ok(());
-        gather.send_all(segments, cursor, may_split, |slices| sink.call(slices))
-    });
 }
 
 /// The lengths of the entries of each call for a list, all of which is taken.
@@ -53,52 +41,7 @@ fn entries_of_calls(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<us
 
 /// The calls that the default model makes of a list of these sizes.
 fn calls_of(sizes: &[usize]) -> usize {
-    let mut gather = Gather::default();
-    let data = payload(sizes);
-    let mut sink = ScriptedSink::new(Vec::new(), gather.limits());
-    let mut cursor = SegmentCursor::new();
-    let result = gather.send_all(
-        &list(&data),
-        &mut cursor,
-        || Ok(()),
-        |slices| sink.call(slices),
-    );
-    assert_eq!(result.unwrap(), data.concat().len() as u64);
-    assert_eq!(sink.taken, data.concat());
-    sink.calls
-}
-
-proptest! {
-    #[test]
-    fn any_list_by_any_rules_arrives_whole_in_order_and_counted(
-        lists in prop::collection::vec((any_sizes(), any_script()), 1..4),
-        copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)],
-        staging_bytes in prop_oneof![Just(0), 1..300_usize],
-        limits in any_limits(),
-    ) {
-        // One `Gather` writes several lists: nothing of one may come through into the next.
-        let mut gather = gather_within(limits, copy_below_bytes, staging_bytes);
-        for (sizes, script) in lists {
-            check(&mut gather, &sizes, &script);
-        }
-    }
-}
-
-proptest! {
-    #[test]
-    fn lists_like_the_last_one_arrive_as_that_did(
-        lists in prop::collection::vec((any_even_sizes(), any_script()), 1..4),
-        copy_below_bytes in prop_oneof![Just(0), 1..70_usize, 129..700_usize, Just(3000)],
-        staging_bytes in prop_oneof![1..300_usize, 1000..6000_usize],
-        limits in any_wide_limits(),
-    ) {
-        let mut gather = gather_within(limits, copy_below_bytes, staging_bytes);
-        for (sizes, script) in lists {
-            // The first transfer fills the cache of thresholds and allocates the staging buffer for the second.
-            check(&mut gather, &sizes, &[]);
-            check(&mut gather, &sizes, &script);
-        }
-    }
+    entries_of_calls(&mut Gather::default(), &list(&payload(sizes))).len()
 }
 
 #[test]
@@ -116,31 +59,20 @@ fn a_list_that_is_one_piece_is_passed_as_it_is() {
 }
 
 #[test]
-fn only_a_list_that_is_one_whole_call_goes_to_a_descriptor_of_messages() {
-    for copy_below_bytes in [0, 25] {
-        let limits = Limits {
-            segments: 3,
-            bytes: 100,
-        };
-        let mut gather = gather_within(limits, copy_below_bytes, 45);
-        for_a_descriptor_of_messages(|segments, cursor, sink| {
-            let refuse = || Err(io::ErrorKind::InvalidInput.into());
-            gather.send_all(segments, cursor, refuse, |slices| sink.call(slices))
-        });
+fn small_segments_go_by_the_staging_buffer_and_large_ones_by_iov_max() {
+    for (count, size, calls) in [
+        (1, 50, 1),
+        (1025, 50, 1),
+        (3000, 50, 1),
+        // 1,000,000 bytes are four buffers of 256 KiB.
+        (10_000, 100, 4),
+        (1024, 1000, 1),
+        (1025, 1000, 2),
+        (2048, 1000, 2),
+        (3000, 1000, 3),
+    ] {
+        assert_eq!(calls_of(&vec![size; count]), calls, "{count} × {size}");
     }
-}
-
-#[test]
-fn many_more_small_segments_than_iov_max_go_in_one_call() {
-    for count in [1, 2, 1023, 1024, 1025, 2048, 2049, 3000] {
-        assert_eq!(calls_of(&vec![50; count]), 1, "{count}");
-    }
-}
-
-#[test]
-fn small_segments_that_do_not_fit_the_staging_buffer_go_call_by_call() {
-    // 10,000 segments of 100 bytes are 1,000,000 bytes: four buffers of 256 KiB.
-    assert_eq!(calls_of(&[100; 10_000]), 4);
 }
 
 #[test]
@@ -150,13 +82,6 @@ fn a_run_and_what_is_behind_it_are_as_many_entries_however_many() {
         let data = payload(&sizes);
         let entries = entries_of_calls(&mut Gather::default(), &list(&data)).concat();
         assert_eq!(entries, [vec![30], vec![50_000; count]].concat());
-    }
-}
-
-#[test]
-fn large_segments_go_by_iov_max() {
-    for (count, calls) in [(1023, 1), (1024, 1), (1025, 2), (2048, 2), (3000, 3)] {
-        assert_eq!(calls_of(&vec![1000; count]), calls, "{count}");
     }
 }
 
@@ -318,17 +243,6 @@ fn a_list_of_large_segments_allocates_no_staging_buffer() {
     assert_eq!(
         gather.fast_path.staging.capacity(),
         gather.cost_model().staging_bytes
-    );
-}
-
-#[test]
-fn recycled_slices_keep_their_memory() {
-    let slices: Vec<IoSlice<'_>> = Vec::with_capacity(100);
-    let (address, capacity) = (slices.as_ptr(), slices.capacity());
-    let recycled: Vec<IoSlice<'static>> = recycle(slices);
-    assert_eq!(
-        (recycled.as_ptr(), recycled.capacity()),
-        (address, capacity)
     );
 }
 

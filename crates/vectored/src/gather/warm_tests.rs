@@ -130,37 +130,6 @@ proptest! {
 }
 
 #[test]
-fn one_piece_is_one_message() {
-    let memory = memory();
-    let staging_bytes = 1000;
-    let mut gather = warmed(
-        Limits::default(),
-        CostModel {
-            staging_bytes,
-            ..model(500)
-        },
-    );
-    for (size, count) in [(400, 5), (100, 20)] {
-        let segments: Vec<_> = memory[..2000].chunks(size).map(IoSlice::new).collect();
-        for _ in 0..3 {
-            assert_eq!(calls_of(&mut gather, &segments), [vec![size; count]]);
-        }
-    }
-}
-
-#[test]
-fn empties_that_do_not_touch_make_no_call() {
-    let memory = memory();
-    for count in [2, 3, 16, 40] {
-        let mut gather = warmed(Limits::default(), model(500));
-        let segments = cut(&memory, &vec![0; count]);
-        for _ in 0..3 {
-            assert!(calls_of(&mut gather, &segments).is_empty(), "{count}");
-        }
-    }
-}
-
-#[test]
 fn a_body_behind_a_header_is_copied_or_an_entry_of_its_own() {
     let memory = memory();
     let mut gather = warmed(Limits::default(), model(200));
@@ -178,25 +147,5 @@ fn a_body_behind_a_header_is_copied_or_an_entry_of_its_own() {
     ] {
         let calls = calls_of(&mut gather, &cut(&memory, sizes));
         assert_eq!(calls, [entries], "{sizes:?}");
-    }
-}
-
-#[test]
-fn lists_that_fit_pages_have_their_border() {
-    let memory = memory();
-    let page_end_ns = 40.0;
-    let mut gather = warmed(
-        Limits::default(),
-        CostModel {
-            page_end_ns,
-            ..CostModel::default()
-        },
-    );
-    for (size, entries) in [(1024, 4), (1000, 1), (1048, 1), (512, 1)] {
-        let segments = cut(&memory, &[size; 4]);
-        for _ in 0..3 {
-            let calls = calls_of(&mut gather, &segments);
-            assert_eq!(calls[0].len(), entries, "{size}");
-        }
     }
 }

@@ -120,27 +120,23 @@ fn any_policy() -> impl Strategy<Value = QueuePolicy> {
 
 /// The model: the bytes to be written and the positions in them at which records end.
 #[derive(Default)]
-pub(super) struct Model {
-    pub(super) bytes: Vec<u8>,
-    pub(super) record_ends: Vec<usize>,
-    /// Whether bytes of the first record are gone.
-    pub(super) is_cut: bool,
+struct Model {
+    bytes: Vec<u8>,
+    record_ends: Vec<usize>,
     /// How many bytes were put in. Each has another value than its neighbours.
     put_bytes: usize,
 }
 
 impl Model {
-    pub(super) fn next(&mut self, size: usize) -> Vec<u8> {
+    fn next(&mut self, size: usize) -> Vec<u8> {
         let all = payload(&[self.put_bytes, size]);
         self.put_bytes += size;
         self.bytes.extend_from_slice(&all[1]);
         all[1].clone()
     }
 
-    pub(super) fn advance(&mut self, bytes: usize) {
+    fn advance(&mut self, bytes: usize) {
         self.bytes.drain(..bytes);
-        let was_cut = bytes > 0 || self.is_cut;
-        self.is_cut = was_cut && !self.bytes.is_empty() && !self.record_ends.contains(&bytes);
         self.record_ends.retain(|end| *end > bytes);
         self.record_ends.iter_mut().for_each(|end| *end -= bytes);
     }

@@ -138,31 +138,6 @@ fn a_forgotten_ring_leaks_and_frees_nothing() {
 }
 
 #[test]
-fn an_error_leaves_what_was_not_written() {
-    let test = "uring::ends::an_error_leaves_what_was_not_written";
-    let Some(mut ring) = ring(test, 4) else {
-        return;
-    };
-    let data = payload(&[5_000_000, 5_000_000]);
-    let (mut reader, writer) = UnixStream::pair().unwrap();
-    ring.submit_write(writer, queue_of(&data), 1);
-    ring.start().unwrap();
-    let mut got = vec![0; 10_000];
-    reader.read_exact(&mut got).unwrap();
-    drop(reader);
-    let done = only(&mut ring);
-    let error = done.result.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-    let left = done.data.into_queue().unwrap();
-    let written = 10_000_000 - left.len();
-    assert_eq!(error.transferred(), written as u64);
-    assert!((10_000..10_000_000).contains(&written), "{written}");
-    let left: Vec<u8> = left.segments().flatten().copied().collect();
-    assert!(left == data.concat()[written..]);
-    assert!(got == data.concat()[..10_000]);
-}
-
-#[test]
 fn each_error_is_that_of_its_transfer() {
     let test = "uring::ends::each_error_is_that_of_its_transfer";
     let Some(mut ring) = ring(test, 4) else {

@@ -3,17 +3,14 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use rustix::fs::OFlags;
 use vectored::SegmentQueue;
-use vectored::files::{AlignedBuffer, DirectAlignment};
-use vectored::uring::Ring;
 
 use super::{only, queue_of, ring};
-use crate::support::{TemporaryFile, add_flag, payload, skip};
+use crate::support::{TemporaryFile, add_flag};
 
 pub(super) fn receive(from: OwnedFd, step: usize) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
@@ -83,35 +80,6 @@ fn a_non_blocking_descriptor_without_bytes_is_waited_for() {
     assert!(only(&mut ring).result.unwrap() > 0);
 }
 
-/// A reader is refused again when another one took the events.
-#[test]
-fn many_readers_of_one_non_blocking_descriptor_wait_for_their_turns() {
-    use rustix::fs::inotify;
-
-    let test = "uring::whole::many_readers_of_one_non_blocking_descriptor_wait_for_their_turns";
-    let Some(mut ring) = ring(test, 8) else {
-        return;
-    };
-    let watch = Arc::new(inotify::init(inotify::CreateFlags::NONBLOCK).unwrap());
-    let file = TemporaryFile::new("uring-shared");
-    let mut options = File::options();
-    let mut changed = options.append(true).create(true).open(&file.0).unwrap();
-    inotify::add_watch(&*watch, &file.0, inotify::WatchFlags::MODIFY).unwrap();
-    for token in 0..8 {
-        ring.submit_read_some(Arc::clone(&watch), vec![vec![0; 64]], token);
-    }
-    assert!(ring.try_wait().unwrap().is_none());
-    for _ in 0..8 {
-        changed.write_all(b"x").unwrap();
-        let done = ring.wait().unwrap().expect("a transfer");
-        assert!(done.result.unwrap() > 0);
-        // The others are refused, and wait again.
-        assert!(ring.try_wait().unwrap().is_none());
-        assert!(ring.try_wait().unwrap().is_none());
-    }
-    assert!(ring.is_empty());
-}
-
 #[test]
 fn an_appended_file_gets_the_bytes_at_its_end() {
     let test = "uring::whole::an_appended_file_gets_the_bytes_at_its_end";
@@ -126,37 +94,4 @@ fn an_appended_file_gets_the_bytes_at_its_end() {
     ring.submit_write_at(Arc::clone(&file), queue_of(&[b"second".to_vec()]), 1, 1);
     assert_eq!(only(&mut ring).result.unwrap(), 6);
     assert_eq!(file.metadata().unwrap().len(), 11);
-}
-
-#[test]
-fn aligned_buffers_are_filled_past_the_page_cache_and_others_are_refused() {
-    let test =
-        "uring::whole::aligned_buffers_are_filled_past_the_page_cache_and_others_are_refused";
-    if ring(test, 1).is_none() {
-        return;
-    }
-    let path = TemporaryFile::new("uring-direct");
-    let data = payload(&[4096, 8192]);
-    std::fs::write(&path.0, data.concat()).unwrap();
-    let mut options = File::options();
-    let direct = options
-        .read(true)
-        .custom_flags(OFlags::DIRECT.bits() as i32);
-    let file = match direct.open(&path.0) {
-        Ok(file) => Arc::new(file),
-        Err(error) => return skip(test, &format!("no O_DIRECT here: {error}")),
-    };
-    let alignment = DirectAlignment::of(&*file).unwrap();
-    let buffer = |bytes| AlignedBuffer::zeroed(bytes, alignment.memory_bytes.max(4096));
-    let mut ring = Ring::with_buffers(2).unwrap();
-    ring.submit_read_at(Arc::clone(&file), vec![buffer(4096), buffer(8192)], 0, 1);
-    let done = ring.wait().unwrap().expect("a transfer");
-    assert_eq!(done.result.unwrap(), 3 * 4096);
-    let filled = done.data.into_buffers().unwrap();
-    assert!(filled.iter().map(|buffer| buffer.to_vec()).eq(data));
-    ring.submit_read_at(file, vec![buffer(4096), buffer(4095)], 0, 2);
-    let done = ring.wait().unwrap().expect("a transfer");
-    let error = done.result.unwrap_err();
-    assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
-    assert_eq!(error.transferred(), 0);
 }
