@@ -3,9 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use tokio::io::AsyncWrite;
+use vectored::SegmentQueue;
+use vectored::queue::QueuePolicy;
+
+use super::strict::Strict;
 
 /// The answer of a [`ScriptedWriter`].
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +62,7 @@ impl ScriptedWriter {
     }
 
     fn call(&mut self, cx: &Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        write_another_queue();
         assert!(!slices.is_empty(), "a call without a slice");
         assert!(
             slices.len() <= vectored::limits::iov_max(),
@@ -86,6 +91,17 @@ impl ScriptedWriter {
             Answer::Overreport => Poll::Ready(Ok(bytes.len() + 1)),
         }
     }
+}
+
+/// A TLS stream is written by a queue, and writes a queue of its own, which uses the same memory of the thread.
+fn write_another_queue() {
+    let mut policy = QueuePolicy::default();
+    policy.copy_below_bytes = 0;
+    let mut queue = SegmentQueue::with_policy(policy);
+    [3, 300, 20].map(|size| queue.push(vec![0xee; size]));
+    let cx = &mut Context::from_waker(Waker::noop());
+    let polled = queue.poll_write_to(cx, &mut Strict::new(Vec::new()));
+    assert!(matches!(polled, Poll::Ready(Ok(()))));
 }
 
 impl AsyncWrite for ScriptedWriter {
