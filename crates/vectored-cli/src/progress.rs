@@ -1,20 +1,25 @@
 //! The progress bar.
 
+use std::cell::Cell;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use vectored_machine::host::CpuWait;
 use vectored_measure::measure::Progress;
 use vectored_measure::reproduce::ReproduceProgress;
 
+use crate::terminal::status_line::StatusLine;
 use crate::terminal::{can_redraw, messages_are_ascii};
-
-const TEMPLATE: &str = "{wide_bar} {msg}";
 
 /// A bar that shows the share of the budget that has passed.
 ///
 /// It is drawn between samples by the measuring thread; a second thread would disturb the samples.
-pub struct Bar(ProgressBar, CpuWait);
+pub struct Bar {
+    line: StatusLine,
+    cpu_wait: CpuWait,
+    /// The part of the bar that is filled.
+    share: Cell<f64>,
+    is_ascii: bool,
+}
 
 /// A share of the time without a CPU below this is not shown.
 pub const SHOWN_CPU_WAIT: f64 = 0.1;
@@ -23,69 +28,76 @@ impl Bar {
     /// A bar on standard error. Hidden if `quiet`, or if standard error is not a terminal that can redraw
     /// a line.
     pub fn new(quiet: bool) -> Self {
-        if quiet || !can_redraw() {
-            return Bar(ProgressBar::hidden(), CpuWait::begin());
+        Bar {
+            line: StatusLine::new(!quiet && can_redraw()),
+            cpu_wait: CpuWait::begin(),
+            share: Cell::new(0.0),
+            is_ascii: messages_are_ascii(),
         }
-        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            let characters = if messages_are_ascii() { "=>-" } else { "━╸─" };
-            bar.set_style(style.progress_chars(characters));
-        }
-        Bar(bar, CpuWait::begin())
+    }
+
+    /// Draws the bar in the columns that the words leave.
+    fn draw(&self, at_once: bool, words: &str) {
+        self.line.show(at_once, |columns| {
+            let columns = columns.saturating_sub(words.chars().count() + 1);
+            bar(self.share.get(), columns, self.is_ascii) + " " + words
+        });
     }
 
     /// Of the time since the bar was made in which this thread could run, the share in which it had no CPU, if it is
     /// considerable.
     pub fn cpu_wait(&self) -> Option<f64> {
-        self.1.share().filter(|share| *share >= SHOWN_CPU_WAIT)
+        self.cpu_wait
+            .share()
+            .filter(|share| *share >= SHOWN_CPU_WAIT)
     }
 
     /// Shows a step before the first round; its time is part of the budget.
     pub fn show_preparation(&self, what: &str, elapsed: Duration, budget: Duration) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.0.set_length(ns(budget));
-        self.0.set_position(ns(elapsed).min(ns(budget)));
-        self.0
-            .set_message(format!("{what}  {}", seconds(ns(elapsed), ns(budget))));
+        self.share.set(elapsed.as_secs_f64() / budget.as_secs_f64());
         // The next update may come much later.
-        self.0.force_draw();
+        self.draw(
+            true,
+            &format!("{what}  {}", seconds(ns(elapsed), ns(budget))),
+        );
     }
 
     /// Shows a step before a run of unknown length.
     pub fn show_waiting(&self, what: &str) {
-        self.0.set_message(what.to_owned());
-        self.0.force_draw();
+        self.draw(true, what);
     }
 
     /// Hides the bar while `write` prints to standard error.
     pub fn aside(&self, write: impl FnOnce()) {
-        self.0.suspend(write);
+        self.line.aside(write);
     }
 
     /// Shows the progress of a run.
     pub fn show(&self, progress: Progress) {
-        self.0.set_length(progress.budget_ns);
-        self.0
-            .set_position(progress.elapsed_ns.min(progress.budget_ns));
-        self.0.set_message(message(progress, self.cpu_wait()));
+        let (elapsed, budget) = (progress.elapsed_ns as f64, progress.budget_ns as f64);
+        self.share.set(elapsed / budget);
+        self.draw(false, &message(progress, self.cpu_wait()));
     }
-}
 
-impl Bar {
     /// Shows the progress of the published experiments and the time left.
     pub fn show_reproducing(&self, progress: &ReproduceProgress) {
-        let milliseconds = |s: f64| (s * 1e3) as u64;
-        let all = milliseconds(progress.done_s + progress.left_s);
-        self.0.set_length(all);
-        self.0.set_position(milliseconds(progress.done_s).min(all));
-        self.0.set_message(reproducing(progress));
+        self.share
+            .set(progress.done_s / (progress.done_s + progress.left_s));
+        self.draw(false, &reproducing(progress));
     }
 }
 
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
+/// A bar of so many columns, a share of which is filled.
+fn bar(share: f64, columns: usize, is_ascii: bool) -> String {
+    let [filled, end, rest] = if is_ascii { ["=", ">", "-"] } else { ["━", "╸", "─"] };
+    let count = (share.clamp(0.0, 1.0) * columns as f64) as usize;
+    let mut text = filled.repeat(count);
+    if count < columns {
+        text.push_str(end);
+        text.push_str(&rest.repeat(columns - count - 1));
     }
+    text
 }
 
 fn message(progress: Progress, cpu_wait: Option<f64>) -> String {
@@ -136,6 +148,21 @@ fn reproducing(progress: &ReproduceProgress) -> String {
 mod tests {
     use super::*;
     use vectored_results::model::{ExperimentName, Target};
+
+    #[test]
+    fn the_bar_is_filled_by_the_share() {
+        for (share, expected) in [
+            (0.0, ">----"),
+            (0.5, "==>--"),
+            (1.0, "====="),
+            (7.0, "====="),
+            (f64::NAN, ">----"),
+        ] {
+            assert_eq!(bar(share, 5, true), expected);
+        }
+        assert_eq!(bar(0.5, 0, true), "");
+        assert_eq!(bar(0.5, 4, false), "━━╸─");
+    }
 
     #[test]
     fn the_bar_knows_how_long_is_left() {

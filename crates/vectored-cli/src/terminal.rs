@@ -1,5 +1,7 @@
 //! Standard output and standard error: the width, colours and characters that suit them.
 
+pub mod status_line;
+
 #[cfg(unix)]
 use std::io::IoSlice;
 use std::io::{self, IsTerminal, Write};

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use vectored_report::words;
 
 use crate::terminal::can_redraw;
+use crate::terminal::status_line::StatusLine;
 
 /// A shorter copy shows nothing.
 const FIRST_AFTER: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ pub struct CopyProgress {
     began: Instant,
     /// Of all bytes; `None` if that is unknown.
     bytes: Option<u64>,
-    line: Option<ProgressBar>,
+    line: StatusLine,
 }
 
 impl CopyProgress {
@@ -28,34 +28,18 @@ impl CopyProgress {
         CopyProgress {
             began: Instant::now(),
             bytes,
-            line: None,
+            line: StatusLine::new(true),
         }
     }
 
-    /// Shows how many bytes were copied. indicatif draws at most 20 times a second.
+    /// Shows how many bytes were copied.
     pub fn hear(&mut self, copied: u64) {
         let elapsed = self.began.elapsed();
         if elapsed >= FIRST_AFTER {
-            let line = self.line.get_or_insert_with(|| {
-                ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-                    .with_style(style())
-            });
-            line.set_message(in_words(copied, self.bytes, elapsed));
-            line.tick();
+            self.line
+                .show(false, |_| in_words(copied, self.bytes, elapsed));
         }
     }
-}
-
-impl Drop for CopyProgress {
-    fn drop(&mut self) {
-        if let Some(line) = &self.line {
-            line.finish_and_clear();
-        }
-    }
-}
-
-fn style() -> indicatif::ProgressStyle {
-    indicatif::ProgressStyle::with_template("{msg}").expect("the template is valid")
 }
 
 /// `1.2 GiB of 4 GiB, 830 MiB/s, 4 s left`.
