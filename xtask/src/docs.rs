@@ -135,7 +135,7 @@ pub fn faults() -> Result<BTreeSet<String>> {
     Ok(faults)
 }
 
-/// README, those of crates, and the pages of `docs/`, from the root.
+/// README, the READMEs of crates, and the pages of `docs/`, from the root.
 fn pages() -> Result<Vec<PathBuf>> {
     let mut pages = vec![root().join("README.md")];
     pages.extend(files(&root().join("docs"), &|name| name.ends_with(".md"))?);

@@ -29,7 +29,7 @@ versus Versus vectored-versus/1 `versus`
 machine HostReport vectored-host/1 `host --format json`
 ";
 
-/// Types with a form of their own in JSON, and those of Rust that have one name there.
+/// Types of Rust, and what JSON has in their place.
 const FORMS: &str = "
 TechniqueName=text
 SweptMix=list of [integer, integer or `null`]
@@ -306,7 +306,7 @@ fn first(doc: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The names of fields in a result, but for objects whose names are those of system calls.
+    /// The names of fields in a result, but for objects that system calls name.
     fn names(value: &serde_json::Value, found: &mut Vec<String>) {
         match value {
             serde_json::Value::Object(fields) => {

@@ -31,7 +31,7 @@ pub struct Module {
 
 impl Home {
     /// The folder at this path of the repository: `src` of a crate, or below.
-    pub fn of(folder: &str) -> Home {
+    pub fn at(folder: &str) -> Home {
         let (_, below) = folder.split_once("/src").unwrap_or_default();
         let files = ["/lib.rs", "/main.rs", "/mod.rs", ".rs"];
         let texts =
@@ -84,7 +84,7 @@ pub fn modules(folder: &Path) -> Result<Vec<Module>> {
 
 /// The circles of files and folders of one folder that import from each other, in this folder and below.
 pub fn circles(folder: &str) -> Result<Vec<String>> {
-    let (home, modules) = (Home::of(folder), modules(&root().join(folder))?);
+    let (home, modules) = (Home::at(folder), modules(&root().join(folder))?);
     // What each entry of the folder imports from.
     let entry = |module: &Module| (module.path[0].clone(), BTreeSet::new());
     let mut entries: BTreeMap<_, _> = modules.iter().map(entry).collect();
@@ -106,7 +106,7 @@ pub fn circles(folder: &str) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// Entries each of which imports from itself through the others, if there are some.
+/// The entries that import from themselves through others, if there are some.
 fn circle(entries: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<&str>> {
     // What imports from nothing that is left, or from which nothing that is left imports, is in no circle.
     let mut left: BTreeSet<&String> = entries.keys().collect();

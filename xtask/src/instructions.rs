@@ -119,7 +119,7 @@ fn compile_calls() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The unit of the figures, and the rule by which the command fails.
+/// The unit of the figures, and when the command fails.
 fn heading() -> String {
     let [memcpy, copiers @ .., _] = &TECHNIQUES;
     let copiers = copiers.join(", ");

@@ -96,7 +96,7 @@ impl Programs {
             .find(is_it)
             .and_then(|program| program["executable"].as_str());
         let missing = || format!("cargo built no {} {}", target.kind, target.name);
-        // cargo starts a test in this folder and with this variable, too.
+        // cargo also starts a test in this folder and with this variable.
         let mut command = Command::new(found.with_context(missing)?);
         command
             .current_dir(&package.folder)

@@ -1,4 +1,4 @@
-//! Runs steps one after the other, or lists of steps two at a time, each step in a process of its own.
+//! Runs steps one after the other, or lists of steps two at a time, each step in another process.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

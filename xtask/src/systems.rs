@@ -87,7 +87,7 @@ pub fn run(only: Option<&str>, all: bool) -> Result<()> {
     report.end()
 }
 
-/// Does all that can be done for a system, or what takes a few minutes. The error is that of a compiler, a linker or a test.
+/// Does all that can be done for a system, or what takes a few minutes. The error is of a compiler, a linker or a test.
 pub fn build(name: &'static str, all: bool) -> Result<()> {
     let system = System { name, all };
     if let Err(why) = system.add_to_toolchain() {
@@ -289,7 +289,7 @@ impl System {
     }
 }
 
-/// The variable by which `wine/run.sh` finds the folder of [`Wine`].
+/// The variable that tells `wine/run.sh` the folder of [`Wine`].
 const WINE_FOLDER: &str = "VECTORED_WINE";
 
 /// A folder with a new prefix of Wine, the DLL that Wine lacks, and one server for all programs. Dropping it ends the server.

@@ -17,7 +17,7 @@ use crate::skips::{self, SKIPS};
 use crate::steps::{Report, Step};
 use crate::{api, instructions, setup, systems, tidy};
 
-/// The option by which cargo finds the workspace of the benches.
+/// The option that tells cargo the workspace of the benches.
 pub const BENCHMARKS: &str = "--manifest-path benchmarks/Cargo.toml";
 
 /// The build of all tests, examples and benches.

@@ -193,7 +193,7 @@ fn floors(architecture: &str) -> Vec<(&str, Floors<'_>)> {
 
 /// The imports of rooms from their floor or a higher one.
 fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
-    let home = Home::of(of);
+    let home = Home::at(of);
     let mut faults = Vec::new();
     for module in modules(&root().join(of))? {
         let found = from_above(&home, &module.path, &module.code, floors);

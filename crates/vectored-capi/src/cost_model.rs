@@ -70,7 +70,7 @@ pub unsafe extern "C" fn vectored_cost_model_calibrate(
         let path = directory.map(|text| Path::new(OsStr::from_bytes(text.to_bytes())));
         let target = calibration_target(target, path.unwrap_or(Path::new("")))?;
         if target.kind() == TargetKind::File && path.is_none() {
-            return Err(Failure::of(libc::EFAULT));
+            return Err(Failure::with_code(libc::EFAULT));
         }
         let budget = Duration::from_millis(budget_ms.into());
         Ok(vectored_cost_model(CostModel::calibrate(target, budget)?))
@@ -118,7 +118,7 @@ pub(crate) fn calibration_target(
         vectored_target::VECTORED_TCP,
     ];
     let named = TARGETS.into_iter().find(|&known| known as c_int == target);
-    Ok(match named.ok_or(Failure::of(libc::EINVAL))? {
+    Ok(match named.ok_or(Failure::with_code(libc::EINVAL))? {
         vectored_target::VECTORED_OTHER => CalibrationTarget::Other,
         vectored_target::VECTORED_FILE => CalibrationTarget::File(directory),
         vectored_target::VECTORED_FILE_OVERWRITE => CalibrationTarget::FileOverwrite(directory),

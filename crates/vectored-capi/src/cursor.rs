@@ -59,7 +59,7 @@ pub unsafe extern "C" fn vectored_cursor_advance(
         let cursor = object(cursor)?;
         let mut to = position(cursor, |at| list.contains(at))?;
         if (bytes as u64) > list.remaining_bytes(to) {
-            return Err(Failure::of(libc::EINVAL));
+            return Err(Failure::with_code(libc::EINVAL));
         }
         list.advance(&mut to, bytes);
         keep(cursor, to);
@@ -78,7 +78,7 @@ pub(crate) fn position(
     is_within: impl FnOnce(SegmentCursor) -> bool,
 ) -> Result<SegmentCursor, Failure> {
     let at = SegmentCursor::at(cursor.segment, cursor.offset);
-    if is_within(at) { Ok(at) } else { Err(Failure::of(libc::EINVAL)) }
+    if is_within(at) { Ok(at) } else { Err(Failure::with_code(libc::EINVAL)) }
 }
 
 /// Stores a position for C.

@@ -18,7 +18,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn of(code: c_int) -> Failure {
+    pub(crate) fn with_code(code: c_int) -> Failure {
         Failure { moved: 0, code }
     }
 }
@@ -26,7 +26,7 @@ impl Failure {
 impl From<io::Error> for Failure {
     #[cold]
     fn from(error: io::Error) -> Failure {
-        Failure::of(code_of(&error))
+        Failure::with_code(code_of(&error))
     }
 }
 
@@ -115,7 +115,7 @@ fn guarded<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
         // The payload of a panic may panic when it is dropped.
         std::mem::forget(payload);
-        Err(Failure::of(PANICKED))
+        Err(Failure::with_code(PANICKED))
     })
 }
 
@@ -127,7 +127,7 @@ fn guarded<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
 #[inline(always)]
 pub(crate) fn descriptor<'f>(fd: c_int) -> Result<BorrowedFd<'f>, Failure> {
     if fd < 0 {
-        Err(Failure::of(libc::EBADF))
+        Err(Failure::with_code(libc::EBADF))
     } else {
         // SAFETY: it is not -1. It is used in system calls alone, and never closed: if the caller's number is not open, or
         // another thread closes it, these calls fail as those of C do.
@@ -176,7 +176,7 @@ pub(crate) fn new_object<T>(make: impl FnOnce() -> Result<T, Failure>) -> *mut T
         // SAFETY: the size is not 0.
         let memory = unsafe { std::alloc::alloc(layout) }.cast::<T>();
         if memory.is_null() {
-            return Err(Failure::of(libc::ENOMEM));
+            return Err(Failure::with_code(libc::ENOMEM));
         }
         // SAFETY: the memory is new, aligned for a `T` and large enough.
         unsafe { memory.write(object) };

@@ -267,7 +267,7 @@ pub unsafe extern "C" fn vectored_pread_up_to_eof(
 ///
 /// `EINVAL` if it is negative, as for pwrite(2).
 pub(crate) fn place(offset: i64) -> Result<u64, Failure> {
-    u64::try_from(offset).map_err(|_| Failure::of(libc::EINVAL))
+    u64::try_from(offset).map_err(|_| Failure::with_code(libc::EINVAL))
 }
 
 /// Runs a write from the position of a cursor of C, which moves with it, whether it succeeds or fails.

@@ -205,7 +205,7 @@ pub unsafe extern "C" fn vectored_queue_segments(
         // SAFETY: the caller promises that it is null or a queue.
         let queue = unsafe { object_ref(queue) }?;
         if iov.is_null() && iovcnt > 0 {
-            return Err(Failure::of(libc::EFAULT));
+            return Err(Failure::with_code(libc::EFAULT));
         }
         let mut count = 0;
         for segment in queue.0.segments().take(iovcnt) {
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn vectored_queue_advance(
         // SAFETY: the caller promises the queue.
         let queue = unsafe { object(queue) }?;
         if bytes > queue.0.len() {
-            return Err(Failure::of(libc::EINVAL));
+            return Err(Failure::with_code(libc::EINVAL));
         }
         queue.0.advance(bytes);
         Ok(())
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn vectored_queue_clear(queue: *mut vectored_queue) {
 /// `ENOMEM`.
 fn reserve(queue: &mut vectored_queue, bytes: usize) -> Result<(), Failure> {
     let reserved = queue.0.try_reserve(bytes);
-    reserved.map_err(|_| Failure::of(libc::ENOMEM))
+    reserved.map_err(|_| Failure::with_code(libc::ENOMEM))
 }
 
 /// Memory of C, which is released when it is dropped.
@@ -300,9 +300,9 @@ impl Drop for Owner {
 unsafe fn slice<'a>(data: *const c_void, bytes: size_t) -> Result<&'a [u8], Failure> {
     match (data.is_null(), bytes) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(Failure::of(libc::EFAULT)),
-        (false, bytes) if bytes > isize::MAX as usize => Err(Failure::of(libc::EINVAL)),
-        // SAFETY: the caller's promise; the pointer is not null and the length is that of an object.
+        (true, _) => Err(Failure::with_code(libc::EFAULT)),
+        (false, bytes) if bytes > isize::MAX as usize => Err(Failure::with_code(libc::EINVAL)),
+        // SAFETY: the caller's promise; the pointer is not null and the length is the length of an object.
         (false, bytes) => Ok(unsafe { std::slice::from_raw_parts(data.cast(), bytes) }),
     }
 }

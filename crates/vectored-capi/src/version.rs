@@ -2,7 +2,7 @@
 
 use libc::{c_char, c_int};
 
-/// The version of the header: `MAJOR.MINOR.PATCH`. `vectored_version` returns that of the library.
+/// The version of the header: `MAJOR.MINOR.PATCH`. `vectored_version` returns the version of the library.
 pub const VECTORED_VERSION_MAJOR: c_int = 0;
 /// See `VECTORED_VERSION_MAJOR`.
 pub const VECTORED_VERSION_MINOR: c_int = 1;

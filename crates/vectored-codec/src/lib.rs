@@ -4,7 +4,7 @@
 //! them by few calls. [`LengthDelimitedEncoder`] writes what `LengthDelimitedCodec` reads. A protocol of your own
 //! implements [`QueueEncoder`], which references long bodies; [`TokioEncoder`] makes one of any `Encoder` of tokio-util.
 //!
-//! The traits in its signatures are those of `futures-sink` 0.3 and `tokio-util` 0.7.
+//! The traits in its signatures come from `futures-sink` 0.3 and `tokio-util` 0.7.
 
 mod encoder;
 mod framed_queue;

@@ -145,7 +145,7 @@ pub fn program_of_this_system(program: impl AsRef<std::ffi::OsStr>) -> Command {
     }
 }
 
-/// Runs the test of this name in a process of its own, with a [`role`]. `prefix` is a tracer with its
+/// Runs the test of this name in another process, with a [`role`]. `prefix` is a tracer with its
 /// options, or empty.
 ///
 /// # Panics

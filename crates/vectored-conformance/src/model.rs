@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(bytes_lost(b"abc", b"ab"), 1);
         assert_eq!(bytes_lost(b"abc", b"axc"), 1);
         assert_eq!(bytes_lost(b"abc", b"abcd"), 1);
-        // The bytes after a lost one are in the wrong place, too.
+        // The bytes after a lost byte are in the wrong place.
         assert_eq!(bytes_lost(b"abcd", b"acd"), 3);
     }
 }

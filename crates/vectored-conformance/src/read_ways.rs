@@ -234,7 +234,7 @@ pub const BROKEN_READ_WAY: ReadWay = ReadWay {
     ..EXACT_READ_WAY
 };
 
-/// Adapts a function that fills whole lists. The rest of a list is handed to it as a list of its own.
+/// Adapts a function that fills whole lists. It gets the rest of a list as another list.
 pub fn whole_list(
     mut read_all: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Outcome + 'static,
 ) -> ReadFn {

@@ -101,7 +101,7 @@ const FAULTS: [Fault; 9] = [
 /// Sessions of a ring, with many transfers at once, are as frequent as this many ways.
 const RING_WEIGHT: usize = 4;
 
-/// Transfers of a queue through tokio are as frequent as those of this many ways.
+/// Transfers of a queue through tokio are as frequent as the transfers of this many ways.
 const TOKIO_WEIGHT: usize = 4;
 
 struct TransferCounts {

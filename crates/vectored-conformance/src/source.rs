@@ -20,7 +20,7 @@ use crate::outcome::Takes;
 use crate::read_ways::{AtEof, CallScope, ReadFn, ReadWay};
 use crate::target::{MAX_IDLE, nameless};
 
-/// The bytes that a source delivers, and the sizes of the writes by which it does.
+/// The bytes that a source delivers, and the sizes of its writes.
 #[derive(Clone, Debug)]
 pub struct Feed {
     content: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The costs by which a [`Gather`](crate::gather::Gather) decides.
+//! The costs that decide what a [`Gather`](crate::gather::Gather) copies.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -46,7 +46,7 @@ impl Gather {
         }
     }
 
-    /// The costs by which it decides.
+    /// The costs that decide.
     #[getter]
     fn cost_model(&self) -> CostModel {
         CostModel(self.model)

@@ -174,7 +174,7 @@ impl SegmentCursor {
         }
     }
 
-    /// The segments from here that can go in one call as they lie in the list: [`Stretch::of`], or none if the cursor
+    /// The segments from here that can go in one call as they lie in the list: [`Stretch::at_start_of`], or none if the cursor
     /// is inside a segment.
     pub(crate) fn stretch<S: Span>(
         self,
@@ -183,7 +183,7 @@ impl SegmentCursor {
         small_bytes: usize,
     ) -> Stretch {
         match self.offset {
-            0 => Stretch::of(&segments[self.segment..], limits, small_bytes),
+            0 => Stretch::at_start_of(&segments[self.segment..], limits, small_bytes),
             _ => Stretch {
                 count: 0,
                 bytes: 0,

@@ -1,4 +1,4 @@
-//! A question between the system calls of a transfer, by which a program ends it at a signal.
+//! A question between the system calls of a transfer: shall it go on? So a program can end a transfer at a signal.
 //!
 //! A fn pointer for each thread, and not an argument of every function: only a language with signal handlers of its own
 //! needs it, and a transfer that is one call pays nothing for it.

@@ -175,7 +175,7 @@ mod tests {
         let mut staging = StagingBuffer::with_capacity(staging_bytes);
         let start = staging.as_ptr();
         let staged = start..start.wrapping_add(staging_bytes);
-        let staging = StagingTail::of(&mut staging);
+        let staging = StagingTail::whole(&mut staging);
         let mut iovecs = vec![IoSlice::new(b"of an earlier call")];
         let from = SegmentCursor::new();
         let Some(batch) = plan(segments, from, policy, staging, &mut iovecs) else {

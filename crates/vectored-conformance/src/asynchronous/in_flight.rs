@@ -1,6 +1,6 @@
-//! The transfers in flight of `vectored_measure::in_flight`, as entries beside those of `write_ways` and `read_ways`.
+//! The transfers in flight of `vectored_measure::in_flight`, as entries beside the tables `write_ways` and `read_ways`.
 //!
-//! Each technique has a table of its own, since a machine may not offer it.
+//! Each technique has one table, since a machine may not offer it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::DerefMut;
@@ -293,7 +293,7 @@ fn set_position(fd: BorrowedFd<'_>, place: Place, outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// The bytes before an error. `bytes` are those of each list.
+/// The bytes before an error. `bytes` has the number of bytes of each list.
 fn outcome(result: Result<(), ListError>, bytes: &[u64]) -> Outcome {
     match result {
         Ok(()) => Outcome {

@@ -1,7 +1,7 @@
 //! Replaces the modules beside it where `vectored` has no `uring`: on other systems than Linux, and on processors
 //! that the crate io-uring does not know.
 
-/// The functions of `vectored::uring`, of which there are none here.
+/// The functions of `vectored::uring`: none here.
 pub mod rings {
     use crate::host::report_skip;
     use crate::read_ways::ReadWay;
@@ -29,7 +29,7 @@ pub mod rings {
     }
 }
 
-/// The transfers in flight of the measuring engine, of which none are tested here.
+/// The transfers in flight of the measuring engine: none are tested here.
 pub mod in_flight {
     use vectored_results::model::TechniqueName;
 
@@ -59,7 +59,7 @@ pub mod in_flight {
     }
 }
 
-/// Sessions of a ring, of which there are none here.
+/// Sessions of a ring: none here.
 pub mod ring_sessions {
     use std::io;
     use std::path::Path;

@@ -76,7 +76,7 @@ pub fn run(shared: Shared, records: u64, program: &Path, directory: &Path) -> io
     match shared {
         Shared::Log => {
             let path = directory.join(format!("vectored-records-{}", std::process::id()));
-            // A file description for each process: one that they share has a lock of its own.
+            // Each process opens the file: a shared file description has a lock, which would keep the records apart.
             let open = || File::options().append(true).create(true).open(&path);
             let files = [open(), open()];
             let log = File::open(&path);

@@ -93,12 +93,14 @@ impl ScriptedWriter {
     }
 }
 
-/// A TLS stream is written by a queue, and writes a queue of its own, which uses the same memory of the thread.
+/// A TLS stream is written by a queue, and writes another queue, which uses the same memory of the thread.
 fn write_another_queue() {
     let mut policy = QueuePolicy::default();
     policy.copy_below_bytes = 0;
     let mut queue = SegmentQueue::with_policy(policy);
-    [3, 300, 20].map(|size| queue.push(vec![0xee; size]));
+    for size in [3, 300, 20] {
+        queue.push(vec![0xee; size]);
+    }
     let cx = &mut Context::from_waker(Waker::noop());
     let polled = queue.poll_write_to(cx, &mut Strict::new(Vec::new()));
     assert!(matches!(polled, Poll::Ready(Ok(()))));

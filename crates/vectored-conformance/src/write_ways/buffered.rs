@@ -13,7 +13,7 @@ pub(super) struct PlainWrites<'fd>(pub(super) BorrowedDescriptor<'fd>);
 
 impl Write for PlainWrites<'_> {
     fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
-        // Other systems offer no call on a borrowed descriptor but those of the library.
+        // On other systems only the library makes calls on a borrowed descriptor.
         #[cfg(unix)]
         return Ok(rustix::io::write(self.0, slice)?);
         #[cfg(windows)]

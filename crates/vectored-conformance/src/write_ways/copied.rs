@@ -104,7 +104,7 @@ fn file_with(list: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// The outcome of a copy. The bytes that an error has are those of the list that follow.
+/// The outcome of a copy. An error has the bytes of the list that follow.
 fn outcome(list: &[u8], result: Result<u64, CopyError>) -> Outcome {
     match result {
         Ok(transferred) => Outcome {

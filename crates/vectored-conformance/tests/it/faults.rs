@@ -1,4 +1,4 @@
-//! Faults while a list is written. The reported count is that of the bytes that were really written.
+//! Faults while a list is written. The reported count is the number of bytes that were written.
 
 use std::io::{self, IoSlice, Write};
 use std::net::{TcpListener, TcpStream};
@@ -184,7 +184,7 @@ const PLAIN: [&str; 6] = [
 
 /// Writes a list of at least three calls in every other way. strace answers a call by the rule of the role.
 ///
-/// strace counts the calls of each thread, so each way gets a thread of its own.
+/// strace counts the calls of each thread, so each way gets a new thread.
 fn answered_by_the_kernel(check: fn(&WriteWay, &[u8], &Delivery)) {
     let write_ways = vectored_conformance::write_ways::WRITE_WAYS.iter();
     for way in write_ways.filter(|way| !PLAIN.contains(&way.name)) {

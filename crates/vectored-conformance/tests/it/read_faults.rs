@@ -1,4 +1,4 @@
-//! Faults while a list is read. The reported count is that of the bytes that really came.
+//! Faults while a list is read. The reported count is the number of bytes that came.
 
 use std::io;
 use std::time::Duration;
@@ -47,7 +47,7 @@ fn a_non_blocking_source_is_resumed_where_it_had_no_more() {
 
 /// Reads a list of three calls by every way that scatters. strace answers a call by the rule of the role.
 ///
-/// strace counts the calls of each thread, so each way gets a thread of its own.
+/// strace counts the calls of each thread, so each way gets a new thread.
 fn answered_by_the_kernel(check: fn(&ReadWay, Arrival)) {
     for way in READ_WAYS {
         let thread = std::thread::spawn(move || {

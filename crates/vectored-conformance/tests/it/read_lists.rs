@@ -276,11 +276,11 @@ proptest! {
         pieces in prop::collection::vec(
             prop_oneof![1..8_usize, 8..1000_usize, 1000..60_000_usize], 1..6
         ),
-        // The bytes of the source ÷ those of the list.
+        // The bytes of the source ÷ the bytes of the list.
         held in prop_oneof![Just(1.0), 0.0..1.2],
         open in 0..source::ALL.len(),
     ) {
-        // A source for a short list has bytes after the list, too.
+        // A source for a short list has more bytes after the list.
         let total = sizes.iter().sum::<usize>() as f64 * held;
         let whole = content(&[total as usize + 20 * usize::from(held > 1.0)]);
         // Pieces of single bytes would take too long with a long list.

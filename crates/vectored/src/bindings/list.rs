@@ -48,7 +48,7 @@ pub struct RawList<'a> {
 
 impl<'a> RawList<'a> {
     #[inline(always)]
-    pub(super) fn of(segments: &'a [IoSlice<'a>]) -> RawList<'a> {
+    pub(super) fn from_slices(segments: &'a [IoSlice<'a>]) -> RawList<'a> {
         RawList { segments }
     }
 

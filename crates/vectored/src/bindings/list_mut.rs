@@ -40,7 +40,7 @@ pub struct RawListMut<'a> {
 }
 
 impl<'a> RawListMut<'a> {
-    pub(super) fn of(segments: Vec<IoSliceMut<'a>>) -> RawListMut<'a> {
+    pub(super) fn from_slices(segments: Vec<IoSliceMut<'a>>) -> RawListMut<'a> {
         RawListMut { segments }
     }
 

@@ -18,7 +18,7 @@ const PAGE_NS: f64 = 500.0;
 /// 1.15 at 64 MiB: it writes 64 KiB at a time. At 64 KiB, where no buffer is touched, the call took 0.38.
 const LARGE_FILE_BYTES: u64 = 4 << 20;
 
-/// The size of a pipe of Linux; that of other systems is as large when it is used.
+/// The size of a pipe of Linux. A pipe of another system becomes as large when it is used.
 pub(super) const USUAL_PIPE_BYTES: usize = 1 << 16;
 
 /// What the caller asks for.
@@ -36,7 +36,7 @@ pub(super) trait Output {
     /// The size of the pipe that it is, if that is known.
     fn pipe_bytes(&self) -> Option<usize>;
 
-    /// Whether it is on a file system that has no copy of its own.
+    /// Whether it is on a file system that cannot copy files itself.
     fn is_without_copies(&self) -> bool;
 }
 

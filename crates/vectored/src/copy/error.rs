@@ -78,7 +78,7 @@ impl CopyError {
         self.side
     }
 
-    /// The number of bytes that were read: those that were written, and those of [`unwritten`](CopyError::unwritten).
+    /// The number of bytes that were read: the bytes that were written, and [`unwritten`](CopyError::unwritten).
     #[must_use]
     pub fn read(&self) -> u64 {
         self.written + self.unwritten.len() as u64

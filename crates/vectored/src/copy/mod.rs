@@ -296,7 +296,7 @@ impl<'p> Options<'p> {
 }
 
 fn look(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
-    let end = CopyEnd::of(fd)?;
+    let end = CopyEnd::describe(fd)?;
     if end.kind == FileKind::Socket {
         refuse_copying_messages(fd)?;
     }

@@ -354,7 +354,7 @@ fn end(kind: FileKind, bytes: u64) -> CopyEnd {
     }
 }
 
-/// The size of a pipe, and whether a file system has no copy of its own.
+/// The size of a pipe, and whether a file system cannot copy files itself.
 struct Answers(Option<usize>, bool);
 
 impl choice::Output for Answers {
@@ -461,7 +461,7 @@ fn what_is_refused_for_the_kinds_the_kernel_refuses_too() {
         for (from, to) in (0..6).flat_map(|from| (0..6).map(move |to| (from, to))) {
             let (from, (reader, writer)) = (&ends()[from], io::pipe().unwrap());
             let to = if to == PIPE { writer.into() } else { ends().swap_remove(to) };
-            let kinds = [from, &to].map(|fd| CopyEnd::of(fd.as_fd()).unwrap().kind);
+            let kinds = [from, &to].map(|fd| CopyEnd::describe(fd.as_fd()).unwrap().kind);
             if choice::unsuited(technique, kinds[0], kinds[1]).is_some() {
                 let moved = call(from.as_fd(), to.as_fd(), 1);
                 assert!(moved.is_err(), "{technique:?} of {kinds:?}");

@@ -198,7 +198,7 @@ fn calls_of(gather: &mut Gather, sizes: &[usize]) -> Vec<usize> {
     calls
 }
 
-/// A write of up to `PIPE_BUF` bytes, which a pipe never mixes with those of other writers, stays one call.
+/// A write of up to `PIPE_BUF` bytes, which a pipe never mixes with other writers' bytes, stays one call.
 #[test]
 fn no_policy_splits_what_a_pipe_takes_as_one() {
     for chunk_bytes in [0, 1, 100, 4096] {

@@ -78,7 +78,7 @@ pub(crate) struct FastPath {
     thresholds: ThresholdCache,
     /// The segments that are copied for the call that is being made, or were for the last one.
     pub(crate) staging: StagingBuffer,
-    /// Limits of each call, besides those of the system.
+    /// Limits of each call, besides the limits of the system.
     most: Limits,
     /// A longer list goes in chunks.
     whole_bytes: usize,
@@ -212,7 +212,7 @@ impl FastPath {
             })
         });
         let end = SegmentCursor::at(segments.len(), 0);
-        Attempt::of(self.bytes_of(call), end, result)
+        Attempt::new(self.bytes_of(call), end, result)
     }
 
     #[inline(always)]
@@ -351,7 +351,7 @@ impl FastPath {
         if staged_bytes == 0 || rest.len() >= MAX_PREFIX_ENTRIES.min(limits.segments) {
             return None;
         }
-        let bytes = staged_bytes.checked_add(ListScan::of(rest, small_bytes)?.bytes)?;
+        let bytes = staged_bytes.checked_add(ListScan::over(rest, small_bytes)?.bytes)?;
         is_call(bytes, self.whole_bytes.min(limits.bytes)).then_some(bytes)
     }
 
@@ -382,7 +382,7 @@ impl FastPath {
         if segments.len() > limits.segments {
             return None;
         }
-        ListScan::of(segments, small_bytes)
+        ListScan::over(segments, small_bytes)
             .filter(|scan| is_call(scan.bytes, self.whole_bytes.min(limits.bytes)))
     }
 
@@ -443,7 +443,7 @@ impl FastPath {
         if let Some((chunks, count, bytes)) = long {
             limits.bytes = limits.bytes.min(chunks.chunk_bytes.max(1));
             fills = true;
-            // The kernel sees each chunk as a list of its own. Its length follows from how the list begins.
+            // The kernel sees each chunk as one list. Its length follows from the first segments of the whole list.
             let share = (limits.bytes as f64 / bytes as f64).min(1.0);
             segment_count = (count as f64 * share) as usize;
         }

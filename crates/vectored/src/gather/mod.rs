@@ -172,7 +172,7 @@ impl Gather {
         is_raw: bool,
     ) -> Result<u64, TransferError> {
         // `resume_write` is not used: most transfers need no cursor.
-        let mut stream = Stream::of(fd);
+        let mut stream = Stream::new(fd);
         let sent = self.fast_path.send_in_one_call(segments, &mut stream);
         sent.or_else(|miss| self.write_otherwise(miss, fd, segments, is_raw, stream))
     }
@@ -242,7 +242,7 @@ impl Gather {
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_descriptor();
-        self.send_from(segments, cursor, || refuse_messages(fd), Stream::of(fd))
+        self.send_from(segments, cursor, || refuse_messages(fd), Stream::new(fd))
     }
 
     /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
@@ -339,7 +339,7 @@ impl Gather {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         let mut policy = self.fast_path.policy(segments);
         if self.fast_path.staging.len() > policy.limits.bytes {
-            // The list goes in chunks, of which the first is shorter: staged anew.
+            // The list goes in chunks. The first chunk is shorter: staged anew.
             staged_count = 0;
         }
         send_all(segments, cursor, |from| {
@@ -375,7 +375,7 @@ impl Gather {
         let policy = self.fast_path.policy_for_rest(policy, segments, from);
         let mut iovecs = recycle(mem::take(&mut self.iovecs));
         let (begin, staging) = match staged_count {
-            0 => (from, StagingTail::of(&mut self.fast_path.staging)),
+            0 => (from, StagingTail::whole(&mut self.fast_path.staging)),
             count => {
                 let staging = StagingTail::with_content(&mut self.fast_path.staging);
                 (SegmentCursor::at(count, 0), staging)

@@ -13,7 +13,7 @@ thread_local! {
     static SLICES: Cell<Vec<IoSlice<'static>>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls `call` with a list whose memory is that of this thread.
+/// Calls `call` with a list in memory that this thread keeps.
 ///
 /// Inline, so that the system call is made in the function that the program called
 /// ([why](crate::gather::fast_path)).

@@ -526,7 +526,7 @@ impl Write for SegmentQueue {
     }
 }
 
-/// `BytesMut` implements it, too, so `write!` works with either trait.
+/// `write!` works with `fmt::Write` and with `io::Write`, as with `BytesMut`.
 impl fmt::Write for SegmentQueue {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.put_slice(text.as_bytes());

@@ -139,7 +139,7 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// The errors of [`poll_write_to`](SegmentQueue::poll_write_to), and those of the flush.
+    /// The errors of [`poll_write_to`](SegmentQueue::poll_write_to) and of the flush.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! The ends of records, at which calls end, too.
+//! The ends of records. Calls end at them.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub(super) struct RecordEnds {
     last: u64,
     /// A record that ends up to here belongs to the last group.
     group_limit: u64,
-    /// Whether the record that has begun is a group of its own.
+    /// Whether the record that has begun is alone in its group.
     is_alone: bool,
 }
 
@@ -56,7 +56,7 @@ impl RecordEnds {
         self.is_alone = false;
     }
 
-    /// The record that has begun is a group of its own.
+    /// The record that has begun begins a group.
     #[inline]
     pub(super) fn isolate_record(&mut self) {
         self.group_limit = 0;

@@ -73,11 +73,11 @@ impl Segment {
     /// assert_eq!(*segment, [9; 4]);
     /// ```
     pub fn from_owner(owner: impl AsRef<[u8]> + Send + 'static) -> Segment {
-        Segment::of(Owner::Other(OwnedBytes::new(owner)))
+        Segment::of_owner(Owner::Other(OwnedBytes::new(owner)))
     }
 
     #[inline]
-    fn of(owner: Owner) -> Segment {
+    fn of_owner(owner: Owner) -> Segment {
         Segment { owner, start: 0 }
     }
 
@@ -92,7 +92,7 @@ impl Segment {
         matches!(self.owner, Owner::Static(_))
     }
 
-    /// The owner, of which the segment is the last bytes.
+    /// The owner, whose last bytes are the segment.
     #[inline]
     pub(super) fn into_owner(self) -> Owner {
         self.owner
@@ -162,7 +162,7 @@ impl AsRef<[u8]> for Segment {
 impl From<Vec<u8>> for Segment {
     #[inline]
     fn from(bytes: Vec<u8>) -> Segment {
-        Segment::of(Owner::Vec(bytes))
+        Segment::of_owner(Owner::Vec(bytes))
     }
 }
 
@@ -190,7 +190,7 @@ impl From<Box<str>> for Segment {
 impl From<Arc<[u8]>> for Segment {
     #[inline]
     fn from(bytes: Arc<[u8]>) -> Segment {
-        Segment::of(Owner::Shared(bytes))
+        Segment::of_owner(Owner::Shared(bytes))
     }
 }
 
@@ -204,7 +204,7 @@ impl From<Arc<str>> for Segment {
 impl From<&'static [u8]> for Segment {
     #[inline]
     fn from(bytes: &'static [u8]) -> Segment {
-        Segment::of(Owner::Static(bytes))
+        Segment::of_owner(Owner::Static(bytes))
     }
 }
 
@@ -247,7 +247,7 @@ impl From<Cow<'static, str>> for Segment {
 impl From<Bytes> for Segment {
     #[inline]
     fn from(bytes: Bytes) -> Segment {
-        Segment::of(Owner::Bytes(bytes))
+        Segment::of_owner(Owner::Bytes(bytes))
     }
 }
 

@@ -37,7 +37,7 @@ impl SegmentQueue {
     /// bytes are not aligned.
     pub fn write_to(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         let fd = fd.as_descriptor();
-        self.write_all_into(Limits::default(), || refuse_messages(fd), Stream::of(fd))
+        self.write_all_into(Limits::default(), || refuse_messages(fd), Stream::new(fd))
     }
 
     /// Writes what one system call takes and returns the number of bytes, which is 0 only if the queue is empty.
@@ -77,7 +77,7 @@ impl SegmentQueue {
     pub fn write_some(&mut self, fd: impl AsDescriptor) -> io::Result<usize> {
         let fd = fd.as_descriptor();
         let mut guard = SplitGuard::unasked(SegmentCursor::new(), || refuse_messages(fd));
-        self.write_once_into(Limits::default(), &mut guard, &mut Stream::of(fd))
+        self.write_once_into(Limits::default(), &mut guard, &mut Stream::new(fd))
     }
 
     /// [`write_to`](SegmentQueue::write_to) within any limits, into any sink.
@@ -106,7 +106,7 @@ impl SegmentQueue {
         self.write_on_into(limits, may_split, sink, answer)
     }
 
-    /// Writes all bytes. `answer` is that of a call that was made before, with all bytes, and did not take all.
+    /// Writes all bytes. `answer` is the answer to an earlier call, which got all bytes and did not take all.
     #[inline(never)]
     fn write_on_into(
         &mut self,
@@ -132,7 +132,7 @@ impl SegmentQueue {
                 Ok(bytes) => transferred += bytes as u64,
                 Err(error) => return Err(TransferError::new(transferred, error)),
             }
-            // The rest would be a message of its own on a message socket.
+            // On a message socket the rest would be a second message.
             if !self.is_empty() {
                 guard
                     .ask()
@@ -142,7 +142,7 @@ impl SegmentQueue {
         Ok(transferred)
     }
 
-    /// Whether one call gets all of the copied bytes, of which there are some.
+    /// Whether there are copied bytes, and one call gets all of them.
     #[inline(always)]
     fn fits_one_call(&self, copied: &[u8], limits: Limits) -> bool {
         let most = self.policy.chunk_bytes.min(limits.bytes);

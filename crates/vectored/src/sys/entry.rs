@@ -11,7 +11,7 @@ pub(crate) use windows_sys::Win32::Networking::WinSock::WSABUF as Entry;
 #[cfg(unix)]
 pub(super) fn entry(base: usize, len: usize) -> Entry {
     Entry {
-        // The kernel does not write through an entry of `writev(2)`, whose type is that of `readv(2)`.
+        // `writev(2)` and `readv(2)` have the same type of entries. The kernel does not write through an entry of `writev(2)`.
         iov_base: std::ptr::with_exposed_provenance_mut(base),
         iov_len: len,
     }
@@ -22,7 +22,7 @@ pub(super) fn entry(base: usize, len: usize) -> Entry {
 #[cfg(windows)]
 pub(super) fn entry(base: usize, len: usize) -> Entry {
     Entry {
-        // Nothing is written through an entry of `WSASend`, whose type is that of `WSARecv`.
+        // `WSASend` and `WSARecv` have the same type of entries. Nothing is written through an entry of `WSASend`.
         buf: std::ptr::with_exposed_provenance_mut(base),
         len: len as u32,
     }

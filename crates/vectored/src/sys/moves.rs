@@ -58,7 +58,7 @@ fn are_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
     Ok(poll(ends, Some(&at_once))? == ends.len())
 }
 
-/// Polls two ends, of which one is a pipe, before a call that sleeps.
+/// Polls two ends before a call that sleeps. One of them is a pipe.
 ///
 /// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than another process needs for all of a pipe of
 /// 64 KiB. If that is slower, most calls sleep at once: the others cost at most 1/32 of the time.

@@ -23,7 +23,7 @@ pub(crate) enum FileKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CopyEnd {
     pub(crate) kind: FileKind,
-    /// Device and inode; on Windows those of a regular file alone.
+    /// Device and inode. On Windows only regular files have them.
     pub(crate) file: Option<(u64, u64)>,
     /// `st_size`; 0 on Windows.
     pub(crate) bytes: u64,

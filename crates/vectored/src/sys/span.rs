@@ -90,7 +90,7 @@ pub(crate) fn spans<S: Deref<Target = [u8]>>(list: &[S]) -> &[Bytes<S>] {
     unsafe { std::slice::from_raw_parts(list.as_ptr().cast(), list.len()) }
 }
 
-/// The bytes of a segment from `from` up to `to`, as an entry of its own.
+/// The bytes of a segment from `from` up to `to`, as an entry.
 ///
 /// # Panics
 ///

@@ -226,7 +226,7 @@ pub(crate) struct StagingTail<'a> {
 
 impl<'a> StagingTail<'a> {
     /// All of `buffer`, which is emptied and allocated by the first [`reserve`](StagingTail::reserve).
-    pub(crate) fn of(buffer: &'a mut StagingBuffer) -> StagingTail<'a> {
+    pub(crate) fn whole(buffer: &'a mut StagingBuffer) -> StagingTail<'a> {
         StagingTail {
             buffer: Some(buffer),
             memory: &mut [],
@@ -234,7 +234,7 @@ impl<'a> StagingTail<'a> {
         }
     }
 
-    /// All of `buffer`, with its content, of which it is emptied.
+    /// All of `buffer`, with its content. Afterwards `buffer` is empty.
     pub(crate) fn with_content(buffer: &'a mut StagingBuffer) -> StagingTail<'a> {
         let filled = mem::take(&mut buffer.filled);
         StagingTail {

@@ -117,7 +117,7 @@ impl ScriptedSink {
 }
 
 impl ScriptedSink {
-    /// Checks that `error` is that of the last call.
+    /// Checks that `error` is the error of the last call.
     pub(crate) fn check_error(&self, error: &TransferError) {
         match self.last {
             Answer::Take(most) => {
@@ -265,7 +265,7 @@ pub(crate) fn for_a_descriptor_of_messages(
     // An empty message, which would be dropped.
     check(&[], start, &[], Err(0));
     check(&[0, 0], start, &[], Err(0));
-    // A message of which a part was sent, now or before.
+    // A part of the message was sent, now or before.
     check(&[20, 30], start, &[Answer::Take(21)], Err(21));
     check(&[20, 30], SegmentCursor::at(1, 0), &[], Err(0));
     // A message that was sent.

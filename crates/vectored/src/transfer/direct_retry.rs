@@ -8,7 +8,7 @@ use crate::sys::open_file::{FileKind, OpenFile};
 /// Whether `fd` is a regular file or block device that is open with `O_DIRECT`. (On a pipe the flag means packets.)
 pub(crate) fn is_direct(fd: BorrowedDescriptor<'_>) -> bool {
     let kinds = [FileKind::Regular, FileKind::Block];
-    OpenFile::of(fd).is_some_and(|file| file.is_direct && kinds.contains(&file.kind))
+    OpenFile::describe(fd).is_some_and(|file| file.is_direct && kinds.contains(&file.kind))
 }
 
 /// Sends the rest of a list without copying if a file that is open with `O_DIRECT` refused a copying transfer with

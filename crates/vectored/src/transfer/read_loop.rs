@@ -132,7 +132,7 @@ pub(crate) fn unexpected_eof() -> io::Error {
 
 /// The memory of an array of slices, empty and free for slices of another lifetime.
 ///
-/// It relies on `collect` reusing the allocation, as that of [`Gather`](crate::Gather) does.
+/// It relies on `collect` reusing the allocation, as [`Gather`](crate::Gather) does.
 pub(crate) fn recycle<'a>(mut slices: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'a>> {
     slices.clear();
     slices

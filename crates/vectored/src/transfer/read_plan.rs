@@ -288,7 +288,7 @@ mod tests {
             cursor.advance(&segments, skip.min(data.concat().len()));
             let policy = RunPolicy::new(copy_below_bytes, limits);
             let (mut memory, mut iovecs, mut runs) = (StagingBuffer::unallocated(staging_bytes), Vec::new(), Vec::new());
-            let staging = StagingTail::of(&mut memory);
+            let staging = StagingTail::whole(&mut memory);
             let write = crate::plan::plan(&segments, cursor, policy, staging, &mut iovecs)
                 .map(|batch| (batch.slices.len(), batch.bytes, batch.end));
             let read = plan_read(&segments, cursor, policy, staging_bytes, &mut runs)

@@ -32,7 +32,7 @@ pub(crate) struct Stream<'fd> {
 
 impl<'fd> Stream<'fd> {
     #[inline(always)]
-    pub(crate) fn of(fd: BorrowedDescriptor<'fd>) -> Stream<'fd> {
+    pub(crate) fn new(fd: BorrowedDescriptor<'fd>) -> Stream<'fd> {
         Stream {
             fd,
             calls: ListCalls::default(),
@@ -100,7 +100,7 @@ impl Sink for Stream<'_> {
 pub(crate) fn into_stream(
     fd: BorrowedDescriptor<'_>,
 ) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
-    let mut stream = Stream::of(fd);
+    let mut stream = Stream::new(fd);
     move |slices| stream.call(slices)
 }
 
@@ -113,7 +113,8 @@ impl MayGetPlainCall for BorrowedDescriptor<'_> {
     /// Sockets and files that are open with `O_DIRECT` get no plain call: the kernel takes lists for every socket, and
     /// the buffer is not aligned for direct I/O.
     fn may_get_plain_call(&self) -> bool {
-        OpenFile::of(*self).is_some_and(|file| file.kind != FileKind::Socket && !file.is_direct)
+        OpenFile::describe(*self)
+            .is_some_and(|file| file.kind != FileKind::Socket && !file.is_direct)
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// A call of `given` bytes up to `end`.
-    pub(crate) fn of(given: usize, end: SegmentCursor, result: io::Result<usize>) -> Attempt {
+    pub(crate) fn new(given: usize, end: SegmentCursor, result: io::Result<usize>) -> Attempt {
         Attempt { given, end, result }
     }
 
@@ -78,7 +78,7 @@ impl Batch<'_> {
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {
         let result = send(sink, self.slices, self.bytes, true);
-        Attempt::of(self.bytes, self.end, result)
+        Attempt::new(self.bytes, self.end, result)
     }
 }
 
@@ -172,7 +172,7 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         let may_send = if is_whole { Ok(()) } else { self.ask() };
         match may_send {
             Ok(()) => batch.send(sink),
-            Err(error) => Attempt::of(batch.bytes, batch.end, Err(error)),
+            Err(error) => Attempt::new(batch.bytes, batch.end, Err(error)),
         }
     }
 }

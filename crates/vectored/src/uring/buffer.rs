@@ -27,7 +27,7 @@ use std::ops::DerefMut;
 ///     ring.submit_read_at(file, vec![block(), block()], 0, 0);
 ///     let done = ring.wait()?.expect("one transfer");
 ///     done.result?;
-///     Ok(done.data.into_buffers().expect("those of the read"))
+///     Ok(done.data.into_buffers().expect("the buffers of the read"))
 /// }
 /// # if vectored::uring::Ring::new(1).is_ok() {
 /// # assert_eq!(read_two_blocks(File::open("/dev/zero")?, 512)?.len(), 2);

@@ -26,7 +26,7 @@ enum Owner {
 /// descriptor that is asked once, except for transfers at the position of a regular file or a block device. A clone costs no
 /// allocation, unlike a [`Descriptor`] of any other owner.
 ///
-/// Its descriptor must stay that of the same file: dup2(2) must not replace it.
+/// Its descriptor must stay open on the same file: dup2(2) must not replace it.
 ///
 /// # Examples
 ///
@@ -85,7 +85,7 @@ impl SharedDescriptor {
 }
 
 impl Descriptor {
-    /// No descriptor: that of a transfer whose owner was dropped.
+    /// No descriptor: the owner of the transfer was dropped.
     pub(super) const NONE: Descriptor = Descriptor(Owner::None);
 
     /// The descriptor, and its kind as far as that is known.

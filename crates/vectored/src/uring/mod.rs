@@ -3,7 +3,7 @@
 //! A [`Ring`] has many transfers in flight, of many descriptors, in one thread and without a runtime. Each of them is
 //! complete, as those of the functions for blocking descriptors. What a transfer owns comes back with its [`Completion`].
 //!
-//! [`std::io::Result`]s of [`Ring::wait`] are those of the ring; each transfer has a result of its own.
+//! [`std::io::Result`]s of [`Ring::wait`] are about the ring; each transfer has its own result.
 //!
 //! # If there is no io_uring
 //!

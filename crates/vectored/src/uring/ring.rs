@@ -409,7 +409,7 @@ impl<B: Buffer> Ring<B> {
         }
     }
 
-    /// Returns a transfer that has ended. A transfer of which a call moved only a part waits for another call.
+    /// Returns a transfer that has ended. If a call moved only a part of a transfer, the transfer waits for another call.
     fn next_ended(&mut self) -> Option<(Box<Transfer<B>>, io::Result<()>)> {
         if let Some(ended) = self.ended.pop_front() {
             return Some(ended);

@@ -113,7 +113,7 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// Ends a write of which one call moved all that was left; returns whether it did. The usual case, in fewer instructions
+    /// Ends a write if one call moved all that was left; returns whether it did. The usual case, in fewer instructions
     /// than [`call_ended`](Transfer::call_ended).
     #[inline]
     pub(super) fn end_whole(&mut self, result: &io::Result<usize>) -> bool {
@@ -130,7 +130,7 @@ impl<B: Buffer> Transfer<B> {
         is_whole
     }
 
-    /// Takes the result of a call. Returns that of the transfer if it has ended; otherwise another call is made.
+    /// Takes the result of a call. If the transfer has ended, returns its result; otherwise another call is made.
     pub(super) fn call_ended(
         &mut self,
         result: io::Result<usize>,

@@ -172,7 +172,7 @@ proptest! {
     }
 }
 
-/// Ends calls as those of a descriptor that is ready, but refuses each call. Returns how often it was waited for, up to 3.
+/// Ends each call with a refusal, though the descriptor is ready. Returns how often the descriptor was waited for, up to 3.
 fn refused(mut transfer: Box<Transfer<Vec<u8>>>) -> usize {
     for waits in 0..3 {
         begin(&mut transfer, &[]);
@@ -311,7 +311,7 @@ fn a_queue_of_kept_segments_is_a_list_already() {
     }
 }
 
-/// What is left of a list after a short call is one, too: the entries before it are skipped, the first one is cut.
+/// After a short call the rest of a list is a list: the entries before the rest are skipped, and its first entry is cut.
 #[test]
 fn the_rest_of_a_list_is_a_list() {
     let mut transfer = write(pipe_end(), &payload(&[6, 7, 8]));

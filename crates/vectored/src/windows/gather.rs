@@ -61,7 +61,7 @@ pub fn write_file_gather(
 /// Reads into `segments` from byte `offset` of a file on by `ReadFileScatter`, past the cache, until they are full or the
 /// file ends, and returns the bytes read.
 ///
-/// The conditions are those of [`write_file_gather`]. The end of the file is no error.
+/// The conditions are the same as for [`write_file_gather`]. The end of the file is no error.
 ///
 /// # Errors
 ///

@@ -34,7 +34,7 @@ const MAX_CALL_PAGES: usize = 16 * 1024;
 pub struct PageRules {
     /// The bytes of a page of memory: a power of two.
     pub page_bytes: usize,
-    /// The bytes of a sector of the volume: a power of two, at most those of a page.
+    /// The bytes of a sector of the volume: a power of two, at most a page.
     pub sector_bytes: usize,
 }
 
@@ -89,7 +89,7 @@ fn refused(what: &str, unit: usize, name: &str) -> io::Error {
 /// The pages of one call: a list that was checked, from page `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageCall {
-    /// The number of pages, of which the last may be used in part.
+    /// The number of pages. The last page may be used in part.
     pub(crate) pages: usize,
     pub(crate) bytes: usize,
 }

@@ -43,7 +43,7 @@ pub struct CompletionPort {
     port: Port,
     /// The conditions of each file.
     rules: Vec<PageRules>,
-    /// Tells the files of this port from those of others.
+    /// Tells the files of this port from the files of other ports.
     number: u64,
     next_id: u64,
     /// Transfers that had ended when they were started.

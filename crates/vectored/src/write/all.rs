@@ -41,7 +41,7 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 /// no error. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the second is refused, the
 /// first has been written. Segments that lie one directly after another in memory are coalesced into one entry, so such
 /// a driver takes them as one value. If it refuses that entry with `EINVAL`, the list is tried again with each segment
-/// as an entry of its own. A [`Gather`](crate::Gather) copies short segments together, which also makes them one value.
+/// as one entry. A [`Gather`](crate::Gather) copies short segments together, which also makes them one value.
 /// Bytes that such a driver must get in one call belong in one segment. That holds for
 /// [`write_once`](crate::write_once) too, which never coalesces.
 ///

@@ -98,7 +98,7 @@ impl WriteFlags {
             }
         }
         all.remove(0);
-        // Stable, so the order of `NAMES` decides between those of the same size.
+        // Stable: between flags of the same size the order of `NAMES` decides.
         all.sort_by_key(|set| set.0.count_ones());
         all
     }

@@ -26,14 +26,14 @@ use crate::transfer::write_loop::FnSink;
 /// goes to the end of the file as it is then, in one piece on local file systems of Linux, but not over NFS ("BUGS"
 /// of open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others
 /// (pipe(7)). On a stream socket one call guarantees nothing. Some drivers support write(2) only (eventfd(2), some
-/// character devices). Linux passes them each segment as a record of its own, without an error: copy the record into
+/// character devices). Linux passes them each segment as one record, without an error: copy the record into
 /// one segment there.
 ///
 /// It takes no flags. If records must be durable when it returns, open the file with `O_DSYNC`.
 ///
 /// # Messages
 ///
-/// On a socket that keeps messages apart (one that is not a stream), each call is a message of its own. The functions
+/// On a socket that keeps messages apart (one that is not a stream), each call is one message. The functions
 /// that write streams ([`write_all`](crate::write_all), [`resume_write`](crate::resume_write),
 /// `write_all_with` and those of [`Gather`](crate::Gather), and `BufSender`) therefore refuse a socket of any
 /// type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with [`InvalidInput`](std::io::ErrorKind::InvalidInput)

@@ -28,7 +28,7 @@ impl RawList<'_> {
     pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawList<'a>> {
         // SAFETY: the caller's promise about the entries. The methods of the result pass it to code that reads lengths and
         // addresses by `Span`, and makes no reference to the bytes of a segment.
-        unsafe { raw::list(iov, count) }.map(RawList::of)
+        unsafe { raw::list(iov, count) }.map(RawList::from_slices)
     }
 }
 
@@ -48,7 +48,7 @@ impl RawListMut<'_> {
     /// array or a segment has more than `isize::MAX` bytes; `ENOMEM` if there is no memory for the copy.
     pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawListMut<'a>> {
         // SAFETY: the caller's promise.
-        unsafe { raw::list_mut(iov, count) }.map(RawListMut::of)
+        unsafe { raw::list_mut(iov, count) }.map(RawListMut::from_slices)
     }
 }
 

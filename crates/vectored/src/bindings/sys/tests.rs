@@ -117,7 +117,7 @@ const EMPTY: iovec = iovec {
 fn a_list_with_null_addresses_of_empty_segments_arrives() {
     let (one, other) = (b"one, ".to_vec(), b"other".to_vec());
     let iov = [EMPTY, entry(&one), EMPTY, entry(&other), EMPTY];
-    // SAFETY: the segments are those of the vectors, or empty.
+    // SAFETY: the segments are bytes of the vectors, or empty.
     let list = unsafe { RawList::new(iov.as_ptr(), iov.len()) }.unwrap();
     let (mut reader, writer) = io::pipe().unwrap();
     let (mut gather, start) = (Gather::default(), SegmentCursor::new);

@@ -7,7 +7,7 @@
 //! # Safety
 //!
 //! A [`Part`] with a pointer names bytes that are `'static`, or the last bytes of the owner in `owners` that has its number.
-//! An owner's bytes lie on the heap (or are `'static`, too), so they do not move with it. Nothing writes them or gives out
+//! An owner's bytes lie on the heap or are `'static`, so they do not move with the owner. Nothing writes them or gives out
 //! an owner while its part is there. A part is removed before its owner. So the bytes are valid while a `Kept` is borrowed.
 #![allow(unsafe_code)]
 
@@ -126,7 +126,7 @@ impl Kept {
     /// If the segments have more than `isize::MAX` bytes then.
     #[inline(always)]
     pub(in crate::queue) fn push(&mut self, copied_bytes: usize, segment: Segment) -> bool {
-        let part = Part::of(&segment);
+        let part = Part::of_bytes(&segment);
         if part.bytes == 0 {
             return false;
         }
@@ -346,7 +346,7 @@ impl Kept {
         ]
     }
 
-    /// All parts, those of copied bytes as copies.
+    /// All parts. Parts of copied bytes are copies.
     pub(in crate::queue) fn into_segments(mut self, mut copied: &[u8]) -> Vec<Segment> {
         self.forget_removed();
         let mut segments = Vec::with_capacity(self.parts.len() + 1);
@@ -395,7 +395,7 @@ impl Kept {
                 slice::from_raw_parts::<'static, u8>(part.start, part.bytes)
             }),
         };
-        // The bytes are the same; the pointer is that of their present owner.
+        // The bytes are the same; the pointer is to the bytes of their present owner.
         part.start = shared.as_ptr();
         Some(shared)
     }
@@ -410,7 +410,7 @@ impl Part {
     }
 
     #[inline]
-    fn of(bytes: &[u8]) -> Part {
+    fn of_bytes(bytes: &[u8]) -> Part {
         Part {
             start: bytes.as_ptr(),
             bytes: bytes.len(),

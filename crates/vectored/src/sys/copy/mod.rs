@@ -91,7 +91,7 @@ impl Copier {
 /// Copies `segments` one after the other to the start of `to`, up to the first one that has more than `most_bytes` or
 /// does not fit.
 ///
-/// Returns the number of copied segments and that of their bytes, which are the initialised bytes at the start of `to`.
+/// Returns the number of copied segments and the number of their bytes, which are the initialised bytes at the start of `to`.
 #[inline(always)]
 pub(crate) fn copy_run(
     copier: Copier,
@@ -152,7 +152,7 @@ fn copy_run_baseline(
     unsafe { copy_while(segments, to, accepts, copy_bytes) }
 }
 
-/// Copies stretches of short segments by `copy_short_run`, and those of longer ones between them by [`copy_while`].
+/// Copies stretches of short segments by `copy_short_run`, and the longer segments between them by [`copy_while`].
 ///
 /// A segment is short if it has up to `short_bytes` bytes and as many are free. The long ones are copied out of line:
 /// where wide registers are in use, each call of another function costs as much as to copy a segment.

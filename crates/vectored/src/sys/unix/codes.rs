@@ -5,7 +5,7 @@ pub(crate) use libc::{EINTR, EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP};
 /// Errors of a call that reads and writes, which only the side that is written to gives.
 pub(crate) const OF_OUTPUT: [i32; 4] = [libc::EPIPE, libc::ENOSPC, libc::EFBIG, libc::EDQUOT];
 
-/// Errors by which a kernel or a sandbox refuses a call that a read and a write replace.
+/// The errors with which a kernel or a sandbox refuses a call that a read and a write replace.
 pub(crate) const REFUSALS: [i32; 7] = [
     EINVAL,
     ENOSYS,

@@ -13,7 +13,7 @@ pub(crate) const PIPE_BUF: usize = libc::PIPE_BUF;
 
 impl OpenFile {
     /// `None` if fstat(2) fails.
-    pub(crate) fn of(fd: BorrowedDescriptor<'_>) -> Option<OpenFile> {
+    pub(crate) fn describe(fd: BorrowedDescriptor<'_>) -> Option<OpenFile> {
         let stat = rustix::fs::fstat(fd).ok()?;
         #[cfg(target_os = "linux")]
         let is_direct = {
@@ -63,7 +63,7 @@ impl CopyEnd {
     /// Looks at a descriptor, by fstat(2).
     // The integers' types differ between systems.
     #[allow(clippy::unnecessary_cast)]
-    pub(crate) fn of(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
+    pub(crate) fn describe(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
         let stat = rustix::fs::fstat(fd)?;
         let kind = kind(FileType::from_raw_mode(stat.st_mode));
         #[cfg(target_os = "linux")]

@@ -279,7 +279,7 @@ pub(crate) fn read_uninit<'b>(
     Ok(filled)
 }
 
-/// Writes a record: all of `slices` in one call, each as an entry of its own.
+/// Writes a record: all of `slices` in one call, each slice as one entry.
 #[inline(always)]
 pub(crate) fn write_record(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     write_entries(fd, slices)

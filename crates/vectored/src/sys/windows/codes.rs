@@ -1,4 +1,4 @@
-//! Numbers of errors, by the names of those of Unix that mean the same.
+//! Numbers of errors, by the names of the errors of Unix that mean the same.
 
 use windows_sys::Win32::Foundation as win32;
 use windows_sys::Win32::Networking::WinSock;
@@ -14,7 +14,7 @@ pub(crate) const ESPIPE: i32 = win32::ERROR_SEEK_ON_DEVICE as i32;
 /// Errors of a call that reads and writes, which only the side that is written to gives. There is no such call.
 pub(crate) const OF_OUTPUT: [i32; 1] = [win32::ERROR_DISK_FULL as i32];
 
-/// Errors by which a kernel refuses a call that a read and a write replace. There is no such call.
+/// The errors with which a kernel refuses a call that a read and a write replace: none, since Windows has no such call.
 pub(crate) const REFUSALS: [i32; 0] = [];
 
 /// For scripts of tests.

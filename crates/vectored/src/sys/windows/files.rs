@@ -31,7 +31,7 @@ pub(crate) const PIPE_BUF: usize = MAX_CALL_BYTES;
 
 impl OpenFile {
     /// Always `Some`.
-    pub(crate) fn of(descriptor: BorrowedDescriptor<'_>) -> Option<OpenFile> {
+    pub(crate) fn describe(descriptor: BorrowedDescriptor<'_>) -> Option<OpenFile> {
         Some(match descriptor {
             BorrowedDescriptor::Handle(handle) => OpenFile {
                 kind: kind(handle),
@@ -47,7 +47,7 @@ impl OpenFile {
 
 impl CopyEnd {
     /// Looks at a descriptor.
-    pub(crate) fn of(descriptor: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
+    pub(crate) fn describe(descriptor: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
         let (kind, file) = match descriptor {
             BorrowedDescriptor::Socket(_) => (FileKind::Socket, None),
             BorrowedDescriptor::Handle(handle) => match kind(handle) {
@@ -64,7 +64,7 @@ impl CopyEnd {
     }
 }
 
-/// The size of a pipe: that of the two directions is asked for by other means.
+/// The size of a pipe: the sizes of its two directions are asked for by other means.
 pub(crate) fn pipe_bytes(_descriptor: BorrowedDescriptor<'_>) -> Option<usize> {
     None
 }
@@ -106,7 +106,7 @@ pub(super) fn has_offsets(handle: BorrowedHandle<'_>) -> bool {
     kind(handle) != FileKind::Fifo
 }
 
-/// Whether the descriptor is a pipe. Called for records of more than `PIPE_BUF` bytes, of which there are none.
+/// Whether the descriptor is a pipe. Called for records of more than `PIPE_BUF` bytes: there are none.
 pub(crate) fn is_fifo(descriptor: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(match descriptor {
         BorrowedDescriptor::Handle(handle) => kind(handle) == FileKind::Fifo,

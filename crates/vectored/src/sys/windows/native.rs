@@ -2,7 +2,7 @@
 //!
 //! `NtWriteFile` and `NtReadFile` are what `WriteFile` and `ReadFile` call. They are made directly because those cannot
 //! wait for the end of a call on a handle that is open for overlapped I/O, as the pipes of `std::process` are: there
-//! they return before the kernel is done with the memory. The standard library calls NT for that reason, too.
+//! they return before the kernel is done with the memory. The standard library calls NT for the same reason.
 //!
 //! # Safety
 //!
@@ -87,7 +87,7 @@ pub(crate) unsafe fn read(
     match status {
         // The rest of a longer message stays in the pipe.
         0.. | STATUS_BUFFER_OVERFLOW => Ok(bytes),
-        // The other end of a pipe is closed: the standard library calls that the end of the file, too.
+        // The other end of a pipe is closed. The standard library also calls that the end of the file.
         STATUS_END_OF_FILE | STATUS_PIPE_BROKEN => Ok(0),
         failed => Err(error(failed)),
     }

@@ -1,4 +1,4 @@
-//! The system calls, each made once: no retry, no loop after a short call. The interface is that of `unix/syscalls.rs`.
+//! The system calls, each made once: no retry, no loop after a short call. The interface is the same as in `unix/syscalls.rs`.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

@@ -45,7 +45,7 @@ proptest! {
                 })
             })
         });
-        // Each answer by which a plain call does not prove that lists are refused costs one more refusal.
+        // If the answer to a plain call does not prove that lists are refused, a further list is refused.
         let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
         prop_assert!(refused <= 1 + unproven.count());
     }

@@ -56,7 +56,7 @@ const MAX_TAKEN: usize = 32;
 /// they moved has taken the place of the calls there.
 const PREFETCH_AHEAD: usize = 4;
 
-/// The most bytes of lists that are kept for later calls: those of 64 calls of 1024 segments.
+/// The most bytes of lists that are kept for later calls: 64 calls of 1024 segments.
 const MAX_RETAINED_BYTES: usize = 1 << 20;
 
 const FORKED: &str = "this process is a fork of the one that made the ring, which the child cannot use: make a ring in the \
@@ -278,7 +278,7 @@ impl<C: Call> Calls<C> {
             Ok(begun) => begun,
             Err(error) => {
                 self.empty_lists(index);
-                // SAFETY: the pointer is that of a leaked `Box`, and nothing is borrowed from it any more.
+                // SAFETY: the pointer is to a leaked `Box`, and nothing is borrowed from it any more.
                 return Err((unsafe { Box::from_raw(call.as_ptr()) }, error));
             }
         };

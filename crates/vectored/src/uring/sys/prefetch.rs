@@ -2,7 +2,7 @@
 
 /// Has the processor load a value into its cache, if it is one of x86-64.
 ///
-/// It accesses nothing: the address may be that of any memory, or of none.
+/// It accesses nothing: the address may be of any memory, or of none.
 #[inline]
 pub(in crate::uring) fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]

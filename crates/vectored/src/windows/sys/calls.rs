@@ -112,7 +112,7 @@ impl<'s> Elements<'s> {
         } {
             Started::InFlight => {
                 let state = &raw const overlapped.Internal;
-                // SAFETY: initialised; the kernel writes a number to it, of which the compiler does not know.
+                // SAFETY: initialised; the kernel writes a number to it, without the compiler's knowledge.
                 event.wait(|| unsafe { state.read_volatile() } != STATUS_PENDING as usize);
             }
             Started::AtEnd => return Ok(0),

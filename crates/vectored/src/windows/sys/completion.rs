@@ -40,7 +40,7 @@ unsafe impl Send for Port {}
 /// A transfer that the kernel may be working on.
 #[repr(C)]
 struct InFlight {
-    /// First, so that its address is that of the transfer.
+    /// First, so that it has the address of the transfer.
     overlapped: OVERLAPPED,
     id: u64,
     file: usize,
@@ -165,7 +165,7 @@ impl Port {
             if is_well == 0 && overlapped.is_null() {
                 return Err(io::Error::last_os_error());
             }
-            // Another call on a duplicate of a file's handle has its packet here, too. Its `OVERLAPPED` is not ours.
+            // A call on a duplicate of a file's handle also has its packet here. Its `OVERLAPPED` is not ours.
             let Some(transfer) = self.in_flight.remove(&overlapped.addr()) else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! Random writes: nothing is lost, no slice is split, and the calls are those of `BufWriter` or fewer.
+//! Random writes: nothing is lost, no slice is split, and no more calls are made than by `BufWriter`.
 
 use std::io::{self, Write};
 

@@ -17,7 +17,7 @@ use crate::sys::limits::Limits;
 use crate::testing::{Answer, ScriptedSink, list};
 use crate::{Gather, GatherWriter, SegmentCursor, TransferError};
 
-/// An inner writer with a script, of which the test keeps a clone to inspect.
+/// An inner writer with a script. The test keeps a clone of it to inspect.
 #[derive(Clone)]
 struct Shared {
     sink: Rc<RefCell<ScriptedSink>>,
