@@ -89,21 +89,18 @@
 //! # Structure
 //!
 //! ```text
-//! files    opens logs, decompresses, merges parts, and passes batches of lines to the thread of the sink
+//! files    opens logs, decompresses, and merges parts
 //! reader   joins calls that span two lines, assigns threads and times, and makes events
 //! call     reads names, arguments and results of calls
 //! line     finds lines; reads the thread and time before a call, and the stack after it
 //! text     reads numbers and hexadecimal escapes
 //! ```
 //!
-//! Most lines of a log made by `-f -ttt -T` have one form. `reader::common_lines` reads those in a loop of its own and
-//! passes on a few numbers instead of text. A property test checks that both ways give the same events.
 
 mod call;
 mod counts;
 mod error;
 pub mod event;
-mod event_sink;
 mod files;
 mod line;
 mod reader;
@@ -112,8 +109,7 @@ mod text;
 pub use counts::{Counts, Skipped};
 pub use error::LogError;
 pub use event::Event;
-pub use event_sink::{EventSink, Item};
-pub use files::{read_logs, read_logs_to};
+pub use files::{Item, read_logs};
 pub use reader::{ReadOptions, Reader};
 
 /// Compiles the example of the README.

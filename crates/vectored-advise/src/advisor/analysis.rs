@@ -8,7 +8,7 @@ use crate::advisor::options::Options;
 use crate::advisor::runs::call_effects::ClassCache;
 use crate::advisor::tracker::Tracker;
 use crate::model::Runtime;
-use vectored_strace::{Counts, Event, EventSink, Item, LogError, read_logs_to};
+use vectored_strace::{Counts, Event, Item, LogError, read_logs};
 
 /// Reads logs event by event, and counts calls that fewer calls could replace.
 ///
@@ -50,13 +50,6 @@ impl Analysis {
     /// Adds the next event of the log. The events of one thread come in the order of time, and a call of
     /// another thread that saw the effect of an event comes after it.
     pub fn follow(&mut self, event: &Event<'_>) {
-        self.follow_here(event);
-    }
-
-    /// [`Analysis::follow`], inlined into each caller, so that the compiler drops the branches that
-    /// cannot occur there.
-    #[inline(always)]
-    fn follow_here(&mut self, event: &Event<'_>) {
         self.tracker.follow(event, &mut self.classes);
     }
 
@@ -88,31 +81,20 @@ impl Analysis {
     }
 }
 
-impl EventSink for Analysis {
-    fn on_item(&mut self, item: Item<'_>) -> ControlFlow<()> {
-        match item {
-            Item::Begin => self.begin_log(),
-            Item::Event(event) => Analysis::follow(self, &event),
-            Item::End(_) => {}
-        }
-        ControlFlow::Continue(())
-    }
-
-    #[inline(always)]
-    fn on_common_transfer(&mut self, event: &Event<'_>) -> ControlFlow<()> {
-        self.follow_here(event);
-        ControlFlow::Continue(())
-    }
-}
-
 impl Analysis {
-    /// Reads logs as [`read_logs`](vectored_strace::read_logs) and adds their events. This is faster
-    /// than to follow each event.
+    /// Reads logs as [`read_logs`](vectored_strace::read_logs) and adds their events.
     ///
     /// # Errors
     ///
     /// The errors of [`read_logs`](vectored_strace::read_logs).
     pub fn read_logs(&mut self, paths: &[PathBuf]) -> Result<Counts, LogError> {
-        read_logs_to(paths, self)
+        read_logs(paths, |item| {
+            match item {
+                Item::Begin => self.begin_log(),
+                Item::Event(event) => self.follow(&event),
+                Item::End(_) => {}
+            }
+            ControlFlow::Continue(())
+        })
     }
 }

@@ -4,7 +4,7 @@
 //! later calls are compared with the cached text.
 
 use crate::call::arguments::Arguments;
-use crate::call::names::{ArgumentShape, Syscall, name};
+use crate::call::names::{Syscall, name};
 use crate::event::Descriptor;
 
 /// The prefix of a call.
@@ -84,23 +84,15 @@ const TEXT_BYTES: usize = 112;
 
 /// A prefix in the cache.
 #[derive(Clone, Debug)]
-pub(crate) struct CachedPrefix {
+struct CachedPrefix {
     text: [u8; TEXT_BYTES],
     text_bytes: usize,
-    /// The bits of the first `MASK_BYTES` bytes that belong to the prefix.
-    mask: [u64; MASK_WORDS],
     /// The parsed prefix.
-    pub(crate) prefix: CallPrefix,
-    /// How to read a call with this prefix whose line has the common form.
-    pub(crate) common_form: CommonForm,
-    /// Number of the last batch that this prefix was added to, and its index there.
-    pub(crate) batch_index: (u64, u32),
+    prefix: CallPrefix,
 }
 
-/// Bytes of a prefix that are compared without a branch on its length.
-const MASK_BYTES: usize = 64;
-
-const MASK_WORDS: usize = MASK_BYTES / 8;
+/// Bytes of a call that may be hashed.
+const HASHED_BYTES: usize = 64;
 
 impl PrefixCache {
     /// Makes the cache of a reader with a buffer of `buffer_bytes`.
@@ -111,10 +103,7 @@ impl PrefixCache {
             text: [0; TEXT_BYTES],
             // Longer than any call, so that an empty slot matches none.
             text_bytes: usize::MAX,
-            mask: [0; MASK_WORDS],
             prefix: CallPrefix::of_name(Syscall::Other, 0),
-            common_form: CommonForm::None,
-            batch_index: (0, 0),
         };
         Self {
             slots: vec![none; slots],
@@ -128,7 +117,7 @@ impl PrefixCache {
         let index = match text.first_chunk() {
             Some(text) => self.slot_of(text),
             None => {
-                let mut longer = [0; MASK_BYTES];
+                let mut longer = [0; HASHED_BYTES];
                 longer[..text.len()].copy_from_slice(text);
                 self.slot_of(&longer)
             }
@@ -141,59 +130,13 @@ impl PrefixCache {
         slot.fill(text)
     }
 
-    /// The cached prefix of a call; `None` if it is not cached or `text` has fewer than `MASK_BYTES` bytes.
     #[inline]
-    pub(crate) fn find(&mut self, text: &[u8]) -> Option<&mut CachedPrefix> {
-        let compared: &[u8; MASK_BYTES] = text.first_chunk()?;
-        let index = self.slot_of(compared);
-        let slot = &mut self.slots[index];
-        let words = compared.as_chunks().0.iter().zip(slot.text.as_chunks().0);
-        let differences = words.zip(slot.mask).fold(0, |all, ((given, known), mask)| {
-            all | ((u64::from_le_bytes(*given) ^ u64::from_le_bytes(*known)) & mask)
-        });
-        let is_same = differences == 0
-            && match slot.text_bytes {
-                0..=MASK_BYTES => true,
-                bytes => {
-                    bytes <= text.len() && text[MASK_BYTES..bytes] == slot.text[MASK_BYTES..bytes]
-                }
-            };
-        is_same.then_some(slot)
-    }
-
-    #[inline]
-    fn slot_of(&self, text: &[u8; MASK_BYTES]) -> usize {
+    fn slot_of(&self, text: &[u8; HASHED_BYTES]) -> usize {
         (hash(text) >> self.shift) as usize
     }
 }
 
 impl CachedPrefix {
-    /// The text by which a call has this prefix, up to the byte after the first argument.
-    pub(crate) fn text(&self) -> &[u8] {
-        self.text.get(..self.text_bytes).unwrap_or_default()
-    }
-
-    /// Whether this is the prefix of a transfer with a path or address (`-y`).
-    #[inline]
-    pub(crate) fn shows_path(&self) -> bool {
-        matches!(
-            (self.prefix.name, self.prefix.first),
-            (
-                Syscall::Transfer(..),
-                FirstArgument::Descriptor {
-                    leads_to: (_, 1..),
-                    ..
-                }
-            )
-        )
-    }
-
-    /// Length of the text.
-    #[inline]
-    pub(crate) fn text_bytes(&self) -> usize {
-        self.text_bytes
-    }
-
     #[cold]
     fn fill(&mut self, text: &[u8]) -> Option<CallPrefix> {
         let (prefix, text_bytes) = read(text)?;
@@ -202,72 +145,23 @@ impl CachedPrefix {
         {
             self.text[..text_bytes].copy_from_slice(prefix_text);
             self.text_bytes = text_bytes;
-            self.mask = mask(text_bytes);
             self.prefix = prefix;
-            self.common_form = CommonForm::of(prefix, prefix_text);
-            self.batch_index = (0, 0);
         }
         Some(prefix)
     }
 }
 
-/// What is read of a call whose line has the common form, by its prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CommonForm {
-    /// The line is not read as a common one: the call affects how later lines are read.
-    None,
-    /// The numbers of bytes asked for and moved, and the offset: a transfer of one buffer.
-    Transfer { positional: bool },
-    /// Its name and descriptor alone.
-    NameOnly,
-    /// All of its arguments.
-    Arguments,
-}
-
-impl CommonForm {
-    fn of(prefix: CallPrefix, prefix_text: &[u8]) -> Self {
-        let is_descriptor = matches!(prefix.first, FirstArgument::Descriptor { .. });
-        match prefix.name {
-            name if name.makes_threads() || !begins_with_letter(prefix_text) => Self::None,
-            Syscall::Transfer(ArgumentShape::Plain { positional }, _) => {
-                if is_descriptor && prefix_text.ends_with(b",") {
-                    Self::Transfer { positional }
-                } else {
-                    Self::None
-                }
-            }
-            Syscall::Other => Self::NameOnly,
-            _ => Self::Arguments,
-        }
-    }
-}
-
-/// Whether a call begins with a lower-case letter, unlike further fields of the line's prefix (`(+ 0.1)`, `[12]`).
-fn begins_with_letter(call: &[u8]) -> bool {
-    call.first().is_some_and(u8::is_ascii_lowercase)
-}
-
-/// The mask of the first `bytes` bytes of `MASK_BYTES`.
-fn mask(bytes: usize) -> [u64; MASK_WORDS] {
-    let of_word = |word: usize| match bytes.saturating_sub(word * 8) {
-        0 => 0,
-        1..8 => u64::MAX >> (64 - 8 * (bytes - word * 8)),
-        8.. => u64::MAX,
-    };
-    std::array::from_fn(of_word)
-}
-
 /// Hashes a call by its first 16 bytes, which contain the number of most descriptors, and, if these begin a path (`-y`),
 /// by the rest of it: files of one directory differ late.
 #[inline]
-fn hash(text: &[u8; MASK_BYTES]) -> u64 {
+fn hash(text: &[u8; HASHED_BYTES]) -> u64 {
     let words = text.as_chunks().0;
     let word = |index: usize| u64::from_le_bytes(words[index]);
     let (low, high) = (word(0), word(1));
     let mut mixed = low.wrapping_mul(FACTORS[0]) ^ high.wrapping_mul(FACTORS[1]);
     let shows_path = with(low, b'<') | with(high, b'<') != 0;
     if shows_path && with(low, b' ') | with(high, b' ') == 0 {
-        for index in 2..MASK_WORDS {
+        for index in 2..HASHED_BYTES / 8 {
             let blanks = with(word(index), b' ');
             // After the first blank, calls with the same prefix differ.
             let before = match blanks {

@@ -41,13 +41,6 @@ impl Tail {
         Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
     }
 
-    /// Reads the tail of a call with a duration below ten seconds; `None` for any other call. It is faster than `of`.
-    #[inline]
-    pub(crate) fn common(call: &[u8]) -> Option<Self> {
-        let duration = Some(short_duration(call)?);
-        Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
-    }
-
     #[inline]
     fn with_number(call: &[u8], duration: Option<(usize, u64)>) -> Option<Self> {
         let (end, took_ns) = end_and_time(call, duration);

@@ -8,28 +8,24 @@ use std::path::{Path, PathBuf};
 
 use crate::counts::Counts;
 use crate::error::LogError;
+use crate::files::Item;
 use crate::files::input::Input;
-use crate::files::pipeline::Producer;
 use crate::line::line_reader::BUFFER_BYTES;
 use crate::reader::{ReadOptions, Reader};
 
 /// Initial buffers of all parts of a log together, in bytes.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
-/// Reads each log until the consumer is gone. Returns the counts of all that was read.
-pub(crate) fn read_all<'a>(
-    paths: &'a [PathBuf],
-    producer: &mut Producer<'a>,
-) -> Result<Counts, LogError> {
+/// Receives items; a break ends reading.
+type OnItem<'s> = dyn FnMut(Item<'_>) -> ControlFlow<()> + 's;
+
+/// Reads each log until `on_item` breaks. Returns the counts of all that was read.
+pub(crate) fn read_all(paths: &[PathBuf], on_item: &mut OnItem) -> Result<Counts, LogError> {
     let mut all = Counts::default();
     for log in logs(paths) {
-        let (counts, flow) = read_log(&log, producer)?;
+        let (counts, flow) = read_log(&log, on_item)?;
         all.add(&counts);
-        let file = match log[..] {
-            [Part { path, .. }] => Some(path),
-            _ => None,
-        };
-        if flow.is_break() || producer.end(counts, file).is_break() {
+        if flow.is_break() || on_item(Item::End(&counts)).is_break() {
             break;
         }
     }
@@ -88,10 +84,7 @@ fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
 type Open<'a> = (&'a Part<'a>, Reader<Input>);
 
 /// Reads a log of one or more parts.
-fn read_log(
-    parts: &[Part],
-    producer: &mut Producer,
-) -> Result<(Counts, ControlFlow<()>), LogError> {
+fn read_log(parts: &[Part], on_item: &mut OnItem) -> Result<(Counts, ControlFlow<()>), LogError> {
     let buffer_bytes = (PARTS_BUFFER_BYTES / parts.len()).clamp(4096, BUFFER_BYTES);
     let mut open_parts = Vec::new();
     for part in parts {
@@ -102,21 +95,12 @@ fn read_log(
         let input = Input::open(part.path).map_err(|error| failed(part, error))?;
         open_parts.push((part, Reader::with_options(input, options)));
     }
-    let mut flow = producer.begin();
+    let mut flow = on_item(Item::Begin);
     if flow.is_continue() {
-        let read = match &mut open_parts[..] {
-            [only] => match advance(only) {
-                Ok(true) => read_to_end(only, producer),
-                Ok(false) => Ok(flow),
-                Err(error) => Err(error),
-            },
-            parts => read_parts(parts, producer),
+        flow = match &mut open_parts[..] {
+            [only] => read_to_end(only, on_item)?,
+            parts => read_parts(parts, on_item)?,
         };
-        // Deliver the events before an error. That error is returned even if the consumer is gone.
-        if read.is_err() {
-            let _ = producer.flush();
-        }
-        flow = read?;
     }
     let mut counts = Counts::default();
     for (part, reader) in &open_parts {
@@ -129,7 +113,7 @@ fn read_log(
 }
 
 /// Reads the parts of a log: merged by time, or one after the other if they have no absolute times.
-fn read_parts(parts: &mut [Open], producer: &mut Producer) -> Result<ControlFlow<()>, LogError> {
+fn read_parts(parts: &mut [Open], on_item: &mut OnItem) -> Result<ControlFlow<()>, LogError> {
     // The next event of each part.
     let mut next_events = BinaryHeap::new();
     let mut have_times = true;
@@ -143,9 +127,8 @@ fn read_parts(parts: &mut [Open], producer: &mut Producer) -> Result<ControlFlow
     if !have_times {
         for part in parts {
             part.1.forget_times();
-            let flow = read_to_end(part, producer)?;
-            if flow.is_break() {
-                return Ok(flow);
+            if deliver(&mut part.1, on_item).is_break() || read_to_end(part, on_item)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
         return Ok(ControlFlow::Continue(()));
@@ -154,9 +137,8 @@ fn read_parts(parts: &mut [Open], producer: &mut Producer) -> Result<ControlFlow
         let until_ns = next_events.peek().map(|Reverse((began_ns, _))| *began_ns);
         let part = &mut parts[index];
         loop {
-            let flow = producer.event(&part.1);
-            if flow.is_break() {
-                return Ok(flow);
+            if deliver(&mut part.1, on_item).is_break() {
+                return Ok(ControlFlow::Break(()));
             }
             if !advance(part)? {
                 break;
@@ -171,16 +153,21 @@ fn read_parts(parts: &mut [Open], producer: &mut Producer) -> Result<ControlFlow
     Ok(ControlFlow::Continue(()))
 }
 
-/// Reads a part to its end, beginning with the event to which it was advanced.
-fn read_to_end(part: &mut Open, producer: &mut Producer) -> Result<ControlFlow<()>, LogError> {
-    loop {
-        let mut flow = producer.event(&part.1);
-        if flow.is_continue() {
-            flow = producer.common_lines(&mut part.1);
+/// Reads the rest of a part.
+fn read_to_end(part: &mut Open, on_item: &mut OnItem) -> Result<ControlFlow<()>, LogError> {
+    while advance(part)? {
+        if deliver(&mut part.1, on_item).is_break() {
+            return Ok(ControlFlow::Break(()));
         }
-        if flow.is_break() || !advance(part)? {
-            return Ok(flow);
-        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Passes on the event to which a reader advanced, if any.
+fn deliver(reader: &mut Reader<Input>, on_item: &mut OnItem) -> ControlFlow<()> {
+    match reader.event() {
+        Some(event) => on_item(Item::Event(event)),
+        None => ControlFlow::Continue(()),
     }
 }
 
@@ -198,7 +185,6 @@ fn failed(part: &Part, error: io::Error) -> LogError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event_sink::Item;
     use crate::files::read_logs;
 
     #[test]

@@ -1,16 +1,27 @@
-//! Logs in files: reading in one thread, delivery to the sink in another.
+//! Logs in files.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::thread;
 
 use crate::counts::Counts;
 use crate::error::LogError;
-use crate::event_sink::{EventSink, FnSink, Item};
+use crate::event::Event;
 
 mod input;
 mod log_files;
-mod pipeline;
+
+/// An item of a log.
+#[derive(Debug)]
+// An item is passed on and matched, never kept: boxing each event would cost more than moving it.
+#[expect(clippy::large_enum_variant)]
+pub enum Item<'a> {
+    /// A log begins. Its threads and descriptors are unrelated to those of earlier logs.
+    Begin,
+    /// A system call, a signal, or the end of a thread.
+    Event(Event<'a>),
+    /// The log ends. The counts are those of this log.
+    End(&'a Counts),
+}
 
 /// Reads each log from beginning to end and calls `on_item` for each item.
 ///
@@ -19,8 +30,7 @@ mod pipeline;
 /// absolute times, file by file. Files compressed by gzip are decompressed here, those by xz, zstd and bzip2 by these
 /// programs.
 ///
-/// Parsing runs in a thread of its own, a few thousand events ahead. `on_item` is called in the caller's thread; it
-/// stops reading by returning [`ControlFlow::Break`].
+/// `on_item` stops reading by returning [`ControlFlow::Break`].
 ///
 /// Returns the counts of all logs together, as far as they were read.
 ///
@@ -52,34 +62,7 @@ mod pipeline;
 /// ```
 pub fn read_logs(
     paths: &[PathBuf],
-    on_item: impl FnMut(Item<'_>) -> ControlFlow<()>,
+    mut on_item: impl FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> Result<Counts, LogError> {
-    read_logs_to(paths, &mut FnSink(on_item))
-}
-
-/// Reads logs as [`read_logs`] does, into a sink, which may receive the most common calls without a copy.
-///
-/// # Errors
-///
-/// The errors of [`read_logs`].
-pub fn read_logs_to(paths: &[PathBuf], sink: &mut impl EventSink) -> Result<Counts, LogError> {
-    let Some(first) = paths.first() else {
-        return Ok(Counts::default());
-    };
-    let (mut producer, consumer) = pipeline::new();
-    thread::scope(|scope| {
-        let reading = thread::Builder::new()
-            .spawn_scoped(scope, move || log_files::read_all(paths, &mut producer))
-            .map_err(|error| LogError {
-                path: first.clone(),
-                error,
-            })?;
-        let of_arguments = consumer.deliver(sink);
-        let mut counts = match reading.join() {
-            Ok(counts) => counts?,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        counts.add(&of_arguments);
-        Ok(counts)
-    })
+    log_files::read_all(paths, &mut on_item)
 }

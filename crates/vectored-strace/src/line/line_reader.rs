@@ -67,18 +67,6 @@ impl<R: Read> LineReader<R> {
         Ok(NextLine::Line(start, start + length))
     }
 
-    /// The bytes in the buffer that were not yet returned as lines.
-    #[inline]
-    pub(crate) fn unread(&self) -> &[u8] {
-        &self.buffer[self.start..self.filled]
-    }
-
-    /// Counts `lines` lines, of `bytes` bytes together, at the beginning of [`unread`](Self::unread) as returned.
-    pub(crate) fn consume(&mut self, lines: u64, bytes: usize) {
-        self.count += lines;
-        self.start += bytes;
-    }
-
     pub(crate) fn input(&self) -> &R {
         &self.input
     }

@@ -1,8 +1,5 @@
 //! Parses one log: from lines to events.
 
-pub(crate) mod batch;
-mod common_line;
-mod common_lines;
 mod interpret;
 mod parsed_line;
 mod pending_calls;
@@ -24,7 +21,6 @@ use crate::line::clock::Clock;
 use crate::line::line_prefix::Prefix;
 use crate::line::line_reader::{BUFFER_BYTES, LineReader, NextLine};
 use crate::line::stack;
-use crate::reader::common_line::SecondsCache;
 use crate::reader::parsed_line::{LineKind, ParsedLine, read_event};
 use crate::reader::pending_calls::UnfinishedCalls;
 use crate::reader::strace_messages::{attached_thread, is_of_summary, is_other_output};
@@ -72,7 +68,6 @@ pub struct Reader<R> {
     site: Vec<u8>,
     segments: Segments,
     prefixes: PrefixCache,
-    seconds: SecondsCache,
     /// Whether any line had hexadecimal escapes (`-xx`).
     has_hex: bool,
     /// The name that `-Y` shows beside each thread.
@@ -147,7 +142,6 @@ impl<R: Read> Reader<R> {
             site: Vec::new(),
             segments: Segments::new(),
             prefixes: PrefixCache::new(options.buffer_bytes),
-            seconds: SecondsCache::default(),
             has_hex: false,
             names: HashMap::new(),
             deferred: None,
@@ -224,7 +218,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// The event that [`advance`](Self::advance) reached; `None` before the first one and after the end.
-    fn event(&mut self) -> Option<Event<'_>> {
+    pub(crate) fn event(&mut self) -> Option<Event<'_>> {
         let text = if self.in_joined {
             &self.joined
         } else {
@@ -238,16 +232,6 @@ impl<R: Read> Reader<R> {
             &mut self.segments,
             &mut self.counts,
         )
-    }
-
-    /// The line that [`advance`](Self::advance) reached, its text, and its call site.
-    pub(crate) fn parsed_line(&self) -> (&ParsedLine, &[u8], Option<&[u8]>) {
-        let text = if self.in_joined {
-            &self.joined
-        } else {
-            self.lines.text(self.line.start, self.line.end)
-        };
-        (&self.parsed, text, self.has_site.then_some(&*self.site))
     }
 
     /// Whether the line that [`advance`](Self::advance) reached has a time, or none because it could not be read. Times

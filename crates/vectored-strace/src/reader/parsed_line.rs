@@ -1,6 +1,6 @@
 //! A line whose arguments are not read yet, and its conversion to an event.
 //!
-//! A [`ParsedLine`] has positions instead of references, so that it can go to another thread beside its text.
+//! A [`ParsedLine`] has positions in the buffer instead of references.
 
 use crate::call::body::Body;
 use crate::call::call_prefix::{CallPrefix, FirstArgument};

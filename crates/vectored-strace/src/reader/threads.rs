@@ -64,12 +64,6 @@ impl ThreadTracker {
         self.known.insert(thread)
     }
 
-    /// Whether this thread had a line or was returned by a call.
-    #[inline]
-    pub(crate) fn is_known(&self, thread: u32) -> bool {
-        self.last == Some(thread) || self.known.has(thread)
-    }
-
     /// Records that a call returned this new thread.
     pub(crate) fn created(&mut self, thread: u32) {
         self.known.insert(thread);

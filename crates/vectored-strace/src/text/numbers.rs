@@ -67,18 +67,6 @@ pub(crate) fn trailing_short_number(text: &[u8]) -> Option<(u64, usize)> {
     Some((join_eight(digits), bits as usize / 8))
 }
 
-/// The number at the beginning of `text` and its count of digits, if these are one to seven.
-#[inline]
-pub(crate) fn leading_short_number(text: [u8; 8]) -> Option<(u64, usize)> {
-    let (bytes, others) = digits_and_others(u64::from_le_bytes(text));
-    let bits = others.trailing_zeros() & !7;
-    if bits == 0 || bits == u64::BITS {
-        return None;
-    }
-    // Shifts zeros in before the digits, and what follows them out.
-    Some((join_eight(bytes << (u64::BITS - bits)), bits as usize / 8))
-}
-
 /// Turns the digits among eight bytes into their values 0 to 9. The second word has the high bit of each byte that is
 /// no digit.
 #[inline]
@@ -145,16 +133,6 @@ fn join_eight(digits: u64) -> u64 {
     let pairs = digits.wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = pairs.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(1 + (10_000 << 32)) >> 32
-}
-
-/// The value of six digits between the bytes `first` and `last`, as in `.006254 `; `None` for any other text.
-#[inline]
-pub(crate) fn six_digits_between(first: u8, text: [u8; 8], last: u8) -> Option<u64> {
-    let [is_first, a, b, c, d, e, f, is_last] = text;
-    if is_first != first || is_last != last {
-        return None;
-    }
-    six_digits([a, b, c, d, e, f])
 }
 
 /// The value of six digits.

@@ -195,8 +195,6 @@ impl Tracker {
         self.lost = self.event;
     }
 
-    /// Inlined into each caller: see `Analysis::follow_here`.
-    #[inline(always)]
     pub(super) fn follow(&mut self, event: &Event<'_>, classes: &mut ClassCache) {
         if let Action::Name { program } = event.action {
             return self.name(event.thread, program);
