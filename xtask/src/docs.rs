@@ -194,32 +194,25 @@ fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option
         _ => &[&[]],
     };
     for side in sides {
-        let lines = block
-            .lines
-            .iter()
-            .filter_map(|line| match line.chars().next() {
-                Some(mark) if !side.is_empty() => {
-                    side.contains(&mark).then(|| &line[mark.len_utf8()..])
-                }
-                _ => Some(*line),
-            });
-        let text: Vec<&str> = lines.collect();
+        let of_side = |line: &&'_ str| match line.chars().next() {
+            Some(mark) if !side.is_empty() => side.contains(&mark),
+            _ => true,
+        };
         // Each piece between empty lines, in one file.
         let mut pieces: Vec<String> = vec![String::new()];
-        for line in text {
+        for line in block.lines.iter().copied().filter(of_side) {
+            let marks = if side.is_empty() { 0 } else { line.len().min(1) };
+            let line = &line[marks..];
             match line.trim() {
                 "" | "…" => pieces.push(String::new()),
                 _ => pieces.last_mut().expect("one").push_str(&normal(line)),
             }
         }
-        if !sources
-            .iter()
-            .any(|source| pieces.iter().all(|piece| source.contains(piece)))
-        {
+        let has_all = |source: &String| pieces.iter().all(|piece| source.contains(piece));
+        if !sources.iter().any(has_all) {
             let side = if side.contains(&'-') { " before the change" } else { "" };
-            return Ok(Some(format!(
-                "no file of code has this {language}{side}: put it into one that a test runs"
-            )));
+            let fault = format!("no file of code has this {language}{side}");
+            return Ok(Some(fault + ": put it into one that a test runs"));
         }
     }
     Ok(None)
@@ -246,16 +239,15 @@ fn wrong_script(script: &str) -> Result<Option<String>> {
 /// The first path of this repository that is not there.
 fn gone(text: &str) -> Option<String> {
     let words = text.split(|c: char| c.is_whitespace() || "'\"`=:".contains(c));
-    let mut paths = words
-        .map(|word| {
-            word.trim_start_matches("./")
-                .trim_start_matches("vectored/")
-        })
-        .filter(|word| {
-            let folders = ["crates/", "benchmarks/", "docs/", "xtask/"];
-            folders.iter().any(|folder| word.starts_with(folder))
-        });
-    let gone = paths.find(|path| !root().join(path).exists());
+    let paths = words.map(|word| {
+        word.trim_start_matches("./")
+            .trim_start_matches("vectored/")
+    });
+    let folders = ["crates/", "benchmarks/", "docs/", "xtask/"];
+    let is_ours = |word: &&str| folders.iter().any(|folder| word.starts_with(folder));
+    let gone = paths
+        .filter(is_ours)
+        .find(|path| !root().join(path).exists());
     gone.map(|path| format!("'{path}' is not there"))
 }
 
@@ -284,13 +276,9 @@ fn unknown_commands(page: &str, text: &str, code: &[PathBuf]) -> Vec<String> {
 
 /// Lines without indentation, empty lines and runs of blanks.
 fn normal(text: &str) -> String {
-    let lines = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    lines
-        .filter(|line| !line.is_empty())
-        .map(|line| line + "\n")
-        .collect()
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines = text.lines().map(words).filter(|line| !line.is_empty());
+    lines.map(|line| line + "\n").collect()
 }
 
 /// The documentation in comments, with line numbers.
@@ -341,11 +329,8 @@ impl Paragraphs {
         let twice = self.0.into_iter();
         let twice = twice.filter(move |(_, places)| places.len() > 1 && places.iter().any(counts));
         twice.map(|(words, places)| {
-            format!(
-                "{}: the same paragraph: {} …",
-                places.join(", "),
-                words[..6].join(" ")
-            )
+            let (places, words) = (places.join(", "), words[..6].join(" "));
+            format!("{places}: the same paragraph: {words} …")
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::commands::{cargo_of, run as run_command, works};
 use crate::root;
@@ -11,18 +11,17 @@ use crate::root;
 /// if it is missing.
 pub fn run(seconds: u32, only: Option<&str>) -> Result<()> {
     provide()?;
-    let mut targets = targets()?;
-    if let Some(only) = only {
-        let names = targets.join(", ");
-        targets.retain(|target| target == only);
-        if targets.is_empty() {
-            bail!("there is no fuzz target '{only}'; the targets are {names}");
-        }
-    }
+    let all = targets()?;
+    let names = all.join(", ");
+    let is_wanted = |target: &String| only.is_none_or(|only| target == only);
+    let targets: Vec<String> = all.into_iter().filter(is_wanted).collect();
+    ensure!(
+        !targets.is_empty(),
+        "there is no such fuzz target; the targets are {names}"
+    );
     for target in targets {
         let corpus = format!("fuzz/corpus/{target}");
-        fs::create_dir_all(root().join(&corpus))
-            .with_context(|| format!("cannot make '{corpus}'"))?;
+        fs::create_dir_all(root().join(&corpus)).context("cannot make a corpus")?;
         println!("── {target}, {seconds} s");
         let mut command = cargo_of("nightly", &["fuzz", "run", "--fuzz-dir", "fuzz", &target]);
         // The fuzzer adds new inputs to the first folder, and leaves the seeds as they are.

@@ -205,12 +205,12 @@ mod tests {
     fn a_circle_is_found_and_a_chain_is_none() {
         let graph = |pairs: &[(&str, &str)]| {
             let mut entries: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-            for (from, to) in pairs {
-                entries
-                    .entry((*from).to_owned())
-                    .or_default()
-                    .insert((*to).to_owned());
-                entries.entry((*to).to_owned()).or_default();
+            for (from, to) in pairs
+                .iter()
+                .map(|(from, to)| (from.to_string(), to.to_string()))
+            {
+                entries.entry(to.clone()).or_default();
+                entries.entry(from).or_default().insert(to);
             }
             circle(&entries).map(|circle| circle.join(" "))
         };

@@ -135,11 +135,6 @@ enum Xtask {
     Msrv,
     /// Licences, sources, duplicates and advisories of the dependencies, by cargo-deny
     Deny,
-    /// Prints a section of CHANGELOG.md
-    ReleaseNotes {
-        #[arg(long, default_value = "Unreleased")]
-        version: String,
-    },
     /// Builds the wheel of the Python package, and tests it with each CPython from 3.11 on
     Python {
         /// This CPython instead; may be given several times
@@ -249,7 +244,6 @@ fn run(command: Xtask) -> anyhow::Result<()> {
         Xtask::Publish { verify } => release::publish(verify),
         Xtask::Msrv => release::msrv(),
         Xtask::Deny => release::deny(),
-        Xtask::ReleaseNotes { version } => release::notes(&version),
         Xtask::Python { python } => commands::run(script("python.sh").args(python)),
         Xtask::Miri => miri::run(),
         Xtask::Systems { only, all } => systems::run(only.as_deref(), all),

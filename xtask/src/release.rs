@@ -124,25 +124,6 @@ fn check_address(address: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Prints a version's section of the changelog.
-pub fn notes(version: &str) -> Result<()> {
-    let changelog = fs::read_to_string(root().join("CHANGELOG.md"))?;
-    let section = section(&changelog, version);
-    let section = section.with_context(|| format!("CHANGELOG.md has no section '{version}'"));
-    println!("{}", section?);
-    Ok(())
-}
-
-/// The lines below the heading, which is the version alone or with a date behind it, up to the next one.
-fn section<'c>(changelog: &'c str, version: &str) -> Option<&'c str> {
-    let mut sections = changelog.split("\n## ").skip(1);
-    sections.find_map(|section| {
-        let (heading, text) = section.split_once('\n')?;
-        let first = heading.split(' ').next()?.trim_matches(['[', ']']);
-        (first == version).then_some(text.trim())
-    })
-}
-
 /// Checks the workflows for GitHub Actions, and the one in `docs/prove-it.md`: each action is named by its commit, and the syntax
 /// is right. The latter by actionlint, which Go builds from its source if it is missing.
 pub fn workflow() -> Result<()> {
@@ -251,16 +232,5 @@ mod tests {
                 assert!(!hashes.is_empty() && hashes.iter().all(is_hash), "{line}");
             }
         }
-    }
-
-    #[test]
-    fn a_section_of_the_changelog_ends_at_the_next_version() {
-        let changelog = "# Changelog\n\n## Unreleased\n\n- new\n\n### More\n\n- x\n\n## [0.2.0] - 2027-01-02\n\n- b\n\n## 0.1.0\n\n- a\n";
-        let section = |version| section(changelog, version);
-        assert_eq!(section("Unreleased"), Some("- new\n\n### More\n\n- x"));
-        assert_eq!(section("0.2.0"), Some("- b"));
-        assert_eq!(section("0.1.0"), Some("- a"));
-        assert_eq!(section("0.1"), None);
-        assert_eq!(section("More"), None);
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::commands::{answer, cargo, is_on_path, run as run_command, script, works};
 use crate::root;
@@ -69,17 +69,13 @@ pub fn tested() -> impl Iterator<Item = &'static str> {
 
 /// Runs the systems of `cargo xtask test`, all of them, or one; fails if one failed.
 pub fn run(only: Option<&str>, all: bool) -> Result<()> {
-    let wanted = |name: &&str| match only {
-        Some(only) => *name == only,
-        None => all || *name != NOT_TESTED,
-    };
+    let wanted = |name: &&str| only.map_or(all || *name != NOT_TESTED, |only| only == *name);
     let systems: Vec<_> = SYSTEMS.into_iter().filter(wanted).collect();
-    if systems.is_empty() {
-        bail!(
-            "there is no such system; the systems are:\n  {}",
-            SYSTEMS.join("\n  ")
-        );
-    }
+    let known = SYSTEMS.join("\n  ");
+    ensure!(
+        !systems.is_empty(),
+        "there is no such system; the systems are:\n  {known}"
+    );
     let mut report = Report::start("cargo xtask systems")?;
     for system in systems {
         report.run(system, || build(system, all));
@@ -126,6 +122,11 @@ impl System {
         program.env("CARGO_PROFILE_DEV_DEBUG", "0");
         program.env("CARGO_INCREMENTAL", "0");
         program
+    }
+
+    /// A program that was built for this system.
+    fn built(&self, path: &str) -> PathBuf {
+        root().join(FOLDER).join(self.name).join(path)
     }
 
     /// The variable `CARGO_TARGET_…_{KEY}` of cargo.
@@ -222,14 +223,11 @@ impl System {
         if self.all {
             return self.check();
         }
-        if is_emulated {
-            let tests = SLOW_IN_AN_EMULATOR.join(", ");
-            skip(
-                &format!("{}: {tests}", self.name),
-                "left to cargo xtask systems --all",
-            )?;
+        if !is_emulated {
+            return Ok(());
         }
-        Ok(())
+        let tests = format!("{}: {}", self.name, SLOW_IN_AN_EMULATOR.join(", "));
+        skip(&tests, "left to cargo xtask systems --all")
     }
 
     /// Runs the library's tests, a part of the conformance suite, and the tool, also if a test fails.
@@ -255,10 +253,7 @@ impl System {
         run_command(&mut cargo_for_wine(&format!("build {TOOL} {PROFILE}")))?;
         wine.begin(linker)?;
         let tests = run_command(&mut cargo_for_wine(&tests));
-        let program = root()
-            .join(FOLDER)
-            .join(self.name)
-            .join("debug/vectored.exe");
+        let program = self.built("debug/vectored.exe");
         run_command(script("wine/tool.py").arg(program).arg(&wine.0))?;
         self.did("ran under Wine", "the tests and the tool");
         tests
@@ -268,11 +263,7 @@ impl System {
     fn static_tool(&self) -> Result<()> {
         let (words, profile) = if self.all { ("--release", "release") } else { (PROFILE, "debug") };
         run_command(&mut self.command(cargo(), &format!("build {TOOL} {words}")))?;
-        let tool = root()
-            .join(FOLDER)
-            .join(self.name)
-            .join(profile)
-            .join("vectored");
+        let tool = self.built(&format!("{profile}/vectored"));
         let headers = answer(Command::new("readelf").arg("--program-headers").arg(&tool))?;
         // The entry that names the loader.
         let is_static = headers.contains("LOAD") && !headers.contains("INTERP");
