@@ -78,9 +78,12 @@ pub fn page() -> Result<String> {
         ("advise", "vectored-advise/src"),
         ("versus", "vectored-versus/src"),
         ("library", "vectored/src/cost"),
+        ("report", "vectored-report/src"),
     ] {
-        let is_model =
-            |name: &str| name.ends_with(".rs") && (!folder.ends_with("src") || name == "model.rs");
+        let is_model = |name: &str| match of {
+            "report" => name == "comparison.rs",
+            _ => name.ends_with(".rs") && (!folder.ends_with("src") || name == "model.rs"),
+        };
         for path in files(&root().join("crates").join(folder), &is_model)? {
             collect(of, &read(&path)?, &mut types);
         }

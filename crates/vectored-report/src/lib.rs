@@ -27,6 +27,7 @@
 //! ```
 
 mod chart;
+mod comparison;
 mod csv;
 mod document;
 mod formats;
@@ -38,6 +39,7 @@ mod text;
 pub mod words;
 
 pub use crate::chart::{Bar, Bars, Chart, Curve, Mark, Point, Series, Unit};
+pub use crate::comparison::{Change, ComparedRow, Ruling, comparison_table, join};
 pub use crate::csv::csv;
 pub use crate::document::{
     Align, Block, Cell, Choices, Code, Column, Details, Document, Item, Key, Map, MapRow, Role,

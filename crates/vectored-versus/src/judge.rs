@@ -92,13 +92,7 @@ pub fn counts(old: &Calls, new: &Calls) -> Vec<Compared> {
             ratio: (old.low > 0).then(|| middle(new) / middle(old)),
             low: ratio(new.low, old.high),
             high: ratio(new.high, old.low),
-            change: if new.high < old.low {
-                Change::Less
-            } else if new.low > old.high {
-                Change::More
-            } else {
-                Change::NotFound
-            },
+            change: Change::of_ranges((old.low, old.high), (new.low, new.high)),
         }
     });
     compared.into()
@@ -223,7 +217,8 @@ pub fn rulings<'a>(
             let calls = command.calls;
             let of_calls = calls.and_then(|(old, new)| ruling_of_calls(figure, old, new, share));
             let interval = found.filter(|found| found.low.is_some());
-            let of_figure = || interval.map(|found| ruling(found, share));
+            let of_figure =
+                || interval.map(|found| Ruling::of_ratio((found.low, found.high), share));
             let ruling = of_calls.or_else(of_figure);
             all.push(RuledLimit {
                 option: option.to_owned(),
@@ -237,15 +232,6 @@ pub fn rulings<'a>(
         }
     }
     all
-}
-
-/// Whether the figure of the new command is at most that of the old one and this share of it.
-pub fn ruling(compared: &Compared, limit: f64) -> Ruling {
-    match (compared.low, compared.high) {
-        (Some(low), _) if low > 1.0 + limit => Ruling::Beyond,
-        (_, Some(high)) if high <= 1.0 + limit => Ruling::Within,
-        _ => Ruling::Undecided,
-    }
 }
 
 /// Whether the new command makes at most as many calls as the old one and this share of them. Counts that differ between runs
@@ -403,24 +389,11 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_kept_by_the_whole_interval() {
-        let of = |low, high| Compared {
-            figure: "wall_ns".to_owned(),
-            old: 1.0,
-            new: 1.0,
-            ratio: Some(1.0),
-            low,
-            high,
-            change: Change::NotFound,
-        };
-        assert_eq!(ruling(&of(Some(1.031), Some(1.05)), 0.03), Ruling::Beyond);
-        assert_eq!(ruling(&of(Some(1.02), Some(1.05)), 0.03), Ruling::Undecided);
-        assert_eq!(ruling(&of(Some(0.9), Some(1.03)), 0.03), Ruling::Within);
-        assert_eq!(ruling(&of(None, None), 0.03), Ruling::Undecided);
+    fn a_figure_that_is_not_known_has_no_interval() {
         let runs = runs(10, 1000, 1);
         let unknown = figures(&runs, &runs, &runs);
         let peak = unknown.iter().find(|one| one.figure == "peak_bytes");
-        assert_eq!(ruling(peak.unwrap(), 0.03), Ruling::Undecided);
+        assert_eq!(peak.unwrap().low, None);
     }
 
     #[test]

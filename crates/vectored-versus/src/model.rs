@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use vectored_machine::model::Host;
+pub use vectored_report::{Change, Ruling};
 
 /// The schema of [`Versus`].
 pub const VERSUS_SCHEMA: &str = "vectored-versus/1";
@@ -142,18 +143,6 @@ pub struct RuledLimit {
     pub unknown: String,
 }
 
-/// Whether a limit is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ruling {
-    /// The whole interval is within the limit.
-    Within,
-    /// The whole interval is beyond it.
-    Beyond,
-    /// Neither.
-    Undecided,
-}
-
 /// One timed run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -266,19 +255,6 @@ pub struct Compared {
     pub high: Option<f64>,
     /// Whether they differ.
     pub change: Change,
-}
-
-/// Whether two figures differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// The new one is smaller.
-    Less,
-    /// The new one is larger.
-    More,
-    /// No difference was found.
-    #[default]
-    NotFound,
 }
 
 impl Versus {

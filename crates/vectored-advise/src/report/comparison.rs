@@ -1,13 +1,14 @@
 //! Two advisories side by side: what an edit changed.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::json;
 use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
-use vectored_report::words::{NONE, count, grouped, memory};
-use vectored_report::{Block, Cell, Column, Document, Role, Sentence, Table, Tone, csv};
+use vectored_report::words::{NONE, capital, count, grouped, memory, ratio};
+use vectored_report::{
+    Block, Cell, Change, ComparedRow, Document, Role, Ruling, Sentence, Table, Tone,
+    comparison_table, csv_of_values, join, value_of, with_field,
+};
 
 use crate::model::{Advisory, FindingKey, FindingKind, Tally};
 use crate::report::figures::{seconds, shortened};
@@ -32,6 +33,10 @@ pub struct AdviceComparison {
     pub commands_differ: bool,
     /// The findings of both, those that differ most in calls first.
     pub findings: Vec<ComparedFinding>,
+    /// The largest share by which the calls that move bytes may grow, if a limit was set.
+    pub limit: Option<f64>,
+    /// Whether it is kept.
+    pub ruling: Option<Ruling>,
 }
 
 /// The sums of one side.
@@ -115,26 +120,10 @@ type Place = (
 
 /// Compares two advisories. Findings are matched by kind, program, file and call site. The program `prog.old` is `prog`.
 pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
-    let mut places: BTreeMap<Place, [Option<FindingCounts>; 2]> = BTreeMap::new();
-    for (side, advisory) in [old, new].into_iter().enumerate() {
-        let counted = advisory.findings.iter();
-        let counted = counted.map(|one| (true, &one.key, &one.tally, &one.pattern, one.saving_s));
-        let listed = advisory.uncounted.iter();
-        let listed = listed.map(|one| {
-            let saving_s = one.at_most_s.unwrap_or(0.0);
-            (false, &one.key, &one.tally, &one.pattern, saving_s)
-        });
-        for (is_counted, key, tally, pattern, saving_s) in counted.chain(listed) {
-            let sides = places.entry(place(key, is_counted)).or_default();
-            add(
-                sides[side].get_or_insert_default(),
-                tally,
-                pattern,
-                saving_s,
-            );
-        }
-    }
-    let mut findings: Vec<ComparedFinding> = places.into_iter().map(compared).collect();
+    let mut findings: Vec<ComparedFinding> = join(vec![places(old), places(new)])
+        .into_iter()
+        .map(compared)
+        .collect();
     sort::sort_by_key(&mut findings, |one| {
         let calls = |side: &Option<FindingCounts>| side.as_ref().map_or(0, |one| one.calls);
         std::cmp::Reverse(calls(&one.old).abs_diff(calls(&one.new)))
@@ -145,6 +134,8 @@ pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
         new: side(new),
         commands_differ: commands_differ(old, new),
         findings,
+        limit: None,
+        ruling: None,
     }
 }
 
@@ -174,17 +165,42 @@ fn place(key: &FindingKey, is_counted: bool) -> Place {
     (key.kind, is_counted, program, key.target, file, site)
 }
 
-fn add(known: &mut FindingCounts, tally: &Tally, pattern: &str, saving_s: f64) {
-    if known.pattern.is_empty() || tally.calls > known.calls {
-        pattern.clone_into(&mut known.pattern);
-    }
-    known.calls = known.calls.saturating_add(tally.calls);
-    known.merged_calls = known.merged_calls.saturating_add(tally.merged_calls);
-    known.saving_s += saving_s;
+/// The findings with their places.
+fn places(advisory: &Advisory) -> Vec<(Place, FindingCounts)> {
+    let counts = |tally: &Tally, pattern: &str, saving_s| FindingCounts {
+        calls: tally.calls,
+        merged_calls: tally.merged_calls,
+        saving_s,
+        pattern: pattern.to_owned(),
+    };
+    let counted = advisory.findings.iter();
+    let counted = counted.map(|one| {
+        let counts = counts(&one.tally, &one.pattern, one.saving_s);
+        (place(&one.key, true), counts)
+    });
+    let listed = advisory.uncounted.iter();
+    let listed = listed.map(|one| {
+        let counts = counts(&one.tally, &one.pattern, one.at_most_s.unwrap_or(0.0));
+        (place(&one.key, false), counts)
+    });
+    counted.chain(listed).collect()
 }
 
-fn compared((place, [old, new]): (Place, [Option<FindingCounts>; 2])) -> ComparedFinding {
+/// The findings of one place together; `None` without any.
+fn sum(findings: &[FindingCounts]) -> Option<FindingCounts> {
+    let most = findings.iter().rev().max_by_key(|one| one.calls)?;
+    let sum = |of: fn(&FindingCounts) -> u64| findings.iter().map(of).fold(0, u64::saturating_add);
+    Some(FindingCounts {
+        calls: sum(|one| one.calls),
+        merged_calls: sum(|one| one.merged_calls),
+        saving_s: findings.iter().map(|one| one.saving_s).sum(),
+        pattern: most.pattern.clone(),
+    })
+}
+
+fn compared((place, sides): (Place, Vec<Vec<FindingCounts>>)) -> ComparedFinding {
     let (kind, counted, program, target, file, site) = place;
+    let (old, new) = (sum(&sides[0]), sum(&sides[1]));
     let change = match (&old, &new) {
         (None, _) => FindingChange::Came,
         (_, None) => FindingChange::Went,
@@ -217,14 +233,42 @@ fn side(advisory: &Advisory) -> SideOfAdvice {
 }
 
 impl AdviceComparison {
-    /// Whether the new program makes more calls that move bytes, by more than this share of those of the old one.
-    pub fn has_more_calls(&self, limit: f64) -> bool {
-        self.new.transfers as f64 > self.old.transfers as f64 * (1.0 + limit)
+    /// Sets the largest share by which the calls that move bytes may grow.
+    pub fn rule(&mut self, limit: f64) {
+        let most = self.old.transfers as f64 * (1.0 + limit);
+        let is_beyond = self.new.transfers as f64 > most;
+        self.limit = Some(limit);
+        self.ruling = Some(if is_beyond { Ruling::Beyond } else { Ruling::Within });
     }
 
-    /// One row for each finding.
+    /// How the limit was decided, in words.
+    pub fn limits_in_words(&self) -> Vec<(Ruling, String)> {
+        let found = self.limit.zip(self.ruling).into_iter();
+        let found = found.map(|(limit, ruling)| {
+            let calls = calls_in_words(&self.old, &self.new);
+            let limit = (limit * 1e4).round() / 100.0;
+            (ruling, format!("new {calls}: the limit is {limit} % more"))
+        });
+        found.collect()
+    }
+
+    /// One row for each sum, the one of the calls that move bytes with its limit, and one for each finding.
     pub fn csv(&self) -> String {
-        csv(&json!({ "findings": self.findings }), &["findings"])
+        let sums = std::iter::zip(sums(&self.old), sums(&self.new));
+        let sums = sums.map(|(old, new)| {
+            let limit = self.limit.filter(|_| old.figure == "transfers");
+            json!({
+                "figure": old.figure,
+                "old": old.value,
+                "new": new.value,
+                "ratio": quotient(&old, &new),
+                "limit": limit,
+                "ruling": limit.and(self.ruling).map(|ruling| value_of(&ruling).expect("a word")),
+            })
+        });
+        let findings = self.findings.iter();
+        let findings = findings.map(|one| with_field("figure", "finding", one));
+        csv_of_values(sums.chain(findings).collect())
     }
 }
 
@@ -272,64 +316,79 @@ pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
             "The commands differ: their arguments may have changed the calls, instead of an edit.";
         body.push(Block::Sentence(Sentence::toned(Tone::Quiet, text)));
     }
-    body.push(Block::Table(sums(old, new)));
+    body.push(Block::Table(table_of_sums(old, new)));
     let differs = |one: &&ComparedFinding| one.change != FindingChange::Stayed;
-    let changed: Vec<Vec<Cell>> = comparison
-        .findings
-        .iter()
-        .filter(differs)
-        .map(row)
-        .collect();
-    if !changed.is_empty() {
-        body.push(Block::Table(Table {
-            title: "Findings that differ".into(),
-            columns: vec![
-                Column::words("finding"),
-                Column::words("change"),
-                Column::figures("old calls"),
-                Column::figures("new calls"),
-                Column::figures("old saving"),
-                Column::figures("new saving"),
-            ],
-            rows: changed,
-        }));
+    let rows = comparison.findings.iter().filter(differs).map(row);
+    let rows: Vec<ComparedRow> = rows.collect();
+    if !rows.is_empty() {
+        let title = "Findings that differ: calls, and what merging them would save";
+        let table = comparison_table(title, &["finding"], ["old", "new"], rows);
+        body.push(Block::Table(table));
     }
+    let limits = comparison.limits_in_words().into_iter();
+    let beyond = limits.filter(|(ruling, _)| *ruling == Ruling::Beyond);
+    let beyond = beyond.map(|(ruling, text)| ruling.sentence(capital(&text)));
     Document {
         title: "What did the edit change?".into(),
         lead: "The calls of a program before and after an edit, by results of `vectored advise`. What an edit saves is \
                measured by `vectored versus`."
             .into(),
-        answer: vec![Block::Sentence(answer)],
+        answer: [Block::Sentence(answer)].into_iter().chain(beyond).collect(),
         body,
         ..Document::default()
     }
 }
 
-fn sums(old: &SideOfAdvice, new: &SideOfAdvice) -> Table {
-    let row = |name: &str, of: fn(&SideOfAdvice) -> String| {
-        vec![name.into(), of(old).into(), of(new).into()]
-    };
-    Table {
-        title: "".into(),
-        columns: vec![
-            Column::words(""),
-            Column::figures("old"),
-            Column::figures("new"),
-        ],
-        rows: vec![
-            row("system calls", |side| grouped(side.calls)),
-            row("calls that move bytes", |side| grouped(side.transfers)),
-            row("bytes", |side| memory(side.bytes)),
-            row("merging would save", |side| seconds(side.saving_s)),
-            row("stalls", |side| match side.stalls {
-                0 => NONE.to_owned(),
-                stalls => format!("{}, {}", grouped(stalls), seconds(side.stalled_s)),
-            }),
-        ],
-    }
+/// A figure of one side.
+struct Sum {
+    /// Its name in CSV.
+    figure: &'static str,
+    /// Its name in a table.
+    words: &'static str,
+    value: f64,
+    shown: String,
 }
 
-fn row(one: &ComparedFinding) -> Vec<Cell> {
+fn sums(side: &SideOfAdvice) -> [Sum; 6] {
+    let sum = |figure, words, value, shown| Sum {
+        figure,
+        words,
+        value,
+        shown,
+    };
+    let count = |figure, words, value: u64| sum(figure, words, value as f64, grouped(value));
+    let time = |figure, words, value_s: f64| sum(figure, words, value_s, seconds(value_s));
+    [
+        count("calls", "system calls", side.calls),
+        count("transfers", "calls that move bytes", side.transfers),
+        sum("bytes", "bytes", side.bytes as f64, memory(side.bytes)),
+        time("saving_s", "merging would save", side.saving_s),
+        count("stalls", "stalls", side.stalls),
+        time("stalled_s", "waiting in stalls", side.stalled_s),
+    ]
+}
+
+fn quotient(old: &Sum, new: &Sum) -> Option<f64> {
+    (old.value > 0.0).then(|| new.value / old.value)
+}
+
+fn table_of_sums(old: &SideOfAdvice, new: &SideOfAdvice) -> Table {
+    let both = std::iter::zip(sums(old), sums(new));
+    let known = both.filter(|(old, new)| old.value > 0.0 || new.value > 0.0);
+    let rows = known.map(|(old, new)| ComparedRow {
+        names: vec![old.words.into()],
+        ratio: quotient(&old, &new).map(ratio),
+        change: if old.shown == new.shown {
+            Change::NotFound.cell()
+        } else {
+            Change::of_ranges((old.value, old.value), (new.value, new.value)).cell()
+        },
+        sides: [old.shown.into(), new.shown.into()],
+    });
+    comparison_table("", &[""], ["old", "new"], rows.collect())
+}
+
+fn row(one: &ComparedFinding) -> ComparedRow {
     let side = one.old.as_ref().or(one.new.as_ref());
     let pattern = side.map_or("", |side| &side.pattern);
     let place = [&one.file, &one.site];
@@ -344,28 +403,27 @@ fn row(one: &ComparedFinding) -> Vec<Cell> {
         FindingChange::Stayed => ("stayed", Role::Plain),
     };
     let name = if one.counted { name.to_owned() } else { format!("{name}, listed only") };
-    let calls = |side: &Option<FindingCounts>| {
-        side.as_ref()
-            .map_or(NONE.to_owned(), |side| grouped(side.calls))
+    let shown = |side: &Option<FindingCounts>| {
+        let shown = side.as_ref().map(|side| {
+            let calls = grouped(side.calls);
+            format!("{calls}, {}", seconds(side.saving_s))
+        });
+        shown.unwrap_or_else(|| NONE.to_owned()).into()
     };
-    let saving = |side: &Option<FindingCounts>| {
-        side.as_ref()
-            .map_or(NONE.to_owned(), |side| seconds(side.saving_s))
-    };
+    let calls = |side: &Option<FindingCounts>| side.as_ref().map(|side| side.calls as f64);
+    let both = calls(&one.old).zip(calls(&one.new));
     let program = if one.program.is_empty() { "a program" } else { &one.program };
     let text = [
         &[program.to_owned(), shortened(pattern, SHOWN_CHARACTERS)][..],
         &place,
     ]
     .concat();
-    vec![
-        text.join(", ").into(),
-        Cell::with_role(name, role),
-        calls(&one.old).into(),
-        calls(&one.new).into(),
-        saving(&one.old).into(),
-        saving(&one.new).into(),
-    ]
+    ComparedRow {
+        names: vec![text.join(", ").into()],
+        sides: [shown(&one.old), shown(&one.new)],
+        ratio: both.map(|(old, new)| ratio(new / old)),
+        change: Cell::with_role(name, role),
+    }
 }
 
 fn calls_in_words(old: &SideOfAdvice, new: &SideOfAdvice) -> String {
@@ -375,13 +433,4 @@ fn calls_in_words(old: &SideOfAdvice, new: &SideOfAdvice) -> String {
     } else {
         format!("makes {after} calls that move bytes instead of {before}")
     }
-}
-
-/// The sentence of a limit that is exceeded.
-pub fn more_calls_in_words(comparison: &AdviceComparison, limit: f64) -> String {
-    let calls = calls_in_words(&comparison.old, &comparison.new);
-    format!(
-        "new {calls}: the limit is {} % more",
-        (limit * 1e4).round() / 100.0
-    )
 }

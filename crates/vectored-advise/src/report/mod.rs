@@ -14,7 +14,7 @@ mod selection;
 pub use crate::report::answer::{answer, is_worth_an_edit};
 pub use crate::report::comparison::{
     ADVICE_COMPARISON_SCHEMA, AdviceComparison, advice_comparison_document, compare_advice,
-    compared_in_words, more_calls_in_words,
+    compared_in_words,
 };
 pub use crate::report::document::document;
 pub use crate::report::figures::seconds as seconds_in_words;

@@ -48,7 +48,7 @@ Examples:
 
 Exit status: 0 success, 1 failure, 2 wrong usage; 3 with --fail-if-slower, if any technique \
 is significantly slower by at least SHARE, or with --fail-if-more-calls, if the new program makes more calls by more than \
-SHARE; results of versus have the exit statuses 3 and 4 of `vectored versus`.";
+SHARE; 4 if a limit could not be decided.";
 
 /// Options of `vectored compare`.
 #[derive(Args, Debug)]

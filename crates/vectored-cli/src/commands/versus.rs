@@ -16,7 +16,7 @@ use vectored_versus::judge::{Ruled, rulings};
 use vectored_versus::model::{
     Comparison, RuledLimit, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus,
 };
-use vectored_versus::report::{document, failures};
+use vectored_versus::report::{document, failures, limits_in_words};
 
 use crate::args::{StdoutTo, VersusArgs};
 use crate::commands::compare::ruled;
@@ -238,5 +238,5 @@ fn verdict(args: &VersusArgs, result: &Versus, is_read: bool) -> Result<ExitCode
             code: DIFFERENT,
         });
     }
-    ruled(&result.limits, "old", is_read)
+    ruled(&limits_in_words(&result.limits, "old"), is_read)
 }

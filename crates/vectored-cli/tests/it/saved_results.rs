@@ -231,14 +231,14 @@ fn a_run_counts_once_on_a_side() {
 }
 
 #[test]
-fn fail_if_slower_fails_if_nothing_was_compared() {
+fn fail_if_slower_is_undecided_if_nothing_was_compared() {
     let bench = Bench::new();
     measured(&bench, 1);
     stdout_of(&mut bench.synthetic_with("--quiet --target unix --segments 2"));
     let words = "compare latest~1 --against latest";
     let table = stdout(&bench, words);
     assert!(table.contains("Nothing was compared"), "{table}");
-    let told = stderr(&bench, &format!("{words} --fail-if-slower 5%"), 1);
+    let told = stderr(&bench, &format!("{words} --fail-if-slower 5%"), 4);
     assert!(told.contains("no cells in common"), "{told}");
 }
 

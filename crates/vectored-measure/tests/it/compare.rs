@@ -1,7 +1,8 @@
 //! Runs against runs, invented: what is the same is not called, what is slower is.
 
 use fastrand::Rng;
-use vectored_results::model::{Change, Comparison, Drain, Results, Target, TechniqueName, Verdict};
+use vectored_report::Change;
+use vectored_results::model::{Comparison, Drain, Results, Target, TechniqueName, Verdict};
 use vectored_results::report::{comparison_csv, comparison_document};
 use vectored_results::stats::compare;
 
@@ -61,7 +62,7 @@ fn compared(base: &[Results], new: &[Results]) -> Comparison {
 
 fn called(comparison: &Comparison) -> usize {
     let all = comparison.targets.iter().chain(&comparison.cells);
-    all.filter(|one| one.change != Change::None).count()
+    all.filter(|one| one.change != Change::NotFound).count()
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn a_technique_that_is_ten_percent_slower_is_caught_with_three_runs_a_side() {
         let targets = comparison.targets.iter();
         caught += targets
             .filter(|one| is_it(one.conditions.target, one.technique))
-            .filter(|one| one.change == Change::Slower)
+            .filter(|one| one.change == Change::More)
             .count();
     }
     println!("{caught} of 50 are caught");

@@ -1,6 +1,7 @@
 //! A comparison of two sets of runs.
 
 use serde::Serialize;
+use vectored_report::{Change, Ruling};
 
 use crate::model::conditions::Conditions;
 use crate::model::technique::TechniqueName;
@@ -28,6 +29,8 @@ pub struct Comparison {
     /// Prior standard deviation, from run to run, of the logarithm of a technique's mean over cells. The
     /// fewer the runs, the more it weighs.
     pub between_runs_sd: f64,
+    /// The largest share by which times may grow, if a limit was set.
+    pub limit: Option<f64>,
     /// The mean over the cells of a target, by technique.
     pub targets: Vec<Compared>,
     /// Each cell, by technique.
@@ -80,18 +83,27 @@ pub struct Compared {
     pub p: f64,
     /// The reported change, after adjustment.
     pub change: Change,
+    /// As [`Comparison::limit`].
+    pub limit: Option<f64>,
+    /// Whether it is kept: beyond it is a reported change that is at least so large.
+    pub ruling: Option<Ruling>,
 }
 
-/// A reported change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Change {
-    /// The new runs take significantly longer.
-    Slower,
-    /// The new runs take significantly less time.
-    Faster,
-    /// No significant change, or one below the reporting threshold.
-    None,
+impl Comparison {
+    /// All rows: the targets, then the cells.
+    pub fn rows(&self) -> impl Iterator<Item = &Compared> {
+        self.targets.iter().chain(&self.cells)
+    }
+
+    /// Sets the largest share by which times may grow.
+    pub fn rule(&mut self, limit: f64) {
+        self.limit = Some(limit);
+        for row in self.targets.iter_mut().chain(&mut self.cells) {
+            let is_beyond = row.change == Change::More && row.ratio >= 1.0 + limit;
+            row.limit = Some(limit);
+            row.ruling = Some(if is_beyond { Ruling::Beyond } else { Ruling::Within });
+        }
+    }
 }
 
 /// The floor of a target: new time ÷ base time, mean over its cells.

@@ -24,7 +24,7 @@ pub(crate) mod writers;
 
 pub use crate::model::axes::{AXES, Axis, Values};
 pub use crate::model::comparison::{
-    COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,
+    COMPARISON_SCHEMA, Compared, Comparison, EnvironmentDifference, FloorChange,
 };
 pub use crate::model::conditions::{Conditions, Operation};
 pub use crate::model::cost_model::{FittedModel, ModelSource};

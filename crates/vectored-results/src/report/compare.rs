@@ -3,11 +3,11 @@
 
 use vectored_report::words::{ratio, ratio_within};
 use vectored_report::{
-    Bar, Bars, Block, Cell, Column, Document, Role, Sentence, Series, Table, Tone, Unit, csv,
-    visible, words,
+    Bar, Bars, Block, Change, ComparedRow, Document, Ruling, Sentence, Series, Table, Tone, Unit,
+    comparison_table, csv_of_values, value_of, visible, words,
 };
 
-use crate::model::{Change, Compared, Comparison};
+use crate::model::{Compared, Comparison};
 use crate::report::target_names::conditions_in_words;
 use crate::report::words::Words;
 use crate::stats::MIN_RUNS;
@@ -15,6 +15,7 @@ use crate::stats::MIN_RUNS;
 /// The comparison as a document: the reported changes are the answer, beside differences of the environment.
 pub fn comparison_document(comparison: &Comparison) -> Document {
     let sentence = |text| Block::Sentence(Sentence::toned(Tone::Plain, text));
+    let beyond = limits_in_words(comparison).into_iter();
     let mut body: Vec<Block> = tables(comparison).into_iter().map(Block::Table).collect();
     body.extend(bars(comparison).map(Block::Bars));
     body.extend(
@@ -30,7 +31,10 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
         )
         .into(),
         lead: LEAD.into(),
-        answer: vec![sentence(summary(comparison))],
+        answer: [sentence(summary(comparison))]
+            .into_iter()
+            .chain(beyond.map(|(ruling, text)| ruling.sentence(words::capital(&text))))
+            .collect(),
         warnings: environment(comparison).into_iter().map(sentence).collect(),
         body,
         ..Document::default()
@@ -43,8 +47,10 @@ divided by that of the floor in the same round, so that a slower or busier machi
 
 /// One line a cell and technique; lines without `segment_sizes` are of all cells of a target.
 pub fn comparison_csv(comparison: &Comparison) -> String {
-    let rows: Vec<&Compared> = comparison.targets.iter().chain(&comparison.cells).collect();
-    csv(&serde_json::json!({ "compared": rows }), &["compared"])
+    let rows = comparison
+        .rows()
+        .map(|row| value_of(row).expect("plain data"));
+    csv_of_values(rows.collect())
 }
 
 fn environment(comparison: &Comparison) -> Vec<String> {
@@ -73,10 +79,10 @@ fn summary(comparison: &Comparison) -> String {
             .to_owned();
     }
     let reported = |change: Change| {
-        let all = comparison.targets.iter().chain(&comparison.cells);
+        let all = comparison.rows();
         all.filter(|compared| compared.change == change).count()
     };
-    let (slower, faster) = (reported(Change::Slower), reported(Change::Faster));
+    let (slower, faster) = (reported(Change::More), reported(Change::Less));
     format!(
         "{} against {}: {slower} slower and {faster} faster among {} and {}; the others changed by \
          less than {:.0} %, or not significantly.",
@@ -99,7 +105,7 @@ fn tables(comparison: &Comparison) -> Vec<Table> {
     let changed: Vec<&Compared> = comparison
         .cells
         .iter()
-        .filter(|compared| compared.change != Change::None)
+        .filter(|compared| compared.change != Change::NotFound)
         .collect();
     if !changed.is_empty() {
         tables.push(table("Cell results with a reported change", &changed));
@@ -108,40 +114,54 @@ fn tables(comparison: &Comparison) -> Vec<Table> {
 }
 
 fn table(title: &str, all: &[&Compared]) -> Table {
-    let names = ["target", "list", "technique"]
-        .map(Column::words)
-        .into_iter();
-    let figures = ["base", "new", "new ÷ base"].map(Column::figures);
-    Table {
-        title: title.into(),
-        columns: names
-            .chain(figures)
-            .chain([Column::words("change")])
-            .collect(),
-        rows: all.iter().map(|compared| row(compared)).collect(),
-    }
+    let names = ["target", "list", "technique"];
+    let rows = all.iter().map(|compared| row(compared));
+    comparison_table(title, &names, ["base", "new"], rows.collect())
 }
 
-fn row(compared: &Compared) -> Vec<Cell> {
+fn row(compared: &Compared) -> ComparedRow {
     let list = match &compared.segment_sizes {
         Some(runs) => words::list(runs),
         None => words::count(compared.cell_count, "cell"),
     };
     let ends = (compared.ratio_low, compared.ratio_high);
-    let role = match compared.change {
-        Change::Slower => Role::Loser,
-        Change::Faster => Role::Winner,
-        Change::None => Role::Plain,
+    ComparedRow {
+        names: vec![
+            conditions_in_words(&compared.conditions).into(),
+            list.into(),
+            compared.technique.to_string().into(),
+        ],
+        sides: [compared.base_floor_ratio, compared.new_floor_ratio].map(|of| ratio(of).into()),
+        ratio: Some(ratio_within(compared.ratio, Some(ends))),
+        change: compared.change.cell(),
+    }
+}
+
+const UNDECIDED: &str = "\
+the limit cannot be decided, because the two sides have no cells in common: measure the same lists on the same targets in every \
+run";
+
+/// Each row that is beyond the limit; or that it cannot be decided. Nothing if all rows are within it, or no limit was set.
+pub fn limits_in_words(comparison: &Comparison) -> Vec<(Ruling, String)> {
+    let beyond = comparison
+        .rows()
+        .filter(|compared| compared.ruling == Some(Ruling::Beyond));
+    let sentence = |compared: &Compared| {
+        let list = match &compared.segment_sizes {
+            Some(runs) => words::list(runs),
+            None => format!("mean of {} cells", compared.cell_count),
+        };
+        let text = format!(
+            "{} takes {:.1} % longer on {}, {list}",
+            compared.technique,
+            (compared.ratio - 1.0) * 100.0,
+            conditions_in_words(&compared.conditions)
+        );
+        (Ruling::Beyond, text)
     };
-    vec![
-        conditions_in_words(&compared.conditions).into(),
-        list.into(),
-        compared.technique.to_string().into(),
-        ratio(compared.base_floor_ratio).into(),
-        ratio(compared.new_floor_ratio).into(),
-        ratio_within(compared.ratio, Some(ends)).into(),
-        Cell::with_role(change_in_words(compared.change), role),
-    ]
+    let is_undecided = comparison.limit.is_some() && comparison.cells.is_empty();
+    let undecided = is_undecided.then(|| (Ruling::Undecided, UNDECIDED.to_owned()));
+    beyond.map(sentence).chain(undecided).collect()
 }
 
 /// The target means as bars; `None` if there are none.
@@ -164,14 +184,6 @@ fn bars(comparison: &Comparison) -> Option<Bars> {
         bars: comparison.targets.iter().map(bar).collect(),
         ..Bars::default()
     })
-}
-
-fn change_in_words(change: Change) -> &'static str {
-    match change {
-        Change::Slower => "SLOWER",
-        Change::Faster => "faster",
-        Change::None => "",
-    }
 }
 
 /// The legend, a paragraph each.

@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use vectored_machine::model::Host;
 use vectored_report::sort::sort;
-use vectored_report::value_of;
+use vectored_report::{Change, join, value_of};
 
 use crate::model::{
-    AXES, COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
+    AXES, COMPARISON_SCHEMA, Cell, Compared, Comparison, Conditions, EnvironmentDifference,
     FloorChange, Results, Target, TechniqueName,
 };
 use crate::stats::discoveries::discoveries;
@@ -81,6 +81,7 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
         environment: environment(base, new),
         called_from,
         between_runs_sd,
+        limit: None,
         targets: done(together),
         cells: done(cells),
         floors: floors(&everywhere),
@@ -101,6 +102,12 @@ impl<'a> List<'a> {
         self.base.iter().chain(&self.new).copied()
     }
 
+    /// What cells of the same list under the same conditions have in common.
+    fn key(cell: &'a Cell) -> impl PartialEq + use<'a> {
+        let list = (cell.segment_count, cell.segment_bytes, &cell.segment_sizes);
+        (list, &cell.conditions, cell.drain)
+    }
+
     fn is_everywhere(&self) -> bool {
         self.all().all(|cell| cell.is_some())
     }
@@ -111,23 +118,21 @@ impl<'a> List<'a> {
 }
 
 fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> Vec<List<'a>> {
-    let mut firsts: Vec<&Cell> = Vec::new();
-    for cell in base.iter().chain(new).flat_map(|run| &run.cells) {
-        if !firsts.iter().any(|first| is_same(first, cell)) {
-            firsts.push(cell);
-        }
-    }
-    let find = |runs: &[&'a Results], first: &Cell| {
-        let of_run = |run: &&'a Results| run.cells.iter().find(|cell| is_same(first, cell));
-        runs.iter().map(of_run).collect()
+    let cells = |run: &&'a Results| {
+        let cells = run.cells.iter();
+        cells
+            .map(|cell| (List::key(cell), cell))
+            .collect::<Vec<_>>()
     };
-    firsts
-        .into_iter()
-        .map(|first| List {
-            base: find(base, first),
-            new: find(new, first),
-        })
-        .collect()
+    let rows = join(base.iter().chain(new).map(cells).collect());
+    let list = |(_, sides): (_, Vec<Vec<&'a Cell>>)| {
+        let mut first = sides.iter().map(|cells| cells.first().copied());
+        List {
+            base: first.by_ref().take(base.len()).collect(),
+            new: first.collect(),
+        }
+    };
+    rows.into_iter().map(list).collect()
 }
 
 /// The command line that measures the cells of a run.
@@ -181,15 +186,6 @@ fn command_line(run: &Results) -> String {
     format!("vectored measure{}", options.collect::<String>())
 }
 
-/// Whether two cells are of the same list under the same conditions.
-fn is_same(a: &Cell, b: &Cell) -> bool {
-    a.segment_count == b.segment_count
-        && a.segment_bytes == b.segment_bytes
-        && a.segment_sizes == b.segment_sizes
-        && a.conditions == b.conditions
-        && a.drain == b.drain
-}
-
 /// The techniques that any of the runs measured.
 fn techniques(list: &List<'_>) -> Vec<TechniqueName> {
     let all = list.all().flatten().flat_map(|cell| &cell.techniques);
@@ -232,7 +228,9 @@ impl Item {
                 ratio_low: 0.0,
                 ratio_high: f64::INFINITY,
                 p: 1.0,
-                change: Change::None,
+                change: Change::NotFound,
+                limit: None,
+                ruling: None,
             },
             base,
             new,
@@ -395,9 +393,9 @@ fn call(items: &mut [Item], called_from: f64, error: f64) {
     for (item, is_sure) in std::iter::zip(&mut *items, discoveries(&p_values, error)) {
         let ratio = item.compared.ratio;
         item.compared.change = match is_sure {
-            true if ratio >= 1.0 + called_from => Change::Slower,
-            true if ratio <= 1.0 / (1.0 + called_from) => Change::Faster,
-            _ => Change::None,
+            true if ratio >= 1.0 + called_from => Change::More,
+            true if ratio <= 1.0 / (1.0 + called_from) => Change::Less,
+            _ => Change::NotFound,
         };
     }
 }

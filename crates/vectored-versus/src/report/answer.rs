@@ -1,7 +1,7 @@
 //! The answer in a sentence.
 
+use vectored_report::Block;
 use vectored_report::words::{count, enumerated, grouped};
-use vectored_report::{Block, Sentence, Tone};
 
 use crate::judge::{is_count, too_few_rounds};
 use crate::model::{
@@ -230,10 +230,7 @@ pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> 
 /// Limits in the answer.
 pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<Item = Block> {
     let said = limits_in_words(all, base).into_iter();
-    said.map(|(ruling, text)| {
-        let tone = if ruling == Ruling::Within { Tone::Plain } else { Tone::Warning };
-        Block::Sentence(Sentence::toned(tone, text))
-    })
+    said.map(|(ruling, text)| ruling.sentence(text))
 }
 
 /// `makes 120 writes instead of 40,025`, with each count of transfers that differs; or what is known of all calls, as `equal` if

@@ -3,12 +3,14 @@
 use serde::Serialize;
 use serde_json::json;
 use vectored_report::words::{NONE, enumerated, grouped};
-use vectored_report::{Block, Column, Document, Sentence, Table, Tone, csv};
+use vectored_report::{
+    Block, ComparedRow, Document, Sentence, Table, Tone, comparison_table, csv, join, value_of,
+};
 
 use crate::judge;
 use crate::model::{Calls, Change, Compared, Comparison, RuledLimit, Versus};
 use crate::report::answer::{calls, equal_within, limit_sentences, ratio_in_words, sentence};
-use crate::report::document::{ROWS, change};
+use crate::report::document::ROWS;
 use crate::report::saved::limited;
 
 /// The schema of [`VersusComparison`].
@@ -71,29 +73,33 @@ pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
 
 /// The ratios of both results, the later divided by the earlier. Its interval has all quotients of the two intervals.
 fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
-    let ratios = later.figures.iter().filter_map(|new| {
-        let old = earlier.figure(&new.figure)?;
-        let quotient =
-            |new: Option<f64>, old: Option<f64>| Some(new? / old.filter(|old| *old > 0.0)?);
+    let side = |of: &Comparison| {
+        let ratios = of
+            .figures
+            .iter()
+            .filter(|one| !judge::is_count(&one.figure));
+        let rows = ratios.map(|one| (one.figure.clone(), one.clone()));
+        rows.collect::<Vec<(String, Compared)>>()
+    };
+    let quotient = |new: Option<f64>, old: Option<f64>| Some(new? / old.filter(|old| *old > 0.0)?);
+    let ratio = |(figure, sides): (String, Vec<Vec<Compared>>)| {
+        let (old, new) = (sides[0].first()?, sides[1].first()?);
         let (low, high) = (quotient(new.low, old.high), quotient(new.high, old.low));
+        let ends = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
         Some(Compared {
-            figure: new.figure.clone(),
+            figure,
             old: old.ratio?,
             new: new.ratio?,
             ratio: quotient(new.ratio, old.ratio),
             low,
             high,
-            change: match (low, high) {
-                (_, Some(high)) if high < 1.0 => Change::Less,
-                (Some(low), _) if low > 1.0 => Change::More,
-                _ => Change::NotFound,
-            },
+            change: Change::of_ranges((1.0, 1.0), ends),
         })
-    });
+    };
+    let rows = join(vec![side(earlier), side(later)]).into_iter();
+    let mut all: Vec<Compared> = rows.filter_map(ratio).collect();
     let counts = earlier.side.calls.as_ref().zip(later.side.calls.as_ref());
-    let counts = counts.map_or_else(Vec::new, |(old, new)| judge::counts(old, new));
-    let mut all: Vec<Compared> = ratios.filter(|one| !judge::is_count(&one.figure)).collect();
-    all.extend(counts);
+    all.extend(counts.map_or_else(Vec::new, |(old, new)| judge::counts(old, new)));
     all
 }
 
@@ -119,8 +125,8 @@ impl VersusComparison {
     /// One row for each figure of each new command, with its limit.
     pub fn csv(&self) -> String {
         let new = self.new.iter().map(|one| {
-            let mut row = json!(one);
-            row["figures"] = json!(limited(&one.name, &one.figures, &self.limits));
+            let mut row = value_of(one).expect("plain data");
+            row["figures"] = limited(&one.name, &one.figures, &self.limits).into();
             row
         });
         csv(
@@ -213,25 +219,15 @@ fn table(of: &CommandChange) -> Table {
             _ => grouped(value.round() as u64),
         };
         let [earlier, later] = &of.sides;
-        Some(vec![
-            (*words).into(),
-            shown(earlier, figure.old).into(),
-            shown(later, figure.new).into(),
-            ratio_in_words(figure)
-                .unwrap_or_else(|| NONE.to_owned())
-                .into(),
-            change(figure),
-        ])
+        Some(ComparedRow {
+            names: vec![(*words).into()],
+            sides: [
+                shown(earlier, figure.old).into(),
+                shown(later, figure.new).into(),
+            ],
+            ratio: ratio_in_words(figure),
+            change: figure.change.cell(),
+        })
     });
-    Table {
-        title: "".into(),
-        rows: rows.collect(),
-        columns: vec![
-            Column::words(""),
-            Column::figures("earlier"),
-            Column::figures("later"),
-            Column::figures("later ÷ earlier"),
-            Column::words("change"),
-        ],
-    }
+    comparison_table("", &[""], ["earlier", "later"], rows.collect())
 }

@@ -2,11 +2,12 @@
 
 use vectored_report::sort;
 use vectored_report::words::{NONE, capital, count, enumerated, grouped, memory, time};
-use vectored_report::{Block, Cell, Column, Document, Role, Section, Sentence, Table, Tone};
+use vectored_report::{
+    Block, Cell, Column, ComparedRow, Document, Section, Sentence, Table, Tone, comparison_table,
+};
 
 use crate::model::{
-    Calls, Change, Compared, Comparison, Difference, File, FileUse, Range, Run, Side, Stdout,
-    Versus,
+    Calls, Comparison, Difference, File, FileUse, Range, Run, Side, Stdout, Versus,
 };
 use crate::report::answer::{
     answer, end_in_words, failures, limit_sentences, quotient_of_columns, range, ratio_in_words,
@@ -189,57 +190,19 @@ fn figures(of: &Comparison) -> Table {
                 write(value)
             }
         };
-        let ratio = ratio_in_words(figure).unwrap_or_else(|| NONE.to_owned());
-        Some(vec![
-            (*words).into(),
-            shown(figure.old).into(),
-            shown(figure.new).into(),
-            ratio.into(),
-            change(figure),
-        ])
+        Some(ComparedRow {
+            names: vec![(*words).into()],
+            sides: [figure.old, figure.new].map(|value| shown(value).into()),
+            ratio: ratio_in_words(figure),
+            change: figure.change.cell(),
+        })
     });
-    let mut ratio = Column::figures("new ÷ old");
-    ratio.tooltip = "The robust mean of the ratios of the rounds, and its 95 % interval. Counts are of separate runs.".into();
-    let mut columns = vec![
-        Column::words(""),
-        Column::figures("old"),
-        Column::figures(of.side.name.as_str()),
-        ratio,
-        Column::words("change"),
-    ];
-    let mut rows: Vec<Vec<Cell>> = rows.collect();
-    // Columns that would be empty are left out.
-    let has_ratio = of.figures.iter().any(|figure| figure.ratio.is_some());
-    let has_change = of
-        .figures
-        .iter()
-        .any(|figure| figure.change != Change::NotFound);
-    let left = if has_change { 5 } else { 3 + usize::from(has_ratio) };
-    columns.truncate(left);
-    rows.iter_mut().for_each(|row| row.truncate(left));
-    Table {
-        title: "".into(),
-        columns,
-        rows,
+    let sides = ["old", &of.side.name];
+    let mut table = comparison_table("", &[""], sides, rows.collect());
+    if let Some(ratio) = table.columns.get_mut(3) {
+        ratio.tooltip = "The robust mean of the ratios of the rounds, and its 95 % interval. Counts are of separate runs.".into();
     }
-}
-
-fn role(of: &Compared) -> Role {
-    match of.change {
-        Change::Less => Role::Winner,
-        Change::More => Role::Loser,
-        Change::NotFound => Role::Plain,
-    }
-}
-
-/// A change in a word, for those who see no colours.
-pub(super) fn change(of: &Compared) -> Cell {
-    let word = match of.change {
-        Change::Less => "less",
-        Change::More => "more",
-        Change::NotFound => "",
-    };
-    Cell::with_role(word, role(of))
+    table
 }
 
 /// The calls by name, those first that differ most; or those alone that differ.

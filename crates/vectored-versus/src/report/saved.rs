@@ -1,7 +1,7 @@
 //! The saved form: its rows, and what is checked when it is read.
 
 use serde_json::{Map, Value, json};
-use vectored_report::SavedResult;
+use vectored_report::{SavedResult, value_of};
 
 use crate::model::{Calls, Compared, Comparison, RuledLimit, VERSUS_SCHEMA, Versus};
 
@@ -104,7 +104,7 @@ pub(super) fn limited(name: &str, figures: &[Compared], limits: &[RuledLimit]) -
     };
     let known = figures.iter().map(|figure| {
         row(
-            &json!(figure),
+            &value_of(figure).expect("plain data"),
             own().find(|limit| limit.figure == figure.figure),
         )
     });

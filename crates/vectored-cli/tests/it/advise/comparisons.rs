@@ -27,8 +27,13 @@ fn what_an_edit_changed_is_shown() {
     ));
     assert_eq!(compared["old"]["transfers"], 2000);
     assert_eq!(compared["new"]["transfers"], 1000);
-    let rows = compare("compare old.json --against new.json --format csv");
-    assert!(rows.lines().next().unwrap().contains("change"), "{rows}");
+    let limited = "compare old.json --against new.json --fail-if-more-calls 1% --format";
+    assert_eq!(
+        json(&compare(&format!("{limited} json")))["ruling"],
+        "within"
+    );
+    let rows = compare(&format!("{limited} csv"));
+    assert!(rows.contains("2000.0,1000.0,0.5,0.01,within\n"), "{rows}");
 }
 
 #[test]
