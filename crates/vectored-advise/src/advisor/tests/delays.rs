@@ -124,6 +124,8 @@ fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
     // Large segments are referenced, up to 1,024 a call.
     let large = log.replace(write, &list(100, 300));
     assert_eq!(merged(large, 1 << 30), (2000, 200, 0));
+    let half = log.replace(write, &list(512, 300));
+    assert_eq!(merged(half, 1 << 30), (2000, 1000, 0));
 }
 
 #[test]

@@ -278,6 +278,18 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
             ],
             "",
         ),
+        // It slept, and then waited: the answer may be late because of the sleep.
+        (
+            LOOPBACK,
+            connect,
+            &[
+                (HEADER, US),
+                (BODY, US),
+                ("clock_nanosleep(CLOCK_MONOTONIC, 0, {}, NULL) = 0", 5 * MS),
+                (ANSWER, 38 * MS),
+            ],
+            "",
+        ),
         (
             LOOPBACK,
             connect,
