@@ -5,6 +5,7 @@ use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::same_file::FileGroups;
+use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::TransferMode;
 use crate::advisor::findings::pattern_counts::RunOwner;
 use crate::advisor::findings::row::Row;
@@ -160,36 +161,20 @@ impl Tracker {
         let number = self
             .buffers
             .number(user.program, is_read, open_file.opened_name());
+        let used = self
+            .uses
+            .add(&use_of(open_file, direction, user.program, calls), &rows);
+        let Some(target) = open_file.kind.target() else {
+            return;
+        };
         let OpenFile {
             text,
             path,
-            was_counted,
-            use_number,
-            reopened,
             counted,
             held,
             ..
         } = open_file;
         let name = if text.is_empty() { path } else { text };
-        let mut openings = u64::from(!std::mem::replace(&mut was_counted[direction], true));
-        if direction == WRITES {
-            openings += std::mem::take(reopened);
-        }
-        let used = OpenFileUse {
-            program: user.program,
-            kind: open_file.kind,
-            is_folder: open_file.flags.directory || open_file.flags.path_only,
-            name,
-            descriptor: open_file.number,
-            first_descriptor: *use_number.get_or_insert(open_file.number),
-            is_read: direction == READS,
-            openings,
-            calls,
-        };
-        let used = self.uses.add(&used, &rows);
-        let Some(target) = open_file.kind.target() else {
-            return;
-        };
         let mut process = match process_at(processes, user.process) {
             Some(process) => Some(process),
             None => match ended {
@@ -219,12 +204,12 @@ impl Tracker {
         let shared = if is_read { open_file.shared_reads } else { groups.listed(open_file.group) };
         buffer.rule_out(shared);
         for row in &rows {
-            let mut held = match row.depends_on_others() {
-                false => None,
-                true if direction == WRITES => groups.held(open_file.group),
-                true if row.grade == Grade::ReadsAhead => Some(&mut *held),
-                true if open_file.kind == FdKind::File && !row.is_positional => Some(&mut *held),
-                true => None,
+            let held_reads = row.grade == Grade::ReadsAhead
+                || open_file.kind == FdKind::File && !row.is_positional;
+            let mut held = match direction {
+                _ if !row.depends_on_others() => None,
+                WRITES => groups.held(open_file.group),
+                _ => held_reads.then_some(&mut *held),
             };
             if let Some(held) = &mut held {
                 held.note_use(used, row);
@@ -332,5 +317,30 @@ fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Opt
         open_file.shared_reads
     } else {
         None
+    }
+}
+
+/// The calls of one direction, and the openings that were not counted before.
+fn use_of(
+    open_file: &mut OpenFile,
+    direction: usize,
+    program: u32,
+    calls: CallCounts,
+) -> OpenFileUse<'_> {
+    let was_counted = std::mem::replace(&mut open_file.was_counted[direction], true);
+    let reopened = match direction {
+        WRITES => std::mem::take(&mut open_file.reopened),
+        _ => 0,
+    };
+    OpenFileUse {
+        program,
+        kind: open_file.kind,
+        is_folder: open_file.flags.directory || open_file.flags.path_only,
+        descriptor: open_file.number,
+        first_descriptor: *open_file.use_number.get_or_insert(open_file.number),
+        is_read: direction == READS,
+        openings: u64::from(!was_counted) + reopened,
+        calls,
+        name: open_file.name(),
     }
 }
