@@ -247,4 +247,22 @@ mod tests {
         ];
         assert_eq!(files, expected.map(|(path, how)| (path.to_owned(), how)));
     }
+    #[test]
+    fn a_file_is_a_script_if_an_interpreter_reads_it() {
+        let python = r#"1 execve("/bin/python3.11", ["p"...], 0x1 /* 2 vars */) = 0"#;
+        let cat = python.replace("python3.11", "cat");
+        let open = r#"1 openat(AT_FDCWD</w>, "data", O_RDONLY) = 4</w/data>"#;
+        let made = r#"1 openat(AT_FDCWD</w>, "n.py", O_WRONLY|O_CREAT, 0666) = 5</w/n.py>"#;
+        for (lines, is_script) in [
+            (vec![python, open], true),
+            (vec![&cat, open], false),
+            // A program in the place of the interpreter.
+            (vec![python, &cat, open], false),
+            (vec![python, made], false),
+        ] {
+            let files = counted(&(lines.join("\n") + "\n")).files;
+            let found = files.iter().any(|(_, how)| *how == FileUse::Script);
+            assert_eq!(found, is_script, "{lines:?}");
+        }
+    }
 }

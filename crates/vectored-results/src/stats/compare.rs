@@ -530,3 +530,48 @@ fn properties(run: &Results) -> Vec<(&'static str, Option<String>)> {
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(base: &[f64], new: &[f64], within: f64) -> Item {
+        let conditions = Conditions::write(Target::Pipe);
+        Item::new(
+            conditions,
+            TechniqueName::WRITEV,
+            base.to_vec(),
+            new.to_vec(),
+            within,
+        )
+    }
+
+    #[test]
+    fn an_interval_is_at_least_as_wide_as_the_ones_of_its_runs() {
+        let mut items = [item(&[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0], 0.04)];
+        weigh(&mut items, MIN_SD);
+        let Compared {
+            ratio_low,
+            ratio_high,
+            ..
+        } = items[0].compared;
+        // The difference of two means of three values with this standard deviation.
+        let least = 1.96 * 0.2 * (2.0_f64 / 3.0).sqrt();
+        assert!((ratio_high / ratio_low).ln() / 2.0 > least);
+    }
+
+    #[test]
+    fn faster_by_a_share_is_the_reciprocal_of_slower() {
+        for (ratio, change) in [
+            (1.51_f64, Change::More),
+            (1.49, Change::NotFound),
+            (0.68, Change::NotFound),
+            (0.65, Change::Less),
+        ] {
+            let mut items = [item(&[0.0], &[ratio.ln()], 0.0)];
+            items[0].compared.p = 1e-9;
+            call(&mut items, 0.5, FALSE_DISCOVERIES);
+            assert_eq!(items[0].compared.change, change, "{ratio}");
+        }
+    }
+}

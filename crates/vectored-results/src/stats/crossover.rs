@@ -296,18 +296,12 @@ impl<'a> Bracket<'a> {
 
     /// The interval of one run, widened by the variation between runs. Not part of
     /// [`width`](Bracket::width), since rounds of this run cannot narrow it.
-    fn widened(&self, (low, high): (f64, f64), target: Target) -> (f64, f64) {
+    fn widened(&self, ends: (f64, f64), target: Target) -> (f64, f64) {
         let [before, after] = self.around();
         let slope = (after.middle - before.middle) / (after.ln_bytes - before.ln_bytes);
+        let more = if slope > 0.0 { between_runs(target) / slope } else { f64::INFINITY };
         let (first, last) = (&self.steps[0], &self.steps[self.steps.len() - 1]);
-        if slope <= 0.0 {
-            return (first.ln_bytes, last.ln_bytes);
-        }
-        let more = between_runs(target) / slope;
-        (
-            (low - more).max(first.ln_bytes),
-            (high + more).min(last.ln_bytes),
-        )
+        widened(ends, more, (first.ln_bytes, last.ln_bytes))
     }
 
     /// The interval if the step at `index` lies significantly on neither side.
@@ -428,11 +422,24 @@ fn rising(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// An interval whose ends move apart by `more` each, but not beyond the bracket.
+fn widened((low, high): (f64, f64), more: f64, (first, last): (f64, f64)) -> (f64, f64) {
+    ((low - more).max(first), (high + more).min(last))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_widened_interval_stays_in_its_bracket() {
+        let bracket = (1.0, 9.0);
+        assert_eq!(widened((4.0, 6.0), 2.0, bracket), (2.0, 8.0));
+        assert_eq!(widened((4.0, 6.0), 5.0, bracket), bracket);
+        assert_eq!(widened((4.0, 6.0), f64::INFINITY, bracket), bracket);
+    }
 
     #[test]
     fn values_that_fall_share_their_mean() {

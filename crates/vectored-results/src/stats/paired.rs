@@ -247,6 +247,13 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_is_wider_where_rounds_correlate_longer_than_a_batch() {
+        let runs = (0..300).map(|seed| paired(&normal(seed, 80, 0.95)).unwrap());
+        let separated = runs.filter(PairStats::separated).count();
+        assert!(separated <= 60, "{separated}");
+    }
+
+    #[test]
     fn equal_values_are_certain() {
         let stats = paired(&[0.25; 30]).unwrap();
         let ratio = 0.25_f64.exp();

@@ -147,10 +147,6 @@ fn measure_here(
         Some(team) => team.agree(prepared)?,
     };
     let ranks = team.map_or_else(Vec::new, |team| team.ranks(environment.so_far()));
-    let writer_cpus = match pins.0 {
-        Some(_) => allowed,
-        None => Vec::new(),
-    };
     let clock = MonotonicClock;
     // Each rank moves bytes of its own.
     let seed = plan
@@ -159,18 +155,13 @@ fn measure_here(
         .wrapping_add(team.map_or(0, |team| team.rank().into()) << 32);
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed)
         .reader_cpu(pins.1)
-        .writer_cpus(writer_cpus)
+        .writer_cpus(if pins.0.is_some() { allowed } else { Vec::new() })
         .with_models(models.clone());
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
     let mut is_noted = false;
     let show = |progress: Progress| {
-        let progress = Progress {
-            elapsed_ns: progress.elapsed_ns.saturating_add(spent_ns),
-            budget_ns: progress.budget_ns.saturating_add(spent_ns),
-            needed_ns: progress.needed_ns.saturating_add(spent_ns),
-            ..progress
-        };
+        let progress = after(spent_ns, progress);
         bar.show(progress);
         if let Some(note) = too_short(&progress, bar.cpu_wait()).filter(|_| !is_noted) {
             is_noted = true;
@@ -231,6 +222,16 @@ fn measure_here(
         ranks,
         coordination,
     }))
+}
+
+/// The progress of the whole run: `spent_ns` passed before the measurement.
+fn after(spent_ns: u64, progress: Progress) -> Progress {
+    Progress {
+        elapsed_ns: progress.elapsed_ns.saturating_add(spent_ns),
+        budget_ns: progress.budget_ns.saturating_add(spent_ns),
+        needed_ns: progress.needed_ns.saturating_add(spent_ns),
+        ..progress
+    }
 }
 
 /// Refuses asynchronous techniques that this machine does not offer. If others are named beside them, a single process leaves
