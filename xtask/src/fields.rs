@@ -82,7 +82,8 @@ pub fn page() -> Result<String> {
     ] {
         let is_model = |name: &str| match of {
             "report" => name == "comparison.rs",
-            _ => name.ends_with(".rs") && (!folder.ends_with("src") || name == "model.rs"),
+            _ if folder.ends_with("src") => matches!(name, "model.rs" | "languages.rs"),
+            _ => name.ends_with(".rs"),
         };
         for path in files(&root().join("crates").join(folder), &is_model)? {
             collect(of, &read(&path)?, &mut types);

@@ -3,5 +3,6 @@
 //! [`advisor`] turns the log into an [`Advisory`](model::Advisory), which [`report`] renders.
 
 pub mod advisor;
+pub mod languages;
 pub mod model;
 pub mod report;

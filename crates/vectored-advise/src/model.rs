@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 
+pub use crate::languages::Runtime;
+
 /// The schema of [`Advisory`].
 pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";
 
@@ -365,46 +367,4 @@ pub struct SiteCalls {
     pub calls: u64,
     /// Bytes that they moved.
     pub bytes: u64,
-}
-
-/// Runtime of a program, which decides the remedy. The more specific come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Runtime {
-    /// CPython, PyPy.
-    Python,
-    /// A Java virtual machine.
-    Java,
-    /// Node.js, Deno, Bun.
-    Node,
-    /// Ruby.
-    Ruby,
-    /// PHP.
-    Php,
-    /// Lua, LuaJIT.
-    Lua,
-    /// Perl.
-    Perl,
-    /// awk.
-    Awk,
-    /// Tcl.
-    Tcl,
-    /// A shell script.
-    Shell,
-    /// Go.
-    Go,
-    /// Erlang, Elixir.
-    Erlang,
-    /// Nim.
-    Nim,
-    /// Common Lisp, Scheme.
-    Lisp,
-    /// C++, by `libstdc++` or `libc++`.
-    #[serde(rename = "c++")]
-    Cpp,
-    /// Rust.
-    Rust,
-    /// C, by a C library and nothing else of these.
-    C,
 }

@@ -22,9 +22,7 @@ mod tracker;
 pub mod wording;
 
 pub use crate::advisor::analysis::Analysis;
-pub use crate::advisor::descriptors::runtime::{
-    interprets_others, runtime_of_executable, runtime_of_interpreter,
-};
+pub use crate::advisor::descriptors::runtime::{interprets_others, runtime_of_executable};
 pub use crate::advisor::findings::advise::{About, UNPRICED, advise};
 pub use crate::advisor::findings::merge::merge;
 pub use crate::advisor::findings::price::{Saving, operation_of, price};

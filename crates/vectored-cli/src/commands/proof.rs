@@ -5,7 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use vectored_advise::advisor::{operation_of, runtime_of_interpreter};
+use vectored_advise::advisor::operation_of;
+use vectored_advise::languages::runtime_of_interpreter;
 use vectored_advise::model::Advisory;
 use vectored_machine::model::{DescriptorKind, Operation};
 

@@ -29,11 +29,6 @@ impl NameSet {
     }
 }
 
-/// The last part of a path. It is the same for absolute and relative paths.
-pub(crate) fn last_part(path: &[u8]) -> &[u8] {
-    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
-}
-
 fn hash(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);

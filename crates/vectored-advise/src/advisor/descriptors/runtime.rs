@@ -1,57 +1,6 @@
-//! The runtime of a program, from its name, or from its executable: what that itself needs, not its libraries.
+//! The runtime of a program, from its executable: what that itself needs, not its libraries.
 
-use crate::advisor::descriptors::name_set::last_part;
-use crate::model::Runtime;
-
-/// The runtime by the name of a program or script.
-pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
-    let name = last_part(path);
-    if let Some(dot) = name.iter().rposition(|&byte| byte == b'.') {
-        let by_extension = match &name[dot..] {
-            b".py" => Some(Runtime::Python),
-            b".rb" => Some(Runtime::Ruby),
-            b".php" => Some(Runtime::Php),
-            b".lua" => Some(Runtime::Lua),
-            b".pl" => Some(Runtime::Perl),
-            b".js" | b".mjs" | b".cjs" => Some(Runtime::Node),
-            b".sh" => Some(Runtime::Shell),
-            b".awk" => Some(Runtime::Awk),
-            b".tcl" => Some(Runtime::Tcl),
-            b".lisp" | b".scm" => Some(Runtime::Lisp),
-            b".erl" | b".exs" => Some(Runtime::Erlang),
-            _ => None,
-        };
-        if by_extension.is_some() {
-            return by_extension;
-        }
-    }
-    runtime_of_interpreter(path)
-}
-
-/// The runtime that runs scripts or byte code, by the name of its own program.
-pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
-    let name = last_part(path);
-    // `python3.11`, `lua5.4`, `php-fpm8.2`, `guile-3.0`.
-    let is_version = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
-    let length = name.iter().rposition(|byte| !is_version(byte));
-    match &name[..length.map_or(0, |last| last + 1)] {
-        b"python" | b"pypy" => Some(Runtime::Python),
-        b"java" => Some(Runtime::Java),
-        b"node" | b"nodejs" | b"deno" | b"bun" => Some(Runtime::Node),
-        b"ruby" | b"irb" => Some(Runtime::Ruby),
-        b"php" | b"php-fpm" | b"php-cgi" => Some(Runtime::Php),
-        b"lua" | b"luajit" => Some(Runtime::Lua),
-        b"perl" => Some(Runtime::Perl),
-        b"awk" | b"gawk" | b"mawk" | b"nawk" | b"original-awk" => Some(Runtime::Awk),
-        b"tclsh" | b"wish" => Some(Runtime::Tcl),
-        b"sh" | b"bash" | b"dash" | b"zsh" | b"ksh" | b"mksh" | b"ash" | b"fish" | b"yash" => {
-            Some(Runtime::Shell)
-        }
-        b"beam.smp" | b"beam" | b"erl" | b"escript" | b"elixir" => Some(Runtime::Erlang),
-        b"sbcl" | b"guile" | b"ecl" | b"clisp" | b"racket" => Some(Runtime::Lisp),
-        _ => None,
-    }
-}
+use crate::languages::{Runtime, last_part, runtime_of_program};
 
 /// Whether a program runs scripts of another language, so that its own says nothing of the remedy.
 pub fn interprets_others(path: &[u8]) -> bool {

@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::advisor::descriptors::latest::Latest;
-use crate::advisor::descriptors::name_set::{NameSet, last_part};
+use crate::advisor::descriptors::name_set::NameSet;
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::runs::barriers::Barrier;
+use crate::languages::last_part;
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 

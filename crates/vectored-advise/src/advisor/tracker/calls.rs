@@ -1,11 +1,11 @@
 //! Applies the calls that move no bytes.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_socket, kind_of_text};
-use crate::advisor::descriptors::runtime::runtime_of_program;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
 use crate::advisor::runs::pattern::moves_bytes;
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
+use crate::languages::runtime_of_program;
 use vectored_strace::event::{Action, Descriptor, OpenFlags};
 
 impl Tracker {

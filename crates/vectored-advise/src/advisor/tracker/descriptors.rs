@@ -1,11 +1,11 @@
 //! Resolves descriptors, by the kernel's tables and by the texts in the log.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
-use crate::advisor::descriptors::name_set::last_part;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::options::Seen;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
+use crate::languages::last_part;
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
 
 impl Tracker {

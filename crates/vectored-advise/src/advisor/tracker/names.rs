@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::name_set::last_part;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::same_file::Inode;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
+use crate::languages::last_part;
 use vectored_strace::event::{Ask, Named};
 
 /// Files that the C library asks for again and again, and that no program waits for.

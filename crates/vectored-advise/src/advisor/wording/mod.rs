@@ -1,6 +1,5 @@
 //! Patterns and remedies in words, in the language of the program.
 
-mod languages;
 pub mod remedies;
 pub mod remedy_kind;
 pub mod sentences;

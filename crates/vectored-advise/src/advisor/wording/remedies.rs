@@ -2,9 +2,10 @@
 
 use vectored_machine::model::DescriptorKind;
 
-use crate::advisor::descriptors::runtime::runtime_of_program;
-use crate::advisor::wording::languages::{FLUSH, Language, language_of, remedies_of};
-use crate::advisor::wording::remedy_kind::{RemedyKind, is_record, remedy_kinds};
+use crate::advisor::wording::remedy_kind::{is_record, remedy_kinds};
+use crate::languages::{
+    FLUSH, Language, Remedy, RemedyKind, Way, language_of, remedies_of, runtime_of_program,
+};
 use crate::model::{FindingKey, FindingKind, Runtime, Tally};
 
 /// The runtime of a finding's program: from the log, or by the program's name.
@@ -54,68 +55,23 @@ pub fn option_of(kind: FindingKind, program: &str) -> Option<&'static str> {
     option.map(|(_, _, text)| *text)
 }
 
-/// A change in a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remedy {
-    /// What the program does today.
-    pub way: Way,
-    /// What the change does with the calls.
-    pub kind: RemedyKind,
-    /// What the program has, and what to write instead.
-    pub text: &'static str,
-}
-
-/// A way of moving bytes, which a remedy changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
-    /// Small writes to a file or pipe.
-    Writes,
-    /// Small writes to a socket.
-    SocketWrites,
-    /// Small reads of a file.
-    Reads,
-    /// Small reads of a pipe or socket.
-    StreamReads,
-    /// Writes at offsets.
-    WritesAt,
-    /// Reads at offsets.
-    ReadsAt,
-    /// Seeks before transfers.
-    Seeks,
-    /// Lists of tiny segments.
-    Tiny,
-    /// Lists that are split.
-    Many,
-    /// A sync for each record.
-    Syncs,
-    /// A call for each datagram.
-    Datagrams,
-    /// A TCP socket that keeps back short writes.
-    NoDelay,
-    /// A TCP socket that delays acknowledgements.
-    QuickAck,
-    /// A file that is opened for each write.
-    Reopened,
-}
-
-impl Way {
-    fn of(kind: FindingKind, target: DescriptorKind) -> Way {
-        let is_socket = matches!(target, DescriptorKind::Unix | DescriptorKind::Tcp);
-        match kind {
-            FindingKind::AdjacentWrites if is_socket => Way::SocketWrites,
-            FindingKind::Stall => Way::SocketWrites,
-            FindingKind::AdjacentWrites => Way::Writes,
-            FindingKind::SmallReads if target == DescriptorKind::File => Way::Reads,
-            FindingKind::SmallReads => Way::StreamReads,
-            FindingKind::PositionalWrites => Way::WritesAt,
-            FindingKind::PositionalReads => Way::ReadsAt,
-            FindingKind::SeekThenTransfer => Way::Seeks,
-            FindingKind::TinySegments => Way::Tiny,
-            FindingKind::ManySegments => Way::Many,
-            FindingKind::SyncEach => Way::Syncs,
-            FindingKind::Datagrams => Way::Datagrams,
-            FindingKind::PeerStall => Way::QuickAck,
-        }
+/// The way of moving bytes that a finding has.
+fn way_of(kind: FindingKind, target: DescriptorKind) -> Way {
+    let is_socket = matches!(target, DescriptorKind::Unix | DescriptorKind::Tcp);
+    match kind {
+        FindingKind::AdjacentWrites if is_socket => Way::SocketWrites,
+        FindingKind::Stall => Way::SocketWrites,
+        FindingKind::AdjacentWrites => Way::Writes,
+        FindingKind::SmallReads if target == DescriptorKind::File => Way::Reads,
+        FindingKind::SmallReads => Way::StreamReads,
+        FindingKind::PositionalWrites => Way::WritesAt,
+        FindingKind::PositionalReads => Way::ReadsAt,
+        FindingKind::SeekThenTransfer => Way::Seeks,
+        FindingKind::TinySegments => Way::Tiny,
+        FindingKind::ManySegments => Way::Many,
+        FindingKind::SyncEach => Way::Syncs,
+        FindingKind::Datagrams => Way::Datagrams,
+        FindingKind::PeerStall => Way::QuickAck,
     }
 }
 
@@ -139,7 +95,7 @@ fn remedies_for(way: Way, kinds: &[RemedyKind], runtime: Option<Runtime>) -> Vec
 pub fn remedies(key: &FindingKey, tally: &Tally) -> Vec<&'static str> {
     let runtime = runtime_of(key, tally);
     let kinds = remedy_kinds(key, tally);
-    let mut texts = remedies_for(Way::of(key.kind, key.target), &kinds[..], runtime);
+    let mut texts = remedies_for(way_of(key.kind, key.target), &kinds[..], runtime);
     if runtime == Some(Runtime::Python) && !is_record(key.steps.len(), tally) {
         texts.extend(shared_log(key, tally));
     }
@@ -172,7 +128,7 @@ pub fn reopening(runtime: Option<Runtime>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::advisor::wording::languages::LANGUAGES;
+    use crate::languages::LANGUAGES;
     use std::fmt::Write as _;
 
     fn runtimes() -> impl Iterator<Item = Option<Runtime>> {

@@ -1,23 +1,8 @@
 //! What a remedy does with the calls of a finding, and which remedies a finding may have.
 
 use crate::advisor::runs::barriers::Barrier;
+use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Tally};
-
-/// What a remedy does with the calls of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RemedyKind {
-    /// One call in place of the calls of a run, or of the pieces of a record: a list, or one joined buffer. No byte stays in
-    /// memory after it.
-    Join,
-    /// A buffer that collects what is written until it is full or flushed.
-    WriteBuffer,
-    /// One read of exactly the bytes of a run.
-    ReadRun,
-    /// A buffer that is filled with more than the program asked for.
-    ReadAhead,
-    /// A change of each call by itself: an offset in place of a seek, a joined list, a longer list, fewer syncs.
-    EachCall,
-}
 
 /// Whether a remedy may be printed for calls between which a barrier lies somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

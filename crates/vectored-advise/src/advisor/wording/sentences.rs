@@ -4,7 +4,8 @@ use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 use vectored_report::{visible, words};
 
-use crate::advisor::wording::remedy_kind::{RemedyKind, has_large_step, is_record, remedy_kinds};
+use crate::advisor::wording::remedy_kind::{has_large_step, is_record, remedy_kinds};
+use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
 
 /// Steps of a pattern that are named; the others are counted.

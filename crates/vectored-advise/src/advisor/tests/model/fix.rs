@@ -7,8 +7,9 @@ use super::program::{Op, Step};
 use super::run::{Outcome, PIPE_BUF, Turn, User};
 use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::wording::remedy_kind::{RemedyKind, remedy_kinds};
+use crate::advisor::wording::remedy_kind::remedy_kinds;
 use crate::advisor::wording::sentences::{EVERY_END, action};
+use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Tally};
 use vectored_machine::model::DescriptorKind;
 

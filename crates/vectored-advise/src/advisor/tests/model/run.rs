@@ -7,7 +7,7 @@ use std::ops::Deref;
 use super::fix::{BUFFER_BYTES, Fix};
 use super::kernel::{Cell, FIFO, FOREIGN, Kernel, Object, path_of};
 use super::program::{Op, Step, text_of};
-use crate::advisor::wording::remedy_kind::RemedyKind;
+use crate::languages::RemedyKind;
 
 /// When a log begins.
 const BEGIN_NS: u64 = 1_795_312_736_000_000_000;

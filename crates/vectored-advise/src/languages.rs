@@ -1,31 +1,136 @@
-//! The remedies: language × way of moving bytes × what the remedy does. A language is one block, and a program in
+//! The languages of programs: how each is known, and its remedies, by way of moving bytes and by what the remedy does. A language is a
+//! [`Runtime`], one block of the table below, and a program in
 //! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "in place of" is that of the program before
 //! the change. The text before a colon is what the program has. What a buffer still has is written by the code after `=>`, at
 //! the places that the action names: a row of a buffer without that code does not compile.
 
-use crate::advisor::wording::remedies::{Remedy, Way};
-use crate::advisor::wording::remedy_kind::RemedyKind;
-use crate::model::Runtime;
+use serde::{Deserialize, Serialize};
+
+/// Runtime of a program, which decides the remedy. The more specific come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Runtime {
+    /// CPython, PyPy.
+    Python,
+    /// A Java virtual machine.
+    Java,
+    /// Node.js, Deno, Bun.
+    Node,
+    /// Ruby.
+    Ruby,
+    /// PHP.
+    Php,
+    /// Lua, LuaJIT.
+    Lua,
+    /// Perl.
+    Perl,
+    /// awk.
+    Awk,
+    /// Tcl.
+    Tcl,
+    /// A shell script.
+    Shell,
+    /// Go.
+    Go,
+    /// Erlang, Elixir.
+    Erlang,
+    /// Nim.
+    Nim,
+    /// Common Lisp, Scheme.
+    Lisp,
+    /// C++, by `libstdc++` or `libc++`.
+    #[serde(rename = "c++")]
+    Cpp,
+    /// Rust.
+    Rust,
+    /// C, by a C library and nothing else of these.
+    C,
+}
+
+/// A change in a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// What the program does today.
+    pub way: Way,
+    /// What the change does with the calls.
+    pub kind: RemedyKind,
+    /// What the program has, and what to write instead.
+    pub text: &'static str,
+}
+
+/// A way of moving bytes, which a remedy changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// Small writes to a file or pipe.
+    Writes,
+    /// Small writes to a socket.
+    SocketWrites,
+    /// Small reads of a file.
+    Reads,
+    /// Small reads of a pipe or socket.
+    StreamReads,
+    /// Writes at offsets.
+    WritesAt,
+    /// Reads at offsets.
+    ReadsAt,
+    /// Seeks before transfers.
+    Seeks,
+    /// Lists of tiny segments.
+    Tiny,
+    /// Lists that are split.
+    Many,
+    /// A sync for each record.
+    Syncs,
+    /// A call for each datagram.
+    Datagrams,
+    /// A TCP socket that keeps back short writes.
+    NoDelay,
+    /// A TCP socket that delays acknowledgements.
+    QuickAck,
+    /// A file that is opened for each write.
+    Reopened,
+}
+
+/// What a remedy does with the calls of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RemedyKind {
+    /// One call in place of the calls of a run, or of the pieces of a record: a list, or one joined buffer. No byte stays in
+    /// memory after it.
+    Join,
+    /// A buffer that collects what is written until it is full or flushed.
+    WriteBuffer,
+    /// One read of exactly the bytes of a run.
+    ReadRun,
+    /// A buffer that is filled with more than the program asked for.
+    ReadAhead,
+    /// A change of each call by itself: an offset in place of a seek, a joined list, a longer list, fewer syncs.
+    EachCall,
+}
 
 /// What a program in a language can do.
-pub(super) struct Language {
+pub(crate) struct Language {
     /// `None` stands for a language without a block of its own.
-    pub(super) runtime: Option<Runtime>,
-    pub(super) name: &'static str,
+    pub(crate) runtime: Option<Runtime>,
+    pub(crate) name: &'static str,
+    /// The ends of the names of its scripts.
+    files: &'static [&'static str],
+    /// The programs that run its scripts or byte code, without a version.
+    programs: &'static [&'static str],
     /// The ways out of a program that write nothing of a buffer.
-    pub(super) ends: &'static str,
+    pub(crate) ends: &'static str,
     remedies: &'static [Remedy],
 }
 
 /// The language of a runtime.
-pub(super) fn language_of(runtime: Option<Runtime>) -> &'static Language {
+pub(crate) fn language_of(runtime: Option<Runtime>) -> &'static Language {
     let mut languages = LANGUAGES.iter();
     let known = languages.find(|language| language.runtime == runtime);
     known.unwrap_or(&LANGUAGES[LANGUAGES.len() - 1])
 }
 
 /// The remedies of a language; those for a way that it lacks are in the last block.
-pub(super) fn remedies_of(runtime: Option<Runtime>) -> impl Iterator<Item = &'static Remedy> {
+pub(crate) fn remedies_of(runtime: Option<Runtime>) -> impl Iterator<Item = &'static Remedy> {
     let shared = match runtime {
         Some(Runtime::C | Runtime::Cpp) => C_AND_CPP,
         _ => &[],
@@ -33,8 +138,39 @@ pub(super) fn remedies_of(runtime: Option<Runtime>) -> impl Iterator<Item = &'st
     language_of(runtime).remedies.iter().chain(shared)
 }
 
+/// The runtime by the name of a program or script.
+pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
+    let name = last_part(path);
+    let dot = name.iter().rposition(|&byte| byte == b'.');
+    let end = dot.map_or(&b""[..], |dot| &name[dot..]);
+    let of_script = runtime_with(|language| language.files, end);
+    of_script.or_else(|| runtime_of_interpreter(path))
+}
+
+/// The runtime that runs scripts or byte code, by the name of its own program.
+pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
+    let name = last_part(path);
+    // `python3.11`, `lua5.4`, `php-fpm8.2`, `guile-3.0`.
+    let is_version = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+    let length = name.iter().rposition(|byte| !is_version(byte));
+    let bare = &name[..length.map_or(0, |last| last + 1)];
+    runtime_with(|language| language.programs, bare)
+}
+
+/// The language that has a name in one of its lists.
+fn runtime_with(names: impl Fn(&Language) -> &[&str], name: &[u8]) -> Option<Runtime> {
+    let mut languages = LANGUAGES.iter();
+    let known = languages.find(|language| names(language).iter().any(|one| one.as_bytes() == name));
+    known?.runtime
+}
+
+/// The last part of a path.
+pub(crate) fn last_part(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+}
+
 /// What stands before the code that writes what a buffer has.
-pub(super) const FLUSH: &str = "; flush: `";
+pub(crate) const FLUSH: &str = "; flush: `";
 
 macro_rules! rows {
     ($($way:ident $kind:ident $text:literal $(=> $flush:literal)?)*) => {
@@ -75,16 +211,17 @@ macro_rules! not_a_buffer {
 }
 
 macro_rules! languages {
-    ($($runtime:ident $name:literal ends $ends:literal { $($rows:tt)* })* => $general:literal ends $last:literal { $($general_rows:tt)* }) => {
-        pub(super) const LANGUAGES: &[Language] = &[
-            $(Language { runtime: Some(Runtime::$runtime), name: $name, ends: $ends, remedies: rows!($($rows)*) },)*
-            Language { runtime: None, name: $general, ends: $last, remedies: rows!($($general_rows)*) },
+    ($($runtime:ident $name:literal files $files:tt programs $programs:tt ends $ends:literal { $($rows:tt)* })* => $general:literal ends $last:literal { $($general_rows:tt)* }) => {
+        pub(crate) const LANGUAGES: &[Language] = &[
+            $(Language { runtime: Some(Runtime::$runtime), name: $name, files: &$files, programs: &$programs, ends: $ends, remedies: rows!($($rows)*) },)*
+            Language { runtime: None, name: $general, files: &[], programs: &[], ends: $last, remedies: rows!($($general_rows)*) },
         ];
     };
 }
 
 languages! {
-    Python "Python" ends "os._exit, exec, multiprocessing workers and signals flush nothing" {
+    Python "Python" files [".py"] programs ["python", "pypy"]
+        ends "os._exit, exec, multiprocessing workers and signals flush nothing" {
         Writes WriteBuffer "text file, also of csv and json: `buffering=65536` in open, in place of `buffering=1`" => "file.flush()"
         Writes WriteBuffer "print: no `flush=True`, python3 -u or PYTHONUNBUFFERED" => "sys.stdout.flush()"
         Writes WriteBuffer "logging.FileHandler or StreamHandler of a process that never forks, in parts of 8 KiB: `handler.flush = lambda: None`" => "handler.stream.flush()"
@@ -111,7 +248,8 @@ languages! {
         QuickAck EachCall "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)` after each recv"
     }
 
-    Java "Java" ends "no way out flushes, nor does the end of main" {
+    Java "Java" files [] programs ["java"]
+        ends "no way out flushes, nor does the end of main" {
         Writes WriteBuffer "`out = new BufferedOutputStream(out, 65536)` below DataOutputStream or PrintStream (without autoflush)" => "out.flush()"
         Writes Join "FileChannel: `channel.write(new ByteBuffer[] {a, b})`"
         SocketWrites Join "SocketChannel: `channel.write(new ByteBuffer[] {header, body})`"
@@ -128,7 +266,8 @@ languages! {
         QuickAck EachCall "`socket.setOption(jdk.net.ExtendedSocketOptions.TCP_QUICKACK, true)` after each read"
     }
 
-    Node "Node.js" ends "process.exit, process.abort, an uncaught exception and signals drop what was not written" {
+    Node "Node.js" files [".js", ".mjs", ".cjs"] programs ["node", "nodejs", "deno", "bun"]
+        ends "process.exit, process.abort, an uncaught exception and signals drop what was not written" {
         Writes WriteBuffer "file descriptor: `lines.push(text)`, in place of `fs.writeSync`" => "fs.writeFileSync(fd, lines.splice(0).join(\"\"))"
         Writes WriteBuffer "stream of a file: `stream.cork()` before the writes of a batch" => "stream.uncork()"
         Writes WriteBuffer "standard output and console.log, where cork does nothing: `lines.push(text)`" => "process.stdout.write(lines.splice(0).join(\"\"))"
@@ -147,7 +286,8 @@ languages! {
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
     }
 
-    Ruby "Ruby" ends "exit!, exec and signals flush nothing" {
+    Ruby "Ruby" files [".rb"] programs ["ruby", "irb"]
+        ends "exit!, exec and signals flush nothing" {
         Writes WriteBuffer "`io.sync = false` ($stdout as well), `io.write(a)` in place of `io.syswrite`" => "io.flush"
         Writes WriteBuffer "Logger: `Logger.new(io)` of such a file, in place of `Logger.new(path)`" => "io.flush"
         Writes Join "`io.write(a, b)` for one record"
@@ -164,7 +304,8 @@ languages! {
         QuickAck EachCall "`socket.setsockopt(:TCP, :QUICKACK, 1)` after each read"
     }
 
-    Php "PHP" ends "no way out writes a string; errors and exit write ob_start, signals do not" {
+    Php "PHP" files [".php"] programs ["php", "php-fpm", "php-cgi"]
+        ends "no way out writes a string; errors and exit write ob_start, signals do not" {
         Writes WriteBuffer "file: fwrite has no buffer: `$text .= $line` until it is long; ftell does not count that" => "fwrite($file, $text)"
         Writes WriteBuffer "echo: output_buffering=65536, or `ob_start(null, 65536)`, without fwrite(STDOUT)" => "ob_flush()"
         SocketWrites Join "append to a string, and `fwrite($socket, $text)` before waiting"
@@ -174,7 +315,8 @@ languages! {
         QuickAck EachCall "no option of streams at this end; the first answer of a connection does not wait"
     }
 
-    Lua "Lua" ends "signals flush nothing" {
+    Lua "Lua" files [".lua"] programs ["lua", "luajit"]
+        ends "signals flush nothing" {
         Writes WriteBuffer "`file:setvbuf(\"full\", 65536)`, in place of `file:setvbuf(\"no\")` or \"line\"" => "file:flush()"
         Writes Join "`file:write(header .. body)`, then `file:flush()`: several arguments may be several calls"
         SocketWrites Join "`socket:send(table.concat(parts))` once, before waiting"
@@ -183,7 +325,8 @@ languages! {
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
     }
 
-    Perl "Perl" ends "POSIX::_exit, exec and signals flush nothing" {
+    Perl "Perl" files [".pl"] programs ["perl"]
+        ends "POSIX::_exit, exec and signals flush nothing" {
         Writes WriteBuffer "`$file->autoflush(0)` (`$| = 0` for standard output), `print $file` in place of `syswrite`" => "$file->flush"
         Writes Join "`print $file $header . $body`, then `$file->flush`"
         SocketWrites Join "`print $socket $header . $body`"
@@ -194,7 +337,8 @@ languages! {
         QuickAck EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
     }
 
-    Shell "Shell" ends "signals flush nothing of awk" {
+    Shell "Shell" files [".sh"] programs ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "yash"]
+        ends "signals flush nothing of awk" {
         Writes WriteBuffer "each echo or printf is a write: let one `awk` make all lines, in place of the loop. Do not collect them in a variable, which is copied each time" => "fflush()"
         Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
         SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
@@ -206,13 +350,15 @@ languages! {
         Reopened EachCall "`exec 3>>file` before the loop, and `>&3` in place of `>> file`"
     }
 
-    Awk "awk" ends "signals flush nothing" {
+    Awk "awk" files [".awk"] programs ["awk", "gawk", "mawk", "nawk", "original-awk"]
+        ends "signals flush nothing" {
         Writes WriteBuffer "no `fflush()` or system(\"\") after each line, mawk without -W interactive" => "fflush()"
         Writes Join "`print header body`, then `fflush()`: one print for the pieces of a record"
         Reopened EachCall "no `close(file)` after each line"
     }
 
-    Tcl "Tcl" ends "signals flush nothing" {
+    Tcl "Tcl" files [".tcl"] programs ["tclsh", "wish"]
+        ends "signals flush nothing" {
         Writes WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`, in place of `-buffering none` or line" => "flush $file"
         Writes Join "`puts -nonewline $file $header$body`, then `flush $file`"
         SocketWrites Join "`puts -nonewline $file $header$body`, then `flush $file`"
@@ -220,7 +366,8 @@ languages! {
         Reads ReadAhead "`fconfigure $file -buffersize 65536`, in place of `-buffersize 39`"
     }
 
-    Go "Go" ends "no way out flushes, nor does the end of main" {
+    Go "Go" files [] programs []
+        ends "no way out flushes, nor does the end of main" {
         Writes WriteBuffer "`w := bufio.NewWriterSize(file, 65536)`" => "w.Flush()"
         Writes Join "`file.Write(bytes.Join([][]byte{header, body}, nil))`"
         SocketWrites Join "`b := net.Buffers{header, body}; b.WriteTo(conn)`"
@@ -238,7 +385,8 @@ languages! {
         NoDelay EachCall "no `SetNoDelay(false)`, since Go sets TCP_NODELAY"
     }
 
-    Erlang "Erlang" ends "halt() and kills flush nothing" {
+    Erlang "Erlang" files [".erl", ".exs"] programs ["beam.smp", "beam", "erl", "escript", "elixir"]
+        ends "halt() and kills flush nothing" {
         Writes WriteBuffer "`{delayed_write, 65536, 2000}` in the options of file:open, beside raw" => "file:position(File, cur)"
         Writes Join "`file:write(File, [Header, Body])` for one record"
         SocketWrites Join "`gen_tcp:send(Socket, [Header, Body])` once, before waiting"
@@ -250,7 +398,8 @@ languages! {
         QuickAck EachCall "`inet:setopts(Socket, [{raw, 6, 12, <<1:32/native>>}])`, which is TCP_QUICKACK, after each recv"
     }
 
-    Nim "Nim" ends "no way out writes a string" {
+    Nim "Nim" files [] programs []
+        ends "no way out writes a string" {
         Writes WriteBuffer "append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
         SocketWrites Join "`socket.send(header & body)` once, before waiting"
         Reads ReadAhead "`file.readChars(buffer)` into 64 KiB, and take the pieces from that"
@@ -258,7 +407,8 @@ languages! {
         NoDelay EachCall "`socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)`"
     }
 
-    Lisp "Lisp" ends "exit :abort, primitive-_exit and signals flush nothing" {
+    Lisp "Lisp" files [".lisp", ".scm"] programs ["sbcl", "guile", "ecl", "clisp", "racket"]
+        ends "exit :abort, primitive-_exit and signals flush nothing" {
         Writes WriteBuffer "SBCL: `:buffering :full`" => "(finish-output stream)"
         Writes WriteBuffer "Guile: `(setvbuf port 'block 65536)`" => "(force-output port)"
         SocketWrites Join "write all pieces to a string stream, and send that once, before waiting"
@@ -267,7 +417,8 @@ languages! {
         StreamReads ReadAhead "read what has arrived at once, and take the pieces from that buffer"
     }
 
-    Rust "Rust" ends "process::exit, exec, abort and signals flush nothing" {
+    Rust "Rust" files [] programs []
+        ends "process::exit, exec, abort and signals flush nothing" {
         Writes WriteBuffer "`BufWriter::with_capacity(65536, file)`" => "file.flush()"
         Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(file)`" => "file.flush()"
         Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
@@ -288,7 +439,8 @@ languages! {
         NoDelay EachCall "`stream.set_nodelay(true)`"
     }
 
-    Cpp "C++" ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" {
+    Cpp "C++" files [] programs []
+        ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" {
         Writes WriteBuffer "stream: `'\\n'` in place of `std::endl`, no `std::unitbuf`" => "file.flush()"
         Writes WriteBuffer "cout: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
         Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open" => "file.flush()"
@@ -298,7 +450,8 @@ languages! {
         Reads ReadAhead "`read(fd, buffer, 65536)`"
     }
 
-    C "C" ends "quick_exit, _exit, exec, abort and signals flush nothing" {
+    C "C" files [] programs []
+        ends "quick_exit, _exit, exec, abort and signals flush nothing" {
         Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use" => "fflush(stream)"
         Writes WriteBuffer "write(2): `stream = fdopen(fd, \"w\")` with such a buffer, and fwrite in its place" => "fflush(stream)"
         Writes Join "`writev(fd, iov, count)`"
