@@ -18,7 +18,8 @@ is noise, and no smaller difference is reported.
 
 Before that, each command runs twice under strace(1), as by 'vectored advise'. Its system calls \
 are counted by name, with the bytes that it reads and writes. Its standard output, standard \
-error, exit status and the files of --same are compared with those of the old command. Lines that \
+error, exit status and the files of --same (what a run appends to a file, or all of it) are \
+compared with those of the old command. Lines that \
 differ between runs of the old command are not compared. If anything else differs, the \
 commands are not timed, unless --ignore-output is given. If a run fails, no times are compared, \
 unless --ignore-failure is given. The files that were executed, mapped or \

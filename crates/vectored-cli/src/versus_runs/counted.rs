@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, PipeReader, Seek};
+use std::io::{self, PipeReader, Read as _, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::Duration;
 
 use vectored_machine::platform::command_run::{LEFT_BEHIND_LIMIT, RunError, run};
@@ -111,27 +111,37 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
     };
     command.stderr(Stdio::from(stderr_writer));
     let named = counting.surroundings.named(program);
-    let before: Vec<Option<Identity>> = counting.same.iter().map(|path| identity(path)).collect();
+    let before: Vec<_> = counting
+        .same
+        .iter()
+        .map(|path| (identity(path), held(path)))
+        .collect();
     let (ended, stdout, stderr, counter) = thread::scope(|scope| {
-        let stderr = scope.spawn(|| capture(stderr));
-        let stdout = scope.spawn(|| stdout.capture_pipe());
+        let no_thread = "no thread can be started";
+        let stderr = Builder::new().spawn_scoped(scope, || capture(stderr));
+        let stderr = stderr.map_err(failed(no_thread))?;
+        let stdout = Builder::new().spawn_scoped(scope, || stdout.capture_pipe());
+        let stdout = stdout.map_err(failed(no_thread))?;
         let (reader, writer) = log.map_or((None, None), |(reader, writer)| {
             (Some(reader), Some(writer))
         });
-        let counter = reader.map(|reader| scope.spawn(|| count(reader, &named)));
+        let counter = reader
+            .map(|reader| Builder::new().spawn_scoped(scope, || count(reader, &named)))
+            .transpose()
+            .map_err(failed(no_thread))?;
         let is_stopped = || counting.stop.load(Ordering::Relaxed);
         let ended = run(command, counting.limit, LEFT_BEHIND_LIMIT, is_stopped);
         // strace has opened the pipe, and has ended.
         drop(writer);
         let join = "the threads that read do not panic";
         let counter = counter.map(|thread| thread.join().expect(join));
-        (
+        Ok::<_, RunError>((
             ended,
             stdout.join().expect(join),
             stderr.join().expect(join),
             counter,
-        )
-    });
+        ))
+    })?;
     let ended = ended?;
     let stdout = stdout.and_then(Output::whole).map_err(failed(no_pipe))?;
     let mut outputs = vec![
@@ -141,7 +151,7 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
             State::Written(stderr.map_err(failed(no_pipe))?),
         ),
     ];
-    for (path, before) in counting.same.iter().zip(before) {
+    for (path, (before, held)) in counting.same.iter().zip(before) {
         // To open a FIFO would wait for a writer.
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             let what = format!("'{}' cannot be compared", path.display());
@@ -155,8 +165,7 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
             now if now == before => State::Untouched,
             _ => {
                 let what = format!("'{}' cannot be read", path.display());
-                let file = File::open(path).and_then(capture);
-                State::Written(file.map_err(failed(&what))?)
+                State::Written(written(path, held).map_err(failed(&what))?)
             }
         };
         outputs.push((name_of(path), state));
@@ -228,6 +237,29 @@ fn identity(path: &Path) -> Option<Identity> {
         (found.mtime(), found.mtime_nsec()),
         changed,
     ))
+}
+
+/// The number of bytes in a file before a run, and their SHA-256 sum; `None` if it is no regular file or cannot be read.
+fn held(path: &Path) -> Option<(u64, String)> {
+    // To open a FIFO would wait for a writer.
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let mut bytes = 0;
+    let sum = sum(File::open(path).ok()?, |read| bytes += read.len() as u64).ok()?;
+    Some((bytes, sum))
+}
+
+/// What a run appended to a file that held these bytes before; all of the file if it does not begin with them any more, or is
+/// not longer.
+fn written(path: &Path, held: Option<(u64, String)>) -> io::Result<Captured> {
+    let mut file = File::open(path)?;
+    if let Some((bytes, before)) = held
+        && file.metadata()?.len() > bytes
+        && sum((&mut file).take(bytes), |_| ())? == before
+    {
+        return capture(file);
+    }
+    file.rewind()?;
+    capture(file)
 }
 
 /// What differs between runs of the old command, by the name of the output, and is not compared.

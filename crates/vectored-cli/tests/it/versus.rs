@@ -106,6 +106,12 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
             "echo b > out",
             "File 'out' of new differs: line 1 is 'b'",
         ),
+        // What a run appends is compared.
+        (
+            "echo a >> out",
+            "echo b >> out",
+            "File 'out' of new differs: line 1 is 'b'",
+        ),
         (
             "rm -f out",
             "echo > out",
