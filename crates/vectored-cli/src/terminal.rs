@@ -329,7 +329,6 @@ fn printed(write: impl FnOnce() -> io::Result<()>) -> anyhow::Result<()> {
 }
 
 /// Prints on standard error, for reports while standard output belongs to a command.
-#[cfg(unix)]
 pub fn print_aside(text: &str) -> anyhow::Result<()> {
     match write_whole(&io::stderr(), text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
