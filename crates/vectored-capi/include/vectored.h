@@ -90,7 +90,7 @@
 #include <sys/uio.h>
 
 /**
- * The version of the header: `MAJOR.MINOR.PATCH`. `vectored_version` returns that of the library.
+ * The version of the header: `MAJOR.MINOR.PATCH`. `vectored_version` returns the version of the library.
  */
 #define VECTORED_VERSION_MAJOR 0
 
