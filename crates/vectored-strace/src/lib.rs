@@ -2,7 +2,6 @@
 //! [`Event`]s.
 //!
 //! - [`read_logs`] reads files: plain or compressed, one per program (`strace -f`) or one per thread (`strace -ff`).
-//! - [`read_logs_to`] does the same for an [`EventSink`], which avoids a copy of most events.
 //! - [`Reader`] parses one log from anything that implements [`Read`](std::io::Read), one event at a time.
 //!
 //! # Example
