@@ -82,11 +82,11 @@ impl Analysis {
 }
 
 impl Analysis {
-    /// Reads logs as [`read_logs`](vectored_strace::read_logs) and adds their events.
+    /// Reads logs as [`read_logs`] and adds their events.
     ///
     /// # Errors
     ///
-    /// The errors of [`read_logs`](vectored_strace::read_logs).
+    /// The errors of [`read_logs`].
     pub fn read_logs(&mut self, paths: &[PathBuf]) -> Result<Counts, LogError> {
         read_logs(paths, |item| {
             match item {
