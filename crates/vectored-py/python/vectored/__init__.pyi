@@ -173,7 +173,7 @@ class Gather:
     def __new__(cls, cost_model: CostModel | None = None) -> Gather: ...
     @property
     def cost_model(self) -> CostModel:
-        """The costs by which it decides."""
+        """The costs that decide."""
 
     def write_all(self, fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
         """Write all buffers in order, and return their bytes, as the function write_all."""
