@@ -63,7 +63,7 @@ impl Experiment {
         }
     }
 
-    /// Repeats a turn, of which the median counts: as many as `vectored reproduce` has, but no more than a second's worth, so
+    /// The repeats of a turn, whose median counts: as many as `vectored reproduce` has, but at most one second of them, so
     /// that C and the engine take turns faster than a shared machine changes.
     fn repeats(&self) -> usize {
         const TURN_RECORDS: usize = 1 << 20;

@@ -33,7 +33,7 @@ pub struct AdviceComparison {
     pub commands_differ: bool,
     /// The findings of both, those that differ most in calls first.
     pub findings: Vec<ComparedFinding>,
-    /// The largest share by which the calls that move bytes may grow, if a limit was set.
+    /// The limit on the growth of the number of transfers, as a share; `None` without a limit.
     pub limit: Option<f64>,
     /// Whether it is kept.
     pub ruling: Option<Ruling>,
@@ -233,7 +233,7 @@ fn side(advisory: &Advisory) -> SideOfAdvice {
 }
 
 impl AdviceComparison {
-    /// Sets the largest share by which the calls that move bytes may grow.
+    /// Sets the limit on the growth of the number of transfers, as a share.
     pub fn rule(&mut self, limit: f64) {
         let most = self.old.transfers as f64 * (1.0 + limit);
         let is_beyond = self.new.transfers as f64 > most;

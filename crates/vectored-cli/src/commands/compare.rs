@@ -50,7 +50,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         ResultKind::Versus => two_versus(args)?,
         _ if args.fail_if_more_calls.is_some() => {
             return Err(Failure::usage(
-                "--fail-if-more-calls is for results of advise and versus: those of measure have no calls to count",
+                "--fail-if-more-calls is for results of advise and versus: a result of measure has no count of calls",
             ));
         }
         _ if args.machines => {
@@ -209,7 +209,7 @@ pub fn ruled(limits: &[(Ruling, String)], is_read: bool) -> Result<ExitCode, Fai
         found.map(|(_, text)| text.as_str()).collect()
     };
     let (beyond, undecided) = (of(Ruling::Beyond), of(Ruling::Undecided));
-    // What the answer says in full is said in short here, if both are read together.
+    // If the answer and the message are read together, the message is short: the answer names each limit.
     let (messages, in_short, code) = match (&beyond[..], &undecided[..]) {
         ([], []) => return Ok(ExitCode::SUCCESS),
         ([], undecided) => (undecided, "a limit could not be decided", UNDECIDED),

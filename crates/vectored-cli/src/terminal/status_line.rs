@@ -16,7 +16,7 @@ const USUAL_COLUMNS: usize = 80;
 pub struct StatusLine {
     is_shown: bool,
     drawn_at: Cell<Option<Instant>>,
-    /// What is on the terminal now.
+    /// The text that the terminal shows.
     text: RefCell<String>,
 }
 

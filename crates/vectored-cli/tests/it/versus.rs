@@ -106,7 +106,7 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
             "echo b > out",
             "File 'out' of new differs: line 1 is 'b'",
         ),
-        // What a run appends is compared.
+        // Each run appends to the file.
         (
             "echo a >> out",
             "echo b >> out",

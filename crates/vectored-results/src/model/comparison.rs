@@ -29,7 +29,7 @@ pub struct Comparison {
     /// Prior standard deviation, from run to run, of the logarithm of a technique's mean over cells. The
     /// fewer the runs, the more it weighs.
     pub between_runs_sd: f64,
-    /// The largest share by which times may grow, if a limit was set.
+    /// The limit on the growth of times, as a share; `None` without a limit.
     pub limit: Option<f64>,
     /// The mean over the cells of a target, by technique.
     pub targets: Vec<Compared>,
@@ -95,7 +95,7 @@ impl Comparison {
         self.targets.iter().chain(&self.cells)
     }
 
-    /// Sets the largest share by which times may grow.
+    /// Sets the limit on the growth of times, as a share.
     pub fn rule(&mut self, limit: f64) {
         self.limit = Some(limit);
         for row in self.targets.iter_mut().chain(&mut self.cells) {

@@ -102,7 +102,7 @@ impl<'a> List<'a> {
         self.base.iter().chain(&self.new).copied()
     }
 
-    /// What cells of the same list under the same conditions have in common.
+    /// The key of a cell: its list and its conditions.
     fn key(cell: &'a Cell) -> impl PartialEq + use<'a> {
         let list = (cell.segment_count, cell.segment_bytes, &cell.segment_sizes);
         (list, &cell.conditions, cell.drain)

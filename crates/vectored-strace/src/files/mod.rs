@@ -15,11 +15,11 @@ mod log_files;
 // An item is passed on and matched, never kept: boxing each event would cost more than moving it.
 #[expect(clippy::large_enum_variant)]
 pub enum Item<'a> {
-    /// A log begins. Its threads and descriptors are unrelated to those of earlier logs.
+    /// A log begins. No thread or descriptor of an earlier log goes on.
     Begin,
     /// A system call, a signal, or the end of a thread.
     Event(Event<'a>),
-    /// The log ends. The counts are those of this log.
+    /// The log ends, with the counts of its lines.
     End(&'a Counts),
 }
 
