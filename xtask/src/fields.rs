@@ -20,34 +20,49 @@ By `cargo xtask fields`, from the types. [Saved results](results.md) says what a
 ";
 
 /// The crate and the type of each schema, its name, and the command.
-const SCHEMAS: &str = "
-measure Results vectored-results/1 `measure`
-measure Experiments vectored-experiments/1 `reproduce`
-measure Comparison vectored-comparison/1 `compare --format json`
-advise Advisory vectored-advice/1 `advise`
-versus Versus vectored-versus/1 `versus`
-machine HostReport vectored-host/1 `host --format json`
-";
+const SCHEMAS: [(&str, &str, &str, &str); 6] = [
+    ("measure", "Results", "vectored-results/1", "`measure`"),
+    (
+        "measure",
+        "Experiments",
+        "vectored-experiments/1",
+        "`reproduce`",
+    ),
+    (
+        "measure",
+        "Comparison",
+        "vectored-comparison/1",
+        "`compare --format json`",
+    ),
+    ("advise", "Advisory", "vectored-advice/1", "`advise`"),
+    ("versus", "Versus", "vectored-versus/1", "`versus`"),
+    (
+        "machine",
+        "HostReport",
+        "vectored-host/1",
+        "`host --format json`",
+    ),
+];
 
 /// Types of Rust, and what JSON has in their place.
-const FORMS: &str = "
-TechniqueName=text
-SweptMix=list of [integer, integer or `null`]
-CopyThresholds=list of [integer, integer]
-Known=`{\"value\": …}` or `{\"unknown\": reason}`
-f64=number
-bool=true or false
-String=text
-&'static str=text
-u8=integer
-u16=integer
-u32=integer
-u64=integer
-usize=integer
-i32=integer
-i64=integer
-NonZeroUsize=integer
-";
+const FORMS: [(&str, &str); 16] = [
+    ("TechniqueName", "text"),
+    ("SweptMix", "list of [integer, integer or `null`]"),
+    ("CopyThresholds", "list of [integer, integer]"),
+    ("Known", "`{\"value\": …}` or `{\"unknown\": reason}`"),
+    ("f64", "number"),
+    ("bool", "true or false"),
+    ("String", "text"),
+    ("&'static str", "text"),
+    ("u8", "integer"),
+    ("u16", "integer"),
+    ("u32", "integer"),
+    ("u64", "integer"),
+    ("usize", "integer"),
+    ("i32", "integer"),
+    ("i64", "integer"),
+    ("NonZeroUsize", "integer"),
+];
 
 /// A struct or an enum, by its crate and name.
 type Types = BTreeMap<(String, String), Type>;
@@ -94,11 +109,9 @@ pub fn page() -> Result<String> {
         listed: Vec::new(),
         text: HEAD.to_owned(),
     };
-    for line in SCHEMAS.trim().lines() {
-        if let [of, name, schema, command] = line.splitn(4, ' ').collect::<Vec<_>>()[..] {
-            let _ = write!(page.text, "\n## {command}: `{schema}`\n");
-            page.list(of, name)?;
-        }
+    for (of, name, schema, command) in SCHEMAS {
+        let _ = write!(page.text, "\n## {command}: `{schema}`\n");
+        page.list(of, name)?;
     }
     Ok(page.text)
 }
@@ -150,8 +163,8 @@ impl Page {
     fn kind(&self, of: &str, rust: &str, next: &mut Vec<(String, String)>) -> Result<String> {
         let (outer, inner) = rust.split_once('<').unwrap_or((rust, ""));
         let inner = inner.strip_suffix('>').unwrap_or(inner);
-        if let Some((_, form)) = FORMS.split_once(&format!("\n{outer}=")) {
-            return Ok(form.lines().next().unwrap_or_default().to_owned());
+        if let Some((_, form)) = FORMS.iter().find(|(known, _)| *known == outer) {
+            return Ok((*form).to_owned());
         }
         let array = rust
             .strip_prefix('[')

@@ -13,21 +13,66 @@ use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang reads the headers of MPI.
-const PROGRAMS: &str = "\
-    cc: gcc libc6-dev; mkfs.ext4: e2fsprogs; mkfs.xfs: xfsprogs; mkfs.btrfs: btrfs-progs; strace: strace; \
-    pgrep: procps; valgrind: valgrind; g++: g++; clang++: clang libclang-rt-dev; pkg-config: pkg-config; \
-    cmake: cmake make; fish: fish; zsh: zsh; man: man-db; python3: python3 python3-venv; debootstrap: debootstrap; \
-    dpkg-gencontrol: dpkg-dev; lintian: lintian; busybox: busybox-static; \
-    aarch64-linux-gnu-gcc: gcc-aarch64-linux-gnu libc6-dev-arm64-cross; \
-    s390x-linux-gnu-gcc: gcc-s390x-linux-gnu libc6-dev-s390x-cross; \
-    i686-linux-gnu-gcc: gcc-i686-linux-gnu libc6-dev-i386-cross; qemu-aarch64: qemu-user; \
-    x86_64-w64-mingw32-gcc: gcc-mingw-w64-x86-64-win32; wine: wine wine64; \
-    mpicc.openmpi: openmpi-bin libopenmpi-dev libclang-dev; slurmd: slurm-wlm; munged: munge; musl-gcc: musl-tools; \
-    go: golang-go; \
-    /usr/share/gocode/src/golang.org/x/net/ipv4/doc.go: golang-golang-x-net-dev golang-golang-x-sys-dev; \
-    javac: default-jdk-headless; node: nodejs; mawk: mawk; gawk: gawk; tclsh: tcl; ruby: ruby; php: php-cli; \
-    lua5.4: lua5.4; /usr/share/lua/5.4/socket.lua: lua-socket; escript: erlang-base; nim: nim; sbcl: sbcl; \
-    guile: guile-3.0; jq: jq; tcpdump: tcpdump";
+const PROGRAMS: [(&str, &str); 46] = [
+    ("cc", "gcc libc6-dev"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("strace", "strace"),
+    ("pgrep", "procps"),
+    ("valgrind", "valgrind"),
+    ("g++", "g++"),
+    ("clang++", "clang libclang-rt-dev"),
+    ("pkg-config", "pkg-config"),
+    ("cmake", "cmake make"),
+    ("fish", "fish"),
+    ("zsh", "zsh"),
+    ("man", "man-db"),
+    ("python3", "python3 python3-venv"),
+    ("debootstrap", "debootstrap"),
+    ("dpkg-gencontrol", "dpkg-dev"),
+    ("lintian", "lintian"),
+    ("busybox", "busybox-static"),
+    (
+        "aarch64-linux-gnu-gcc",
+        "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+    ),
+    (
+        "s390x-linux-gnu-gcc",
+        "gcc-s390x-linux-gnu libc6-dev-s390x-cross",
+    ),
+    (
+        "i686-linux-gnu-gcc",
+        "gcc-i686-linux-gnu libc6-dev-i386-cross",
+    ),
+    ("qemu-aarch64", "qemu-user"),
+    ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32"),
+    ("wine", "wine wine64"),
+    ("mpicc.openmpi", "openmpi-bin libopenmpi-dev libclang-dev"),
+    ("slurmd", "slurm-wlm"),
+    ("munged", "munge"),
+    ("musl-gcc", "musl-tools"),
+    ("go", "golang-go"),
+    (
+        "/usr/share/gocode/src/golang.org/x/net/ipv4/doc.go",
+        "golang-golang-x-net-dev golang-golang-x-sys-dev",
+    ),
+    ("javac", "default-jdk-headless"),
+    ("node", "nodejs"),
+    ("mawk", "mawk"),
+    ("gawk", "gawk"),
+    ("tclsh", "tcl"),
+    ("ruby", "ruby"),
+    ("php", "php-cli"),
+    ("lua5.4", "lua5.4"),
+    ("/usr/share/lua/5.4/socket.lua", "lua-socket"),
+    ("escript", "erlang-base"),
+    ("nim", "nim"),
+    ("sbcl", "sbcl"),
+    ("guile", "guile-3.0"),
+    ("jq", "jq"),
+    ("tcpdump", "tcpdump"),
+];
 
 /// The longest wait for the locks of another apt-get.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -43,8 +88,8 @@ pub fn run() -> Result<()> {
         "python3" => works(Command::new(name).args(["-c", "import venv, ensurepip"])),
         _ => is_on_path(name),
     };
-    let programs = PROGRAMS.split("; ").filter_map(|one| one.split_once(": "));
-    let programs: Vec<(&str, &str, bool)> = programs
+    let programs: Vec<(&str, &str, bool)> = PROGRAMS
+        .into_iter()
         .map(|(name, packages)| (name, packages, is_there(name)))
         .collect();
     let missing = programs.iter().filter(|(_, _, was_there)| !was_there);
