@@ -233,9 +233,11 @@ mod tests {
         let mut report = Report::start("cargo xtask test").unwrap();
         report.run_lists(&lists, |name| {
             let script = match name {
-                // The first two end when both have begun, and the third has not.
+                // The first two end when both have begun and the second has seen that the third has not.
                 "bad" => "touch a; until test -e b; do sleep 0.01; done; echo out; echo this is wrong >&2; exit 1",
-                "good" => "touch b; until test -e a; do sleep 0.01; done; test ! -e third",
+                "good" => {
+                    "until test -e a; do sleep 0.01; done; test ! -e third; seen=$?; touch b; exit $seen"
+                }
                 _ => "touch third",
             };
             shell(&format!("cd '{}'; {script}", folder.display()))
