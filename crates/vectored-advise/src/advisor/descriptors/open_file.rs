@@ -83,6 +83,9 @@ pub(crate) struct OpenFile {
     /// Number of its descriptor when its calls were first added to that table. All of them go under one
     /// number, since the processes that share it may use several.
     pub(crate) use_number: Option<i32>,
+    /// Its name at that time, if it was renamed later; else empty. A run that began before the renaming is listed by the
+    /// name under which its calls are counted.
+    pub(crate) renamed_use: Vec<u8>,
     /// Number of earlier open file descriptions of the file whose writes it took over.
     pub(crate) reopened: u64,
     /// Ended runs and call counts of writes, then of reads.
@@ -126,6 +129,7 @@ impl OpenFile {
             runs: [DirectionRuns::default(), DirectionRuns::default()],
             was_counted: [false; 2],
             use_number: None,
+            renamed_use: Vec::new(),
             reopened: 0,
             pending: [Pending::default(), Pending::default()],
         }
@@ -141,6 +145,11 @@ impl OpenFile {
     /// The name by which it was opened.
     pub(crate) fn opened_name(&self) -> &[u8] {
         if self.first_name.is_empty() { self.name() } else { &self.first_name }
+    }
+
+    /// The name under which its calls are counted.
+    pub(crate) fn use_name(&self) -> &[u8] {
+        if self.renamed_use.is_empty() { self.name() } else { &self.renamed_use }
     }
 
     /// Most bytes of a merged call: those that Linux writes to a pipe at once, if others may write there.

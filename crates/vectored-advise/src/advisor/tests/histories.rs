@@ -159,3 +159,25 @@ proptest! {
         prop_assert_eq!(saved_and_loaded(&merged), advised(&logs));
     }
 }
+
+/// Two processes make one run of reads, and the file is renamed before the run ends.
+#[test]
+fn a_run_is_listed_by_the_name_under_which_its_calls_are_counted() {
+    let tallies = analysed(&[
+        read(3, 8).but(|of| of.descriptor = shown(3, 0)).by(2),
+        fork(3).by(2),
+        read(3, 8).by(3),
+        line(
+            "rename",
+            Action::Link {
+                from: b"/a",
+                to: b"/b",
+                renames: true,
+            },
+        )
+        .by(1),
+    ]);
+    let uses = tallies.uses.values();
+    let counts: Vec<_> = uses.map(|one| (one.calls, one.listed)).collect();
+    assert_eq!(counts, [(2, 2)]);
+}

@@ -128,6 +128,9 @@ impl Tracker {
         for (_, open_file) in &mut self.kernel.open_files {
             if open_file.text == *from {
                 let from = std::mem::replace(&mut open_file.text, to.to_vec());
+                if open_file.use_number.is_some() && open_file.renamed_use.is_empty() {
+                    open_file.renamed_use = from.clone();
+                }
                 if open_file.first_name.is_empty() {
                     open_file.first_name = from;
                 }

@@ -341,6 +341,6 @@ fn use_of(
         is_read: direction == READS,
         openings: u64::from(!was_counted) + reopened,
         calls,
-        name: open_file.name(),
+        name: open_file.use_name(),
     }
 }
