@@ -38,12 +38,17 @@ pub(crate) fn splice(
     Ok(rustix::pipe::splice(from, None, to, None, most, flags)?)
 }
 
-/// Whether a move that would block was stopped by the output, which does not wait: the input has bytes or has ended.
+/// Whether a move that would block was stopped by the output: the output does not wait and has no room, and the input has
+/// bytes or has ended.
+///
+/// The bytes may have come after the move, so that the input alone does not tell.
 pub(crate) fn is_output_full(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,
 ) -> io::Result<bool> {
-    Ok(are_ready(&mut [PollFd::new(&from, PollFlags::IN)])? && is_nonblocking(to)?)
+    Ok(is_nonblocking(to)?
+        && are_ready(&mut [PollFd::new(&from, PollFlags::IN)])?
+        && !are_ready(&mut [PollFd::new(&to, PollFlags::OUT)])?)
 }
 
 fn is_nonblocking(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
@@ -121,6 +126,29 @@ mod tests {
     use std::os::fd::AsFd;
 
     use super::*;
+
+    #[test]
+    fn an_output_is_full_if_it_has_no_room_does_not_wait_and_the_input_has_bytes() {
+        for (has_bytes, is_nonblocking, is_full) in
+            (0..8).map(|bits| (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0))
+        {
+            let (from, mut feeder) = io::pipe().unwrap();
+            let (_reader, mut to) = io::pipe().unwrap();
+            if has_bytes {
+                feeder.write_all(b"late").unwrap();
+            }
+            if is_full {
+                let pipe_bytes = rustix::pipe::fcntl_getpipe_size(&to).unwrap();
+                to.write_all(&vec![7; pipe_bytes]).unwrap();
+            }
+            rustix::io::ioctl_fionbio(&to, is_nonblocking).unwrap();
+            assert_eq!(
+                is_output_full(from.as_fd(), to.as_fd()).unwrap(),
+                has_bytes && is_nonblocking && is_full,
+                "{has_bytes} {is_nonblocking} {is_full}"
+            );
+        }
+    }
 
     #[test]
     fn another_process_that_does_not_come_is_seldom_waited_for() {
