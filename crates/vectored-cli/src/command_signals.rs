@@ -3,7 +3,7 @@
 use std::process::{self, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
-use std::thread;
+use std::thread::Builder;
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
@@ -61,11 +61,12 @@ impl CommandSignals {
         }
         let mut signals = Signals::new(watched).context("cannot watch for signals")?;
         let seen = Arc::clone(&shared);
-        thread::spawn(move || {
+        let watching = Builder::new().spawn(move || {
             for _ in signals.forever() {
                 seen.take_arrived();
             }
         });
+        watching.context("cannot start the thread that watches for signals")?;
         Ok(CommandSignals(shared))
     }
 

@@ -11,7 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -287,9 +288,16 @@ pub fn start(
     let (reader, writer) = log_pipe().context("cannot make a pipe for the log of strace")?;
     let alone = drain_after_exit(&reader).context("cannot run sh")?;
     let tracer = tracer();
+    let into_pipe = into_pipe(&writer);
+    // Before strace, which nothing would wait for if the thread could not be started.
+    let (started, starts) = mpsc::channel();
+    let at_end = signals.clone();
+    let waiter = Builder::new()
+        .spawn(move || wait(&starts, writer, &at_end))
+        .context("cannot start the thread that waits for the command")?;
     let child = Command::new(&tracer[0])
         .args(&tracer[1..])
-        .args(into_pipe(&writer))
+        .args(into_pipe)
         .args(words)
         .spawn()
         .context("cannot run strace")?;
@@ -301,8 +309,7 @@ pub fn start(
         left_since: None,
         is_announced: false,
     };
-    let signals = signals.clone();
-    let waiter = thread::spawn(move || wait(&child, writer, &signals));
+    started.send(child).expect("the thread waits for this");
     Ok(TracedCommand {
         log,
         waiter,
@@ -332,9 +339,14 @@ fn drain_after_exit(log: &PipeReader) -> io::Result<PipeWriter> {
     }
 }
 
-/// Waits for the command, then closes this end of the pipe, so that the log ends when strace does. strace
+/// Waits for the command when it has started, then closes this end of the pipe, so that the log ends when strace does. strace
 /// has opened the pipe by then.
-fn wait(child: &Child, writer: PipeWriter, signals: &CommandSignals) -> io::Result<ExitStatus> {
+fn wait(
+    starts: &Receiver<Child>,
+    writer: PipeWriter,
+    signals: &CommandSignals,
+) -> io::Result<ExitStatus> {
+    let child = starts.recv().map_err(io::Error::other)?;
     let outcome = wait_for(child.id());
     signals.enter(Stage::LeftBehind, 0);
     drop(writer);

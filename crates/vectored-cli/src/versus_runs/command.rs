@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
+use std::thread::Builder;
 
 use vectored_versus::model::Stdout;
 use vectored_versus::split;
@@ -113,10 +113,10 @@ pub fn discarded(stdout: Stdout) -> io::Result<Stdio> {
         Stdout::File => tempfile::tempfile()?.into(),
         Stdout::Pipe => {
             let (mut reader, writer) = io::pipe()?;
-            thread::spawn(move || {
+            Builder::new().spawn(move || {
                 let mut buffer = vec![0; 64 << 10];
                 while reader.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {}
-            });
+            })?;
             writer.into()
         }
     })

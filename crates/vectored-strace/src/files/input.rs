@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::thread::{self, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 
 use flate2::read::MultiGzDecoder;
 
@@ -175,16 +175,25 @@ impl Decompressor {
         let mut stdin = process.stdin.take().expect(piped);
         let text = process.stdout.take().expect(piped);
         let mut stderr = process.stderr.take().expect(piped);
-        let feeder = thread::spawn(move || match io::copy(&mut input, &mut stdin) {
+        let feeder = Builder::new().spawn(move || match io::copy(&mut input, &mut stdin) {
             // The program ended early. Its exit status decides whether that is an error.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             copied => copied.map(|_| ()),
         });
-        let messages = thread::spawn(move || {
+        let messages = Builder::new().spawn(move || {
             let mut said = Vec::new();
             stderr.read_to_end(&mut said)?;
             Ok(String::from_utf8_lossy(&said).trim().to_owned())
         });
+        // Without a thread its pipe is closed, which ends the program.
+        let (feeder, messages) = match (feeder, messages) {
+            (Ok(feeder), Ok(messages)) => (feeder, messages),
+            (Err(error), _) | (_, Err(error)) => {
+                drop(text);
+                process.wait()?;
+                return Err(error);
+            }
+        };
         Ok(Decompressor {
             compressor,
             process,
