@@ -79,10 +79,10 @@ fn title(documents: &[Document]) -> String {
 
 fn content(document: &Document, is_one_of_several: bool) -> Markup {
     html! {
+        (blocks(&document.answer_first()))
         @if !document.lead.is_empty() {
             p.lead { (document.lead) }
         }
-        (blocks(&document.answer_first()))
         (blocks(&document.body))
         @for section in &document.sections {
             section {
