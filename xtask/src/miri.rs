@@ -44,7 +44,7 @@ pub fn run() -> Result<()> {
             "the component cannot be installed; try: rustup +nightly component add miri rust-src";
         return missing("miri", why);
     }
-    // Of the tests of the public interface, only those of the cursor need no descriptor.
+    // Of the tests of the public interface, only the tests of the cursor need no descriptor.
     // The queue also has an unsafe trait of `bytes`, and thread-local memory for writers of tokio.
     for tests in [
         "--lib --",

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: all that the continuous integration runs.
 //!
-//! The steps are in lists, each of which runs in its order, in two lanes, for machines with two processors. Lists that run
+//! The steps are in lists. A list runs in its order, and two lists run at a time, for machines with two processors. Lists that run
 //! at the same time build in different folders, so that neither waits for a folder that the other has locked. All tests,
 //! examples and benches come from one build with all features, since cargo builds a package again for each set of features
 //! and each profile.

@@ -53,7 +53,7 @@ pub extern "C" fn vectored_cost_model_for_target(target: c_int) -> *mut vectored
 /// for all others it is not used and may be NULL.
 ///
 /// Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `directory` is NULL and `target` is a file, ENOMEM,
-/// and those of the system calls that make and write the descriptors.
+/// and the errors of the system calls that make and write the descriptors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_cost_model_calibrate(
     target: c_int,

@@ -46,7 +46,7 @@ fn code_of(error: &io::Error) -> c_int {
         // A list that is not one message, one call, or within the offsets of a file.
         io::ErrorKind::InvalidInput => libc::EINVAL,
         io::ErrorKind::UnexpectedEof => libc::ENODATA,
-        // A driver that refuses `writev`, of which a record has one call.
+        // A driver that refuses `writev`: a record has one call.
         io::ErrorKind::Unsupported => libc::EOPNOTSUPP,
         io::ErrorKind::OutOfMemory => libc::ENOMEM,
         // A call that took nothing or a part, or reported what cannot be.
@@ -130,7 +130,7 @@ pub(crate) fn descriptor<'f>(fd: c_int) -> Result<BorrowedFd<'f>, Failure> {
         Err(Failure::with_code(libc::EBADF))
     } else {
         // SAFETY: it is not -1. It is used in system calls alone, and never closed: if the caller's number is not open, or
-        // another thread closes it, these calls fail as those of C do.
+        // another thread closes it, these calls fail as the functions of C do.
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 }

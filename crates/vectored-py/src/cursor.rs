@@ -53,7 +53,7 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// The errors of [`take`](Cursor::take), and `TypeError` for an iterator, of which the first call would take all.
+    /// The errors of [`take`](Cursor::take), and `TypeError` for an iterator: the first call would take all of it.
     pub fn take_for(&self, buffers: &Bound<'_, PyAny>) -> PyResult<InUse<'_>> {
         if buffers.cast::<PyIterator>().is_ok() {
             let message = "buffers must be a list, not an iterator: the first call would use it up";
@@ -107,7 +107,7 @@ impl Cursor {
                 let message = format!("cannot advance by {count} bytes: only {left} remain");
                 return Err(PyValueError::new_err(message));
             }
-            // At most the bytes of a list, each of which has an address; a list with a buffer many times may have more.
+            // At most the bytes of a list: each has an address. A list with a buffer many times may have more.
             let mut count = count;
             while count > 0 {
                 let step = usize::try_from(count).unwrap_or(usize::MAX);

@@ -109,7 +109,7 @@ fn code_of(kind: io::ErrorKind) -> c_int {
     match kind {
         // A list that is not one message, one call, or within the offsets of a file.
         io::ErrorKind::InvalidInput => libc::EINVAL,
-        // A driver that refuses `writev`, of which a record has one call.
+        // A driver that refuses `writev`: a record has one call.
         io::ErrorKind::Unsupported => libc::EOPNOTSUPP,
         io::ErrorKind::OutOfMemory => libc::ENOMEM,
         // A call that took nothing or a part.

@@ -23,7 +23,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// The answer and then the warnings, as all formats but that of a terminal have them.
+    /// The answer and then the warnings, as all formats but the terminal's have them.
     pub(crate) fn answer_first(&self) -> Vec<Block> {
         [&*self.answer, &*self.warnings].concat()
     }
@@ -54,9 +54,9 @@ pub enum Block {
     Table(Table),
     /// Who wins where.
     Map(Map),
-    /// Curves. Only the page draws them; their figures stand in a table, too.
+    /// Curves. Only the page draws them; a table has their figures.
     Chart(Chart),
-    /// Bars. Only the page draws them; their figures stand in a table, too.
+    /// Bars. Only the page draws them; a table has their figures.
     Bars(Bars),
     /// Blocks that few readers need: folded on the page, and on a terminal left out without the details.
     Details(Details),
@@ -126,7 +126,7 @@ pub struct Item {
     pub choices: Option<Choices>,
 }
 
-/// Texts of which one fits. What stands between backticks is code.
+/// Alternative texts. What stands between backticks is code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// Whom they are for: a language.
@@ -263,7 +263,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The mark behind a figure, by which its role can be read without colours.
+    /// The mark behind a figure: it shows the role of the figure without colours.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Role::Winner => "*",

@@ -1,5 +1,5 @@
 //! `cargo xtask ruler --experiments`: compares the ratios between techniques that the published
-//! experiments find with those of plain C programs.
+//! experiments find with the figures of plain C programs.
 
 use std::collections::BTreeMap;
 use std::path::Path;

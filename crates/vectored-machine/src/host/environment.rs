@@ -87,7 +87,7 @@ impl CpuWait {
     }
 
     /// Of the time since the beginning in which the calling thread could run, the share in which it had no CPU. `None` if
-    /// the system does not say. The thread is that of [`CpuWait::begin`].
+    /// the system does not say. The thread must be the one that called [`CpuWait::begin`].
     pub fn share(self) -> Option<f64> {
         let ([ran, waited], [ran_now, waited_now]) = (self.0?, CpuWait::begin().0?);
         let (ran, waited) = (
@@ -517,7 +517,7 @@ mod tests {
         assert_eq!(warnings.len(), 2, "{warnings:?}");
         assert_eq!(warnings[0], busy("2 CPUs"));
         assert_eq!(standing_warnings(&host, Some(1))[0], busy("1 CPU"));
-        // The load is that of all CPUs, also if this process may use few of them.
+        // The load is the load of all CPUs, also if this process may use few of them.
         assert_eq!(standing_warnings(&host, Some(16)).len(), 1);
         let idle = Host {
             load_average: Some(0.1),

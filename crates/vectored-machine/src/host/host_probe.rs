@@ -75,8 +75,8 @@ trait Kernel {
     /// Reads a file of `/proc` or `/sys`.
     fn read(&self, path: &str) -> io::Result<String>;
 
-    /// Creates an io_uring and probes its [operations](rings::operations). The outer error is that of
-    /// creating the ring, the inner one that of `IORING_REGISTER_PROBE`.
+    /// Creates an io_uring and probes its [operations](rings::operations). The outer error is an error of
+    /// creating the ring, the inner one an error of `IORING_REGISTER_PROBE`.
     fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>>;
 
     /// Writes a page at offset 0 of the file.

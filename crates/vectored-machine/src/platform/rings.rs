@@ -32,8 +32,8 @@ const OPERATIONS: [(&str, u8); 13] = [
     ("SPLICE", opcode::Splice::CODE),
 ];
 
-/// Creates a ring, and asks which of the operations that transfer several buffers it has. The outer error is that of
-/// creating the ring, the inner one that of `IORING_REGISTER_PROBE`.
+/// Creates a ring, and asks which of the operations that transfer several buffers it has. The outer error is an error of
+/// creating the ring, the inner one an error of `IORING_REGISTER_PROBE`.
 #[cfg(all(
     target_os = "linux",
     target_pointer_width = "64",

@@ -122,7 +122,7 @@ fn taken() -> Option<Box<Named>> {
     (!named.is_null()).then(|| unsafe { Box::from_raw(named) })
 }
 
-/// Removes the name if it is still that of the file. Both calls are safe in the handler of a signal, and allocate nothing.
+/// Removes the name if it still names the file. Both calls are safe in the handler of a signal, and allocate nothing.
 // The integers' types differ between systems.
 #[allow(clippy::unnecessary_cast)]
 fn remove(Named(name, device, inode): &Named) {
@@ -137,7 +137,7 @@ fn remove(Named(name, device, inode): &Named) {
 extern "C" fn remove_and_end(signal: c_int) {
     if let Some(named) = taken() {
         remove(&named);
-        // Its memory may be that of an allocation that the signal has interrupted.
+        // Its memory may belong to an allocation that the signal has interrupted.
         std::mem::forget(named);
     }
     // SAFETY: the call has no conditions, and is safe in the handler of a signal.
@@ -149,7 +149,7 @@ fn handle(signal: c_int) -> io::Result<()> {
     let mut action: libc::sigaction = unsafe { zeroed() };
     action.sa_sigaction = remove_and_end as extern "C" fn(c_int) as usize;
     action.sa_flags = libc::SA_RESETHAND;
-    // SAFETY: the mask is that of the action.
+    // SAFETY: the action has this mask.
     unsafe { libc::sigfillset(&mut action.sa_mask) };
     // SAFETY: the action is complete. Its handler makes only calls that are safe in one.
     if unsafe { libc::sigaction(signal, &action, ptr::null_mut()) } == 0 {

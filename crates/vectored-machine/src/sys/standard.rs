@@ -50,7 +50,7 @@ pub fn was_closed(stream: Standard) -> bool {
 /// Closes a descriptor, and returns the error of that: file systems of a network and with quotas report by it that what was
 /// written has no room.
 pub fn close(fd: OwnedFd) -> io::Result<()> {
-    // SAFETY: the number is that of an open descriptor, which has no other owner any more.
+    // SAFETY: the number is an open descriptor, which has no other owner any more.
     if unsafe { libc::close(fd.into_raw_fd()) } == 0 {
         return Ok(());
     }

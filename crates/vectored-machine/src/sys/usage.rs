@@ -39,7 +39,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The difference to an earlier usage; the largest memory is that of both.
+    /// The difference to an earlier usage, with the largest memory of both.
     pub fn since(self, before: Usage) -> Usage {
         Usage {
             // The kernel's figures never decrease, but floating point rounding
@@ -97,7 +97,7 @@ pub fn thread_usage() -> io::Result<Usage> {
 }
 
 /// Waits for a child process to end; returns its status and its usage, including
-/// that of its own children. No other code may wait for it.
+/// the usage of its own children. No other code may wait for it.
 pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
     let pid = libc::pid_t::try_from(child).map_err(io::Error::other)?;
     let mut status = 0;

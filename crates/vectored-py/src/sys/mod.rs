@@ -20,7 +20,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyInt, PyList, PyString, PyTuple};
 use pyo3::{ffi, intern};
 
-/// Modules whose files encode what is written: the bytes of their descriptors are not those of the program.
+/// Modules whose files encode what is written: their descriptors get other bytes than the program writes.
 const ENCODERS: [&str; 5] = ["ssl", "OpenSSL.SSL", "gzip", "bz2", "lzma"];
 
 /// The descriptor of an int, or of an object with a method `fileno`.

@@ -1,4 +1,4 @@
-//! Formats of one document, besides those of a terminal and of a page.
+//! Formats of one document, besides the terminal and the page.
 
 mod markdown;
 

@@ -25,7 +25,7 @@ const NAMED: usize = 3;
 
 /// Documents as one page. Several have a list of contents.
 ///
-/// On a narrow screen, such as that of a phone, a table with many columns becomes a list of its rows.
+/// On a narrow screen, such as a phone's, a table with many columns becomes a list of its rows.
 pub fn html(documents: &[Document]) -> String {
     let title = title(documents);
     let page = html! {

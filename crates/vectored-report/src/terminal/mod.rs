@@ -15,7 +15,7 @@ pub struct TerminalOptions {
     pub width: usize,
     /// Whether it has colours.
     pub color: bool,
-    /// Whether sections and folded content are shown, too.
+    /// Whether sections and folded content are shown.
     pub details: bool,
 }
 

@@ -29,7 +29,7 @@ const COPIES: &[Operation] = &[Operation::Copy];
 /// The operations that move lists of segments.
 const LISTS: &[Operation] = &[Operation::Write, Operation::Read];
 
-/// One property of [`Conditions`], by which cells can differ.
+/// One property of [`Conditions`]: cells can differ in it.
 #[derive(Debug)]
 pub struct Axis {
     /// The name of the field. The option is its kebab case.

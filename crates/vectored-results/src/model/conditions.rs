@@ -26,7 +26,7 @@ words! {
 /// The conditions that a cell is measured under, beside its list of segments. Cells are comparable only if they are
 /// equal. Properties that are found out later, such as the alignment for `O_DIRECT`, stand beside them.
 ///
-/// The order is that of the sections of a report.
+/// The sections of a report have this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Conditions {
     /// The target of the bytes, or the source of those that are read.
@@ -42,7 +42,7 @@ pub struct Conditions {
     /// The buffer of a copy by `read` and `write`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u32>,
-    /// The capacity of the pipes of a copy. `None`: that of a new pipe.
+    /// The capacity of the pipes of a copy. `None`: the capacity of a new pipe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipe_bytes: Option<u32>,
     /// Whether a file is written or read past the page cache, with `O_DIRECT`.
@@ -64,7 +64,7 @@ pub struct Conditions {
     /// each of the writers writes one record. `None`: the measuring thread writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writers: Option<u32>,
-    /// Ranks of a cluster that start each sample together, each on a target of its own. Times are those of the slowest
+    /// Ranks of a cluster that start each sample together, each on a target of its own. Times are the times of the slowest
     /// rank, from its own start to its own end. `None`: this process alone, or with a sampler of ranks all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
@@ -122,7 +122,7 @@ impl Conditions {
         self.buffer_bytes.get_or_insert(Self::COPY_BUFFER_BYTES);
     }
 
-    /// The source of a copy as conditions of reads. A file lies in the directory of the target, if that is a file, too.
+    /// The source of a copy as conditions of reads. If source and target are files, they lie in one directory.
     pub fn source(&self) -> Option<Conditions> {
         let from = self.from?;
         let in_directory = from == Target::File && self.target.is_file();
@@ -133,7 +133,7 @@ impl Conditions {
         })
     }
 
-    /// Where the bytes go, and those of a copy come from: `pipe`, `fifo /tmp/x`, `file to pipe`.
+    /// Where the bytes go, and for a copy also where they come from: `pipe`, `fifo /tmp/x`, `file to pipe`.
     pub fn ends(&self) -> String {
         let mut ends = self.target.to_string();
         if let Some(path) = &self.path {

@@ -16,7 +16,7 @@ pub struct Crossover {
     pub conditions: Conditions,
     /// Segments in the lists.
     pub segment_count: usize,
-    /// The mix, if the size is that of one run of it.
+    /// The mix, if the size is the size of one of its runs.
     pub swept_mix: Option<SweptMix>,
     /// The technique that is faster for smaller segments.
     pub below: TechniqueName,

@@ -13,7 +13,7 @@ pub struct DirectIo {
 }
 
 impl DirectIo {
-    /// The size of every segment must be a multiple of this many bytes: adjacent segments are aligned in memory, too.
+    /// The size of every segment must be a multiple of this many bytes: so that adjacent segments are aligned in memory.
     ///
     /// # Examples
     ///

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drain {
-    /// Between samples, each of which fits: written bytes are read back after the sample, bytes to be
+    /// Between samples; each sample fits: written bytes are read back after the sample, bytes to be
     /// read are written before it.
     BetweenSamples,
     /// A thread on another CPU reads during the sample.

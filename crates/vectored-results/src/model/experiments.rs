@@ -85,7 +85,7 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// The time by which a program of the user is compared: CPU time of a copy from memory to `/dev/null`, which other
+    /// The time that is compared for a program of the user: CPU time of a copy from memory to `/dev/null`, which other
     /// programs disturb least, else wall time.
     pub fn compared(&self) -> Measure {
         let is_synced = !matches!(self.setting.sync, None | Some(SyncMode::None));

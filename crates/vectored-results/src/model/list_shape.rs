@@ -4,8 +4,8 @@ use crate::model::crossover::Crossover;
 use crate::model::results::Cell;
 use crate::model::swept_mix::SweptMix;
 
-/// Lists of equally many segments that differ in one size only: that of all segments, or, in a swept mix,
-/// that of one run.
+/// Lists of equally many segments that differ in one size only: the size of all segments, or, in a swept mix,
+/// the size of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListShape<'a> {
     /// Segments in each list.
@@ -15,7 +15,7 @@ pub struct ListShape<'a> {
 }
 
 impl Cell {
-    /// The shape of its list. The list of a fixed mix has that of equally many equal segments, but no
+    /// The shape of its list. The list of a fixed mix has the shape of equally many equal segments, but no
     /// [size](Cell::swept_bytes).
     pub fn shape(&self) -> ListShape<'_> {
         ListShape {
@@ -24,7 +24,7 @@ impl Cell {
         }
     }
 
-    /// The size in which it differs from lists of the same shape: that of all segments, or of the swept run
+    /// The size in which it differs from lists of the same shape: the size of all segments, or of the swept run
     /// of a mix. `None` for a fixed mix.
     pub fn swept_bytes(&self) -> Option<usize> {
         match &self.swept_mix {

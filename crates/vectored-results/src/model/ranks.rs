@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The most ranks of a run.
 pub const MAX_RANKS: u32 = 1 << 20;
 
-/// A rank whose median time is more than this many times that of the median rank is a straggler, as the tasks in
+/// A rank whose median time is more than this many times the time of the median rank is a straggler, as the tasks in
 /// Ananthanarayanan et al., "Reining in the outliers in Map-Reduce clusters using Mantri", OSDI 2010.
 pub const STRAGGLER: f64 = 1.5;
 
@@ -22,7 +22,7 @@ pub struct Rank {
     pub cpu: String,
     /// The CPU that it was pinned to.
     pub pinned_cpu: Option<usize>,
-    /// The median time of the rank ÷ that of the median rank: median over all cells and techniques that it sampled
+    /// The median time of the rank ÷ the median time of the median rank: median over all cells and techniques that it sampled
     /// with other ranks. `None` if there are none.
     pub slowdown: Option<f64>,
     /// The share of its samples with other ranks in which it was the last to end.

@@ -120,7 +120,7 @@ pub struct Cell {
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
     pub rounds: u32,
-    /// Sum of the times of the samples of these rounds, those of the floor included, in s.
+    /// Sum of the times of the samples of these rounds, in s, including the samples of the floor.
     pub timed_s: f64,
     /// Wall time of the visits to the cell that took these rounds, in s: opening the target, untimed calls, emptying or filling
     /// the target, and the samples.
@@ -238,9 +238,9 @@ pub fn measured_in<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Vec<Techniq
 /// Sends with `MSG_ZEROCOPY`, by the kernel's notifications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZerocopyCounts {
-    /// Sends of which the kernel has notified that they are done, in samples, trials and proofs.
+    /// Sends that the kernel has notified as done, in samples, trials and proofs.
     pub sends: u64,
-    /// Sends of which the kernel has notified that it copied the bytes after all (`SO_EE_CODE_ZEROCOPY_COPIED`).
+    /// Sends that the kernel has notified as copied after all (`SO_EE_CODE_ZEROCOPY_COPIED`).
     pub copied: u64,
 }
 

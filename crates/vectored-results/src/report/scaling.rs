@@ -35,7 +35,7 @@ impl Crowd {
         said.collect()
     }
 
-    /// A sentence for all lists of which the same is said.
+    /// A sentence for all lists that have the same finding.
     fn text(&self, cells: &[&Cell], rivals: &[TechniqueName]) -> String {
         let mut lists: Vec<ListCells<'_>> = Vec::new();
         for &cell in cells {
@@ -132,7 +132,7 @@ impl ListCells<'_> {
         outcomes
     }
 
-    /// The rate of the largest crowd ÷ that of the smallest, each by the leader there.
+    /// The rate of the largest crowd ÷ the rate of the smallest, each by the leader there.
     fn scaling(&self) -> Option<f64> {
         let rate = |cell: &Cell| {
             let leader = cell.technique(cell.leader?)?;

@@ -15,7 +15,7 @@ pub struct AsynchronousPair<'a> {
     pub technique: TechniqueName,
     /// The synchronous one: see [`TechniqueName::vectored_call`].
     pub synchronous: TechniqueName,
-    /// The time of `technique` ÷ that of `synchronous`.
+    /// The time of `technique` ÷ the time of `synchronous`.
     pub stats: PairStats,
     /// The outcome that follows from `stats`.
     pub outcome: AsynchronousOutcome,
@@ -115,7 +115,7 @@ fn p_different(pair: &AsynchronousPair<'_>) -> f64 {
     if is_large(pair) { (pair.stats.p * factor).min(1.0) } else { 1.0 }
 }
 
-/// Whether the difference is above the tie zone, and above that of an A/A pair that differs.
+/// Whether the difference is above the tie zone, and above the difference of an A/A pair that differs.
 fn is_large(pair: &AsynchronousPair<'_>) -> bool {
     let least = 1.0 + TIE_ZONE.max(veto(pair.cell));
     let ratio = pair.stats.ratio;
@@ -123,7 +123,7 @@ fn is_large(pair: &AsynchronousPair<'_>) -> bool {
 }
 
 fn is_equal(pair: &AsynchronousPair<'_>) -> bool {
-    // A blind cell cannot resolve differences of this size. The rule is that of verdicts.
+    // A blind cell cannot resolve differences of this size. Verdicts have the same rule.
     veto(pair.cell) <= TIE_ZONE && pair.stats.is_within(TIE_ZONE)
 }
 

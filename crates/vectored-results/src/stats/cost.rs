@@ -62,7 +62,7 @@ fn fitted_model(
     Some(fitted)
 }
 
-/// Fills in the regret of `model` over those of `cells` that were measured under its conditions. The
+/// Fills in the regret of `model` over the `cells` that were measured under its conditions. The
 /// model must not have been fitted to these cells.
 pub fn judge_model(model: &mut FittedModel, cells: &[&Cell]) {
     let numbers = model.model;

@@ -63,7 +63,7 @@ pub enum RefinementRequest {
     Size {
         /// Index of the cell.
         like: usize,
-        /// The size that differs: of each segment, or of those of the swept run.
+        /// The size that differs: of each segment, or of the segments of the swept run.
         bytes: usize,
     },
     /// More rounds for this cell.

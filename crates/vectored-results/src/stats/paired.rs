@@ -110,7 +110,7 @@ static REACHES: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
     (1..*BATCHES.end()).map(reaches).collect()
 });
 
-/// Huber's mean. Replaces the values by those whose plain mean it is, and whose variance is that of the estimate.
+/// Huber's mean. Replaces the values by others: their plain mean is Huber's mean, and their variance is the variance of the estimate.
 fn huber(values: &mut [f64]) -> Option<f64> {
     let mut mean = median(values)?;
     let mut away: Vec<f64> = values.iter().map(|x| (x - mean).abs()).collect();
@@ -179,7 +179,7 @@ fn serial_correlation(series: &[f64]) -> f64 {
     ((lagged / variance + 1.0 / n) / (1.0 - 3.0 / n)).clamp(0.0, 0.95)
 }
 
-/// The variance of the mean of `n` values of a first-order autoregressive series, relative to that of independent ones
+/// The variance of the mean of `n` values of a first-order autoregressive series, relative to `n` independent values
 /// (e.g. Brockwell and Davis, *Time Series*, 7.1).
 fn inflation(rho: f64, n: f64) -> f64 {
     (1.0 + rho) / (1.0 - rho) - 2.0 * rho * (1.0 - rho.powf(n)) / (n * (1.0 - rho).powi(2))

@@ -64,7 +64,7 @@ impl OFlags {
     pub const APPEND: OFlags = OFlags(0);
     /// `FILE_FLAG_WRITE_THROUGH`.
     pub const DSYNC: OFlags = OFlags(0x8000_0000);
-    /// `FILE_FLAG_WRITE_THROUGH`, too.
+    /// `FILE_FLAG_WRITE_THROUGH`, as [`DSYNC`](OFlags::DSYNC).
     pub const SYNC: OFlags = OFlags::DSYNC;
 
     /// No flag.

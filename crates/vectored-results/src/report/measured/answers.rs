@@ -112,7 +112,7 @@ fn common_rules(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<String> {
 /// The words about the lists of a series. If the winner changes once, `{}` in the words stands for the place.
 type Said = (String, Option<f64>);
 
-/// A clause for each series of which the same can be said. A series has the lists that differ in one size only, or one fixed
+/// A clause for all series that have the same finding. A series has the lists that differ in one size only, or one fixed
 /// mix.
 fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<String> {
     let mut all: Vec<(String, Vec<&Cell>)> = Vec::new();
@@ -198,7 +198,7 @@ fn by_size<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     sizes.into_values().collect()
 }
 
-/// The winner of the smallest sizes and that of the largest, `copy up to 256 B, gather from 1 KiB on`, and the places of the
+/// The winner of the smallest sizes and the winner of the largest, `copy up to 256 B, gather from 1 KiB on`, and the places of the
 /// sizes between.
 fn rule(cells: &[&Cell], rivals: &[TechniqueName]) -> (String, Range<usize>) {
     let sizes = by_size(cells);
@@ -325,7 +325,7 @@ fn undecided(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
     }
 }
 
-/// Its time ÷ that of the fastest, if it is certainly slower.
+/// Its time ÷ the time of the fastest, if it is certainly slower.
 fn slower(cell: &Cell, technique: TechniqueName) -> Option<f64> {
     let result = cell.technique(technique)?;
     cell.is_slower(result).then_some(result.ratio_to_leader)
