@@ -216,9 +216,9 @@ pub enum FindingKind {
     ManySegments,
     /// `fsync` after each record.
     SyncEach,
-    /// Datagrams, several of which one `sendmmsg` could send.
+    /// Datagrams: one `sendmmsg` could send several.
     Datagrams,
-    /// Writes to a TCP socket before an answer, of which the last waits for a delayed acknowledgement of those before it.
+    /// Writes to a TCP socket before an answer: the last waits for a delayed acknowledgement of the writes before it.
     /// [`Finding::saving_s`] is time of waiting. The calls may be in another finding as well.
     Stall,
     /// Reads of an answer that a TCP peer wrote in parts: the last part waited until this end acknowledged the first.
@@ -301,7 +301,7 @@ pub struct Tally {
     /// Whether one of the processes was forked, and ran the program of its parent: its end may not flush.
     #[serde(default)]
     pub forked: bool,
-    /// Calls by file, the most first, up to 16 files. `descriptor` and `path` are those of the first.
+    /// Calls by file, the most first, up to 16 files. `descriptor` and `path` are the first's.
     pub files: Vec<FileCalls>,
     /// Number of further files.
     pub more_files: u64,

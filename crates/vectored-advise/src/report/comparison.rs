@@ -148,7 +148,7 @@ fn commands_differ(old: &Advisory, new: &Advisory) -> bool {
     old.is_command && new.is_command && words(old) != words(new)
 }
 
-/// The name of a program of which this may be a copy from before an edit: `prog.old`, `x.old.mjs`.
+/// If this may be a copy from before an edit (`prog.old`, `x.old.mjs`), the name of the edited program.
 fn without_old(name: &str) -> String {
     let end = name.rfind(".old").filter(|&at| {
         let rest = &name[at + 4..];

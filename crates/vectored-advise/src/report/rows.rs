@@ -19,7 +19,7 @@ use crate::report::figures::{seconds, shortened, span};
 /// Characters of a source, a path or a call site that are shown.
 pub(super) const SHOWN_CHARACTERS: usize = 60;
 
-/// Characters of a pattern that are shown: those of a loaded file may be long.
+/// Characters of a pattern that are shown: a loaded file may have a long pattern.
 pub(super) const SHOWN_PATTERN: usize = 160;
 
 /// Characters of a sentence that are shown.
@@ -43,11 +43,11 @@ pub struct Item {
     pub location: String,
     /// The call site.
     pub site: Option<String>,
-    /// The calls between those of the finding.
+    /// What is known of the calls between the calls of the finding.
     pub grade: String,
     /// The action.
     pub action: String,
-    /// The language of its runtime, and the remedies, of which one fits; `None` if an item before has the same.
+    /// The language of its runtime, and alternative remedies; `None` if an item before has the same.
     pub remedy: Option<(String, Vec<&'static str>)>,
     /// Its share of all savings, from 0 to 1.
     pub part: f64,

@@ -16,7 +16,7 @@ use crate::model::Runtime;
 #[derive(Debug)]
 pub(crate) struct Process {
     generation: u32,
-    /// Process ID, that of its first thread.
+    /// Process ID: the ID of its first thread.
     pub(crate) number: u32,
     /// Number of the program's name.
     pub(crate) program: u32,
@@ -421,7 +421,7 @@ impl KernelTables {
     }
 
     pub(super) fn count_copy(&mut self, copy: &FdTable) {
-        // Descriptors that stay open at `execve` sort last among those of one open file description.
+        // Of the descriptors of one open file description, the ones that stay open at `execve` sort last.
         let mut open_files: Vec<(usize, bool)> =
             copy.open().map(|open| (open.1, !open.2)).collect();
         sort::sort(&mut open_files);

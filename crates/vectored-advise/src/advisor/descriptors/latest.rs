@@ -1,6 +1,6 @@
 //! The last event by one actor, and the last by any other.
 
-/// The last event, and the last one by another actor than that of the first. An event of 0 is none.
+/// The last event and its actor, and the last event by any other actor. An event of 0 is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latest {
     first: (u64, usize),

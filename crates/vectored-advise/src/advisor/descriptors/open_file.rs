@@ -38,7 +38,7 @@ pub(crate) struct OpenFile {
     pub(crate) shared_reads: Option<Barrier>,
     /// The thread that first used the offset, by serial number; 0 for none.
     pub(crate) offset_user: u64,
-    /// Whether another thread used the offset, too: calls that give an offset would not move it.
+    /// Whether another thread uses the offset: calls that give an offset would not move it.
     pub(crate) has_shared_offset: bool,
     /// Findings of reads. They are counted if no other thread or process uses the offset or the stream.
     pub(crate) held: HeldFindings,
@@ -142,7 +142,7 @@ impl OpenFile {
         if self.text.is_empty() { &self.path } else { &self.text }
     }
 
-    /// The name by which it was opened.
+    /// The name that it was opened with.
     pub(crate) fn opened_name(&self) -> &[u8] {
         if self.first_name.is_empty() { self.name() } else { &self.first_name }
     }
@@ -177,7 +177,7 @@ impl OpenFile {
     }
 }
 
-/// Bytes that Linux writes to a pipe at once, without mixing them with those of other writers.
+/// Bytes that Linux writes to a pipe at once, without mixing them with other writers' bytes.
 const PIPE_BUF_BYTES: u64 = 4096;
 
 /// A set of small integers.

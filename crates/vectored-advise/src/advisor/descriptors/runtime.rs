@@ -55,7 +55,7 @@ const OTHER_LIBRARIES: [&str; 22] = [
     "libguile",
 ];
 
-/// Functions of stdio, by which a program of C writes and reads.
+/// Functions of stdio that write and read.
 const STDIO: [&[u8]; 18] = [
     b"\0fopen",
     b"\0setvbuf",
@@ -79,7 +79,7 @@ const STDIO: [&[u8]; 18] = [
 
 /// The runtime by the bytes of an executable file; `None` if they do not tell.
 ///
-/// A script with `#!` has that of its interpreter. A program is one of C only if it takes functions of stdio from a C library, and
+/// A script with `#!` has the runtime of its interpreter. A program is one of C only if it takes functions of stdio from a C library, and
 /// neither needs a library of another language nor holds the texts of its runtime.
 pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     if let Some(rest) = file.strip_prefix(b"#!") {

@@ -30,7 +30,7 @@ pub(crate) struct FileGroups {
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
     by_last_part: FxHashMap<u64, BTreeSet<usize>>,
     groups: Slab<Group>,
-    /// The hash of the last part of a file's first path, by that of each other path of it.
+    /// From the hash of the last component of each further path of a file to the hash of the last component of its first path.
     links: FxHashMap<u64, u64>,
     /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
     watched: NameSet,

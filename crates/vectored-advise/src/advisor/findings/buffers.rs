@@ -9,7 +9,7 @@ use crate::model::{FindingKind, Grade, Tally};
 /// Names of a log that are known separately; later ones are one for each program and direction.
 const NAMES_MAX: usize = 4096;
 
-/// A program, whether it reads, and the name by which it opened a file, or the text of a stream.
+/// A program, whether it reads, and the name that it opened a file with, or the text of a stream.
 type Key = (u32, bool, Vec<u8>);
 
 /// The transfers of a log by program, direction and name, through any open file description.

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 pub(crate) struct HeldFindings {
     /// By the place of the pattern in `PatternCounts`.
     pub(crate) counts: FxHashMap<u32, Counts>,
-    /// By use: calls in these findings, and those of them that rest on the order of all calls.
+    /// By use: calls in these findings, and how many of the calls rest on the order of all calls.
     uses: FxHashMap<u32, (u64, u64)>,
 }
 

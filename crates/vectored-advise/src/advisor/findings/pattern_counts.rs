@@ -35,7 +35,7 @@ pub(crate) struct RunOwner<'a> {
     pub(crate) killed: bool,
     /// Whether it was forked, and runs the program of its parent.
     pub(crate) forked: bool,
-    /// Whether others may write to the file or pipe, too.
+    /// Whether others may write to the file or pipe.
     pub(crate) others_write: bool,
     /// Kind of file behind the descriptor.
     pub(crate) target: DescriptorKind,
@@ -80,7 +80,7 @@ struct Entry {
     apart: u32,
 }
 
-/// Keys of the entries of a row: that of its file, and that of any file.
+/// Keys of the entries of a row: for its file, and for any file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     pub(crate) own: u32,
@@ -222,7 +222,7 @@ impl PatternCounts {
         self.site_sets.number(names.join(" + ").as_bytes())
     }
 
-    /// The keys of a pattern. Up to `FILES_APART` files have an entry each; further files share that of
+    /// The keys of a pattern. Up to `FILES_APART` files have an entry each; further files share the entry for
     /// any file.
     fn place(&mut self, key: Key) -> Counted {
         let any_file = self.place_of(Key { file: 0, ..key });

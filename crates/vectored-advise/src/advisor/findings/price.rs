@@ -18,7 +18,7 @@ pub struct Saving {
 /// The time that following a finding would save; `None` without a price for its calls.
 ///
 /// Each call that is no longer made saves the cost of a call. The segments of a merged call add a cost:
-/// those of a size class are copied into one buffer or referenced in a list, whichever is cheaper; what
+/// all segments of a size class are copied into one buffer or referenced in a list, whichever is cheaper; what
 /// goes through a read buffer is copied. The cost of lists that the program uses already is subtracted
 /// from that. Larger calls on a file also save [`Price::batch_byte_ns`] for each byte, as far as they
 /// grow from a page towards 64 KiB.
@@ -94,7 +94,7 @@ fn medium_share(price: &Price) -> f64 {
 const ANSWER_CALLS: f64 = 16.0;
 
 /// The cost of a call as a share of `call_ns`, if it sends a piece of an answer: a few calls in a row on
-/// a stream, of which only the first wakes the reader.
+/// a stream: only the first wakes the reader.
 fn answer_share(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
     let is_stream = matches!(
         target,
@@ -248,7 +248,7 @@ mod tests {
         }
     }
 
-    /// Calls of which so many remain, with their classes of sizes, all of which are gathered.
+    /// `calls` calls, with their classes of sizes, that become `merged_calls` by gathering all.
     fn tally(calls: u64, merged_calls: u64, sizes: &[(u8, u64, u64)]) -> Tally {
         Tally {
             runs: merged_calls,
@@ -272,7 +272,7 @@ mod tests {
     fn small_segments_are_copied_and_large_ones_referenced() {
         // 8 B and 10,000 B, in one call instead of two, a hundred times.
         let tally = tally(200, 100, &[(4, 100, 800), (14, 100, 1_000_000)]);
-        // Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is copied is a segment, too, and
+        // Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is copied is one more segment, and
         // each call has a list.
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
         // The costs are as uncertain as the calls, by a quarter, and not together with them.

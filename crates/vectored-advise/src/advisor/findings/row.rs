@@ -156,7 +156,7 @@ pub(crate) fn outlived(
     None
 }
 
-/// Alignment of the steps of a row with those of another.
+/// Alignment of the steps of two rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Alignment {
     /// From a step on, cyclically.

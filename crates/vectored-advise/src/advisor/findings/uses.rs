@@ -73,7 +73,7 @@ pub(crate) struct OpenFileUse<'a> {
 /// The uses of all logs, by program, kind, direction, path and standard stream.
 pub(crate) type UsesByName = BTreeMap<(String, String, bool, Option<String>, i32), DescriptorUse>;
 
-/// Adds a use to those of the same name.
+/// Adds a use to the uses of the same name.
 pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
     let standard = match new.descriptor {
         0..=2 if new.path.is_none() => new.descriptor,
@@ -197,7 +197,7 @@ impl DescriptorUses {
         }
     }
 
-    /// Adds the uses to those of other logs. If the log has a `lack`, calls that rest on the order of
+    /// Adds the uses to the uses of other logs. If the log has a `lack`, calls that rest on the order of
     /// all calls are not counted.
     pub(crate) fn close(
         self,

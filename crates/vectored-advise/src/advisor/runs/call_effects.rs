@@ -33,7 +33,7 @@ pub(crate) struct FilterEvidence(u8);
 impl FilterEvidence {
     /// No evidence: calls that a filter for transfers, descriptors and files leaves in.
     pub(crate) const NONE: FilterEvidence = FilterEvidence(0);
-    /// `%memory`, except `mmap`, which is in `%desc`, too.
+    /// `%memory`, except `mmap`, which is also in `%desc`.
     const MEMORY: FilterEvidence = FilterEvidence(1);
     /// `%process`.
     pub(crate) const PROCESSES: FilterEvidence = FilterEvidence(2);
@@ -108,7 +108,7 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         b"arch_prctl" | b"prctl" | b"umask" => (Harmless, FilterEvidence::SETUP),
         b"rt_sigaction" | b"sigaction" | b"rt_sigprocmask" | b"sigprocmask" | b"rt_sigpending"
         | b"sigaltstack" => (Harmless, FilterEvidence::SIGNALS),
-        // Names and descriptors, which depend on no data. Calls of these that failed come here, too.
+        // Names and descriptors, which depend on no data, also if the call failed.
         b"open" | b"openat" | b"openat2" | b"access" | b"faccessat" | b"faccessat2"
         | b"readlink" | b"readlinkat" | b"getcwd" | b"chdir" | b"fchdir" | b"getdents"
         | b"getdents64" | b"fadvise64" | b"posix_fadvise" | b"readahead" | b"getsockname"

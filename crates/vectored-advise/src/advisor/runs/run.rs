@@ -74,7 +74,7 @@ impl Sizes {
         self.add(size_class(bytes), 1, bytes);
     }
 
-    /// Adds those of a transfer.
+    /// Adds the segments of a transfer.
     #[inline]
     fn add_all(&mut self, call: &RunCall) {
         if call.segments == 1 {

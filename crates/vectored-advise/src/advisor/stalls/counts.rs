@@ -85,7 +85,7 @@ impl Times {
         found.map(|(_, one)| one.1 / one.0)
     }
 
-    /// The waits by a delay. Of each, `own_ns` are those of the peer.
+    /// The waits by a delay. The peer took `own_ns` of each.
     fn waits(&self, delay: &Delay, own_ns: u64) -> Waits {
         let mut waits = Waits::default();
         for (count, all_ns, alone_ns) in self.0.values() {
@@ -155,7 +155,7 @@ struct Counts {
     times: Times,
     /// The shortest wait of a first exchange, in ns.
     first_ns: Option<u64>,
-    /// Exchanges of which the log shows what the peer took.
+    /// Exchanges for which the log shows what the peer took.
     served: u64,
     long_round_trips: u64,
     unknown_options: u64,
@@ -190,7 +190,7 @@ struct Judged {
 impl StallCounts {
     /// Adds an exchange that was answered.
     pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
-        // A shorter one is that of a busy machine, or in the answers that do not stall.
+        // A shorter one comes from a busy machine, or is in the answers that do not stall.
         let is_long = |round_trip_ns: &u64| *round_trip_ns >= QUICK_NS;
         let round_trip_ns = answered.round_trip_ns.filter(is_long).unwrap_or(0);
         let own_ns = round_trip_ns.saturating_add(answered.served_ns.unwrap_or(0));

@@ -6,7 +6,7 @@ use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
-/// A program with a call each 100 µs, of which strace shows 40 µs in the call: 64 of them, `writes` to a
+/// A program with a call each 100 µs; strace shows 40 µs of each in the call: 64 calls, `writes` to a
 /// file with `between` other calls after each, and a pause of `pause_us` besides.
 fn log(writes: u64, between: u64, pause_us: u64) -> String {
     let mut now_us = 1_795_315_726_000_000_u64;
@@ -59,7 +59,7 @@ fn sums(tallies: &Tallies) -> (u64, u64, u64) {
 
 #[test]
 fn what_strace_adds_to_the_calls_between_is_no_delay() {
-    // 20 ms, of which strace added at least 16.
+    // 20 ms; strace added at least 16 of them.
     let text = log(3, 200, 0);
     assert_eq!(sums(&tallies(&text, false)), (0, 0, 3));
     assert_eq!(sums(&tallies(&text, true)), (3, 1, 0));

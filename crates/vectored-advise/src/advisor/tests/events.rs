@@ -264,7 +264,7 @@ pub(super) fn brk() -> Line {
     call("brk")
 }
 
-/// Adds lines, each of which takes 1 µs.
+/// Adds lines; each takes 1 µs.
 pub(super) fn feed(analysis: &mut Analysis, lines: &[Line]) {
     let mut now_ns = 1_000_000_000;
     for line in lines {

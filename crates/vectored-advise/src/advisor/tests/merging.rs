@@ -130,7 +130,7 @@ proptest! {
             .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
             .collect();
         prop_assert_eq!(&saved_and_loaded(&merge(&one_by_one)), &at_once);
-        // In two steps, too.
+        // In two steps.
         let (some, others) = one_by_one.split_at(split.min(one_by_one.len()));
         let steps = [merge(some), merge(others)];
         let steps: Vec<Advisory> = steps.iter().map(saved_and_loaded).collect();

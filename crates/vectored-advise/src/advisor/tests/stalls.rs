@@ -246,7 +246,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
             .concat(),
             &format!("60 of 61: {uneven}"),
         ),
-        // The answers of a slow peer come before, too.
+        // Answers of a slow peer come before.
         (
             LOOPBACK,
             connect,
@@ -339,7 +339,7 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
             exchange,
             "10 of 10: no first answer of a connection came sooner: the other end may be slow",
         ),
-        // Several polls, of which the last finds the answer; and one that finds it at once, while the program does something else.
+        // Several polls: the last finds the answer; and one that finds it at once, while the program does something else.
         (
             LOOPBACK,
             connect,
@@ -477,7 +477,7 @@ fn a_message_that_comes_in_parts_waits_for_the_acknowledgement_of_this_end() {
             &[(request, US), (head, US), (POLL, WAIT), (rest, US)],
             nine,
         ),
-        // Three parts, of which the last two come together, or one after the other.
+        // Three parts: the last two come together, or one after the other.
         (
             LOOPBACK,
             &at_once,

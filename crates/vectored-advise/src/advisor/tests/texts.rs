@@ -566,7 +566,7 @@ fn a_buffer_of_a_process_that_forks_or_was_forked_is_flushed() {
     );
     let text = actions(&log).concat();
     assert!(text.contains("before fork or execve (once), and"), "{text}");
-    // A child writes, too.
+    // A child writes also.
     let child = [(3, WRITE), (3, WRITE), (3, end)];
     let log = log_of_threads(
         &[

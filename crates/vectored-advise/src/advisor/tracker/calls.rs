@@ -296,7 +296,7 @@ impl Tracker {
         }
     }
 
-    /// Tracks a call of which only the name and maybe a descriptor are known.
+    /// Tracks a call if only its name and maybe a descriptor are known.
     pub(super) fn other(
         &mut self,
         effect: Effect,
@@ -353,7 +353,7 @@ impl Tracker {
         }
     }
 
-    /// Tracks a call of which nothing but the name and maybe a descriptor could be read.
+    /// Tracks a call if nothing but its name and maybe a descriptor could be read.
     #[cold]
     pub(super) fn unread(
         &mut self,

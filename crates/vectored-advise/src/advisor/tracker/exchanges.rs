@@ -1,4 +1,4 @@
-//! Follows the exchanges of TCP sockets, of which some stall.
+//! Follows the exchanges of TCP sockets, and finds the ones that stall.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::open_file::OpenFile;

@@ -291,7 +291,7 @@ fn barrier_of_thread(
 }
 
 /// The barriers between the last transfer in a direction and now that a buffer may not outlive: the first one of the own thread
-/// that its program shows, any before that, those that matter most, and those of others.
+/// that its program shows, any before that, the ones that matter most, and the barriers of other threads.
 pub(super) fn barriers_since_last(
     key: usize,
     open_file: &OpenFile,

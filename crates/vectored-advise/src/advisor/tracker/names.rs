@@ -15,7 +15,7 @@ use vectored_strace::event::{Ask, Named};
 /// Files that the C library asks for again and again, and that no program waits for.
 const ASKED_BY_LIBRARIES: [&[u8]; 2] = [b"/etc/localtime", b"/usr/share/zoneinfo"];
 
-/// Names of which is known who made them.
+/// Names whose maker is known.
 const MADE_MAX: usize = 1 << 16;
 
 fn hash(of: &impl Hash) -> u64 {

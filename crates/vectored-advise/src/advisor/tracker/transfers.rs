@@ -361,7 +361,7 @@ impl Tracker {
         }
     }
 
-    /// Lists the reads of an open file description from which other threads or processes read, too.
+    /// Lists the reads of an open file description that several threads or processes read from.
     pub(super) fn share_reads(&mut self, key: usize, reason: Barrier) {
         let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;

@@ -30,7 +30,7 @@ pub fn language_of_remedies(runtime: Option<Runtime>, remedies: &[&str]) -> Stri
     }
 }
 
-/// Options of known programs, by which they make larger calls.
+/// Options of known programs that make their calls larger.
 const OPTIONS: [(&str, &[FindingKind], &str); 6] = {
     const WRITES: &[FindingKind] = &[FindingKind::AdjacentWrites];
     const BOTH: &[FindingKind] = &[FindingKind::AdjacentWrites, FindingKind::SmallReads];
@@ -90,7 +90,7 @@ fn remedies_for(way: Way, kinds: &[RemedyKind], runtime: Option<Runtime>) -> Vec
     if texts.is_empty() { of(None, way) } else { texts }
 }
 
-/// The changes of which one is to be made in the program, each for another way to have made the calls. The calls named may
+/// Alternative changes to the program, each for another way to have made the calls. The calls named may
 /// transfer only a part, unless the text says otherwise.
 pub fn remedies(key: &FindingKey, tally: &Tally) -> Vec<&'static str> {
     let runtime = runtime_of(key, tally);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     /// The names that the cases of the programs have.
-    // The length is that of the enum.
+    // The length is the number of values of the enum.
     const WAYS: [(Way, &str); Way::Reopened as usize + 1] = [
         (Way::Writes, "adjacent-writes/file"),
         (Way::SocketWrites, "adjacent-writes/unix"),

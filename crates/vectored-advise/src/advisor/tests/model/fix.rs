@@ -104,7 +104,7 @@ impl Fix {
         }
     }
 
-    /// Whether the figures of a finding are those of its calls.
+    /// Whether the figures of a finding agree with its calls.
     pub(super) fn adds_up(&self, key: &FindingKey, tally: &Tally, bytes: usize) -> bool {
         let joined = matches!(self.how, RemedyKind::Join | RemedyKind::ReadRun);
         let calls: usize = tally.members.0.iter().map(Vec::len).sum();

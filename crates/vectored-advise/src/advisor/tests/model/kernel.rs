@@ -95,7 +95,7 @@ pub(super) fn path_of(name: u8) -> String {
     }
 }
 
-/// A process that the log does not show. It has the standard descriptors of process 1, too, and both ends of the FIFO.
+/// A process that the log does not show. It has the standard descriptors of process 1 and both ends of the FIFO.
 pub(super) const FOREIGN: u32 = 9;
 
 /// Names from before the log began: another one of the first file, a symbolic link to it, a FIFO.

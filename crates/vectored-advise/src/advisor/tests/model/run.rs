@@ -12,7 +12,7 @@ use crate::languages::RemedyKind;
 /// When a log begins.
 const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
 
-/// Bytes that Linux writes to a pipe without mixing them with those of other writers.
+/// Bytes that Linux writes to a pipe without mixing them with other writers' bytes.
 pub(super) const PIPE_BUF: usize = 4096;
 
 /// What came of a run.

@@ -103,7 +103,7 @@ fn a_gap_is_a_barrier_with_its_limit_in_the_reason() {
 fn no_byte_waits_longer_than_the_gap_may_be() {
     let mut lines = vec![open(3)];
     lines.extend((0..100).map(|_| write(3, 8).after(2_000_000)));
-    // Each merged call takes those of 10 ms: the first, and four more.
+    // Each merged call takes the calls of 10 ms: the first, and four more.
     check(&lines, &["adjacent-writes file 100→20: write 4 [adjacent]"]);
 }
 
