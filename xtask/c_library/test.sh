@@ -92,7 +92,8 @@ done
 # The program, its commands and its project of CMake in docs/c.md.
 block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" docs/c.md; }
 mkdir "$folder/documented"
-block c >"$folder/documented/program.c"
+block c | sed '/^}$/q' >"$folder/documented/program.c"
+block c | sed '1,/^}$/d' >"$folder/documented/message.c"
 block sh | grep '^cc ' >"$folder/documented/commands"
 (
     cd "$folder/documented"
@@ -103,7 +104,13 @@ block sh | grep '^cc ' >"$folder/documented/commands"
         [ "$(./a.out)" = "$(printf 'length: 5\n\nhello')" ]
     done <commands
 )
-echo "   the program of docs/c.md: compiled and run"
+run gcc $warnings -D_GNU_SOURCE "$folder/documented/message.c" -o "$folder/program" $(pkg-config --cflags --libs vectored)
+run python3 -c 'import socket, subprocess, sys
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    sender = subprocess.Popen([sys.argv[1], "127.0.0.1", str(listener.getsockname()[1])])
+    received = listener.accept()[0].makefile("rb").read()
+assert sender.wait() == 0 and received == b"h" * 150 + b"b" * 6000' "$folder/program"
+echo "   the programs of docs/c.md: compiled and run"
 
 if ! is_there cmake; then
     missing test-c "cmake is missing"

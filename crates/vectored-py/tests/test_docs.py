@@ -64,7 +64,7 @@ class Claims(unittest.TestCase):
     def test_the_page_of_the_package_is_true(self):
         with open(os.path.join(FOLDER, "../../docs/python.md")) as file:
             blocks = re.findall(r"```(python|pycon)\n(.*?)```", file.read(), re.DOTALL)
-        self.assertEqual(len(blocks), 6)
+        self.assertEqual(len(blocks), 7)
         names = {}
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             for language, block in blocks:
@@ -80,6 +80,17 @@ class Claims(unittest.TestCase):
                 else:
                     exec(block, names)
             self.assertEqual(names["body"], b"hello")
+            [configured] = logging.getLogger().handlers
+            logging.info("a record")
+            self.assertEqual(os.path.getsize("app.log"), 0)
+            os.rename("app.log", "app.log.1")
+            configured.close()
+            logging.error("another")
+            for name, record in ("app.log.1", "INFO a record\n"), ("app.log", "ERROR another\n"):
+                with open(name) as log:
+                    self.assertTrue(log.read().endswith(record))
+            logging.getLogger().removeHandler(configured)
+            configured.close()
             with open("log") as log:
                 self.assertEqual(log.read(), "one two three\n")
             log = names["LogFile"]("service.log")

@@ -63,8 +63,11 @@ pub fn list(runs: &[(usize, usize)]) -> String {
 
 /// `312 ns`, `8.31 µs`, `2.13 ms`: three digits and the unit that fits them.
 pub fn time(ns: f64) -> String {
-    if !ns.is_finite() {
-        return NONE.to_owned();
+    match ns {
+        _ if !ns.is_finite() => return NONE.to_owned(),
+        0.0 => return "0 ns".to_owned(),
+        _ if ns.abs() < 0.005 => return "below 0.01 ns".to_owned(),
+        _ => {}
     }
     let units = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     // 999.6 ns is 1.00 µs, not 1000 ns.
@@ -168,7 +171,9 @@ mod tests {
     #[test]
     fn numbers_keep_three_digits_and_their_unit() {
         for (ns, expected) in [
-            (0.0, "0.00 ns"),
+            (0.0, "0 ns"),
+            (0.004, "below 0.01 ns"),
+            (0.006, "0.01 ns"),
             (312.4, "312 ns"),
             (999.4, "999 ns"),
             (999.6, "1.00 µs"),

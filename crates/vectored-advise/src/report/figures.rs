@@ -9,6 +9,9 @@ pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
         0.0 => low_s.abs().max(high_s.abs()),
         _ => value_s.abs(),
     };
+    if size < 5e-12 {
+        return (seconds(value_s), "[0, 0]".to_owned());
+    }
     let (unit, scale) = unit_of(size);
     let digits = decimals(size / scale);
     let set = |seconds: f64| rounded(seconds / scale, digits);
@@ -20,13 +23,8 @@ pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
 
 /// `4.32 s`.
 pub fn seconds(value_s: f64) -> String {
-    let (unit, scale) = unit_of(value_s.abs());
-    let scaled = value_s / scale;
-    if scaled < 0.0 {
-        format!("-{} {unit}", words::three_digits(-scaled))
-    } else {
-        format!("{} {unit}", words::three_digits(scaled))
-    }
+    let sign = if value_s < 0.0 { "-" } else { "" };
+    sign.to_owned() + &words::time(value_s.abs() * 1e9)
 }
 
 fn unit_of(size_s: f64) -> (&'static str, f64) {
@@ -84,7 +82,7 @@ mod tests {
         check(0.000_4, -0.000_000_001, 0.001, ("400 µs", "[0, 1000]"));
         check(-0.002, -0.003, 0.001, ("-2.00 ms", "[-3.00, 1.00]"));
         check(0.0, -0.003, 0.001, ("0.00 ms", "[-3.00, 1.00]"));
-        check(0.0, 0.0, 0.0, ("0.00 ns", "[0.00, 0.00]"));
+        check(0.0, 0.0, 0.0, ("0 ns", "[0, 0]"));
         assert_eq!(seconds(-4.321), "-4.32 s");
     }
 

@@ -7,7 +7,7 @@ use vectored_report::{visible, words};
 use crate::advisor::operation_of;
 use crate::model::{Advisory, FindingKey};
 use crate::report::figures::{shortened, span};
-use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE};
+use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE, is_lack_of_the_log};
 
 pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     let mut notes = Vec::new();
@@ -28,11 +28,18 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
             shortened(&skipped.reason, SHOWN_SENTENCE)
         ));
     }
-    if advisory
-        .uncounted
-        .iter()
-        .any(|one| one.reason.contains("trace again"))
-    {
+    let reasons = advisory.uncounted.iter().map(|one| &*one.reason);
+    let mut lacks: Vec<&str> = Vec::new();
+    for lack in reasons.filter(|reason| is_lack_of_the_log(reason)) {
+        if !lacks.contains(&lack) {
+            lacks.push(lack);
+        }
+    }
+    notes.extend(lacks.iter().map(|lack| {
+        let lack = shortened(lack, SHOWN_SENTENCE);
+        format!("{}.", words::capital(&lack))
+    }));
+    if !lacks.is_empty() {
         notes.push("To trace again: strace -f -s1 -v -yy -ttt -T -o trace.log COMMAND, or -p PID in its place".to_owned());
     }
     let used = |price: &&Price| {

@@ -137,7 +137,7 @@ fn between(grade: Grade, kind: FindingKind) -> &'static str {
 /// Why a finding is not counted, and what it would save at most.
 pub(super) fn listed_reason(one: &Uncounted) -> String {
     let runtime = runtime_of(&one.key, &one.tally);
-    let mut reason = shortened(&one.reason, SHOWN_SENTENCE);
+    let mut reason = shortened(brief(&one.reason), SHOWN_SENTENCE);
     if one.reason.starts_with(REOPENED) {
         reason += &format!(" ({})", reopening(runtime));
     }
@@ -160,6 +160,19 @@ pub(super) fn listed_reason(one: &Uncounted) -> String {
     } else {
         format!("{reason}; merging them would save at most {saving}")
     }
+}
+
+/// Whether a reason not to count calls asks for another log.
+pub(super) fn is_lack_of_the_log(reason: &str) -> bool {
+    reason.contains("trace again")
+}
+
+/// A reason beside each of its calls: what the log lacks without the remedy, which a note has once.
+fn brief(reason: &str) -> &str {
+    let begin = reason.split_once(": ").map(|(begin, _)| begin);
+    begin
+        .filter(|_| is_lack_of_the_log(reason))
+        .unwrap_or(reason)
 }
 
 pub(super) fn used(one: &DescriptorUse) -> Used {
@@ -186,7 +199,7 @@ pub(super) fn used(one: &DescriptorUse) -> Used {
         .calls
         .saturating_sub(one.counted.saturating_add(one.listed));
     let why = match &one.reason {
-        Some(reason) => format!(": {}", shortened(reason, SHOWN_SENTENCE)),
+        Some(reason) => format!(": {}", shortened(brief(reason), SHOWN_SENTENCE)),
         None => String::new(),
     };
     let counted = match (one.counted, one.listed, neither) {

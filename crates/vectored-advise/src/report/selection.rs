@@ -2,7 +2,7 @@
 
 use vectored_report::words;
 
-use crate::model::{Advisory, DescriptorUse, Finding};
+use crate::model::{Advisory, DescriptorUse, Finding, Uncounted};
 use crate::report::answer::answer;
 use crate::report::figures::{seconds, shortened};
 use crate::report::notes::notes;
@@ -52,7 +52,7 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
     let mattering = advisory.findings.iter().filter(|one| matters(one)).count();
     let shown = &advisory.findings[..mattering.max(1).min(top).min(advisory.findings.len())];
     let rest = &advisory.findings[shown.len()..];
-    let listed = &advisory.uncounted[..advisory.uncounted.len().min(top)];
+    let listed: Vec<&Uncounted> = listed_that_matter(advisory).take(top.div_ceil(2)).collect();
     let uses = notable(advisory);
     let mut items: Vec<Item> = shown.iter().map(|one| item(advisory, one)).collect();
     let mut shown_remedies = Vec::new();
@@ -85,7 +85,17 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
                 reason: listed_reason(one),
             })
             .collect(),
-        more_listed: more_in_json(advisory.uncounted.len() - listed.len(), "pattern"),
+        more_listed: match advisory.uncounted.len() - listed.len() {
+            0 => None,
+            more if listed.is_empty() => Some(format!(
+                "Not counted: {}, see the JSON.",
+                words::count(more, "small finding")
+            )),
+            more => Some(format!(
+                "{}: see the JSON.",
+                words::count(more, "smaller one")
+            )),
+        },
         uses: uses.iter().map(|one| used(one)).collect(),
         more_uses: match advisory.descriptors.len() - uses.len() {
             _ if uses.is_empty() => None,
@@ -93,6 +103,20 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
         },
         notes: notes(advisory),
     }
+}
+
+/// Listed findings of at least 1 % of the largest saving; where no saving is known, of at least 1 % of the most calls.
+fn listed_that_matter(advisory: &Advisory) -> impl Iterator<Item = &Uncounted> {
+    let listed = || advisory.uncounted.iter();
+    let most_s = listed().filter_map(|one| one.at_most_s);
+    let most_s = most_s.fold(advisory.saving_s.max(advisory.stalled_s), f64::max);
+    let counted = advisory.findings.iter().map(|one| &one.tally);
+    let most_calls = counted.chain(listed().map(|one| &one.tally));
+    let most_calls = most_calls.map(|tally| tally.calls).max().unwrap_or(0);
+    listed().filter(move |one| match one.at_most_s.filter(|most| *most > 0.0) {
+        Some(saving_s) => saving_s >= most_s * MIN_PART,
+        None => one.tally.calls >= most_calls / 100,
+    })
 }
 
 fn extent(advisory: &Advisory) -> String {
@@ -115,12 +139,14 @@ fn extent(advisory: &Advisory) -> String {
         format!("{} {one}{ending}", words::grouped(number))
     };
     format!(
-        "{begin}{}, {} in the log, of which {} move {}.{end}",
+        "{begin}{}, {}{}, of which {} move {}.{end}",
         match advisory.processes {
             1 => "1 process".to_owned(),
             processes => format!("{} processes", words::grouped(processes)),
         },
         calls(advisory.calls, "system call"),
+        // A command is traced without the calls that cannot matter.
+        if advisory.is_command { " without getpid and the like" } else { " in the log" },
         words::grouped(advisory.transfers),
         words::memory(advisory.bytes)
     )

@@ -217,7 +217,7 @@ pub fn fixed() -> Advisory {
         uncounted: vec![Uncounted {
             pattern: pattern(&answers, &answers_tally),
             key: answers,
-            at_most_s: Some(0.012),
+            at_most_s: Some(0.12),
             reason: "poll between them".to_owned(),
             tally: answers_tally,
         }],
@@ -415,6 +415,57 @@ fn what_hardly_matters_is_summed_up() {
     );
     some.findings.drain(..2);
     assert!(table(&some, TOP).contains("saves 90.0 µs"));
+}
+
+#[test]
+fn listed_calls_that_hardly_matter_are_summed_up() {
+    let mut advisory = fixed();
+    let only = advisory.uncounted[0].clone();
+    // Of all savings.
+    advisory.uncounted[0].at_most_s = Some(0.001);
+    assert!(table(&advisory, TOP).contains("\nNot counted: 1 small finding, see the JSON."));
+    for (most_s, calls, others, more) in [
+        (Some(0.002), 5000, 30, 30),
+        (Some(0.2), 5000, 30, 26),
+        // Nothing is known of these but their number: 1.2 M others are counted.
+        (None, 5000, 26, 26),
+        (None, 50_000, 26, 22),
+    ] {
+        let mut other = only.clone();
+        (other.at_most_s, other.tally.calls) = (most_s, calls);
+        advisory.uncounted = vec![only.clone()];
+        advisory.uncounted[0].at_most_s = Some(1.0);
+        advisory.uncounted.extend(vec![other; others]);
+        let text = table(&advisory, TOP);
+        let said = format!("\n{more} smaller ones: see the JSON.");
+        assert!(text.contains(&said), "{most_s:?} {calls} {text}");
+        assert_eq!(
+            text.matches("poll between them").count(),
+            2 + others - more,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_the_log_lacks_is_said_once() {
+    let mut advisory = fixed();
+    let lack = "the log has few kinds of calls: -e hides waits: trace again without -e";
+    advisory.uncounted[0].reason = lack.to_owned();
+    advisory.uncounted[0].at_most_s = Some(1.0);
+    advisory.uncounted = vec![advisory.uncounted[0].clone(); 3];
+    advisory.descriptors[0].reason = Some(lack.to_owned());
+    let text = table(&advisory, TOP);
+    let times = |words: &str| text.matches(words).count();
+    assert_eq!(
+        (
+            times("few kinds"),
+            times("-e hides"),
+            times("To trace again")
+        ),
+        (1 + 3 + 1, 1, 1),
+        "{text}"
+    );
 }
 
 #[test]

@@ -95,7 +95,10 @@ fn copied(
         if let Some(progress) = &mut progress {
             progress.hear(before.get() + bytes);
         }
-        match to.cut_old_bytes(before.get() + bytes) {
+        let written = before.get() + bytes;
+        // It is also called before any byte was written.
+        let cut = if written > 0 { to.cut_old_bytes(written) } else { Ok(()) };
+        match cut {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 uncut.set(Some(error));

@@ -15,29 +15,39 @@ pub fn is_shown(quiet: bool) -> bool {
     !quiet && can_redraw()
 }
 
-/// A line with the bytes so far, the rate and the time left.
+/// A line with the bytes so far, the rate, and the time left or that the input is silent.
 pub struct CopyProgress {
     began: Instant,
     /// Of all bytes; `None` if that is unknown.
     bytes: Option<u64>,
+    /// The number of copied bytes, and when it was first heard.
+    last: (u64, Instant),
     line: StatusLine,
 }
 
 impl CopyProgress {
     pub fn new(bytes: Option<u64>) -> Self {
+        let began = Instant::now();
         CopyProgress {
-            began: Instant::now(),
+            began,
             bytes,
+            last: (0, began),
             line: StatusLine::new(true),
         }
     }
 
-    /// Shows how many bytes were copied.
+    /// Shows how many bytes were copied, and whether the input has been silent for a while.
     pub fn hear(&mut self, copied: u64) {
+        if copied != self.last.0 {
+            self.last = (copied, Instant::now());
+        }
         let elapsed = self.began.elapsed();
         if elapsed >= FIRST_AFTER {
-            self.line
-                .show(false, |_| in_words(copied, self.bytes, elapsed));
+            let is_silent = self.last.1.elapsed() >= FIRST_AFTER;
+            self.line.show(false, |_| {
+                in_words(copied, self.bytes.filter(|_| !is_silent), elapsed)
+                    + if is_silent { ", waiting for input" } else { "" }
+            });
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -208,6 +210,22 @@ fn colours_follow_the_option_and_the_environment() {
     // Messages of clap, too.
     assert!(shown("report --help", "") && !shown("report --help --color=never", ""));
     assert!(piped("report --help --color=always"));
+}
+
+#[test]
+fn a_copy_whose_input_is_silent_says_so() {
+    let bench = Bench::new();
+    let fifo = bench.work().join("fifo");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    // While the other end is open, the input does not end.
+    let mut feeder = fs::File::options().read(true).write(true).open(&fifo);
+    feeder.as_mut().unwrap().write_all(b"12345").unwrap();
+    let mut command = bench.std_vectored();
+    command.args(["copy", "fifo", "to"]);
+    let (text, status) = on_terminal_until(command, 80, Some("B/s, waiting for input"));
+    assert!(text.contains("\r5 B, "), "{text:?}");
+    assert_eq!(status.signal(), Some(2), "{text:?}");
+    assert!(!bench.work().join("to").exists());
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::SinkExt;                   // feed and flush
-use tokio::io::AsyncWriteExt;
-use tokio::net::UnixStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio_util::codec::{FramedWrite, LengthDelimitedCodec};
 use vectored::buffered::{GatherWriter, ScatterReader};
 use vectored::cost::TargetKind;
@@ -98,37 +98,6 @@ fn records_are_joined_in_a_log() {
         Ok(())
     });
     assert_eq!(found, b"one two three\n");
-}
-
-/// The code of `docs/copying.md`.
-#[test]
-fn a_copy_that_is_stopped_is_removed() {
-    use std::ops::ControlFlow;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    for stops in [false, true] {
-        let (stop, path) = (AtomicBool::new(stops), path());
-        let (from, to) = (File::open("Cargo.toml").unwrap(), File::create(&path).unwrap());
-        let copy = || -> io::Result<()> {
-            let mut next = 0;
-            let mut progress = |bytes: u64| {
-                if bytes >= next {
-                    println!("{bytes} bytes");
-                    next = bytes + 10_000_000;
-                }
-                if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
-            let copied = vectored::copy::Options::new().progress(&mut progress).copy(&from, &to);
-            if copied.is_err() {
-                std::fs::remove_file(&path)?;
-            }
-            println!("all {} bytes", copied?.bytes);
-            Ok(())
-        };
-        assert_eq!(copy().is_err(), stops);
-        assert_eq!(path.exists(), !stops);
-        let _ = std::fs::remove_file(path);
-    }
 }
 
 /// The code of `docs/writev-or-copy.md`.
@@ -273,14 +242,30 @@ async fn a_framed_queue_takes_the_place_of_a_framed_write() {
     assert_eq!(before, after);
 }
 
+#[allow(dead_code, reason = "the program of the page, of which a test calls one function")]
+#[path = "../../examples/echo_frames.rs"]
+mod echo_frames;
+
+#[tokio::test]
+async fn a_server_answers_each_frame_by_a_frame() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let served = tokio::spawn(echo_frames::serve(listener.accept().await.unwrap().0));
+    let sent = [&b"\0\0\0\x04body\0\0\0\0\0\0\x20\0"[..], &[b'x'; 0x2000]].concat();
+    client.write_all(&sent).await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut answered = Vec::new();
+    client.read_to_end(&mut answered).await.unwrap();
+    assert!(answered == sent);
+    served.await.unwrap().unwrap();
+}
+
 mod messages {
     use std::io;
 
     use bytes::{BufMut, Bytes};
-    use tokio::net::TcpStream;
-    use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
     use vectored::SegmentQueue;
-    use vectored_codec::{FramedQueue, QueueEncoder};
+    use vectored_codec::QueueEncoder;
 
     pub struct Messages;                     // a kind and a length of four bytes each, then the body
 
@@ -293,14 +278,6 @@ mod messages {
             queue.push(body);                // a long body is referenced, a short one copied
             Ok(())
         }
-    }
-
-    #[allow(dead_code)]
-    fn split(socket: TcpStream) {
-        let (read, write) = socket.into_split();
-        let requests = FramedRead::new(read, LengthDelimitedCodec::new());
-        let answers = FramedQueue::new(write, Messages);
-        let _ = (requests, answers);
     }
 }
 

@@ -69,8 +69,16 @@ fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
     let by_rounds = if quotient_of_columns(wall).is_some() { ", round by round" } else { "" };
     let cpu = of.figure("cpu_ns");
     let cpu = cpu.and_then(|cpu| Some((cpu, ratio_in_words(cpu).filter(|_| cpu.low.is_some())?)));
-    let open =
-        |what: &str, ratio: &str| Some(format!("the {what} do not tell ({ratio}): {MORE_ROUNDS}"));
+    let open = |what: &str, figure: &Compared, ratio: &str| {
+        let why = if figure.low <= Some(1.0) && figure.high >= Some(1.0) {
+            format!("the interval of the ratio, {ratio}, contains 1")
+        } else {
+            format!("the ratio, {ratio}, differs from 1 no more than the one of old to itself")
+        };
+        Some(format!(
+            "no difference in {what} was shown: {why}; {MORE_ROUNDS}"
+        ))
+    };
     match (is_found(wall), within(wall), cpu) {
         (true, _, Some((cpu, of_cpu))) if is_found(cpu) || within(cpu).is_some() => (
             vec![format!(
@@ -80,7 +88,7 @@ fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
         ),
         (true, _, cpu) => (
             vec![format!("takes {ratio} of the time of old{by_rounds}")],
-            cpu.and_then(|(_, of_cpu)| open("CPU times", &of_cpu)),
+            cpu.and_then(|(cpu, of_cpu)| open("CPU time", cpu, &of_cpu)),
         ),
         (false, Some(within), Some((cpu, of_cpu))) if is_found(cpu) => (
             vec![
@@ -95,9 +103,9 @@ fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
         ),
         (false, None, Some((cpu, of_cpu))) if is_found(cpu) => (
             vec![format!("takes {of_cpu} of the CPU time of old")],
-            open("whole times", &ratio),
+            open("time", wall, &ratio),
         ),
-        (false, None, _) => (Vec::new(), open("times", &ratio)),
+        (false, None, _) => (Vec::new(), open("time", wall, &ratio)),
     }
 }
 

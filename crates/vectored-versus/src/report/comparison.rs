@@ -155,7 +155,7 @@ fn answer(of: &CommandChange) -> String {
             )),
             _ => {
                 silent = Some(format!(
-                    "the times do not tell ({later} of the time of old, {earlier} before)"
+                    "no change in time was shown: the intervals overlap ({later} of the time of old, {earlier} before)"
                 ));
             }
         }

@@ -6,6 +6,7 @@ use vectored_report::{
     Block, Cell, Column, ComparedRow, Document, Section, Sentence, Table, Tone, comparison_table,
 };
 
+use crate::judge::is_count;
 use crate::model::{
     Calls, Comparison, Difference, File, FileUse, Range, Run, Side, Stdout, Versus,
 };
@@ -32,9 +33,9 @@ pub(super) type Row = (&'static str, &'static str, fn(f64) -> String);
 /// The figures in the order of the table.
 pub(super) const ROWS: [Row; 12] = [
     ("wall_ns", "time", time),
-    ("cpu_ns", "CPU time", time),
-    ("user_ns", "  in user mode", time),
-    ("system_ns", "  in the kernel", time),
+    ("cpu_ns", "CPU time", cpu_time),
+    ("user_ns", "  in user mode", cpu_time),
+    ("system_ns", "  in the kernel", cpu_time),
     ("peak_bytes", "peak memory", |bytes| memory(bytes as u64)),
     ("switches", "context switches", whole),
     ("faults", "page faults", whole),
@@ -44,6 +45,11 @@ pub(super) const ROWS: [Row; 12] = [
     ("writes", "writes", whole),
     ("written_bytes", "bytes written", whole),
 ];
+
+/// The kernel counts the time of a CPU in whole microseconds.
+fn cpu_time(ns: f64) -> String {
+    if ns == 0.0 { "below 1 µs".to_owned() } else { time(ns) }
+}
 
 fn whole(count: f64) -> String {
     grouped(count.round() as u64)
@@ -138,7 +144,7 @@ fn compared(versus: &Versus, of: &Comparison) -> Vec<Block> {
         blocks.push(Block::Sentence(Sentence::of("files", files)));
     }
     if !of.figures.is_empty() {
-        blocks.push(Block::Table(figures(of)));
+        blocks.push(Block::Table(figures(versus, of)));
     }
     let changed = kinds(&versus.old, &of.side, true);
     let shown = Table {
@@ -180,8 +186,11 @@ fn own_files(old: &Side, new: &Side) -> Option<String> {
     (!both.is_empty()).then(|| both.join("; "))
 }
 
-fn figures(of: &Comparison) -> Table {
-    let rows = ROWS.iter().filter_map(|(name, words, write)| {
+fn figures(versus: &Versus, of: &Comparison) -> Table {
+    let shown = ROWS
+        .iter()
+        .filter(|(name, ..)| is_count(name) || !is_of_counts_alone(versus));
+    let rows = shown.filter_map(|(name, words, write)| {
         let figure = of.figure(name)?;
         let shown = |value: f64| {
             if *name == "peak_bytes" && value == 0.0 {
@@ -310,6 +319,11 @@ fn files(old: &Side, new: &Side) -> Option<Section> {
     })
 }
 
+/// Whether calls were counted, and times taken only once, which tells nothing of them.
+fn is_of_counts_alone(versus: &Versus) -> bool {
+    versus.old.runs.len() == 1 && versus.old.calls.is_some()
+}
+
 fn sides(versus: &Versus) -> impl Iterator<Item = &Side> {
     std::iter::once(&versus.old).chain(versus.new.iter().map(|one| &one.side))
 }
@@ -317,7 +331,11 @@ fn sides(versus: &Versus) -> impl Iterator<Item = &Side> {
 fn notes(versus: &Versus) -> Vec<String> {
     let mut notes = Vec::new();
     let rounds = versus.old.runs.len();
-    if rounds > 0 {
+    if is_of_counts_alone(versus) {
+        notes.push(
+            "One round tells nothing of times and memory: only the JSON has them.".to_owned(),
+        );
+    } else if rounds > 0 {
         let noise = versus
             .noise
             .iter()
@@ -356,7 +374,7 @@ fn notes(versus: &Versus) -> Vec<String> {
         notes.extend(apart);
     }
     let is_unknown = |run: &Run| run.peak_bytes.is_none();
-    if sides(versus).any(|side| side.runs.iter().any(is_unknown)) {
+    if !is_of_counts_alone(versus) && sides(versus).any(|side| side.runs.iter().any(is_unknown)) {
         notes.push(
             "A peak of the memory that is hardly above that of vectored is not known: the kernel counts the memory of a \
              program for all that it starts."

@@ -225,8 +225,9 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Calls a function after each call that has moved bytes, with the number of bytes written so far: after each buffer,
-    /// or after at most 16 MiB.
+    /// Calls a function with the number of bytes written so far: after each call that has moved bytes, a buffer or at most
+    /// 16 MiB, and at the end of the input. On Unix also every 0.1 s while a pipe, socket or terminal that blocks has no bytes,
+    /// and after a signal that has come meanwhile. While the output takes no bytes, the function is not called.
     ///
     /// If it returns [`Break`](ControlFlow::Break), the copy ends with the error [`Interrupted`](io::ErrorKind::Interrupted),
     /// and every byte that was read is written.
@@ -259,6 +260,8 @@ impl<'p> Options<'p> {
         let descriptors = Descriptors {
             from,
             to,
+            #[cfg(unix)]
+            may_be_silent: self.progress.is_some() && files::may_be_silent(from, input.kind),
             #[cfg(target_os = "linux")]
             patience: is_polled(&input, &output).then(moves::Patience::default),
             #[cfg(target_os = "linux")]
@@ -332,6 +335,9 @@ fn refuse_endless(
 struct Descriptors<'d> {
     from: BorrowedDescriptor<'d>,
     to: BorrowedDescriptor<'d>,
+    /// Whether a read may wait.
+    #[cfg(unix)]
+    may_be_silent: bool,
     /// For an output that is a pipe.
     #[cfg(target_os = "linux")]
     patience: Option<moves::Patience>,
@@ -396,6 +402,16 @@ impl Calls for Descriptors<'_> {
     fn transfer(&mut self, technique: Technique, _most: usize) -> io::Result<usize> {
         let why = format!("{technique:?} is a technique of Linux alone");
         Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    }
+
+    #[cfg(unix)]
+    fn await_input(&mut self) -> bool {
+        !self.may_be_silent || files::await_input(self.from)
+    }
+
+    #[cfg(not(unix))]
+    fn await_input(&mut self) -> bool {
+        true
     }
 
     #[cfg(target_os = "linux")]

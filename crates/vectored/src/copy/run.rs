@@ -32,6 +32,9 @@ pub(super) trait Calls {
     /// One call of a technique that moves up to `most` bytes within the kernel. One that fails has moved nothing.
     fn transfer(&mut self, technique: Technique, most: usize) -> io::Result<usize>;
 
+    /// Waits for bytes or the end of the input, for a tenth of a second at most; false if neither came.
+    fn await_input(&mut self) -> bool;
+
     /// Whether a transfer that would block was stopped by the output, and `write` would not wait either.
     fn is_output_full(&mut self) -> io::Result<bool>;
 }
@@ -86,6 +89,10 @@ impl<'p, C: Calls> Run<'p, C> {
         if !is_over {
             self.through_memory(plan, small)?;
         }
+        // The end may have come long after the last bytes.
+        if self.left > 0 {
+            self.ask()?;
+        }
         Ok(self.copied)
     }
 
@@ -137,6 +144,7 @@ impl<'p, C: Calls> Run<'p, C> {
         let technique = plan.technique;
         while self.left > 0 {
             let most = self.left.min(CALL_BYTES) as usize;
+            self.await_input()?;
             match retry_interrupted(|| self.calls.transfer(technique, most)) {
                 Ok(0) => return Ok(plan.is_zero_the_end),
                 Ok(bytes) => {
@@ -176,6 +184,7 @@ impl<'p, C: Calls> Run<'p, C> {
 
     /// Reads once, and writes all of that. Returns 0 at the end of the input.
     fn read_and_write(&mut self, memory: &mut [MaybeUninit<u8>]) -> Result<usize, CopyError> {
+        self.await_input()?;
         let most = self.left.min(memory.len() as u64) as usize;
         let mut filling = Filling::new(&mut memory[..most]);
         let calls = &mut self.calls;
@@ -202,14 +211,29 @@ impl<'p, C: Calls> Run<'p, C> {
         self.copied.calls += 1;
         self.copied.technique = technique;
         self.left -= bytes as u64;
+        self.ask()?;
+        if self.left > 0 {
+            go_on_after(CallEnd::Other).map_err(|stopped| self.failure(None, stopped))?;
+        }
+        Ok(())
+    }
+
+    /// Asks the progress function whether the copy goes on.
+    fn ask(&mut self) -> Result<(), CopyError> {
         let written = self.copied.bytes;
         let progress = self.progress.as_mut();
         if progress.is_some_and(|progress| progress(written).is_break()) {
             let stopped = io::Error::new(ErrorKind::Interrupted, "the program stopped the copy");
             return Err(self.failure(None, stopped));
         }
-        if self.left > 0 {
-            go_on_after(CallEnd::Other).map_err(|stopped| self.failure(None, stopped))?;
+        Ok(())
+    }
+
+    /// Asks the progress function again and again while the input has neither bytes nor an end.
+    fn await_input(&mut self) -> Result<(), CopyError> {
+        while self.progress.is_some() && !self.calls.await_input() {
+            self.ask()?;
+            go_on_after(CallEnd::Cut).map_err(|stopped| self.failure(None, stopped))?;
         }
         Ok(())
     }

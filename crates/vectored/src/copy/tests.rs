@@ -26,6 +26,8 @@ struct Kernel {
     calls: String,
     /// Whether transfers move nothing, as from a file of /proc.
     has_size_0: bool,
+    /// How often the input is waited for in vain.
+    silences: u32,
 }
 
 impl Kernel {
@@ -40,6 +42,7 @@ impl Kernel {
             signals: 0,
             calls: String::new(),
             has_size_0: false,
+            silences: 0,
         }
     }
 
@@ -88,6 +91,12 @@ impl Calls for &mut Kernel {
         output.extend_from_slice(&input[*taken..*taken + some]);
         *taken += some;
         Ok(some)
+    }
+
+    fn await_input(&mut self) -> bool {
+        let is_there = self.silences == 0 || self.left() > 0;
+        self.silences -= u32::from(!is_there);
+        is_there
     }
 
     fn is_output_full(&mut self) -> io::Result<bool> {
@@ -284,6 +293,50 @@ fn progress_hears_each_call_and_can_stop() {
         (error.written(), kernel.output.len() as u64),
         (heard[2], heard[2])
     );
+}
+
+#[test]
+fn progress_is_heard_while_the_input_is_silent_and_at_its_end() {
+    let of_pipes = Plan {
+        technique: Technique::Splice,
+        is_zero_the_end: true,
+        is_short_the_last: false,
+        ..OF_FILES
+    };
+    let read = Plan {
+        technique: Technique::ReadWrite,
+        ..OF_FILES
+    };
+    for plan in [of_pipes, read] {
+        // After the bytes: two silences, and the end.
+        for stop_at in 1..=5 {
+            let mut heard = Vec::new();
+            let mut progress = |bytes| {
+                heard.push(bytes);
+                if heard.len() < stop_at {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            };
+            let mut kernel = Kernel {
+                silences: 2,
+                ..Kernel::new(70, &[])
+            };
+            let copied = Run::new(&mut kernel, plan, Some(&mut progress)).finish(plan);
+            assert_eq!(heard, vec![70; stop_at.min(4)]);
+            match copied {
+                Ok(copied) => assert_eq!((copied.bytes, stop_at), (70, 5)),
+                Err(error) => {
+                    assert_eq!(
+                        (error.kind(), error.written()),
+                        (ErrorKind::Interrupted, 70)
+                    );
+                    assert!(error.unwritten().is_empty() && stop_at < 5);
+                }
+            }
+        }
+    }
 }
 
 proptest! {

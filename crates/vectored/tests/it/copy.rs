@@ -6,12 +6,16 @@ use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 
 use vectored::bindings::{CallEnd, interruptible};
 use vectored::copy::{CopyError, Options, Side, Technique};
 use vectored::{AsDescriptor, copy};
+
+#[allow(dead_code, reason = "the program, of which a test calls one function")]
+#[path = "../../examples/copy_progress.rs"]
+mod copy_progress;
 
 use crate::support::{TemporaryFile, payload, set_nonblocking};
 
@@ -302,6 +306,39 @@ fn a_file_that_grows_or_shrinks_meanwhile_is_copied_to_its_end() {
                 assert!(arrived == content(40_000)[..arrived.len()] && !arrived.is_empty());
             }
         }
+    }
+}
+
+/// The program of `docs/copying.md`: a stop while the input is silent, and one that comes with its end.
+#[test]
+fn a_copy_is_stopped_while_its_input_is_silent_and_at_its_end() {
+    for (sent, ends, stops) in [
+        (0, false, true),
+        (100_000, false, true),
+        (0, true, true),
+        (100_000, true, true),
+        (0, true, false),
+        (100_000, true, false),
+    ] {
+        let (from, mut feeder) = io::pipe().unwrap();
+        let (path, _) = file("copy-stopped", b"");
+        fs::remove_file(&path.0).unwrap();
+        let stop = AtomicBool::new(stops && sent == 0);
+        let copied = thread::scope(|scope| {
+            let copying = scope.spawn(|| copy_progress::copy(from, &path.0, &stop));
+            feeder.write_all(&content(sent)).unwrap();
+            while fs::metadata(&path.0).map_or(0, |found| found.len()) < sent as u64 {
+                thread::yield_now();
+            }
+            stop.store(stops, Ordering::Relaxed);
+            let _open = (!ends).then_some(feeder);
+            copying.join().unwrap()
+        });
+        match copied {
+            Ok(bytes) => assert_eq!((bytes, stops), (sent as u64, false)),
+            Err(error) => assert_eq!((error.kind(), stops), (ErrorKind::Interrupted, true)),
+        }
+        assert_eq!(path.0.exists(), !stops);
     }
 }
 

@@ -278,7 +278,7 @@ fn legend(groups: &[Group<'_>], rivals: &[TechniqueName]) -> Text {
         (
             cells()
                 .any(|cell| has_helper(cell) && (cell.winner.is_some() || cell.choice.is_some())),
-            "small letters: a thread at the other end took part",
+            "small letters, such as c for C: a thread at the other end worked meanwhile",
         ),
     ];
     let parts = parts

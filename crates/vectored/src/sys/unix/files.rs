@@ -1,8 +1,10 @@
-//! The kind of a descriptor, and its properties: fstat(2), fcntl(2), getsockopt(2) and statx(2).
+//! The kind of a descriptor, its properties, and whether it has bytes: fstat(2), fcntl(2), getsockopt(2), statx(2) and poll(2).
 
 use std::io;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
 use rustix::net::{SocketType, sockopt};
 
 use crate::descriptor::borrowed::BorrowedDescriptor;
@@ -91,6 +93,24 @@ pub(crate) fn is_written_ahead(
     Ok(rustix::fs::tell(from)? < written_at)
 }
 
+/// Whether a read of it may wait for another process.
+pub(crate) fn may_be_silent(fd: BorrowedDescriptor<'_>, kind: FileKind) -> bool {
+    let flags = || rustix::fs::fcntl_getfl(fd);
+    !matches!(kind, FileKind::Regular | FileKind::Block)
+        && flags().is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK))
+}
+
+/// Waits for bytes or the end, for a tenth of a second at most; false if neither came, also because of a signal. An error
+/// is left to the read that follows.
+pub(crate) fn await_input(fd: BorrowedDescriptor<'_>) -> bool {
+    let most = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    let polled = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&most));
+    !matches!(polled, Ok(0) | Err(Errno::INTR))
+}
+
 fn kind(file_type: FileType) -> FileKind {
     match file_type {
         FileType::RegularFile => FileKind::Regular,
@@ -123,7 +143,6 @@ pub(crate) fn message_socket(fd: BorrowedDescriptor<'_>) -> Option<&'static str>
 #[cfg(target_os = "linux")]
 pub(crate) fn direct_alignment(fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
     use rustix::fs::{AtFlags, StatxFlags};
-    use rustix::io::Errno;
 
     match rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         Ok(answer) if answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => Ok(Some((
